@@ -15,20 +15,20 @@ int halo_beside_check(const char *path, struct halo_error *err)
     const char *slash = strrchr(path, '/');
     char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
     struct stat st;
-    int ret = 0;
+    int code = 0;
     if (!dir)
         return halo_fail(err, -ENOMEM, "out of memory");
     const long most = pathconf(dir, _PC_NAME_MAX);
     const size_t length = strlen(slash ? slash + 1 : path);
     if (most > 0 && length > (size_t)most)
-        ret = halo_fail(err, -ENAMETOOLONG, "%.80s...: the name has %zu bytes, but %s allows %ld",
-                        path, length, dir, most);
+        code = halo_fail(err, -ENAMETOOLONG, "%.80s...: the name has %zu bytes, but %s allows %ld",
+                         path, length, dir, most);
     else if (stat(dir, &st) < 0 ||
              access(dir, W_OK | X_OK) < 0) /* the slash asks for a directory */
-        ret = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
-                        strerror(errno));
+        code = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
+                         strerror(errno));
     free(dir);
-    return ret;
+    return code;
 }
 
 int halo_beside_make(const char *path, mode_t mode, char **ret_name)

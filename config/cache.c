@@ -73,13 +73,13 @@ int halo_cache_write(const char *path, const char *text, size_t size, struct hal
     const int fd = halo_beside_make(path, 0644, &beside);
     if (fd < 0)
         return halo_fail(err, fd, "%s cannot be written: %s", path, strerror(-fd));
-    int rc = write_all(fd, text, size);
-    if (close(fd) < 0 && rc == 0)
-        rc = -errno;
-    if (rc == 0 && rename(beside, path) < 0)
-        rc = -errno;
-    if (rc < 0)
+    int code = write_all(fd, text, size);
+    if (close(fd) < 0 && code == 0)
+        code = -errno;
+    if (code == 0 && rename(beside, path) < 0)
+        code = -errno;
+    if (code < 0)
         unlink(beside);
     free(beside);
-    return rc < 0 ? halo_fail(err, rc, "%s cannot be written: %s", path, strerror(-rc)) : 0;
+    return code < 0 ? halo_fail(err, code, "%s cannot be written: %s", path, strerror(-code)) : 0;
 }

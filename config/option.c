@@ -63,13 +63,13 @@ void halo_options_finish(const struct halo_option *table, void *settings)
 
 int halo_options_own(const struct halo_option *table, void *settings)
 {
-    int ret = 0;
+    int code = 0;
     for (const struct halo_option *row = table; row->name; row++) {
         char **field = row->type == HALO_OPTION_STRING ? field_of(row, settings) : NULL;
         if (field && *field && !(*field = strdup(*field)))
-            ret = -ENOMEM;
+            code = -ENOMEM;
     }
-    return ret;
+    return code;
 }
 
 /* Steps through "a|b|c": the next name in *list and its length, 0 at the end. */

@@ -252,21 +252,21 @@ static void raise_files(void)
 static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
                  struct halo_error *err)
 {
-    int ret = halo_notify_take_sockets(err);
-    if (ret == 0)
-        ret = halo_supervisor_create(&daemon->sv, &daemon->loop, daemon->program, settings, err);
-    if (ret < 0) {
+    int code = halo_notify_take_sockets(err);
+    if (code == 0)
+        code = halo_supervisor_create(&daemon->sv, &daemon->loop, daemon->program, settings, err);
+    if (code < 0) {
         halo_daemon_settings_destroy(settings);
-        return ret;
+        return code;
     }
     const struct halo_control_host host = {
         .supervisor = daemon->sv, .reload = reload, .arg = daemon, .config = daemon->path};
-    ret = halo_control_create(&daemon->control, &daemon->loop, &settings->control, &host, err);
-    if (ret == 0)
-        ret = halo_http_create(&daemon->http, &daemon->loop, daemon->sv, &settings->http, err);
-    if (ret == 0)
-        ret = halo_supervisor_start(daemon->sv, err);
-    return ret;
+    code = halo_control_create(&daemon->control, &daemon->loop, &settings->control, &host, err);
+    if (code == 0)
+        code = halo_http_create(&daemon->http, &daemon->loop, daemon->sv, &settings->http, err);
+    if (code == 0)
+        code = halo_supervisor_start(daemon->sv, err);
+    return code;
 }
 
 static void found_handle(uv_handle_t *handle, void *arg)

@@ -47,14 +47,14 @@ int halo_notify_take_sockets(struct halo_error *err)
 {
     char **names = NULL;
     const int count = sd_listen_fds_with_names(1, &names);
-    int ret =
+    int code =
         count < 0 ? halo_fail(err, count, "the sockets that were passed: %s", strerror(-count)) : 0;
-    for (int i = 0; i < count && ret == 0; i++)
-        ret = halo_passed_add(SD_LISTEN_FDS_START + i, names[i], err);
+    for (int i = 0; i < count && code == 0; i++)
+        code = halo_passed_add(SD_LISTEN_FDS_START + i, names[i], err);
     for (int i = 0; names && names[i]; i++)
         free(names[i]);
     free(names);
-    return ret;
+    return code;
 }
 
 uint64_t halo_notify_watchdog_ms(void)

@@ -152,9 +152,9 @@ int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size
     char device[256];
     struct halo_tuning *tuning;
     b->ops->identify(b, device, sizeof device);
-    const int rc = halo_tuning_read(&tuning, path, b->ops, device, text, size);
-    if (rc < 0)
-        return rc;
+    const int code = halo_tuning_read(&tuning, path, b->ops, device, text, size);
+    if (code < 0)
+        return code;
     halo_tuning_destroy(b->tuning);
     b->tuning = tuning;
     return 0;
@@ -225,16 +225,16 @@ static int make_plane(struct halo_plane *ret, uint64_t state)
 
 static int make_jobs(struct halo_job *jobs, int count, const struct halo_trial *trial)
 {
-    int ret = 0;
-    for (int i = 0; i < count && ret == 0; i++) {
+    int code = 0;
+    for (int i = 0; i < count && code == 0; i++) {
         const struct halo_plane like = halo_trial_plane(trial, trial->yuv420 ? i % 3 : 0);
         jobs[i] = (struct halo_job){trial->conv, trial->strategy, like, like, trial->region};
         jobs[i].src.data = jobs[i].dst.data = NULL;
-        ret = make_plane(&jobs[i].src, 2 * (uint64_t)i);
-        if (ret == 0)
-            ret = make_plane(&jobs[i].dst, 2 * (uint64_t)i + 1);
+        code = make_plane(&jobs[i].src, 2 * (uint64_t)i);
+        if (code == 0)
+            code = make_plane(&jobs[i].dst, 2 * (uint64_t)i + 1);
     }
-    return ret;
+    return code;
 }
 
 static double now_us(void)
@@ -252,11 +252,11 @@ static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, 
     struct halo_job *jobs = calloc((size_t)count, sizeof *jobs);
     if (!jobs)
         return -ENOMEM;
-    int ret = make_jobs(jobs, count, trial);
-    for (int round = -2; round < trial->rounds && ret == 0; round++) {
+    int code = make_jobs(jobs, count, trial);
+    for (int round = -2; round < trial->rounds && code == 0; round++) {
         const double start = now_us();
-        for (int i = 0; i < count && ret == 0; i += step)
-            ret = halo_backend_convolve(b, &jobs[i], step);
+        for (int i = 0; i < count && code == 0; i += step)
+            code = halo_backend_convolve(b, &jobs[i], step);
         if (round >= 0)
             ret_us[round] = (now_us() - start) / trial->planes;
     }
@@ -265,7 +265,7 @@ static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, 
         free(jobs[i].dst.data);
     }
     free(jobs);
-    return ret;
+    return code;
 }
 
 int halo_backend_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)

@@ -148,20 +148,20 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
     if (halo_fault(b->ops->name, "skip"))
         return 0;
     struct halo_frame_places places;
-    int ret = place_scratch(b, frame, &places);
+    int code = place_scratch(b, frame, &places);
     for (int p = 0; p < frame->planes; p++) {
         places.src[p] = frame->plane[p].src;
         places.dst[p] = frame->plane[p].dst;
     }
     struct halo_job jobs[HALO_MAX_PLANES];
-    for (int step = 0, count; ret == 0; step++) {
+    for (int step = 0, count; code == 0; step++) {
         if ((count = halo_frame_jobs(frame, &places, step, jobs)) == 0)
             break;
         poison_scratch(frame, &places, step);
         if (!halo_fault(b->ops->name, "step"))
-            ret = b->ops->convolve(b, jobs, count);
+            code = b->ops->convolve(b, jobs, count);
     }
-    return ret;
+    return code;
 }
 
 /* What a device would do for a frame, so that tests without one meet its failures too. */
@@ -208,9 +208,9 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
         raise(SIGKILL);
     const bool refused = halo_fault(b->ops->name, "submit");
     const bool illegal = halo_fault(b->ops->name, "illegal");
-    const int ret = refused ? -EIO : illegal ? submit_illegal(b, frame) : submit(b, frame);
-    b->busy = ret == 0;
-    return ret;
+    const int code = refused ? -EIO : illegal ? submit_illegal(b, frame) : submit(b, frame);
+    b->busy = code == 0;
+    return code;
 }
 
 int halo_frame_finish(struct halo_backend *b)
@@ -221,9 +221,9 @@ int halo_frame_finish(struct halo_backend *b)
     if (!b->ops->finish && halo_fault(b->ops->name, "hang"))
         for (;;)
             pause();
-    const int ret = b->ops->finish ? b->ops->finish(b) : 0;
+    const int code = b->ops->finish ? b->ops->finish(b) : 0;
     const bool event = !b->ops->finish && halo_fault(b->ops->name, "event");
-    return halo_fault(b->ops->name, "finish") || event ? -EIO : ret;
+    return halo_fault(b->ops->name, "finish") || event ? -EIO : code;
 }
 
 void halo_frame_measure(struct halo_backend *b)

@@ -207,25 +207,25 @@ int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
         return -ENOMEM;
     t->count = 0;
     char line[MAX_LINE];
-    int number = 0, rc = 0;
+    int number = 0, code = 0;
     size_t at = 0;
-    while (rc == 0) {
+    while (code == 0) {
         number++;
-        rc = take_line(line, text, size, &at, &ret_fault->what);
-        if (rc == 0)
-            rc = parse_line(t, line, number, ops, device, &ret_fault->what);
+        code = take_line(line, text, size, &at, &ret_fault->what);
+        if (code == 0)
+            code = parse_line(t, line, number, ops, device, &ret_fault->what);
     }
-    if (rc > 0 && at < size) {
+    if (code > 0 && at < size) {
         ret_fault->what = "something after the end";
-        rc = -EINVAL;
+        code = -EINVAL;
     }
-    if (rc > 0) {
+    if (code > 0) {
         *ret = t;
         return 0;
     }
     ret_fault->line = number;
     free(t);
-    return rc;
+    return code;
 }
 
 /* The whole file into *ret, to be freed. A pipe or a device under this name would block. */
@@ -236,23 +236,23 @@ static int read_all(char **ret, size_t *ret_size, const char *path)
         return errno == ENOTDIR ? -ENOENT : -errno;
     struct stat st;
     char *text = NULL;
-    int rc = fstat(fd, &st) < 0 ? -errno : 0;
-    if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_size > HALO_TUNING_MAX_BYTES))
-        rc = -EFBIG;
-    if (rc == 0 && !(text = malloc((size_t)st.st_size + 1)))
-        rc = -ENOMEM;
+    int code = fstat(fd, &st) < 0 ? -errno : 0;
+    if (code == 0 && (!S_ISREG(st.st_mode) || st.st_size > HALO_TUNING_MAX_BYTES))
+        code = -EFBIG;
+    if (code == 0 && !(text = malloc((size_t)st.st_size + 1)))
+        code = -ENOMEM;
     size_t size = 0;
-    for (ssize_t got = 1; rc == 0 && got > 0 && size < (size_t)st.st_size; size += (size_t)got) {
+    for (ssize_t got = 1; code == 0 && got > 0 && size < (size_t)st.st_size; size += (size_t)got) {
         got = read(fd, text + size, (size_t)st.st_size - size);
         if (got < 0) {
-            rc = -errno;
+            code = -errno;
             break;
         }
     }
     close(fd);
-    if (rc < 0) {
+    if (code < 0) {
         free(text);
-        return rc;
+        return code;
     }
     *ret = text;
     *ret_size = size;
@@ -264,21 +264,21 @@ int halo_tuning_read(struct halo_tuning **ret, const char *path, const struct ha
 {
     char *table = NULL;
     size_t length = 0;
-    int rc = read_all(&table, &length, path);
+    int code = read_all(&table, &length, path);
     struct halo_tuning_fault fault = {0};
-    if (rc == -EFBIG) {
+    if (code == -EFBIG) {
         snprintf(text, size, "%s: not a table of measured times", path);
         return -EINVAL;
     }
-    if (rc == 0) {
-        rc = halo_tuning_parse(ret, table, length, ops, device, &fault);
+    if (code == 0) {
+        code = halo_tuning_parse(ret, table, length, ops, device, &fault);
         free(table);
     }
-    if (rc < 0 && fault.what)
+    if (code < 0 && fault.what)
         snprintf(text, size, "%s:%d: %s", path, fault.line, fault.what);
-    else if (rc < 0)
-        snprintf(text, size, "%s: %s", path, strerror(-rc));
-    return rc;
+    else if (code < 0)
+        snprintf(text, size, "%s: %s", path, strerror(-code));
+    return code;
 }
 
 void halo_tuning_destroy(struct halo_tuning *tuning)

@@ -104,9 +104,9 @@ static int check_parameters(const struct halo_method *method, json_t *parameters
             return refuse_unknown(method, key, ret_error);
         if (json_is_null(value) && p->optional)
             continue;
-        const int rc = check_value(p, value, ret_error);
-        if (rc)
-            return rc;
+        const int code = check_value(p, value, ret_error);
+        if (code)
+            return code;
     }
     for (const struct halo_parameter *p = method->in; p->name; p++)
         if (!p->optional && !json_object_get(parameters, p->name))
@@ -193,10 +193,10 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
     call->parameters = json_is_object(parameters) ? json_incref(parameters) : json_object();
     if (!call->parameters)
         return -ENOMEM;
-    const int rc = check_parameters(call->method, call->parameters, ret_error);
-    if (rc)
+    const int code = check_parameters(call->method, call->parameters, ret_error);
+    if (code)
         halo_call_finish(call);
-    return rc;
+    return code;
 }
 
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error)
@@ -210,17 +210,17 @@ int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json
         snprintf(what, sizeof what, "not JSON: %s (byte %d)", at.text, at.position);
         return bad_message(ret_error, what);
     }
-    const int rc = json_is_object(message)
-                       ? check_message(&call, message, ret_error)
-                       : bad_message(ret_error, "a call must be an object, in braces");
+    const int code = json_is_object(message)
+                         ? check_message(&call, message, ret_error)
+                         : bad_message(ret_error, "a call must be an object, in braces");
     json_decref(message);
-    if (!rc) {
+    if (!code) {
         *ret = call;
     } else if (call.oneway) {
         json_decref(*ret_error);
         *ret_error = NULL;
     }
-    return rc;
+    return code;
 }
 
 void halo_call_finish(struct halo_call *call)

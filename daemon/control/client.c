@@ -288,11 +288,11 @@ int halo_client_create(struct halo_clients *clients, int fd)
     client->handles = HANDLES;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client->peer, &length))
         client->peer = (struct ucred){.uid = (uid_t)-1, .gid = (gid_t)-1};
-    const int rc = uv_poll_init(clients->loop, &client->poll, fd);
-    if (rc) {
+    const int code = uv_poll_init(clients->loop, &client->poll, fd);
+    if (code) {
         close(fd);
         free(client);
-        return rc;
+        return code;
     }
     uv_timer_init(clients->loop, &client->timer);
     uv_idle_init(clients->loop, &client->rest);

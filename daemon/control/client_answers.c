@@ -90,9 +90,9 @@ bool halo_client_wants_more(const struct halo_client *client)
 void halo_client_continue(struct halo_client *client, json_t *parameters)
 {
     json_t *message = json_object();
-    int rc = json_object_set_new(message, "parameters", parameters);
-    rc |= json_object_set_new(message, "continues", json_true());
-    if (rc) {
+    int code = json_object_set_new(message, "parameters", parameters);
+    code |= json_object_set_new(message, "continues", json_true());
+    if (code) {
         json_decref(message);
         message = NULL;
     }
@@ -216,10 +216,10 @@ static void report_change(struct halo_client *client)
 void halo_client_begin_call(struct halo_client *client, const char *text, size_t length)
 {
     json_t *error = NULL;
-    const int rc = halo_call_parse(&client->call, text, length, &error);
-    if (rc == -ENOMEM || (error && halo_client_send(client, error, -1)))
+    const int code = halo_call_parse(&client->call, text, length, &error);
+    if (code == -ENOMEM || (error && halo_client_send(client, error, -1)))
         halo_client_cut(client, "out of memory");
-    if (rc)
+    if (code)
         return;
     client->busy = true;
     if (client->call.method->changes)

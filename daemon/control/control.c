@@ -157,16 +157,16 @@ static int listen_at(struct halo_control *control, const struct halo_control_set
         return halo_fail(
             err, -ENOENT,
             "no path for the control socket: XDG_RUNTIME_DIR is not set; set control: {path: ...}");
-    const int rc = halo_listen_open(&control->listen, path, err);
+    const int code = halo_listen_open(&control->listen, path, err);
     free(path);
-    return rc;
+    return code;
 }
 
 static int init_handles(struct halo_control *control, uv_loop_t *loop, struct halo_error *err)
 {
-    const int rc = uv_poll_init(loop, &control->poll, control->listen.fd);
-    if (rc)
-        return halo_fail(err, rc, "%s: %s", control->listen.path, uv_strerror(rc));
+    const int code = uv_poll_init(loop, &control->poll, control->listen.fd);
+    if (code)
+        return halo_fail(err, code, "%s: %s", control->listen.path, uv_strerror(code));
     uv_timer_init(loop, &control->timer);
     control->handles = HANDLES;
     control->poll.data = control->timer.data = control;
@@ -180,22 +180,22 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
                         const struct halo_control_host *host, struct halo_error *err)
 {
     struct halo_control *control = calloc(1, sizeof *control);
-    int rc;
+    int code;
     if (!control)
         return halo_fail(err, -ENOMEM, "out of memory");
     control->clients.loop = loop;
     control->clients.host = *host;
     control->listen.fd = -1;
     control->clients.facts = halo_facts_create(loop, HALO_FACTS_MS);
-    rc = control->clients.facts ? listen_at(control, settings, err)
-                                : halo_fail(err, -ENOMEM, "out of memory");
-    if (!rc)
-        rc = init_handles(control, loop, err);
-    if (rc) {
+    code = control->clients.facts ? listen_at(control, settings, err)
+                                  : halo_fail(err, -ENOMEM, "out of memory");
+    if (!code)
+        code = init_handles(control, loop, err);
+    if (code) {
         halo_listen_close(&control->listen);
         halo_facts_destroy(control->clients.facts);
         free(control);
-        return rc;
+        return code;
     }
     control->listener.event = on_event;
     halo_supervisor_listen(host->supervisor, &control->listener);

@@ -274,9 +274,9 @@ static int gather(struct halo_facts *facts, const struct halo_daemon_settings *s
 int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
                       json_t *base, halo_reply *reply, void *arg, struct halo_error *err)
 {
-    const int ret = gather(facts, settings, base, reply, arg, err);
+    const int code = gather(facts, settings, base, reply, arg, err);
     json_decref(base);
-    return ret;
+    return code;
 }
 
 struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms)

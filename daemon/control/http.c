@@ -384,13 +384,13 @@ static void add_handle(struct halo_http *http, uv_handle_t *handle)
 static int start_handles(struct halo_http *http, uv_loop_t *loop, struct halo_error *err)
 {
     const int epoll = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    int rc = uv_poll_init(loop, &http->poll, epoll);
-    if (rc == 0) {
+    int code = uv_poll_init(loop, &http->poll, epoll);
+    if (code == 0) {
         add_handle(http, (uv_handle_t *)&http->poll);
-        rc = uv_poll_init(loop, &http->listening, http->fd);
+        code = uv_poll_init(loop, &http->listening, http->fd);
     }
-    if (rc)
-        return halo_fail(err, rc, "http: %s: %s", http->listen, uv_strerror(rc));
+    if (code)
+        return halo_fail(err, code, "http: %s: %s", http->listen, uv_strerror(code));
     add_handle(http, (uv_handle_t *)&http->listening);
     uv_timer_init(loop, &http->timeout);
     add_handle(http, (uv_handle_t *)&http->timeout);
@@ -453,21 +453,21 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
     struct halo_http *http = calloc(1, sizeof *http);
     if (!http)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int rc = -ENOMEM;
+    int code = -ENOMEM;
     http->sv = sv;
     http->fd = http->door.fd = -1;
     http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
     http->loop = loop;
     if (copy_settings(http, settings) == 0)
-        rc = listen_at(http, err);
-    if (rc == 0)
-        rc = start_daemon(http, err);
-    if (rc == 0)
-        rc = start_handles(http, loop, err);
-    if (rc < 0) {
-        halo_fail(err, rc, "out of memory");
+        code = listen_at(http, err);
+    if (code == 0)
+        code = start_daemon(http, err);
+    if (code == 0)
+        code = start_handles(http, loop, err);
+    if (code < 0) {
+        halo_fail(err, code, "out of memory");
         halo_http_destroy(http);
-        return rc;
+        return code;
     }
     *ret = http;
     return 0;

@@ -121,28 +121,28 @@ static int deny_families(scmp_filter_ctx filter, bool reaches)
 {
     static const int others[] = {AF_UNIX, AF_INET, AF_INET6};
     const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
-    int ret =
+    int code =
         seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK));
-    for (uint32_t family = 0; family < AF_NETLINK && ret == 0; family++) {
+    for (uint32_t family = 0; family < AF_NETLINK && code == 0; family++) {
         bool wanted = false;
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             wanted |= reaches && family == (uint32_t)others[i];
         if (!wanted)
-            ret = seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1,
-                                   SCMP_A0_32(SCMP_CMP_EQ, family));
+            code = seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1,
+                                    SCMP_A0_32(SCMP_CMP_EQ, family));
     }
-    return ret;
+    return code;
 }
 
 /* Those of a pair that have no connection can send to others, too. */
 static int deny_pairs(scmp_filter_ctx filter)
 {
     static const uint64_t types[] = {SOCK_DGRAM, SOCK_RAW};
-    int ret = 0;
-    for (size_t i = 0; i < sizeof types / sizeof *types && ret == 0; i++)
-        ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socketpair), 1,
-                               SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, types[i]));
-    return ret;
+    int code = 0;
+    for (size_t i = 0; i < sizeof types / sizeof *types && code == 0; i++)
+        code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socketpair), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, types[i]));
+    return code;
 }
 
 /* SELF: the number of this process. */
@@ -198,42 +198,42 @@ static struct scmp_arg_cmp compare(unsigned argument, enum comparison how, uint3
 
 static int deny_by_argument(scmp_filter_ctx filter)
 {
-    int ret = 0;
-    for (size_t i = 0; i < sizeof by_argument / sizeof *by_argument && ret == 0; i++) {
+    int code = 0;
+    for (size_t i = 0; i < sizeof by_argument / sizeof *by_argument && code == 0; i++) {
         const int64_t value = by_argument[i].value == SELF ? getpid() : by_argument[i].value;
-        ret = seccomp_rule_add(
+        code = seccomp_rule_add(
             filter, SCMP_ACT_ERRNO(EPERM), by_argument[i].number, 1,
             compare(by_argument[i].argument, by_argument[i].compare, (uint32_t)value));
     }
-    return ret;
+    return code;
 }
 
 /* clone3 has its flags in memory, where no filter sees them; the C library then takes clone. */
 static int deny_beginnings(scmp_filter_ctx filter)
 {
     const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
-    int ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    if (ret == 0)
-        ret = seccomp_rule_add(filter, deny, SCMP_SYS(clone), 1,
-                               SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings && ret == 0; i++)
-        ret = seccomp_rule_add(filter, deny, beginnings[i], 0);
-    return ret;
+    int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    if (code == 0)
+        code = seccomp_rule_add(filter, deny, SCMP_SYS(clone), 1,
+                                SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings && code == 0; i++)
+        code = seccomp_rule_add(filter, deny, beginnings[i], 0);
+    return code;
 }
 
 static int fill(scmp_filter_ctx filter, bool reaches)
 {
-    int ret = deny_by_argument(filter);
-    if (ret == 0)
-        ret = deny_families(filter, reaches);
-    if (ret == 0 && !reaches)
-        ret = deny_pairs(filter);
-    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && ret == 0; i++)
-        ret = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused && ret == 0; i++)
-        ret = seccomp_rule_add(filter, SCMP_ACT_ERRNO((unsigned)refused[i].error),
-                               refused[i].number, 0);
-    return ret == 0 ? deny_beginnings(filter) : ret;
+    int code = deny_by_argument(filter);
+    if (code == 0)
+        code = deny_families(filter, reaches);
+    if (code == 0 && !reaches)
+        code = deny_pairs(filter);
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && code == 0; i++)
+        code = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused && code == 0; i++)
+        code = seccomp_rule_add(filter, SCMP_ACT_ERRNO((unsigned)refused[i].error),
+                                refused[i].number, 0);
+    return code == 0 ? deny_beginnings(filter) : code;
 }
 
 int halo_confine(const struct halo_files *files, int count, struct halo_error *err)
@@ -245,12 +245,12 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int ret = filter ? fill(filter, may_reach_others(files, count)) : -ENOMEM;
-    if (ret == 0)
-        ret = seccomp_load(filter);
+    int code = filter ? fill(filter, may_reach_others(files, count)) : -ENOMEM;
+    if (code == 0)
+        code = seccomp_load(filter);
     seccomp_release(filter);
-    return ret < 0 ? halo_fail(err, ret, "cannot restrict system calls: %s", strerror(-ret))
-                   : opened;
+    return code < 0 ? halo_fail(err, code, "cannot restrict system calls: %s", strerror(-code))
+                    : opened;
 }
 
 bool halo_confine_is_built(void)

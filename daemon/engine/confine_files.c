@@ -175,7 +175,7 @@ int halo_confine_files(const struct halo_files *files, int count, struct halo_er
     add_tuning(ruleset);
     for (int i = 0; i < count; i++)
         add(ruleset, files[i].path, files[i].how);
-    const int ret = syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
+    const int code = syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
     close(ruleset);
-    return ret < 0 ? halo_fail(err, ret, "Landlock: %s", strerror(-ret)) : 0;
+    return code < 0 ? halo_fail(err, code, "Landlock: %s", strerror(-code)) : 0;
 }

@@ -79,13 +79,13 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
     const char *chains[HALO_MAX_RENDITIONS + 1];
     struct halo_error err = {0};
     const int count = stream->settings.renditions + 1;
-    int ret = is_running(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
-    for (int i = 0; i < count && ret == 0; i++)
+    int code = is_running(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
+    for (int i = 0; i < count && code == 0; i++)
         if (!(chains[i] = json_string_value(json_array_get(list, (size_t)i))))
-            ret = -EINVAL;
-    if (ret == 0)
-        ret = halo_live_set(stream->live, id, chains, &err);
-    if (ret < 0) {
+            code = -EINVAL;
+    if (code == 0)
+        code = halo_live_set(stream->live, id, chains, &err);
+    if (code < 0) {
         halo_fail(&err, -EAGAIN, "the stream has just started"); /* unless it says more */
         engine_events.set(stream, id, &err);
     }
@@ -129,10 +129,10 @@ static void do_regions(struct engine_stream *stream, json_t *message)
     struct halo_error err = {0};
     if (!is_running(stream) || picture < 0)
         return;
-    int ret = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
-    if (ret == 0)
-        ret = halo_live_regions(stream->live, picture, regions.update, regions.count, &err);
-    if (ret < 0)
+    int code = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
+    if (code == 0)
+        code = halo_live_regions(stream->live, picture, regions.update, regions.count, &err);
+    if (code < 0)
         halo_log(HALO_LOG_DEBUG, "stream %s: regions: %s", stream->name, err.text);
 }
 
@@ -302,21 +302,21 @@ static int start(struct engine *engine)
     pthread_mutex_init(&engine->lock, NULL);
     pthread_cond_init(&engine->passed, &clock);
     pthread_condattr_destroy(&clock);
-    int ret = uv_loop_init(&engine->loop);
-    if (ret >= 0)
-        ret = uv_async_init(&engine->loop, &engine->wake, on_wake);
-    if (ret >= 0)
-        ret = uv_timer_init(&engine->loop, &engine->tick);
+    int code = uv_loop_init(&engine->loop);
+    if (code >= 0)
+        code = uv_async_init(&engine->loop, &engine->wake, on_wake);
+    if (code >= 0)
+        code = uv_timer_init(&engine->loop, &engine->tick);
     engine->wake.data = engine->tick.data = engine;
-    if (ret >= 0)
-        ret = uv_timer_start(&engine->tick, on_tick, 0, LOOK_MS);
-    if (ret >= 0)
-        ret = halo_link_create(&engine->link, &engine->loop, HALO_LINK_FD, &ops, engine);
-    if (ret >= 0)
-        ret = halo_link_send(engine->link,
-                             json_pack("{s:s, s:s}", "tell", "hello", "version", HALO_VERSION),
-                             NULL, 0);
-    return ret;
+    if (code >= 0)
+        code = uv_timer_start(&engine->tick, on_tick, 0, LOOK_MS);
+    if (code >= 0)
+        code = halo_link_create(&engine->link, &engine->loop, HALO_LINK_FD, &ops, engine);
+    if (code >= 0)
+        code = halo_link_send(engine->link,
+                              json_pack("{s:s, s:s}", "tell", "hello", "version", HALO_VERSION),
+                              NULL, 0);
+    return code;
 }
 
 /* Signals of the terminal or of the service go to the supervisor too, which asks us to end. */
@@ -385,9 +385,9 @@ int halo_command_engine(int argc, char **argv)
     }
     confine();
     struct engine *engine = calloc(1, sizeof *engine);
-    const int ret = engine ? start(engine) : -ENOMEM;
-    if (ret < 0) {
-        halo_log(HALO_LOG_ERROR, "the engine failed to start: %s", strerror(-ret));
+    const int code = engine ? start(engine) : -ENOMEM;
+    if (code < 0) {
+        halo_log(HALO_LOG_ERROR, "the engine failed to start: %s", strerror(-code));
         free(engine);
         return HALO_EXIT_FAILED;
     }

@@ -308,9 +308,9 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
         const size_t size = ring_size(stream, encoding, begin);
         if (!ring->writer || size > ring->size)
             make_ring(stream, encoding, size);
-        const int ret = ring->writer ? halo_packet_write_begin(ring->writer, begin) : -ENOMEM;
-        if (ret < 0)
-            say_unserved(stream, encoding, begin, ret);
+        const int code = ring->writer ? halo_packet_write_begin(ring->writer, begin) : -ENOMEM;
+        if (code < 0)
+            say_unserved(stream, encoding, begin, code);
         engine_wait_sent(stream->engine); /* whoever ends this process finds the cards there */
     }
     for (int i = 0; i < stream->settings.outputs; i++)

@@ -163,10 +163,10 @@ static void flush(struct halo_link *link)
 {
     while (link->first && !link->broken) {
         struct waiting *w = link->first;
-        const int ret = send_now(link, w->text, w->length, w->fds, w->count);
-        if (ret == -EAGAIN)
+        const int code = send_now(link, w->text, w->length, w->fds, w->count);
+        if (code == -EAGAIN)
             return;
-        if (ret < 0) {
+        if (code < 0) {
             fall_silent(link);
             return;
         }
@@ -235,11 +235,11 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
     /* The kernel takes a message whole or not at all: one of the largest has to fit. */
     const int room = 2 * HALO_LINK_MAX;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-    const int status = uv_poll_init(loop, &link->poll, fd);
-    if (status < 0) {
+    const int code = uv_poll_init(loop, &link->poll, fd);
+    if (code < 0) {
         close(fd);
         free(link);
-        return status;
+        return code;
     }
     watch(link);
     *ret = link;
@@ -280,12 +280,12 @@ static int send_text(struct halo_link *link, const char *text, const int *fds, i
         return -EMSGSIZE;
     if (link->first) /* order is kept */
         return keep(link, text, length, fds, count);
-    const int ret = send_now(link, text, length, fds, count);
-    if (ret == -EAGAIN)
+    const int code = send_now(link, text, length, fds, count);
+    if (code == -EAGAIN)
         return keep(link, text, length, fds, count);
-    if (ret < 0)
+    if (code < 0)
         fall_silent(link);
-    return ret < 0 ? -EPIPE : 0;
+    return code < 0 ? -EPIPE : 0;
 }
 
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count)
@@ -298,9 +298,9 @@ int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int 
     json_decref(message);
     if (!text)
         return -ENOMEM;
-    const int ret = send_text(link, text, fds, count);
+    const int code = send_text(link, text, fds, count);
     free(text);
-    return ret;
+    return code;
 }
 
 bool halo_link_is_behind(const struct halo_link *link)

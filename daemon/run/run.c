@@ -93,19 +93,19 @@ static void abandon(void *arg)
 
 static int start_loop(struct run *run, struct halo_error *err)
 {
-    int ret = uv_loop_init(&run->loop);
-    if (ret >= 0)
-        ret = uv_async_init(&run->loop, &run->wake, on_wake);
+    int code = uv_loop_init(&run->loop);
+    if (code >= 0)
+        code = uv_async_init(&run->loop, &run->wake, on_wake);
     run->wake.data = run;
-    if (ret >= 0)
-        ret = halo_run_end_watch(&run->end, &run->loop);
-    if (ret >= 0)
-        ret = uv_timer_init(&run->loop, &run->tick);
+    if (code >= 0)
+        code = halo_run_end_watch(&run->end, &run->loop);
+    if (code >= 0)
+        code = uv_timer_init(&run->loop, &run->tick);
     run->tick.data = run;
-    if (ret >= 0)
-        ret = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
-    return ret < 0 ? halo_fail(err, ret, "the event loop failed to start: %s", uv_strerror(ret))
-                   : 0;
+    if (code >= 0)
+        code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    return code < 0 ? halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code))
+                    : 0;
 }
 
 static void say_done(const struct run *run, const struct halo_stream_result *result)
@@ -148,20 +148,20 @@ static int run_stream(struct run *run, struct halo_error *err)
 
 static int read_command(struct run *run, int argc, char **argv, struct halo_error *err)
 {
-    int ret = halo_run_parse(&run->settings, argc, argv, err);
-    if (ret < 0) {
+    int code = halo_run_parse(&run->settings, argc, argv, err);
+    if (code < 0) {
         err->usage = true;
-        return ret;
+        return code;
     }
     halo_log_set_level(run->settings.log_level);
     halo_av_init_log();
     struct halo_error inner = {0};
-    ret = halo_chain_parse(&run->chain, run->settings.filters, &inner);
-    if (ret >= 0)
-        ret = halo_chain_refuse_feed(run->chain, &inner);
-    if (ret >= 0)
-        ret = halo_chain_load(run->chain, &inner);
-    if (ret < 0)
+    code = halo_chain_parse(&run->chain, run->settings.filters, &inner);
+    if (code >= 0)
+        code = halo_chain_refuse_feed(run->chain, &inner);
+    if (code >= 0)
+        code = halo_chain_load(run->chain, &inner);
+    if (code < 0)
         return halo_fail_usage(err, "-vf, %s", inner.text);
     if (run->settings.capture_format && !halo_source_row(run->settings.source.input)->captures)
         return halo_fail_usage(err, "-input_format is for cameras: %s is not a camera",
@@ -171,9 +171,9 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
 
 static int prepare(struct run *run, struct halo_error *err)
 {
-    const int ret =
+    const int code =
         halo_stream_create(&run->stream, &run->settings, run->chain, wake_loop, run, err);
-    return ret < 0 ? ret : halo_progress_open(&run->progress, run->settings.progress, err);
+    return code < 0 ? code : halo_progress_open(&run->progress, run->settings.progress, err);
 }
 
 static int run_command(struct run *run, int argc, char **argv, struct halo_error *err)

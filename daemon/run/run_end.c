@@ -41,16 +41,16 @@ static bool is_wanted(int number)
 
 int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop)
 {
-    int ret = 0;
-    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals && ret >= 0; i++) {
+    int code = 0;
+    for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals && code >= 0; i++) {
         if (!is_wanted(stop_signals[i]))
             continue;
-        ret = uv_signal_init(loop, &end->signals[i]);
+        code = uv_signal_init(loop, &end->signals[i]);
         end->signals[i].data = end;
-        if (ret >= 0)
-            ret = uv_signal_start(&end->signals[i], on_signal, stop_signals[i]);
+        if (code >= 0)
+            code = uv_signal_start(&end->signals[i], on_signal, stop_signals[i]);
     }
-    return ret;
+    return code;
 }
 
 int halo_run_end_code(const struct halo_error *err)

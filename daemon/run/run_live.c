@@ -206,20 +206,20 @@ static void abandon(void *arg)
 
 static int start_loop(struct run_live *run, struct halo_error *err)
 {
-    int ret = uv_loop_init(&run->loop);
-    run->looped = ret >= 0;
-    if (ret >= 0)
-        ret = uv_async_init(&run->loop, &run->wake, on_wake);
+    int code = uv_loop_init(&run->loop);
+    run->looped = code >= 0;
+    if (code >= 0)
+        code = uv_async_init(&run->loop, &run->wake, on_wake);
     run->wake.data = run->tick.data = run;
     run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
-    if (ret >= 0)
-        ret = halo_run_end_watch(&run->end, &run->loop);
-    if (ret >= 0)
-        ret = uv_timer_init(&run->loop, &run->tick);
-    if (ret >= 0)
-        ret = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
-    return ret < 0 ? halo_fail(err, ret, "the event loop failed to start: %s", uv_strerror(ret))
-                   : 0;
+    if (code >= 0)
+        code = halo_run_end_watch(&run->end, &run->loop);
+    if (code >= 0)
+        code = uv_timer_init(&run->loop, &run->tick);
+    if (code >= 0)
+        code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    return code < 0 ? halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code))
+                    : 0;
 }
 
 static int prepare(struct run_live *run, const struct halo_chain *chain, struct halo_error *err)
@@ -232,28 +232,28 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
     run->card = av_packet_alloc();
     if (!run->picture || !run->card)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int ret = halo_run_live_check(set, chain, err);
-    if (ret >= 0 && !shows)
-        ret = halo_live_sink_create(&run->sink, set, &run->stop, err);
-    if (ret >= 0)
-        ret = halo_run_live_settings(&run->stream, set, chain,
-                                     run->sink ? halo_live_sink_codec(run->sink) : NULL,
-                                     run->sink && halo_live_sink_is_file(run->sink), err);
-    if (ret >= 0)
-        ret = halo_live_create(&run->live, &run->stream, &run_live_events, run, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_run_live_check(set, chain, err);
+    if (code >= 0 && !shows)
+        code = halo_live_sink_create(&run->sink, set, &run->stop, err);
+    if (code >= 0)
+        code = halo_run_live_settings(&run->stream, set, chain,
+                                      run->sink ? halo_live_sink_codec(run->sink) : NULL,
+                                      run->sink && halo_live_sink_is_file(run->sink), err);
+    if (code >= 0)
+        code = halo_live_create(&run->live, &run->stream, &run_live_events, run, err);
+    if (code < 0)
+        return code;
     halo_encodings(&run->stream, encoding, of);
     run->encoding = of[0];
-    ret = halo_progress_open(&run->progress, set->progress, err);
-    if (ret >= 0)
-        ret = start_loop(run, err);
-    if (ret >= 0 && shows)
+    code = halo_progress_open(&run->progress, set->progress, err);
+    if (code >= 0)
+        code = start_loop(run, err);
+    if (code >= 0 && shows)
         return halo_virtual_create(&run->shown, &run->loop, &run->stream.output[0], &virtual_events,
                                    run, err);
-    if (ret >= 0)
+    if (code >= 0)
         start_live(run);
-    return ret;
+    return code;
 }
 
 /* ---- the end ---- */

@@ -94,19 +94,19 @@ int halo_run_live_check(const struct halo_run_settings *run, const struct halo_c
                         struct halo_error *err)
 {
     enum halo_chain_does does = HALO_CHAIN_FILTERS;
-    int ret = halo_run_live_shows(run) ? check_shown(run, err) : 0;
-    if (ret >= 0)
-        ret = check_options(run, err);
-    if (ret >= 0)
-        ret = halo_camera_check(run->source.input, err);
-    if (ret >= 0)
-        ret = halo_chain_does(chain, &does, err);
-    if (ret >= 0 && does == HALO_CHAIN_IDLE)
-        ret = halo_fail_usage(err,
-                              "-vf %s passes frames unfiltered: use a filter that changes "
-                              "them, or request this explicitly with -vf null",
-                              run->filters);
-    return ret;
+    int code = halo_run_live_shows(run) ? check_shown(run, err) : 0;
+    if (code >= 0)
+        code = check_options(run, err);
+    if (code >= 0)
+        code = halo_camera_check(run->source.input, err);
+    if (code >= 0)
+        code = halo_chain_does(chain, &does, err);
+    if (code >= 0 && does == HALO_CHAIN_IDLE)
+        code = halo_fail_usage(err,
+                               "-vf %s passes frames unfiltered: use a filter that changes "
+                               "them, or request this explicitly with -vf null",
+                               run->filters);
+    return code;
 }
 
 /* ---- what the camera is asked for ---- */
@@ -129,11 +129,11 @@ static int set(const struct halo_option *rows, const char *key, const char *opti
 {
     struct halo_error inner = {0};
     const struct halo_option *row = halo_option_find(rows, key, strlen(key));
-    const int ret = halo_option_set(row, settings, value, &inner);
+    const int code = halo_option_set(row, settings, value, &inner);
     const char *what = strstr(inner.text, ": ");
-    if (ret == -ENOMEM)
-        return halo_fail(err, ret, "out of memory");
-    return ret < 0 ? halo_fail_usage(err, "%s %.80s%s", option, value, what ? what : "") : 0;
+    if (code == -ENOMEM)
+        return halo_fail(err, code, "out of memory");
+    return code < 0 ? halo_fail_usage(err, "%s %.80s%s", option, value, what ? what : "") : 0;
 }
 
 static int read_capture(struct halo_capture_settings *capture, const struct halo_run_settings *run,
@@ -143,16 +143,16 @@ static int read_capture(struct halo_capture_settings *capture, const struct halo
         {"fps", NULL, HALO_OPTION_RATIO, offsetof(struct halo_capture_settings, fps), 0, 0.1, 1000},
         {NULL},
     };
-    int ret = 0;
+    int code = 0;
     if (run->source.video_size)
-        ret =
+        code =
             set(halo_capture_options, "size", "-video_size", run->source.video_size, capture, err);
-    if (ret >= 0 && run->source.framerate)
-        ret = set(rates, "fps", "-framerate", run->source.framerate, capture, err);
-    if (ret >= 0 && run->capture_format)
-        ret = set(halo_capture_options, "format", "-input_format", format_of(run->capture_format),
-                  capture, err);
-    return ret;
+    if (code >= 0 && run->source.framerate)
+        code = set(rates, "fps", "-framerate", run->source.framerate, capture, err);
+    if (code >= 0 && run->capture_format)
+        code = set(halo_capture_options, "format", "-input_format", format_of(run->capture_format),
+                   capture, err);
+    return code;
 }
 
 /* ---- what OUT is ---- */

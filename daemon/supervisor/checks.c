@@ -45,8 +45,8 @@ static int check_output(const struct halo_output_settings *output, struct halo_e
                                              : halo_container_guess(output->format, name);
     if (!container)
         return 0; /* said elsewhere, or frames */
-    const int ret = check_codec(container, row->key, halo_video_codec(&output->video), err);
-    return ret < 0 ? ret : check_codec(container, row->key, output->audio, err);
+    const int code = check_codec(container, row->key, halo_video_codec(&output->video), err);
+    return code < 0 ? code : check_codec(container, row->key, output->audio, err);
 }
 
 /* Of a camera that is asked for a size the frames have that, turned as it says; of others nobody

@@ -45,14 +45,14 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
         struct halo_error inner = {0};
-        int ret = 0;
+        int code = 0;
         if (halo_output_row(output)->target != HALO_AT_DEVICE)
             continue;
         if (!stream->camera[i])
-            ret = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, reported,
-                                         stream, &inner);
-        if (ret < 0)
-            return halo_fail(err, ret, "stream %s: %s", stream->name, inner.text);
+            code = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, reported,
+                                          stream, &inner);
+        if (code < 0)
+            return halo_fail(err, code, "stream %s: %s", stream->name, inner.text);
         halo_camera_out_join(stream->camera[i], stream->outlet[stream->of[i]].feed);
     }
     return 0;

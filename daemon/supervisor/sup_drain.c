@@ -30,20 +30,20 @@ static void starve(struct sv_ring *ring)
 static bool check(struct sv_ring *ring)
 {
     struct sv_stream *stream = ring->outlet->stream;
-    const int ret = sv_ring_read(ring, PACKETS_AT_ONCE, BYTES_AT_ONCE);
-    if (ret == -ENOMEM)
+    const int code = sv_ring_read(ring, PACKETS_AT_ONCE, BYTES_AT_ONCE);
+    if (code == -ENOMEM)
         starve(ring);
-    else if (ret == 0)
+    else if (code == 0)
         ring->starves = false;
-    if (ret == 0 || ret == -ENOMEM)
+    if (code == 0 || code == -ENOMEM)
         return true;
     struct sv_engine *engine = stream->place.engine;
     sv_ring_close(ring->outlet);
-    if (ret == -EPROTO && engine)
+    if (code == -EPROTO && engine)
         sv_engine_lost(engine, "it wrote into a ring what no engine writes", false);
     else
         halo_log(HALO_LOG_ERROR, "stream %s: a ring cannot be read: %s", stream->name,
-                 strerror(-ret));
+                 strerror(-code));
     return false;
 }
 
@@ -93,10 +93,10 @@ void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds)
     struct halo_error err = {0};
     sv_ring_empty(outlet);
     sv_ring_close(outlet);
-    const int ret = sv_ring_open(outlet, fds, on_ring, &err);
-    if (ret == 0)
+    const int code = sv_ring_open(outlet, fds, on_ring, &err);
+    if (code == 0)
         return;
-    if (ret == -EPROTO)
+    if (code == -EPROTO)
         sv_engine_lost(stream->place.engine, "it sent a ring that no engine makes", false);
     else
         halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);

@@ -56,10 +56,10 @@ static int open_feeds(struct sv_stream *stream, struct halo_error *err)
         struct sv_outlet *outlet = &stream->outlet[i];
         if (!stream->encoding[i].feeds)
             continue;
-        const int ret =
+        const int code =
             halo_feed_create(&outlet->feed, stream->sv->loop, &stream->settings, &wishes, outlet);
-        if (ret < 0)
-            return halo_fail(err, ret, "stream %s: %s", stream->name, strerror(-ret));
+        if (code < 0)
+            return halo_fail(err, code, "stream %s: %s", stream->name, strerror(-code));
     }
     return 0;
 }
@@ -72,10 +72,10 @@ static int open_viewers(struct sv_stream *stream, struct halo_error *err)
         if (row->writer != HALO_WRITER_SUPERVISOR || row->target == HALO_AT_DEVICE)
             continue;
         struct halo_error inner = {0};
-        const int ret = halo_viewers_create(&stream->viewers[i], stream->sv->loop,
-                                            stream->outlet[stream->of[i]].feed, output, &inner);
-        if (ret < 0)
-            return halo_fail(err, ret, "stream %s: %s", stream->name, inner.text);
+        const int code = halo_viewers_create(&stream->viewers[i], stream->sv->loop,
+                                             stream->outlet[stream->of[i]].feed, output, &inner);
+        if (code < 0)
+            return halo_fail(err, code, "stream %s: %s", stream->name, inner.text);
     }
     return 0;
 }
@@ -88,14 +88,14 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
     stream->encodings = halo_encodings(&stream->settings, stream->encoding, stream->of);
     for (int i = 0; i < stream->encodings; i++)
         stream->outlet[i] = (struct sv_outlet){.stream = stream, .encoding = i};
-    int ret = open_feeds(stream, err);
-    if (ret == 0)
-        ret = open_viewers(stream, err);
-    if (ret == 0)
-        ret = sv_camera_open(stream, err);
-    if (ret < 0)
+    int code = open_feeds(stream, err);
+    if (code == 0)
+        code = open_viewers(stream, err);
+    if (code == 0)
+        code = sv_camera_open(stream, err);
+    if (code < 0)
         sv_feed_close(stream, "it cannot be served");
-    return ret;
+    return code;
 }
 
 void sv_feed_close(struct sv_stream *stream, const char *why)

@@ -97,19 +97,19 @@ static int start(struct sv_process *process)
     const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
     const int files = environment ? write_files(process->files) : -ENOMEM;
     if (files < 0 || socketpair(AF_UNIX, type, 0, ends) < 0) {
-        const int ret = files < 0 ? files : -errno;
+        const int code = files < 0 ? files : -errno;
         if (files >= 0)
             close(files);
         free_process((uv_handle_t *)&process->handle);
-        return ret;
+        return code;
     }
-    const int ret = spawn(process, files, ends[1], environment);
+    const int code = spawn(process, files, ends[1], environment);
     close(files);
     close(ends[1]);
-    if (ret < 0) { /* libuv has begun with the handle */
+    if (code < 0) { /* libuv has begun with the handle */
         close(ends[0]);
         uv_close((uv_handle_t *)&process->handle, free_process);
-        return ret;
+        return code;
     }
     struct halo_supervisor *sv = process->sv;
     process->next = sv->processes;
@@ -129,9 +129,9 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err)
     process->started = process->heard = sv_now(engine->sv);
     snprintf(process->name, sizeof process->name, "%s", engine->name);
     process->files = sv_files_of(engine);
-    const int ret = start(process);
-    if (ret < 0)
-        return halo_fail(err, ret, "an engine cannot be started: %s", strerror(-ret));
+    const int code = start(process);
+    if (code < 0)
+        return halo_fail(err, code, "an engine cannot be started: %s", strerror(-code));
     process->engine = engine;
     engine->process = process;
     return 0;

@@ -63,11 +63,11 @@ int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
     if (!stream->settings.region_feed.on)
         return halo_fail_usage(err, "stream '%s' has no region_feed: in its settings",
                                stream->name);
-    int ret = halo_regions_read(&regions, list, err);
-    if (ret == 0)
-        ret = halo_region_check(picture_us, regions.update, regions.count, halo_now_ns(), err);
-    if (ret < 0)
-        return ret;
+    int code = halo_regions_read(&regions, list, err);
+    if (code == 0)
+        code = halo_region_check(picture_us, regions.update, regions.count, halo_now_ns(), err);
+    if (code < 0)
+        return code;
     if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
     json_t *message = sv_do("regions", stream);

@@ -84,8 +84,8 @@ static int change_filters(struct sv_stream *stream, const struct halo_stream_set
     snprintf(change->name, sizeof change->name, "%s", stream->name);
     reload->waits++;
     struct halo_error why = {0};
-    const int ret = sv_request_set(stream, wanted->filters, wanted, on_set, change, &why);
-    if (ret < 0)
+    const int code = sv_request_set(stream, wanted->filters, wanted, on_set, change, &why);
+    if (code < 0)
         on_set(change, NULL, &why);
     return 0;
 }
@@ -134,9 +134,9 @@ static struct sv_stream *any_of_name(struct halo_supervisor *sv, const char *nam
 static int add(struct halo_supervisor *sv, const struct halo_stream_settings *wanted,
                json_t *result, struct halo_error *err)
 {
-    const int ret = sv_stream_create(sv, wanted, err);
-    if (ret < 0)
-        return ret;
+    const int code = sv_stream_create(sv, wanted, err);
+    if (code < 0)
+        return code;
     json_array_append_new(json_object_get(result, "added"), json_string(wanted->name));
     sv_event(sv, "added", wanted->name, NULL, NULL);
     sv_stream_step(any_of_name(sv, wanted->name));

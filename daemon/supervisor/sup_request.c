@@ -226,13 +226,13 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
 {
     /* Those that they are for. */
     const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
-    int ret = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
-    if (ret == 0 && !next->region_feed.on)
-        ret = halo_checks.feed(filters, err);
-    if (ret == 0)
-        ret = halo_checks.coverage(filters, next, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
+    if (code == 0 && !next->region_feed.on)
+        code = halo_checks.feed(filters, err);
+    if (code == 0)
+        code = halo_checks.coverage(filters, next, err);
+    if (code < 0)
+        return code;
     struct sv_request *request = add(stream, SV_SET, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");

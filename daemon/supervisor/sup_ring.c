@@ -20,9 +20,9 @@ int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
 {
     struct halo_packet_reader *reader;
     struct stat memory;
-    int ret = halo_packet_reader_create(&reader, fds[0], fds[1], err);
-    if (ret < 0)
-        return ret;
+    int code = halo_packet_reader_create(&reader, fds[0], fds[1], err);
+    if (code < 0)
+        return code;
     struct sv_ring *ring = calloc(1, sizeof *ring);
     if (!ring) {
         halo_packet_reader_destroy(reader);
@@ -32,11 +32,11 @@ int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
     ring->reader = reader;
     ring->size = fstat(fds[0], &memory) < 0 ? 0 : memory.st_size;
     ring->poll.data = ring;
-    ret = uv_poll_init(outlet->stream->sv->loop, &ring->poll, halo_packet_reader_event(reader));
-    if (ret < 0) {
+    code = uv_poll_init(outlet->stream->sv->loop, &ring->poll, halo_packet_reader_event(reader));
+    if (code < 0) {
         halo_packet_reader_destroy(reader);
         free(ring);
-        return halo_fail(err, ret, "a ring cannot be watched: %s", uv_strerror(ret));
+        return halo_fail(err, code, "a ring cannot be watched: %s", uv_strerror(code));
     }
     uv_poll_start(&ring->poll, UV_READABLE, on_ring);
     outlet->ring = ring;

@@ -152,10 +152,10 @@ static int send_start(struct sv_stream *stream)
     sv_masks_send(stream->place.engine, stream->masks);
     if (stream->camera_is)
         json_object_set_new(message, "camera", json_string(stream->camera_is));
-    const int ret = sv_engine_send(stream->place.engine, message);
-    if (ret >= 0)
+    const int code = sv_engine_send(stream->place.engine, message);
+    if (code >= 0)
         sv_hooks_give(stream->place.engine->process, stream);
-    return ret;
+    return code;
 }
 
 void sv_stream_report_recording(struct sv_stream *stream)
@@ -167,10 +167,10 @@ void sv_stream_report_recording(struct sv_stream *stream)
 
 static void enter(struct sv_stream *stream)
 {
-    const int ret = send_start(stream);
-    if (ret == -EMSGSIZE)
+    const int code = send_start(stream);
+    if (code == -EMSGSIZE)
         rest(stream, SV_FAILED, "its settings are too long for an engine");
-    if (ret < 0)
+    if (code < 0)
         return; /* the engine is about to be lost, and it comes again */
     stream->place.phase = SV_IN;
     stream->place.since = sv_now(stream->sv);

@@ -109,9 +109,9 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
 int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err)
 {
     for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        const int ret = s->place.wanted ? sv_feed_open(s, err) : 0;
-        if (ret < 0)
-            return ret;
+        const int code = s->place.wanted ? sv_feed_open(s, err) : 0;
+        if (code < 0)
+            return code;
     }
     uv_update_time(sv->loop);
     sv->ticked = sv_now(sv);

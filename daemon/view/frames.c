@@ -248,9 +248,9 @@ static int copy_picture(struct halo_frames *frames, const AVPacket *pkt)
     frames->present = NULL;
     struct slot *slot = choose_slot(frames);
     if (!slot->memory) {
-        const int status = fill_slot(frames, slot);
-        if (status < 0)
-            return status;
+        const int code = fill_slot(frames, slot);
+        if (code < 0)
+            return code;
     }
     for (int i = 0; i < frames->planes; i++) {
         const struct plane *plane = &frames->plane[i];
@@ -269,9 +269,9 @@ int halo_frames_take(struct halo_frames *frames, const AVPacket *pkt, uint64_t *
     if (!frames->size || (size_t)pkt->size != frames->packed)
         return -EINVAL;
     if (!frames->present || frames->present_dts != pkt->dts) {
-        const int status = copy_picture(frames, pkt);
-        if (status < 0)
-            return status;
+        const int code = copy_picture(frames, pkt);
+        if (code < 0)
+            return code;
     }
     frames->present->users++;
     *ret_id = frames->present->id;

@@ -32,9 +32,10 @@ static int try_connect(const char *path)
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    const int ret = connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
+    const int code =
+        connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
     close(fd);
-    return ret;
+    return code;
 }
 
 /* Makes the name free, where that takes nothing from anybody. */
@@ -45,11 +46,11 @@ static int make_room(const char *path, struct halo_error *err)
         return errno == ENOENT ? 0 : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISSOCK(st.st_mode))
         return halo_fail(err, -EEXIST, "%s: exists and is not a socket: remove it yourself", path);
-    const int ret = try_connect(path);
-    if (ret == -ENOENT)
+    const int code = try_connect(path);
+    if (code == -ENOENT)
         return 0;
     /* Refused: its process is gone. All else (it is busy, of another kind, not ours) is alive. */
-    if (ret != -ECONNREFUSED)
+    if (code != -ECONNREFUSED)
         return halo_fail(err, -EADDRINUSE, "%s: another process is listening on this socket", path);
     if (unlink(path) < 0 && errno != ENOENT)
         return halo_fail(err, -errno, "%s: a stale socket, but it cannot be replaced: %s", path,
@@ -99,16 +100,16 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
         *ret = made;
         return 0;
     }
-    int status = make_room(path, err);
-    if (status < 0)
-        return status;
+    int code = make_room(path, err);
+    if (code < 0)
+        return code;
     made.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (made.fd < 0)
         return say_why(err, path, errno);
-    status = bind_to(&made, path, err);
-    if (status < 0) {
+    code = bind_to(&made, path, err);
+    if (code < 0) {
         halo_listen_close(&made);
-        return status;
+        return code;
     }
     *ret = made;
     return 0;

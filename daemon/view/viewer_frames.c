@@ -72,9 +72,9 @@ static int send_caps(struct halo_viewer *viewer)
 {
     struct taking *taking = viewer->own;
     const char *caps = halo_frames_caps(viewer->shared->frames);
-    const int status = send_command(viewer, CAPS, caps, strlen(caps) + 1, -1);
-    taking->needs_caps = status < 0;
-    return status;
+    const int code = send_command(viewer, CAPS, caps, strlen(caps) + 1, -1);
+    taking->needs_caps = code < 0;
+    return code;
 }
 
 static int frames_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
@@ -84,12 +84,12 @@ static int frames_begin(struct halo_viewer *viewer, const struct halo_live_begin
         viewer->shared->frames = halo_frames_create();
     if (!viewer->shared->frames)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int status = halo_frames_begin(viewer->shared->frames, begin, err);
-    if (status == 0)
-        status = send_caps(viewer);
-    if (status == -EAGAIN)
+    int code = halo_frames_begin(viewer->shared->frames, begin, err);
+    if (code == 0)
+        code = send_caps(viewer);
+    if (code == -EAGAIN)
         return 0;
-    return status < 0 ? halo_fail(err, status, "%s", strerror(-status)) : 0;
+    return code < 0 ? halo_fail(err, code, "%s", strerror(-code)) : 0;
 }
 
 static uint64_t nanoseconds(const struct halo_viewer *viewer, int64_t us)
@@ -117,10 +117,10 @@ static int send_picture(struct halo_viewer *viewer, const AVPacket *pkt)
     const int fd = halo_frames_take(frames, pkt, &buffer.id);
     if (fd < 0)
         return -EAGAIN;
-    const int status = send_command(viewer, NEW_BUFFER, &buffer, sizeof buffer, fd);
-    if (status < 0) {
+    const int code = send_command(viewer, NEW_BUFFER, &buffer, sizeof buffer, fd);
+    if (code < 0) {
         halo_frames_release(frames, buffer.id);
-        return status;
+        return code;
     }
     taking->held[free_place] = buffer.id;
     taking->count++;
@@ -197,9 +197,9 @@ static int frames_receive(struct halo_viewer *viewer, const uint8_t *data, size_
         taking->heard[taking->heard_size++] = data[i];
         if (taking->heard_size < sizeof(struct command))
             continue;
-        const int status = obey(viewer, err);
-        if (status < 0)
-            return status;
+        const int code = obey(viewer, err);
+        if (code < 0)
+            return code;
     }
     return 0;
 }

@@ -74,17 +74,17 @@ static int take_extradata(AVCodecParameters *par, const AVPacket *key)
     AVBSFContext *bsf = NULL;
     AVPacket *pkt = av_packet_clone(key);
     size_t size = 0;
-    int status = !filter || !pkt ? AVERROR(ENOMEM) : av_bsf_alloc(filter, &bsf);
-    if (status >= 0)
-        status = avcodec_parameters_copy(bsf->par_in, par);
-    if (status >= 0)
-        status = av_bsf_init(bsf);
-    if (status >= 0)
-        status = av_bsf_send_packet(bsf, pkt);
-    if (status >= 0)
-        status = av_bsf_receive_packet(bsf, pkt);
+    int code = !filter || !pkt ? AVERROR(ENOMEM) : av_bsf_alloc(filter, &bsf);
+    if (code >= 0)
+        code = avcodec_parameters_copy(bsf->par_in, par);
+    if (code >= 0)
+        code = av_bsf_init(bsf);
+    if (code >= 0)
+        code = av_bsf_send_packet(bsf, pkt);
+    if (code >= 0)
+        code = av_bsf_receive_packet(bsf, pkt);
     const uint8_t *data =
-        status >= 0 ? av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, &size) : NULL;
+        code >= 0 ? av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, &size) : NULL;
     if (data && size > 0 && size < INT32_MAX / 2)
         par->extradata = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);
     if (data && par->extradata) {
@@ -93,7 +93,7 @@ static int take_extradata(AVCodecParameters *par, const AVPacket *key)
     }
     av_packet_free(&pkt);
     av_bsf_free(&bsf);
-    return status;
+    return code;
 }
 
 static bool keeps_extradata_in_packets(enum AVCodecID id)
@@ -127,9 +127,9 @@ static int write_header(struct mux *mux)
     av_dict_set(&options, "pes_payload_size", "0", 0); /* mpegts: sound is not collected */
     av_dict_set(&options, "live", "1", 0);             /* matroska: nothing is patched later */
     av_dict_set(&options, "write_index", "0", 0);      /* nut */
-    const int status = avformat_write_header(mux->format, &options);
+    const int code = avformat_write_header(mux->format, &options);
     av_dict_free(&options); /* those of the other forms are left */
-    return status;
+    return code;
 }
 
 static void close_format(struct mux *mux)
@@ -148,9 +148,9 @@ static void close_format(struct mux *mux)
 static int open_format(struct halo_viewer *viewer, const AVPacket *key)
 {
     struct mux *mux = viewer->own;
-    int status =
+    int code =
         avformat_alloc_output_context2(&mux->format, NULL, viewer->shared->format->muxer, NULL);
-    uint8_t *buffer = status < 0 ? NULL : av_malloc(IO_BUFFER);
+    uint8_t *buffer = code < 0 ? NULL : av_malloc(IO_BUFFER);
     AVIOContext *io =
         buffer ? avio_alloc_context(buffer, IO_BUFFER, 1, mux, NULL, write_bytes, NULL) : NULL;
     if (!io) {
@@ -163,14 +163,14 @@ static int open_format(struct halo_viewer *viewer, const AVPacket *key)
     mux->format->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
     mux->format->avoid_negative_ts = 0;
     mux->format->max_delay = 0;
-    status = add_stream(mux, mux->begin->video, key);
-    if (status >= 0 && mux->begin->audio)
-        status = add_stream(mux, mux->begin->audio, NULL);
-    if (status >= 0)
-        status = write_header(mux);
+    code = add_stream(mux, mux->begin->video, key);
+    if (code >= 0 && mux->begin->audio)
+        code = add_stream(mux, mux->begin->audio, NULL);
+    if (code >= 0)
+        code = write_header(mux);
     mux->base = key->dts;
     mux->last[0] = mux->last[1] = -1;
-    return status;
+    return code;
 }
 
 /* ---- from the feed ---- */
@@ -193,9 +193,9 @@ static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin
         return halo_fail(err, -EPIPE,
                          "the stream's parameters changed, which %s cannot signal: reconnect",
                          viewer->shared->format->muxer);
-    const int status = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
+    const int code = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
     mux->format->streams[0]->codecpar->codec_tag = 0;
-    return status < 0 ? fail_av(err, "new parameters", status) : 0;
+    return code < 0 ? fail_av(err, "new parameters", code) : 0;
 }
 
 static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
@@ -204,9 +204,9 @@ static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *b
     struct mux *mux = viewer->own;
     const AVCodecParameters *video = begin->video;
     if (mux->format) {
-        const int status = go_on(viewer, begin, err);
-        if (status < 0)
-            return status;
+        const int code = go_on(viewer, begin, err);
+        if (code < 0)
+            return code;
     }
     const AVOutputFormat *container = av_guess_format(viewer->shared->format->muxer, NULL, NULL);
     if (halo_container_check(container, "the socket", video, err) < 0 ||
@@ -257,22 +257,22 @@ static bool set_times(struct mux *mux, AVPacket *pkt)
 static int write_packet(struct mux *mux, const AVPacket *pkt)
 {
     AVPacket *work = mux->work;
-    int status = av_packet_ref(work, pkt);
-    if (status < 0)
-        return status;
+    int code = av_packet_ref(work, pkt);
+    if (code < 0)
+        return code;
     work->flags &= ~HALO_PACKET_CARD; /* no player may leave it out */
     if (set_times(mux, work)) {
         mux->current = pkt;
-        status = av_write_frame(mux->format, work);
-        if (status >= 0)
-            status = av_write_frame(mux->format, NULL); /* whole clusters */
+        code = av_write_frame(mux->format, work);
+        if (code >= 0)
+            code = av_write_frame(mux->format, NULL); /* whole clusters */
         avio_flush(mux->format->pb);
         mux->current = NULL;
-        if (status >= 0)
-            status = mux->format->pb->error;
+        if (code >= 0)
+            code = mux->format->pb->error;
     }
     av_packet_unref(work);
-    return status;
+    return code;
 }
 
 static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err)
@@ -282,15 +282,15 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
         viewer->shared->dropped++;
         return 0; /* the socket is full, and polled */
     }
-    int status = 0;
+    int code = 0;
     if (!mux->format)
-        status = open_format(viewer, pkt);
-    if (status < 0)
-        return fail_av(err, viewer->shared->format->muxer, status);
+        code = open_format(viewer, pkt);
+    if (code < 0)
+        return fail_av(err, viewer->shared->format->muxer, code);
     if (pkt->stream_index < (int)mux->format->nb_streams)
-        status = write_packet(mux, pkt);
-    if (status < 0)
-        return fail_av(err, viewer->shared->format->muxer, status);
+        code = write_packet(mux, pkt);
+    if (code < 0)
+        return fail_av(err, viewer->shared->format->muxer, code);
     return viewer->wants_write ? 0 : mux_flush(viewer, err);
 }
 

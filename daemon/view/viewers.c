@@ -153,9 +153,9 @@ static void taker_begin(struct halo_feed_taker *taker, const struct halo_live_be
 {
     struct halo_viewer *viewer = (struct halo_viewer *)taker;
     struct halo_error err = {0};
-    const int status = viewer->ops->begin(viewer, begin, &err);
-    viewer->viewers->ended += status < 0;
-    settle(viewer, status, &err);
+    const int code = viewer->ops->begin(viewer, begin, &err);
+    viewer->viewers->ended += code < 0;
+    settle(viewer, code, &err);
 }
 
 static void taker_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
@@ -233,13 +233,13 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on others, which is well */
     name_peer(viewer);
-    int status = viewer->ops->open(viewer);
-    if (status == 0)
-        status = uv_poll_init(viewers->poll.loop, &viewer->poll, fd);
-    if (status < 0) {
+    int code = viewer->ops->open(viewer);
+    if (code == 0)
+        code = uv_poll_init(viewers->poll.loop, &viewer->poll, fd);
+    if (code < 0) {
         viewer->ops->close(viewer);
         free(viewer);
-        return status;
+        return code;
     }
     halo_log(HALO_LOG_DEBUG, "%s: viewer (%s)", viewers->where, viewer->peer);
     viewer->poll.data = viewer;
@@ -320,18 +320,18 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
     struct halo_viewers *viewers = calloc(1, sizeof *viewers);
     if (!viewers)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int status = choose_format(viewers, output, err);
-    if (status == 0)
-        status = listen_at(viewers, output, err);
-    if (status < 0) {
+    int code = choose_format(viewers, output, err);
+    if (code == 0)
+        code = listen_at(viewers, output, err);
+    if (code < 0) {
         free(viewers);
-        return status;
+        return code;
     }
-    status = uv_poll_init(loop, &viewers->poll, viewers->listen.fd);
-    if (status < 0) {
+    code = uv_poll_init(loop, &viewers->poll, viewers->listen.fd);
+    if (code < 0) {
         halo_listen_close(&viewers->listen);
         free(viewers);
-        return halo_fail(err, status, "%s: %s", output->target, uv_strerror(status));
+        return halo_fail(err, code, "%s: %s", output->target, uv_strerror(code));
     }
     viewers->shared.origin = halo_feed_origin(feed);
     viewers->feed = feed;

@@ -130,14 +130,14 @@ static void write_one(struct halo_virtual *v)
     }
     if (!data)
         return;
-    const int ret = halo_loopback_write(v->device, data, size, &trouble, &err);
-    if (ret == 0) {
+    const int code = halo_loopback_write(v->device, data, size, &trouble, &err);
+    if (code == 0) {
         report(v, HALO_V4L2_FINE, ""); /* not before: some open, and take nothing */
         v->pictures++;
         v->repeated += !v->fresh;
         if (v->fresh && v->taken)
             halo_histogram_add(&v->delay, halo_now_ns() - v->taken * 1000);
-    } else if (ret == -EAGAIN) {
+    } else if (code == -EAGAIN) {
         v->dropped++;
     } else {
         lose(v, trouble, err.text);

@@ -120,9 +120,9 @@ int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct 
         return -ENOMEM;
     struct run run;
     for (int y = y0; next_run(job, y, y1, weights, &run); y = run.y1) {
-        const int rc = strategy->band(job, run.y0, run.y1, scratch);
-        if (rc < 0)
-            return rc;
+        const int code = strategy->band(job, run.y0, run.y1, scratch);
+        if (code < 0)
+            return code;
     }
     for (int y = y0; y < y1; y++)
         merge_row(job, y, weights);

@@ -161,10 +161,10 @@ static int cuda_open(struct halo_backend **ret, const struct halo_backend_settin
         *ret = &c->base;
         return 0;
     }
-    const int rc = halo_cuda_check(&c->base, status, "open");
+    const int code = halo_cuda_check(&c->base, status, "open");
     memcpy(open_error, c->error, sizeof open_error);
     cuda_close(&c->base);
-    return rc;
+    return code;
 }
 
 const char *halo_cuda_error_text(const struct halo_backend *b)

@@ -116,9 +116,9 @@ static int launch_packed(struct halo_cuda_backend *c, const struct halo_job *job
                 mask_offset += packed_bytes(&region->mask);
             }
         }
-        const int rc = halo_cuda_launch_jobs(c, device, planes);
-        if (rc < 0)
-            return rc;
+        const int code = halo_cuda_launch_jobs(c, device, planes);
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -132,9 +132,9 @@ static int copy(struct halo_cuda_backend *c, void *to, const void *from, size_t 
 static int run(struct halo_cuda_backend *c, const struct halo_job *jobs, int count)
 {
     size_t bytes, masks, offset = 0;
-    int rc = reserve(c, jobs, count, &bytes, &masks);
-    if (rc < 0)
-        return rc;
+    int code = reserve(c, jobs, count, &bytes, &masks);
+    if (code < 0)
+        return code;
 
     for (int i = 0; i < count; i++) {
         const struct halo_plane up = packed(&jobs[i].src, &c->up, offset);
@@ -149,19 +149,19 @@ static int run(struct halo_cuda_backend *c, const struct halo_job *jobs, int cou
         copy_rows(&up, mask);
         offset += packed_bytes(mask);
     }
-    rc = copy(c, c->src.data, c->up.data, bytes + masks, cudaMemcpyHostToDevice, "upload");
-    if (rc == 0)
-        rc = poison(c, jobs, count, bytes);
-    if (rc == 0)
-        rc = launch_packed(c, jobs, count, bytes);
-    if (rc == 0)
-        rc = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
+    code = copy(c, c->src.data, c->up.data, bytes + masks, cudaMemcpyHostToDevice, "upload");
+    if (code == 0)
+        code = poison(c, jobs, count, bytes);
+    if (code == 0)
+        code = launch_packed(c, jobs, count, bytes);
+    if (code == 0)
+        code = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
 
     /* Wait also after a failure: the next call, or close, will touch this memory. */
     const cudaError_t waited = cudaStreamSynchronize(c->stream);
-    if (rc < 0) {
+    if (code < 0) {
         (void)cudaGetLastError();
-        return rc;
+        return code;
     }
     return halo_cuda_check(&c->base, waited, "kernels");
 }
@@ -169,12 +169,12 @@ static int run(struct halo_cuda_backend *c, const struct halo_job *jobs, int cou
 int halo_cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)
 {
     struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
-    int rc = halo_cuda_make_current(b);
-    if (rc == 0)
-        rc = run(c, jobs, count);
-    if (rc < 0) {
+    int code = halo_cuda_make_current(b);
+    if (code == 0)
+        code = run(c, jobs, count);
+    if (code < 0) {
         halo_cuda_examine(b);
-        return rc == -ENOMEM ? -ENOMEM : -EIO;
+        return code == -ENOMEM ? -ENOMEM : -EIO;
     }
 
     size_t offset = 0;

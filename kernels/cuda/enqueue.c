@@ -40,10 +40,11 @@ cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct 
 static int launch_calls(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                         struct halo_cuda_call *calls, int count)
 {
-    int rc = halo_cuda_check(&c->base, halo_cuda_region_map(calls, count), "region");
-    if (rc == 0)
-        rc = halo_cuda_check(&c->base, s->launch(calls, count), s->base.name);
-    return rc == 0 ? halo_cuda_check(&c->base, halo_cuda_region_merge(calls, count), "region") : rc;
+    int code = halo_cuda_check(&c->base, halo_cuda_region_map(calls, count), "region");
+    if (code == 0)
+        code = halo_cuda_check(&c->base, s->launch(calls, count), s->base.name);
+    return code == 0 ? halo_cuda_check(&c->base, halo_cuda_region_merge(calls, count), "region")
+                     : code;
 }
 
 /* Jobs whose planes lie in device memory, onto the stream; neighbours of one strategy together. The
@@ -77,14 +78,14 @@ int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jo
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             if (calls[planes].region)
                 region_memory += halo_cuda_region_bytes(job->region, &job->src);
-            const int rc =
+            const int code =
                 halo_cuda_prepared_mask(c, s, job->conv, channels, &calls[planes].prepared);
-            if (rc < 0)
-                return rc;
+            if (code < 0)
+                return code;
         }
-        const int rc = launch_calls(c, s, calls, planes);
-        if (rc < 0)
-            return rc;
+        const int code = launch_calls(c, s, calls, planes);
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -95,6 +96,6 @@ int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int c
     cudaError_t status = cudaSetDevice(c->device);
     if (status == cudaSuccess)
         status = halo_cuda_reserve_scratch(c, jobs, count);
-    const int rc = halo_cuda_check(&c->base, status, "memory");
-    return rc < 0 ? rc : halo_cuda_launch_jobs(c, jobs, count);
+    const int code = halo_cuda_check(&c->base, status, "memory");
+    return code < 0 ? code : halo_cuda_launch_jobs(c, jobs, count);
 }

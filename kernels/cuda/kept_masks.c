@@ -60,10 +60,10 @@ int halo_cuda_prepared_mask(struct halo_cuda_backend *c, const struct halo_cuda_
     if (!found) {
         m->strategy = NULL;
         struct halo_cuda_kept_mask fresh = {s, *conv, channels, m->data, 0};
-        const int rc = upload_mask(c, &fresh, bytes);
+        const int code = upload_mask(c, &fresh, bytes);
         m->data = fresh.data;
-        if (rc < 0)
-            return rc;
+        if (code < 0)
+            return code;
         *m = fresh;
     }
     m->last_use = ++c->uses;

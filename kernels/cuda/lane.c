@@ -253,22 +253,22 @@ static int enqueue_steps(struct halo_backend *b, const struct halo_frame *frame,
 {
     struct halo_job jobs[HALO_MAX_PLANES];
     struct halo_region regions[HALO_MAX_PLANES];
-    int ret = 0;
+    int code = 0;
     if (halo_fault(b->ops->name, "skip"))
         return 0;
-    for (int step = 0, count; ret == 0; step++) {
+    for (int step = 0, count; code == 0; step++) {
         if ((count = halo_frame_jobs(frame, places, step, jobs)) == 0)
             break;
-        ret = poison_scratch(b, frame, places, step);
+        code = poison_scratch(b, frame, places, step);
         if (halo_fault(b->ops->name, "step"))
             continue;
         halo_cuda_region_masks_step(&halo_cuda_lane_of(b)->masks, step == 0);
-        for (int i = 0; i < count && ret == 0; i++)
-            ret = bring_mask(b, &jobs[i], &regions[i]);
-        if (ret == 0)
-            ret = halo_cuda_enqueue(b, jobs, count);
+        for (int i = 0; i < count && code == 0; i++)
+            code = bring_mask(b, &jobs[i], &regions[i]);
+        if (code == 0)
+            code = halo_cuda_enqueue(b, jobs, count);
     }
-    return ret;
+    return code;
 }
 
 static int mark(struct halo_backend *b, enum halo_cuda_mark which)
@@ -283,32 +283,32 @@ static int enqueue_all(struct halo_backend *b, const struct halo_frame *frame)
     const cudaStream_t stream = halo_cuda_stream(b);
     struct lay lay;
     find_in_place(lane, frame, &lay);
-    int ret = halo_cuda_check(b, reserve(lane, lay_out(frame, NULL, &lay)), "memory");
-    if (ret < 0)
-        return ret;
+    int code = halo_cuda_check(b, reserve(lane, lay_out(frame, NULL, &lay)), "memory");
+    if (code < 0)
+        return code;
     lay_out(frame, lane->memory, &lay);
     if (frame->src_on_device)
-        ret = halo_cuda_check(b, wait_for(lane, frame->after, stream), "wait");
+        code = halo_cuda_check(b, wait_for(lane, frame->after, stream), "wait");
     halo_cuda_clock_count(lane->clock, frame, &lay.at);
-    if (ret == 0)
-        ret = halo_cuda_check(b, poison(frame, &lay, stream), "poison");
-    if (ret == 0)
-        ret = mark(b, HALO_CUDA_BEGIN);
-    if (ret == 0)
-        ret = halo_cuda_check(b, upload(frame, &lay, stream), "upload");
-    if (ret == 0)
-        ret = mark(b, HALO_CUDA_UPLOADED);
-    if (ret == 0)
-        ret = enqueue_steps(b, frame, &lay.at);
-    if (ret == 0)
-        ret = mark(b, HALO_CUDA_FILTERED);
-    if (ret == 0)
-        ret = halo_cuda_check(b, download(frame, &lay, stream), "download");
-    if (ret == 0)
-        ret = mark(b, HALO_CUDA_DOWNLOADED);
-    if (ret == 0)
-        ret = halo_cuda_check(b, cudaEventRecord(lane->done, stream), "event");
-    return ret;
+    if (code == 0)
+        code = halo_cuda_check(b, poison(frame, &lay, stream), "poison");
+    if (code == 0)
+        code = mark(b, HALO_CUDA_BEGIN);
+    if (code == 0)
+        code = halo_cuda_check(b, upload(frame, &lay, stream), "upload");
+    if (code == 0)
+        code = mark(b, HALO_CUDA_UPLOADED);
+    if (code == 0)
+        code = enqueue_steps(b, frame, &lay.at);
+    if (code == 0)
+        code = mark(b, HALO_CUDA_FILTERED);
+    if (code == 0)
+        code = halo_cuda_check(b, download(frame, &lay, stream), "download");
+    if (code == 0)
+        code = mark(b, HALO_CUDA_DOWNLOADED);
+    if (code == 0)
+        code = halo_cuda_check(b, cudaEventRecord(lane->done, stream), "event");
+    return code;
 }
 
 static atomic_bool lost;
@@ -328,23 +328,23 @@ void halo_cuda_examine(struct halo_backend *b)
 
 int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame)
 {
-    int ret = halo_cuda_make_current(b);
-    if (ret == 0)
-        ret = enqueue_all(b, frame);
-    if (ret == 0)
+    int code = halo_cuda_make_current(b);
+    if (code == 0)
+        code = enqueue_all(b, frame);
+    if (code == 0)
         return 0;
     halo_cuda_examine(b); /* and waits: copies may still touch the host's memory */
-    return ret == -ENOMEM && !halo_cuda_is_lost() ? -ENOMEM : -EIO;
+    return code == -ENOMEM && !halo_cuda_is_lost() ? -ENOMEM : -EIO;
 }
 
 int halo_cuda_finish(struct halo_backend *b)
 {
-    int ret = halo_cuda_make_current(b);
-    if (ret == 0)
-        ret = halo_cuda_check(b, cudaEventSynchronize(halo_cuda_lane_of(b)->done), "frame");
-    if (ret < 0)
+    int code = halo_cuda_make_current(b);
+    if (code == 0)
+        code = halo_cuda_check(b, cudaEventSynchronize(halo_cuda_lane_of(b)->done), "frame");
+    if (code < 0)
         halo_cuda_examine(b);
-    return ret < 0 ? -EIO : 0;
+    return code < 0 ? -EIO : 0;
 }
 
 void halo_cuda_measure(struct halo_backend *b)

@@ -89,9 +89,9 @@ static int enqueue_all(const struct timing *t)
     const int step = trial->calls == HALO_TOGETHER ? together : 1;
     for (int i = 0; i < t->count; i += step) {
         const int left = t->count - i;
-        const int rc = halo_cuda_enqueue(t->b, &t->jobs[i], left < step ? left : step);
-        if (rc < 0)
-            return rc;
+        const int code = halo_cuda_enqueue(t->b, &t->jobs[i], left < step ? left : step);
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -103,13 +103,13 @@ static int make_graph(struct timing *t)
     cudaError_t status = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
     if (status != cudaSuccess)
         return halo_cuda_check(t->b, status, "capture");
-    const int rc = enqueue_all(t);
+    const int code = enqueue_all(t);
     status = cudaStreamEndCapture(stream, &graph);
-    if (rc == 0 && status == cudaSuccess)
+    if (code == 0 && status == cudaSuccess)
         status = cudaGraphInstantiate(&t->graph, graph, 0);
     if (graph)
         cudaGraphDestroy(graph);
-    return rc < 0 ? rc : halo_cuda_check(t->b, status, "graph");
+    return code < 0 ? code : halo_cuda_check(t->b, status, "graph");
 }
 
 static int one_round(const struct timing *t)
@@ -124,35 +124,35 @@ static int run(struct timing *t, double *ret_us)
     const int rounds = t->trial->rounds;
     const cudaStream_t stream = halo_cuda_stream(t->b);
     halo_cuda_set_early(t->b, t->trial->calls != HALO_APART);
-    int rc = enqueue_all(t);
-    if (rc == 0 && t->trial->calls == HALO_GRAPH)
-        rc = make_graph(t);
-    for (int i = 0; i < WARM_UP && rc == 0; i++)
-        rc = one_round(t);
-    for (int i = 0; i < rounds && rc == 0; i++) {
-        rc = halo_cuda_check(t->b, cudaEventRecord(t->events[i], stream), "event");
-        if (rc == 0)
-            rc = one_round(t);
+    int code = enqueue_all(t);
+    if (code == 0 && t->trial->calls == HALO_GRAPH)
+        code = make_graph(t);
+    for (int i = 0; i < WARM_UP && code == 0; i++)
+        code = one_round(t);
+    for (int i = 0; i < rounds && code == 0; i++) {
+        code = halo_cuda_check(t->b, cudaEventRecord(t->events[i], stream), "event");
+        if (code == 0)
+            code = one_round(t);
     }
-    if (rc == 0)
-        rc = halo_cuda_check(t->b, cudaEventRecord(t->events[rounds], stream), "event");
+    if (code == 0)
+        code = halo_cuda_check(t->b, cudaEventRecord(t->events[rounds], stream), "event");
     const int waited = halo_cuda_check(t->b, cudaStreamSynchronize(stream), "kernels");
-    for (int i = 0; i < rounds && rc == 0 && waited == 0; i++) {
+    for (int i = 0; i < rounds && code == 0 && waited == 0; i++) {
         float ms;
-        rc = halo_cuda_check(t->b, cudaEventElapsedTime(&ms, t->events[i], t->events[i + 1]),
-                             "event");
+        code = halo_cuda_check(t->b, cudaEventElapsedTime(&ms, t->events[i], t->events[i + 1]),
+                               "event");
         ret_us[i] = ms * 1000.0 / t->trial->planes;
     }
     halo_cuda_set_early(t->b, true);
-    return rc < 0 ? rc : waited;
+    return code < 0 ? code : waited;
 }
 
 int halo_cuda_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
 {
     struct timing t = {.b = b, .trial = trial};
-    int rc = prepare(&t);
-    if (rc == 0)
-        rc = run(&t, ret_us);
+    int code = prepare(&t);
+    if (code == 0)
+        code = run(&t, ret_us);
     for (int i = 0; t.events && i <= trial->rounds; i++)
         if (t.events[i])
             cudaEventDestroy(t.events[i]);
@@ -161,5 +161,5 @@ int halo_cuda_time(struct halo_backend *b, const struct halo_trial *trial, doubl
     cudaFree(t.memory);
     free(t.events);
     free(t.jobs);
-    return rc;
+    return code;
 }

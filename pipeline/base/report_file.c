@@ -47,23 +47,23 @@ static int open_report(struct halo_report_file *report, struct halo_error *err)
     const char *path = halo_path_of(report->name);
     const int fd = halo_path_descriptor(path);
     struct stat st;
-    int ret = 0;
+    int code = 0;
     const bool exists = stat(path, &st) == 0;
     if (exists && S_ISDIR(st.st_mode))
-        ret = -EISDIR;
+        code = -EISDIR;
     else if (fd >= 0 || (exists && !S_ISREG(st.st_mode)))
-        ret = open_direct(report, path, fd);
+        code = open_direct(report, path, fd);
     else if (!(report->path = halo_path_follow(path)))
-        ret = -errno;
-    if (ret < 0)
-        return halo_fail(err, ret, "%s %s: cannot be written: %s", report->option, report->name,
-                         strerror(-ret));
+        code = -errno;
+    if (code < 0)
+        return halo_fail(err, code, "%s %s: cannot be written: %s", report->option, report->name,
+                         strerror(-code));
     if (!report->path)
         return 0;
     report->mode = exists ? st.st_mode & 07777 : 0;
     struct halo_error inner = {0};
-    ret = halo_beside_check(report->path, &inner);
-    return ret < 0 ? halo_fail(err, ret, "%s %s", report->option, inner.text) : 0;
+    code = halo_beside_check(report->path, &inner);
+    return code < 0 ? halo_fail(err, code, "%s %s", report->option, inner.text) : 0;
 }
 
 int halo_report_open(struct halo_report_file **ret, const char *option, const char *name,
@@ -74,12 +74,12 @@ int halo_report_open(struct halo_report_file **ret, const char *option, const ch
         return halo_fail(err, -ENOMEM, "out of memory");
     report->option = option;
     report->name = name;
-    const int r = open_report(report, err);
-    if (r < 0)
+    const int code = open_report(report, err);
+    if (code < 0)
         halo_report_destroy(report);
     else
         *ret = report;
-    return r;
+    return code;
 }
 
 static void drop_beside(struct halo_report_file *report)

@@ -74,14 +74,14 @@ int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *s
     for (int i = 0; i < HALO_STAGES; i++)
         pthread_mutex_init(&s->stage[i].lock, NULL);
     pthread_mutex_init(&s->copied_lock, NULL);
-    int r = 0;
+    int code = 0;
     if (settings->stats_json)
-        r = halo_report_open(&s->json, "-stats_json", settings->stats_json, err);
-    if (r >= 0 && settings->trace)
-        r = halo_trace_create(&s->trace, settings->trace, s->created, err);
-    if (r < 0) {
+        code = halo_report_open(&s->json, "-stats_json", settings->stats_json, err);
+    if (code >= 0 && settings->trace)
+        code = halo_trace_create(&s->trace, settings->trace, s->created, err);
+    if (code < 0) {
         halo_stats_destroy(s);
-        return r;
+        return code;
     }
     *ret = s;
     return 0;

@@ -9,10 +9,10 @@
 int halo_thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *arg,
                       struct halo_error *err)
 {
-    const int r = -pthread_create(ret, NULL, run, arg);
-    if (r == 0)
+    const int code = -pthread_create(ret, NULL, run, arg);
+    if (code == 0)
         pthread_setname_np(*ret, name);
-    return r < 0 ? halo_fail(err, r, "cannot start a thread: %s", strerror(-r)) : 0;
+    return code < 0 ? halo_fail(err, code, "cannot start a thread: %s", strerror(-code)) : 0;
 }
 
 int halo_cond_init(pthread_cond_t *ret)
@@ -21,9 +21,9 @@ int halo_cond_init(pthread_cond_t *ret)
     if (pthread_condattr_init(&clock) != 0)
         return -ENOMEM;
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    const int r = pthread_cond_init(ret, &clock);
+    const int code = pthread_cond_init(ret, &clock);
     pthread_condattr_destroy(&clock);
-    return r == 0 ? 0 : -ENOMEM;
+    return code == 0 ? 0 : -ENOMEM;
 }
 
 void halo_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)

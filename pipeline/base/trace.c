@@ -30,17 +30,17 @@ int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
                       struct halo_error *err)
 {
     struct halo_trace *t = calloc(1, sizeof *t);
-    int r = t ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    for (int i = 0; i < HALO_TRACKS && r == 0; i++) {
+    int code = t ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    for (int i = 0; i < HALO_TRACKS && code == 0; i++) {
         t->track[i].events = calloc(HALO_TRACE_MAX, sizeof *t->track[i].events);
         if (!t->track[i].events)
-            r = halo_fail(err, -ENOMEM, "out of memory for -trace");
+            code = halo_fail(err, -ENOMEM, "out of memory for -trace");
     }
-    if (r == 0)
-        r = halo_report_open(&t->report, "-trace", path, err);
-    if (r < 0) {
+    if (code == 0)
+        code = halo_report_open(&t->report, "-trace", path, err);
+    if (code < 0) {
         halo_trace_destroy(t);
-        return r;
+        return code;
     }
     t->path = path;
     t->zero = zero;

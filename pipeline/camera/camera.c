@@ -19,9 +19,9 @@ int halo_camera_fail(const struct halo_camera *c, const struct halo_camera_fault
 int halo_camera_call(const struct halo_camera *c, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument)
 {
-    const int ret = halo_v4l2_call(c->fd, request, argument);
-    return ret < 0 && halo_v4l2_judge(call, -ret) != HALO_V4L2_FINE
-               ? halo_camera_fail(c, fault, call, ret)
+    const int code = halo_v4l2_call(c->fd, request, argument);
+    return code < 0 && halo_v4l2_judge(call, -code) != HALO_V4L2_FINE
+               ? halo_camera_fail(c, fault, call, code)
                : 0;
 }
 
@@ -47,9 +47,9 @@ uint32_t halo_camera_queue(uint32_t caps)
 static int check_device(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_capability cap;
-    const int ret = halo_camera_call(c, fault, HALO_V4L2_QUERYCAP, VIDIOC_QUERYCAP, &cap);
-    if (ret < 0)
-        return ret;
+    const int code = halo_camera_call(c, fault, HALO_V4L2_QUERYCAP, VIDIOC_QUERYCAP, &cap);
+    if (code < 0)
+        return code;
     const uint32_t caps = halo_v4l2_caps(&cap);
     c->type = halo_camera_queue(caps);
     if (!c->type)
@@ -63,31 +63,31 @@ static int check_device(struct halo_camera *c, const struct halo_camera_fault *f
 static int set_timings(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_dv_timings timings = {.type = 0};
-    int ret = halo_v4l2_call(c->fd, VIDIOC_QUERY_DV_TIMINGS, &timings);
-    if (ret == -ERANGE)
-        return halo_camera_fail_as(c, fault, HALO_V4L2_SIGNAL, ret,
+    int code = halo_v4l2_call(c->fd, VIDIOC_QUERY_DV_TIMINGS, &timings);
+    if (code == -ERANGE)
+        return halo_camera_fail_as(c, fault, HALO_V4L2_SIGNAL, code,
                                    "one that the device cannot take");
-    if (ret < 0)
-        return halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE
+    if (code < 0)
+        return halo_v4l2_judge(HALO_V4L2_ENUM, -code) == HALO_V4L2_FINE
                    ? 0
-                   : halo_camera_fail(c, fault, HALO_V4L2_ENUM, ret);
-    ret = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_DV_TIMINGS, &timings);
+                   : halo_camera_fail(c, fault, HALO_V4L2_ENUM, code);
+    code = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_DV_TIMINGS, &timings);
     c->mode.width = (int)FFMIN(timings.bt.width, HALO_CAMERA_SIDE);
     c->mode.height = (int)FFMIN(timings.bt.height, HALO_CAMERA_SIDE);
-    return ret;
+    return code;
 }
 
 static int check_input(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     int number = 0;
-    int ret = halo_v4l2_call(c->fd, VIDIOC_G_INPUT, &number);
+    int code = halo_v4l2_call(c->fd, VIDIOC_G_INPUT, &number);
     struct v4l2_input input = {.index = (unsigned)number};
-    if (ret >= 0)
-        ret = halo_v4l2_call(c->fd, VIDIOC_ENUMINPUT, &input);
-    if (ret < 0)
-        return halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE
+    if (code >= 0)
+        code = halo_v4l2_call(c->fd, VIDIOC_ENUMINPUT, &input);
+    if (code < 0)
+        return halo_v4l2_judge(HALO_V4L2_ENUM, -code) == HALO_V4L2_FINE
                    ? 0
-                   : halo_camera_fail(c, fault, HALO_V4L2_ENUM, ret);
+                   : halo_camera_fail(c, fault, HALO_V4L2_ENUM, code);
     if (input.capabilities & V4L2_IN_CAP_DV_TIMINGS)
         return set_timings(c, fault);
     if (input.status & (V4L2_IN_ST_NO_POWER | V4L2_IN_ST_NO_SIGNAL))
@@ -113,16 +113,16 @@ static int make_pool(struct halo_camera *c, const struct halo_camera_fault *faul
 
 static int set_up(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
-    int ret = check_device(c, fault);
-    if (ret >= 0)
-        ret = check_input(c, fault);
-    if (ret >= 0)
+    int code = check_device(c, fault);
+    if (code >= 0)
+        code = check_input(c, fault);
+    if (code >= 0)
         listen_for_changes(c);
-    if (ret >= 0)
-        ret = halo_camera_set_all(c, fault);
-    if (ret >= 0)
-        ret = halo_camera_agree(c, fault);
-    return ret < 0 ? ret : make_pool(c, fault);
+    if (code >= 0)
+        code = halo_camera_set_all(c, fault);
+    if (code >= 0)
+        code = halo_camera_agree(c, fault);
+    return code < 0 ? code : make_pool(c, fault);
 }
 
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
@@ -141,12 +141,13 @@ int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
     c->wake = wake;
     c->fd = halo_v4l2_open(id->node);
     const int error = c->fd < 0 ? c->fd : halo_camera_is_still(id) ? 0 : -ENODEV;
-    const int r = error < 0 ? halo_camera_fail(c, fault, HALO_V4L2_OPEN, error) : set_up(c, fault);
-    if (r < 0)
+    const int code =
+        error < 0 ? halo_camera_fail(c, fault, HALO_V4L2_OPEN, error) : set_up(c, fault);
+    if (code < 0)
         halo_camera_close(c);
     else
         *ret = c;
-    return r;
+    return code;
 }
 
 void halo_camera_close(struct halo_camera *c)

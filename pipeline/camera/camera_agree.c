@@ -159,10 +159,10 @@ static int try_format(struct halo_camera *c, uint32_t fourcc,
         f.fmt.pix.pixelformat = fourcc;
         f.fmt.pix.field = V4L2_FIELD_NONE;
     }
-    const int ret = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_FMT, &f);
-    if (ret >= 0)
+    const int code = halo_camera_call(c, fault, HALO_V4L2_S_FMT, VIDIOC_S_FMT, &f);
+    if (code >= 0)
         read_format(c, &f);
-    return ret;
+    return code;
 }
 
 static int fail_unfit(const struct halo_camera *c, const struct halo_camera_fault *fault,
@@ -176,11 +176,11 @@ static int set_format(struct halo_camera *c, const struct agreement *a,
                       const struct halo_camera_fault *fault)
 {
     const struct halo_v4l2_format *format = a->taken->format;
-    int ret = try_format(c, format->fourcc, a->taken, fault);
-    if (ret >= 0 && c->mode.format != format && halo_camera_is_planar(c) && format->planar)
-        ret = try_format(c, format->planar, a->taken, fault);
-    if (ret < 0)
-        return ret;
+    int code = try_format(c, format->fourcc, a->taken, fault);
+    if (code >= 0 && c->mode.format != format && halo_camera_is_planar(c) && format->planar)
+        code = try_format(c, format->planar, a->taken, fault);
+    if (code < 0)
+        return code;
     if (!c->mode.format || (a->format && strcmp(c->mode.format->name, a->format) != 0))
         return fail_unfit(c, fault, "its driver gives a format that was not asked for");
     if (c->mode.width <= 0 || c->mode.height <= 0 || c->mode.width > HALO_CAMERA_SIDE ||
@@ -202,11 +202,11 @@ static int set_rate(struct halo_camera *c, const struct agreement *a,
     interval->numerator = 1000;
     interval->denominator = (unsigned)(most * 1000 + 0.5);
     c->mode.rate = a->taken->rate;
-    const int ret = halo_v4l2_call(c->fd, VIDIOC_S_PARM, &p);
-    if (ret < 0)
-        return halo_v4l2_judge(HALO_V4L2_S_PARM, -ret) == HALO_V4L2_FINE
+    const int code = halo_v4l2_call(c->fd, VIDIOC_S_PARM, &p);
+    if (code < 0)
+        return halo_v4l2_judge(HALO_V4L2_S_PARM, -code) == HALO_V4L2_FINE
                    ? 0
-                   : halo_camera_fail(c, fault, HALO_V4L2_S_PARM, ret);
+                   : halo_camera_fail(c, fault, HALO_V4L2_S_PARM, code);
     const double rate = halo_camera_rate(interval);
     if (rate > 0)
         c->mode.rate = rate;
@@ -217,14 +217,14 @@ static int set_rate(struct halo_camera *c, const struct agreement *a,
 static int try_step(struct halo_camera *c, const struct agreement *a,
                     const struct halo_camera_fault *fault)
 {
-    int ret = set_format(c, a, fault);
-    if (ret >= 0)
-        ret = set_rate(c, a, fault);
-    if (ret >= 0)
-        ret = halo_camera_start(c, fault);
-    if (ret < 0)
+    int code = set_format(c, a, fault);
+    if (code >= 0)
+        code = set_rate(c, a, fault);
+    if (code >= 0)
+        code = halo_camera_start(c, fault);
+    if (code < 0)
         halo_camera_stop(c);
-    return ret;
+    return code;
 }
 
 static int descend(struct halo_camera *c, struct agreement *a,
@@ -283,12 +283,12 @@ int halo_camera_agree(struct halo_camera *c, const struct halo_camera_fault *fau
         return halo_camera_fail(c, fault, HALO_V4L2_ENUM, a.modes);
     a.taken = choose(&a);
     snprintf(what, sizeof what, "it has no format %s", a.format ? a.format : "that halod knows");
-    const int ret = a.taken ? descend(c, &a, fault) : fail_unfit(c, fault, what);
+    const int code = a.taken ? descend(c, &a, fault) : fail_unfit(c, fault, what);
     free(a.mode);
-    if (ret >= 0)
+    if (code >= 0)
         halo_log(c->mode.step > 0 ? HALO_LOG_WARNING : HALO_LOG_INFO,
                  "%s (%s): %s %dx%d, %.4g pictures a second%s", c->id.node, c->id.name,
                  c->mode.format->name, c->mode.width, c->mode.height, c->mode.rate,
                  c->mode.step > 0 ? ": less than wished, for the USB bus is full" : "");
-    return ret;
+    return code;
 }

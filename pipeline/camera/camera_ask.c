@@ -49,19 +49,19 @@ static int ask_modes(int fd, uint32_t type, struct halo_camera_offer *ret, struc
     int width, height;
     double rate;
     halo_camera_wishes(&none, &width, &height, &rate);
-    const int r = halo_camera_modes(fd, type, width, height, &ret->mode);
-    if (r < 0)
-        return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_ENUM, -r);
-    ret->modes = r;
+    const int code = halo_camera_modes(fd, type, width, height, &ret->mode);
+    if (code < 0)
+        return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_ENUM, -code);
+    ret->modes = code;
     return 0;
 }
 
 static int ask_open(int fd, struct halo_camera_offer *ret, struct halo_error *err)
 {
     struct v4l2_capability cap;
-    int r = halo_v4l2_call(fd, VIDIOC_QUERYCAP, &cap);
-    if (r < 0)
-        return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_QUERYCAP, -r);
+    int code = halo_v4l2_call(fd, VIDIOC_QUERYCAP, &cap);
+    if (code < 0)
+        return halo_v4l2_fail(err, &ret->trouble, ret->id.node, HALO_V4L2_QUERYCAP, -code);
     const uint32_t caps = halo_v4l2_caps(&cap), type = halo_camera_queue(caps);
     copy_text(ret->id.driver, sizeof ret->id.driver, cap.driver, sizeof cap.driver);
     if (!ret->id.name[0])
@@ -69,8 +69,8 @@ static int ask_open(int fd, struct halo_camera_offer *ret, struct halo_error *er
     ret->capture = type;
     ret->output = caps & (V4L2_CAP_VIDEO_OUTPUT | V4L2_CAP_VIDEO_OUTPUT_MPLANE);
     ret->loopback = !strcmp(ret->id.driver, "v4l2 loopback");
-    if (type && (r = ask_modes(fd, type, ret, err)) < 0)
-        return r;
+    if (type && (code = ask_modes(fd, type, ret, err)) < 0)
+        return code;
     return ask_controls(fd, ret) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }
 
@@ -81,9 +81,9 @@ int halo_camera_ask(struct halo_camera_offer *ret, const struct halo_camera_id *
     const int fd = halo_v4l2_open(id->node);
     if (fd < 0)
         return halo_v4l2_fail(err, &ret->trouble, id->node, HALO_V4L2_OPEN, -fd);
-    const int r = ask_open(fd, ret, err);
+    const int code = ask_open(fd, ret, err);
     close(fd);
-    return r;
+    return code;
 }
 
 void halo_camera_offer_finish(struct halo_camera_offer *offer)

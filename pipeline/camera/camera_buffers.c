@@ -24,9 +24,9 @@ static int map_one(struct halo_camera *c, int index, const struct halo_camera_fa
     struct v4l2_plane plane[VIDEO_MAX_PLANES];
     struct v4l2_buffer b = describe(c, index, plane);
     struct halo_camera_buffer *to = &c->buffer[index];
-    const int ret = halo_camera_call(c, fault, HALO_V4L2_QUERYBUF, VIDIOC_QUERYBUF, &b);
-    if (ret < 0)
-        return ret;
+    const int code = halo_camera_call(c, fault, HALO_V4L2_QUERYBUF, VIDIOC_QUERYBUF, &b);
+    if (code < 0)
+        return code;
     const bool planar = halo_camera_is_planar(c);
     if (planar && b.length < (unsigned)c->memories)
         return halo_camera_fail(c, fault, HALO_V4L2_QUERYBUF, EPROTO);
@@ -46,19 +46,19 @@ int halo_camera_start(struct halo_camera *c, const struct halo_camera_fault *fau
 {
     struct v4l2_requestbuffers r = {
         .count = HALO_CAMERA_BUFFERS, .type = c->type, .memory = V4L2_MEMORY_MMAP};
-    int ret = halo_camera_call(c, fault, HALO_V4L2_REQBUFS, VIDIOC_REQBUFS, &r);
-    if (ret >= 0 && r.count == 0)
-        ret = halo_camera_fail(c, fault, HALO_V4L2_REQBUFS, ENOMEM);
-    for (int i = 0; ret >= 0 && i < (int)r.count && i < HALO_CAMERA_MAX; i++) {
+    int code = halo_camera_call(c, fault, HALO_V4L2_REQBUFS, VIDIOC_REQBUFS, &r);
+    if (code >= 0 && r.count == 0)
+        code = halo_camera_fail(c, fault, HALO_V4L2_REQBUFS, ENOMEM);
+    for (int i = 0; code >= 0 && i < (int)r.count && i < HALO_CAMERA_MAX; i++) {
         c->buffers = i + 1;
-        ret = map_one(c, i, fault);
-        if (ret >= 0)
-            ret = halo_camera_give(c, i, fault);
+        code = map_one(c, i, fault);
+        if (code >= 0)
+            code = halo_camera_give(c, i, fault);
     }
-    if (ret >= 0)
-        ret = halo_camera_call(c, fault, HALO_V4L2_STREAMON, VIDIOC_STREAMON, &c->type);
-    c->streaming = ret >= 0;
-    return ret;
+    if (code >= 0)
+        code = halo_camera_call(c, fault, HALO_V4L2_STREAMON, VIDIOC_STREAMON, &c->type);
+    c->streaming = code >= 0;
+    return code;
 }
 
 /* Errors are no news here: all of it is done in any case. */
@@ -102,11 +102,11 @@ int halo_camera_take(struct halo_camera *c, struct halo_camera_taken *ret,
 {
     struct v4l2_plane plane[VIDEO_MAX_PLANES];
     struct v4l2_buffer b = describe(c, 0, plane);
-    const int r = halo_v4l2_call(c->fd, VIDIOC_DQBUF, &b);
-    if (r == -EAGAIN)
+    const int code = halo_v4l2_call(c->fd, VIDIOC_DQBUF, &b);
+    if (code == -EAGAIN)
         return 0;
-    if (r < 0)
-        return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, r);
+    if (code < 0)
+        return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, code);
     if (b.index >= (unsigned)c->buffers)
         return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, EPROTO);
     *ret = (struct halo_camera_taken){

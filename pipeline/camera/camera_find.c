@@ -184,21 +184,21 @@ static int find_wish(struct halo_camera_id *ret, const char *input,
 {
     struct halo_camera_wish wish;
     const struct halo_camera_id *found = NULL;
-    int r = halo_camera_wish_parse(&wish, input, err);
-    for (int i = 0; i < count && r >= 0; i++) {
+    int code = halo_camera_wish_parse(&wish, input, err);
+    for (int i = 0; i < count && code >= 0; i++) {
         if (!halo_camera_wish_fits(&wish, &list[i]))
             continue;
         if (found)
-            r = halo_fail(err, -EEXIST, "%s: fits %s and %s: say more, such as path=%s", input,
-                          found->node, list[i].node, found->port);
+            code = halo_fail(err, -EEXIST, "%s: fits %s and %s: say more, such as path=%s", input,
+                             found->node, list[i].node, found->port);
         found = &list[i];
     }
     halo_camera_wish_finish(&wish);
-    if (r >= 0 && !found)
-        r = fail_absent(input, err);
-    if (r >= 0)
+    if (code >= 0 && !found)
+        code = fail_absent(input, err);
+    if (code >= 0)
         *ret = *found;
-    return r;
+    return code;
 }
 
 /* How much alike they are, where several have the identity; 0: another camera. */
@@ -271,12 +271,12 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
     const int count = halo_camera_list(&list);
     if (count < 0)
         return halo_fail(err, count, "%s: /dev cannot be listed: %s", input, strerror(-count));
-    const int r = halo_camera_wish_is(input) ? find_wish(ret, input, list, count, err)
-                                             : find_node(ret, input, known, list, count, err);
-    if (r >= 0)
+    const int code = halo_camera_wish_is(input) ? find_wish(ret, input, list, count, err)
+                                                : find_node(ret, input, known, list, count, err);
+    if (code >= 0)
         ret->twin = (known && known->twin && is_same(ret, known)) || has_twin(ret, list, count);
     free(list);
-    return r;
+    return code;
 }
 
 int halo_camera_watch(void)

@@ -23,8 +23,8 @@ struct modes {
 
 static int enumerate(int fd, unsigned long request, void *argument)
 {
-    const int ret = halo_v4l2_call(fd, request, argument);
-    return ret < 0 && halo_v4l2_judge(HALO_V4L2_ENUM, -ret) == HALO_V4L2_FINE ? 1 : ret;
+    const int code = halo_v4l2_call(fd, request, argument);
+    return code < 0 && halo_v4l2_judge(HALO_V4L2_ENUM, -code) == HALO_V4L2_FINE ? 1 : code;
 }
 
 double halo_camera_rate(const struct v4l2_fract *interval)
@@ -43,10 +43,10 @@ static int find_rate(int fd, uint32_t fourcc, int width, int height, double *ret
                                      .pixel_format = fourcc,
                                      .width = (unsigned)width,
                                      .height = (unsigned)height};
-        const int r = enumerate(fd, VIDIOC_ENUM_FRAMEINTERVALS, &e);
-        if (r < 0)
-            return r;
-        if (r > 0)
+        const int code = enumerate(fd, VIDIOC_ENUM_FRAMEINTERVALS, &e);
+        if (code < 0)
+            return code;
+        if (code > 0)
             return 0;
         const bool discrete = e.type == V4L2_FRMIVAL_TYPE_DISCRETE;
         const double rate = halo_camera_rate(discrete ? &e.discrete : &e.stepwise.min);
@@ -63,9 +63,9 @@ static int add(struct modes *m, uint32_t fourcc, unsigned width, unsigned height
     if (m->count == HALO_CAMERA_MODES || !width || !height || width > HALO_CAMERA_SIDE ||
         height > HALO_CAMERA_SIDE)
         return 0;
-    const int r = find_rate(m->fd, fourcc, (int)width, (int)height, &rate);
-    if (r < 0)
-        return r;
+    const int code = find_rate(m->fd, fourcc, (int)width, (int)height, &rate);
+    if (code < 0)
+        return code;
     m->list[m->count++] = (struct halo_camera_offered_mode){.format = halo_v4l2_format_of(fourcc),
                                                             .width = (int)width,
                                                             .height = (int)height,
@@ -90,11 +90,11 @@ static int add_range(struct modes *m, uint32_t fourcc, const struct v4l2_frmsize
                             {320, 240},
                             {(int)s->min_width, (int)s->min_height},
                             {(int)s->max_width, (int)s->max_height}};
-    int r = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && r >= 0; i++)
-        r = add(m, fourcc, within(sizes[i][0], s->min_width, s->max_width, s->step_width),
-                within(sizes[i][1], s->min_height, s->max_height, s->step_height));
-    return r;
+    int code = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && code >= 0; i++)
+        code = add(m, fourcc, within(sizes[i][0], s->min_width, s->max_width, s->step_width),
+                   within(sizes[i][1], s->min_height, s->max_height, s->step_height));
+    return code;
 }
 
 /* Without a list of sizes S_FMT says what comes. */
@@ -102,15 +102,15 @@ static int add_sizes(struct modes *m, uint32_t fourcc)
 {
     for (unsigned i = 0; i < MAX_SIZES; i++) {
         struct v4l2_frmsizeenum e = {.index = i, .pixel_format = fourcc};
-        int r = enumerate(m->fd, VIDIOC_ENUM_FRAMESIZES, &e);
-        if (r > 0)
+        int code = enumerate(m->fd, VIDIOC_ENUM_FRAMESIZES, &e);
+        if (code > 0)
             return i > 0 ? 0 : add(m, fourcc, (unsigned)m->want_width, (unsigned)m->want_height);
-        if (r == 0)
-            r = e.type == V4L2_FRMSIZE_TYPE_DISCRETE
-                    ? add(m, fourcc, e.discrete.width, e.discrete.height)
-                    : add_range(m, fourcc, &e.stepwise);
-        if (r < 0 || e.type != V4L2_FRMSIZE_TYPE_DISCRETE)
-            return r;
+        if (code == 0)
+            code = e.type == V4L2_FRMSIZE_TYPE_DISCRETE
+                       ? add(m, fourcc, e.discrete.width, e.discrete.height)
+                       : add_range(m, fourcc, &e.stepwise);
+        if (code < 0 || e.type != V4L2_FRMSIZE_TYPE_DISCRETE)
+            return code;
     }
     return 0;
 }
@@ -122,18 +122,18 @@ int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
                       .want_width = want_width,
                       .want_height = want_height,
                       .list = calloc(HALO_CAMERA_MODES, sizeof *m.list)};
-    int r = m.list ? 0 : -ENOMEM;
-    for (unsigned i = 0; i < MAX_FORMATS && r >= 0; i++) {
+    int code = m.list ? 0 : -ENOMEM;
+    for (unsigned i = 0; i < MAX_FORMATS && code >= 0; i++) {
         struct v4l2_fmtdesc e = {.index = i, .type = type};
-        r = enumerate(fd, VIDIOC_ENUM_FMT, &e);
-        if (r > 0)
+        code = enumerate(fd, VIDIOC_ENUM_FMT, &e);
+        if (code > 0)
             break;
-        if (r == 0 && halo_v4l2_format_of(e.pixelformat))
-            r = add_sizes(&m, e.pixelformat);
+        if (code == 0 && halo_v4l2_format_of(e.pixelformat))
+            code = add_sizes(&m, e.pixelformat);
     }
-    if (r < 0) {
+    if (code < 0) {
         free(m.list);
-        return r;
+        return code;
     }
     *ret = m.list;
     return m.count;

@@ -61,18 +61,18 @@ static int take_newest(struct halo_camera *c, struct halo_camera_taken *ret,
     bool held = false;
     for (int i = 0; i < 2 * c->buffers; i++) {
         struct halo_camera_taken taken;
-        int r = halo_camera_take(c, &taken, fault);
-        if (r < 0)
-            return r;
-        if (r == 0)
+        int code = halo_camera_take(c, &taken, fault);
+        if (code < 0)
+            return code;
+        if (code == 0)
             break;
         count_sequence(c, &taken);
         const bool whole = halo_camera_is_whole(c, &taken);
         c->counts.damaged += !whole;
         c->counts.late += whole && held;
         if ((!whole || held) &&
-            (r = halo_camera_give(c, whole ? ret->index : taken.index, fault)) < 0)
-            return r;
+            (code = halo_camera_give(c, whole ? ret->index : taken.index, fault)) < 0)
+            return code;
         if (whole)
             *ret = taken;
         held |= whole;
@@ -141,13 +141,13 @@ static int make_picture(struct halo_camera *c, const struct halo_camera_taken *t
     const bool coded = c->mode.format->coded;
     const bool made =
         coded ? make_packet(c, taken, ret_pkt) >= 0 : (raw = make_raw(c, taken)) != NULL;
-    int ret = halo_camera_give(c, taken->index, fault);
-    if (ret >= 0 && !made)
-        ret = halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
-    if (ret < 0) {
+    int code = halo_camera_give(c, taken->index, fault);
+    if (code >= 0 && !made)
+        code = halo_camera_fail_as(c, fault, HALO_V4L2_MEMORY, -ENOMEM, "");
+    if (code < 0) {
         halo_raw_picture_destroy(raw);
         av_packet_unref(ret_pkt);
-        return ret;
+        return code;
     }
     c->counts.frames++;
     *ret_raw = raw;
@@ -159,15 +159,15 @@ static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
                            const struct halo_camera_fault *fault)
 {
     for (bool error = false;;) {
-        int r = take_newest(c, ret, fault);
-        if (r != 0)
-            return r;
+        int code = take_newest(c, ret, fault);
+        if (code != 0)
+            return code;
         if (error) /* said, and then nothing came of it */
             return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, EIO);
-        r = wait_for(c, fault);
-        if (r <= 0)
-            return r;
-        error = r == 2;
+        code = wait_for(c, fault);
+        if (code <= 0)
+            return code;
+        error = code == 2;
     }
 }
 
@@ -179,8 +179,8 @@ int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, A
     *fault->trouble = HALO_V4L2_FINE;
     if (!c->deadline) /* who was woken waits on for the same picture */
         c->deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
-    const int ret = wait_for_newest(c, &taken, fault);
-    if (ret != 0)
+    const int code = wait_for_newest(c, &taken, fault);
+    if (code != 0)
         c->deadline = 0;
-    return ret > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, fault) : ret;
+    return code > 0 ? make_picture(c, &taken, ret_raw, ret_pkt, fault) : code;
 }

@@ -59,18 +59,18 @@ int halo_camera_wish_parse(struct halo_camera_wish *wish, const char *input, str
 {
     halo_options_init(wishes, wish);
     char *copy = strdup(input + strlen(WORDS)), *word = copy;
-    int ret = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    while (word && ret >= 0) {
+    int code = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    while (word && code >= 0) {
         char *end = next_word(word);
         if (end)
             *end++ = 0;
-        ret = parse_word(wish, word, err);
+        code = parse_word(wish, word, err);
         word = end;
     }
     free(copy);
-    if (ret >= 0 && !wish->serial && !wish->path && !wish->name)
-        ret = halo_fail_usage(err, "%s says which camera: serial=, path= or name=", WORDS);
-    return ret;
+    if (code >= 0 && !wish->serial && !wish->path && !wish->name)
+        code = halo_fail_usage(err, "%s says which camera: serial=, path= or name=", WORDS);
+    return code;
 }
 
 void halo_camera_wish_finish(struct halo_camera_wish *wish)
@@ -83,9 +83,9 @@ int halo_camera_check(const char *input, struct halo_error *err)
     struct halo_camera_wish wish;
     if (!halo_camera_wish_is(input))
         return 0;
-    const int ret = halo_camera_wish_parse(&wish, input, err);
+    const int code = halo_camera_wish_parse(&wish, input, err);
     halo_camera_wish_finish(&wish);
-    return ret;
+    return code;
 }
 
 /* ID_PATH ends with the port: "pci-0000:00:14.0-usb-0:2.3:1.0" is port 1-2.3, whatever the bus. */

@@ -73,9 +73,9 @@ static int fail(const struct fault *f, enum halo_v4l2_call call, int error, cons
 static int check_device(const struct halo_loopback *l, const struct fault *f)
 {
     struct v4l2_capability cap = {.capabilities = 0};
-    const int ret = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
-    if (ret < 0)
-        return fail(f, HALO_V4L2_QUERYCAP, ret, "it is no video device");
+    const int code = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
+    if (code < 0)
+        return fail(f, HALO_V4L2_QUERYCAP, code, "it is no video device");
     cap.driver[sizeof cap.driver - 1] = '\0';
     if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is no virtual camera");
@@ -126,9 +126,9 @@ static int set_format(struct halo_loopback *l, const struct fault *f)
     pix->pixelformat = mode->format->fourcc;
     pix->field = V4L2_FIELD_NONE;
     pix->colorspace = mode->format->coded ? V4L2_COLORSPACE_JPEG : V4L2_COLORSPACE_SRGB;
-    const int ret = halo_v4l2_call(l->fd, VIDIOC_S_FMT, &format);
-    if (ret < 0)
-        return fail(f, HALO_V4L2_S_FMT, ret, "S_FMT");
+    const int code = halo_v4l2_call(l->fd, VIDIOC_S_FMT, &format);
+    if (code < 0)
+        return fail(f, HALO_V4L2_S_FMT, code, "S_FMT");
     /* Who was there first, or has keep_format set, decides. */
     if (!is_agreed(pix, l))
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is held to another format or size");
@@ -164,11 +164,11 @@ static int set_up(struct halo_loopback *l, const struct fault *f)
     l->fd = halo_v4l2_open(l->path);
     if (l->fd < 0)
         return fail(f, HALO_V4L2_OPEN, l->fd, "it cannot be opened");
-    int ret = check_device(l, f);
-    if (ret >= 0)
-        ret = set_format(l, f);
-    if (ret < 0)
-        return ret;
+    int code = check_device(l, f);
+    if (code >= 0)
+        code = set_format(l, f);
+    if (code < 0)
+        return code;
     set_rate(l);
     ask_for_readers(l);
     return 0;

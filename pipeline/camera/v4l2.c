@@ -128,11 +128,11 @@ int halo_v4l2_open(const char *path)
 
 int halo_v4l2_call(int fd, unsigned long request, void *argument)
 {
-    int ret;
+    int code;
     do
-        ret = ioctl(fd, request, argument);
-    while (ret < 0 && errno == EINTR);
-    return ret < 0 ? -errno : 0;
+        code = ioctl(fd, request, argument);
+    while (code < 0 && errno == EINTR);
+    return code < 0 ? -errno : 0;
 }
 
 uint32_t halo_v4l2_caps(const struct v4l2_capability *cap)

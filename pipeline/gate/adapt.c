@@ -79,10 +79,10 @@ int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
     a->first = a->now = *input;
     a->native = native;
     a->memory = memory;
-    const int r = follow(a, err);
-    if (r < 0) {
+    const int code = follow(a, err);
+    if (code < 0) {
         halo_adapter_destroy(a);
-        return r;
+        return code;
     }
     if (native != input->format)
         say_conversion(a);
@@ -126,10 +126,10 @@ static int change(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat
                  old.stream, old.width, old.height, av_get_pix_fmt_name(old.format), a->now.width,
                  a->now.height, av_get_pix_fmt_name(format));
     a->said_change = true;
-    const int r = follow(a, err);
-    if (r < 0)
+    const int code = follow(a, err);
+    if (code < 0)
         a->now = (struct halo_gate_input){.format = AV_PIX_FMT_NONE}; /* nothing fits it */
-    return r;
+    return code;
 }
 
 static int convert(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
@@ -138,10 +138,10 @@ static int convert(struct halo_adapter *a, const AVFrame *raw, AVFrame **ret,
     AVFrame *to = halo_picture_pool_get(a->pool, false);
     if (!to)
         return halo_fail(err, -ENOMEM, "out of memory for a frame");
-    const int r = halo_av_scale(a->convert, raw, to);
-    if (r < 0) {
+    const int code = halo_av_scale(a->convert, raw, to);
+    if (code < 0) {
         av_frame_free(&to);
-        return halo_fail(err, r, "stream %d: a frame cannot be converted to %s for filtering",
+        return halo_fail(err, code, "stream %d: a frame cannot be converted to %s for filtering",
                          a->first.stream, av_get_pix_fmt_name(a->native));
     }
     *ret = to;
@@ -159,12 +159,12 @@ static int download(struct halo_adapter *a, const AVFrame *raw, enum AVPixelForm
 int halo_adapter_to_host(struct halo_adapter *a, AVFrame **frame, struct halo_error *err)
 {
     AVFrame *host = NULL;
-    const int r = halo_hw_frame_is(*frame) ? download(a, *frame, a->native, &host, err) : 0;
-    if (r >= 0 && host) {
+    const int code = halo_hw_frame_is(*frame) ? download(a, *frame, a->native, &host, err) : 0;
+    if (code >= 0 && host) {
         av_frame_free(frame);
         *frame = host;
     }
-    return r;
+    return code;
 }
 
 int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat format,
@@ -172,17 +172,17 @@ int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFo
 {
     if (format != a->now.format || width_of(raw) != a->now.width ||
         height_of(raw) != a->now.height) {
-        const int r = change(a, raw, format, err);
-        if (r < 0)
-            return r;
+        const int code = change(a, raw, format, err);
+        if (code < 0)
+            return code;
     }
     if (a->convert && halo_hw_frame_is(raw)) {
         AVFrame *host = NULL;
-        int r = download(a, raw, format, &host, err);
-        if (r >= 0)
-            r = convert(a, host, ret, err);
+        int code = download(a, raw, format, &host, err);
+        if (code >= 0)
+            code = convert(a, host, ret, err);
         av_frame_free(&host);
-        return r;
+        return code;
     }
     if (a->convert)
         return convert(a, raw, ret, err);

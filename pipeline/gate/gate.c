@@ -52,14 +52,14 @@ struct halo_gate {
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err)
 {
-    int r;
+    int code;
     struct halo_gate *gate = av_mallocz(sizeof *gate);
     if (!gate)
         return halo_fail(err, -ENOMEM, "out of memory");
     gate->ring = ring;
     gate->plan = &gate->ways.first.plan;
-    r = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
-    if (r < 0)
+    code = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
+    if (code < 0)
         goto fail;
     /* Chains that only say null ask for unfiltered pictures: where that may be, those are the
      * output then, without a copy, which would cost a fast encoder some percent. A GPU copies
@@ -70,18 +70,18 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     gate->outputs =
         halo_picture_pool_create(halo_ring_memory(ring), format, input->width, input->height);
     if (!gate->outputs) {
-        r = halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", input->width,
-                      input->height);
+        code = halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", input->width,
+                         input->height);
         goto fail;
     }
-    r = halo_adapter_create(&gate->adapter, halo_ring_memory(ring), input, format, err);
-    if (r < 0)
+    code = halo_adapter_create(&gate->adapter, halo_ring_memory(ring), input, format, err);
+    if (code < 0)
         goto fail;
     *ret = gate;
     return 0;
 fail:
     halo_gate_destroy(gate);
-    return r;
+    return code;
 }
 
 void halo_gate_destroy(struct halo_gate *gate)
@@ -207,10 +207,10 @@ static int submit(struct halo_pending *pending)
     const enum halo_stage stage =
         pending->lane->backend->ops->submit ? HALO_STAGE_SUBMIT : HALO_STAGE_KERNELS;
     const int64_t begin = halo_stats_begin(stats, stage);
-    const int ret = halo_ring_submit(gate->ring, pending->lane, &frame, !atomic_load(&gate->warm));
+    const int code = halo_ring_submit(gate->ring, pending->lane, &frame, !atomic_load(&gate->warm));
     halo_stats_end(stats, stage, begin);
-    pending->submitted = ret == 0;
-    return ret;
+    pending->submitted = code == 0;
+    return code;
 }
 
 /* -EIO is the device's; anything else is ours. */
@@ -265,12 +265,12 @@ static int adapt(struct halo_pending *pending, const struct halo_raw_picture *ra
     const struct halo_gate *gate = pending->gate;
     struct halo_stats *stats = halo_ring_stats(gate->ring);
     const int64_t begin = halo_stats_begin(stats, HALO_STAGE_CONVERT);
-    const int ret =
+    const int code =
         halo_adapter_pass(gate->adapter, raw->frame, raw->format, &pending->native, err);
     halo_stats_end(stats, HALO_STAGE_CONVERT, begin);
-    if (ret >= 0 && pending->native->data[0] != raw->frame->data[0])
+    if (code >= 0 && pending->native->data[0] != raw->frame->data[0])
         halo_stats_copied(stats, pending->native);
-    return ret;
+    return code;
 }
 
 /* Waits for the lane. */
@@ -279,12 +279,12 @@ static int finish(struct halo_pending *pending)
     struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
     struct halo_frame_times times;
     const int64_t begin = halo_stats_begin(stats, HALO_STAGE_DEVICE_WAIT);
-    const int ret = halo_ring_finish(pending->gate->ring, pending->lane);
+    const int code = halo_ring_finish(pending->gate->ring, pending->lane);
     halo_stats_end(stats, HALO_STAGE_DEVICE_WAIT, begin);
-    if (ret == 0 && stats && halo_frame_times(pending->lane->backend, &times) == 0)
+    if (code == 0 && stats && halo_frame_times(pending->lane->backend, &times) == 0)
         halo_stats_device(stats, pending->lane->number, &times);
     pending->submitted = false;
-    return ret;
+    return code;
 }
 
 /* The samples of a picture and nothing else, as another reference. */
@@ -292,21 +292,21 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
 {
     const AVFrame *native = pending->native;
     AVFrame *out = pending->output = av_frame_alloc();
-    int r = out ? 0 : -ENOMEM;
-    for (int i = 0; r >= 0 && i < AV_NUM_DATA_POINTERS; i++) {
+    int code = out ? 0 : -ENOMEM;
+    for (int i = 0; code >= 0 && i < AV_NUM_DATA_POINTERS; i++) {
         out->data[i] = native->data[i];
         out->linesize[i] = native->linesize[i];
         if (native->buf[i] && !(out->buf[i] = av_buffer_ref(native->buf[i])))
-            r = -ENOMEM;
+            code = -ENOMEM;
     }
-    if (r >= 0) {
+    if (code >= 0) {
         out->format = native->format;
         out->width = native->width;
         out->height = native->height;
-        r = describe_output(out, raw, pending->gate);
+        code = describe_output(out, raw, pending->gate);
     }
     pending->passed = true;
-    return r < 0 ? halo_fail(err, r, "out of memory for an output frame") : 0;
+    return code < 0 ? halo_fail(err, code, "out of memory for an output frame") : 0;
 }
 
 /* Encoders read counted memory, from the top down. */
@@ -337,19 +337,19 @@ static int enter_lane(struct halo_pending *pending, const struct halo_raw_pictur
     pending->lane = halo_ring_acquire(pending->gate->ring);
     if (!pending->lane)
         return -ECANCELED;
-    int r = 0;
+    int code = 0;
     if (!pending->lane->backend->ops->submit) /* a lane that fell back */
-        r = halo_adapter_to_host(pending->gate->adapter, &pending->native, err);
-    if (r < 0)
-        return r;
-    if ((r = prepare_output(pending, raw->frame)) < 0)
-        return halo_fail(err, r, "out of memory for an output frame");
-    if ((r = take_regions(pending, raw)) < 0)
-        return halo_fail(err, r, "out of memory for the regions of a frame");
-    r = submit(pending);
-    if (r == -EIO || r == -ENOMEM)
-        return submit_again(pending, r, err);
-    return r < 0 ? fail_filter(pending, r, err) : 0;
+        code = halo_adapter_to_host(pending->gate->adapter, &pending->native, err);
+    if (code < 0)
+        return code;
+    if ((code = prepare_output(pending, raw->frame)) < 0)
+        return halo_fail(err, code, "out of memory for an output frame");
+    if ((code = take_regions(pending, raw)) < 0)
+        return halo_fail(err, code, "out of memory for the regions of a frame");
+    code = submit(pending);
+    if (code == -EIO || code == -ENOMEM)
+        return submit_again(pending, code, err);
+    return code < 0 ? fail_filter(pending, code, err) : 0;
 }
 
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
@@ -360,15 +360,15 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
         return halo_fail(err, -ENOMEM, "out of memory");
     pending->gate = gate;
     pending->epoch = gate->plan->input.epoch;
-    int r = adapt(pending, raw, err);
-    if (r >= 0)
-        r = can_pass(gate, pending->native) ? pass_samples(pending, raw->frame, err)
-                                            : enter_lane(pending, raw, err);
-    if (r < 0)
+    int code = adapt(pending, raw, err);
+    if (code >= 0)
+        code = can_pass(gate, pending->native) ? pass_samples(pending, raw->frame, err)
+                                               : enter_lane(pending, raw, err);
+    if (code < 0)
         halo_pending_destroy(pending);
     else
         *ret = pending;
-    return r;
+    return code;
 }
 
 /* A picture that was filtered as somebody else's settings say, or older ones, is not what is
@@ -389,21 +389,21 @@ int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_out
                     struct halo_error *err)
 {
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
-    int r = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (r >= 0 && !pending->passed)
-        r = finish(pending);
-    if (r == -EIO) {
-        r = submit_again(pending, r, err);
-        if (r >= 0)
-            r = finish(pending);
+    int code = picture ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0 && !pending->passed)
+        code = finish(pending);
+    if (code == -EIO) {
+        code = submit_again(pending, code, err);
+        if (code >= 0)
+            code = finish(pending);
     }
-    if (r >= 0)
+    if (code >= 0)
         atomic_store(&pending->gate->warm, true);
-    if (r >= 0)
-        r = agree(pending, epoch, err);
-    if (r < 0) {
+    if (code >= 0)
+        code = agree(pending, epoch, err);
+    if (code < 0) {
         if (!pending->passed)
-            fail_filter(pending, r, err);
+            fail_filter(pending, code, err);
         av_free(picture);
     } else {
         halo_leak(pending->output, pending->native);
@@ -413,7 +413,7 @@ int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_out
         *ret = picture;
     }
     halo_pending_destroy(pending);
-    return r;
+    return code;
 }
 
 void halo_pending_destroy(struct halo_pending *pending)
@@ -500,12 +500,12 @@ int halo_gate_card(const struct halo_output_picture *like, const struct halo_car
                    int64_t pts, struct halo_output_picture **ret)
 {
     struct halo_output_picture *picture = av_mallocz(sizeof *picture);
-    int r = picture && (picture->frame = av_frame_alloc()) ? 0 : -ENOMEM;
-    if (r >= 0)
-        r = allocate_card(picture->frame, like->frame);
-    if (r < 0) {
+    int code = picture && (picture->frame = av_frame_alloc()) ? 0 : -ENOMEM;
+    if (code >= 0)
+        code = allocate_card(picture->frame, like->frame);
+    if (code < 0) {
         halo_output_picture_destroy(picture);
-        return r;
+        return code;
     }
     halo_card_draw(picture->frame, card);
     picture->frame->pts = pts;

@@ -134,9 +134,9 @@ static int plan_level(struct halo_gate_plan *plan, int f, int level, struct halo
     for (int p = 0; p < plan->planes; p++) {
         struct halo_plane_info info = info_of(plan, p);
         region_size(plan, f, level, &info);
-        const int ret = halo_filter_plan(planned->filter, info, &planned->level[level][p], err);
-        if (ret < 0)
-            return ret;
+        const int code = halo_filter_plan(planned->filter, info, &planned->level[level][p], err);
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -189,15 +189,15 @@ static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring
     planned->level = av_calloc((size_t)most, sizeof *planned->level);
     if (!planned->level)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int ret = 0;
-    for (int level = 0; level < most && ret == 0; level++) {
-        ret = plan_level(plan, f, level, err);
-        if (ret == 0 && !is_alike(plan, planned, level))
+    int code = 0;
+    for (int level = 0; level < most && code == 0; level++) {
+        code = plan_level(plan, f, level, err);
+        if (code == 0 && !is_alike(plan, planned, level))
             break;
-        planned->levels += ret == 0;
+        planned->levels += code == 0;
     }
-    if (ret < 0)
-        return ret;
+    if (code < 0)
+        return code;
     struct halo_plane_info luma = info_of(plan, 0);
     region_size(plan, f, 0, &luma);
     halo_filter_say_limits(planned->filter, &luma);
@@ -208,9 +208,9 @@ static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *rin
                         struct halo_error *err)
 {
     for (int f = 0; f < plan->chain->count; f++) {
-        const int ret = plan_filter(plan, ring, f, err);
-        if (ret < 0)
-            return ret;
+        const int code = plan_filter(plan, ring, f, err);
+        if (code < 0)
+            return code;
         plan->feed |= plan->filter[f].feed;
         plan->written |= plan->filter[f].written;
         plan->pixels |= plan->filter[f].pixels;
@@ -240,29 +240,29 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     const struct halo_shapes *shapes = planned->filter->shapes;
     const char *name = planned->filter->kind->name;
     bool any = false;
-    int ret = 0, width, height;
+    int code = 0, width, height;
     if (!is_loaded(shapes))
         return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: the mask image was not read",
                          plan->input.stream, f + 1, name);
     if (plan->input.turn) {
-        ret = halo_shapes_store(&planned->stored, shapes, plan->input.turn, plan->input.width,
-                                plan->input.height);
+        code = halo_shapes_store(&planned->stored, shapes, plan->input.turn, plan->input.width,
+                                 plan->input.height);
         shapes = planned->stored;
     }
     planned->drawn = av_calloc((size_t)plan->planes, sizeof *planned->drawn);
     if (!planned->drawn)
-        ret = -ENOMEM;
-    for (int p = 0; p < plan->planes && ret == 0; p++) {
+        code = -ENOMEM;
+    for (int p = 0; p < plan->planes && code == 0; p++) {
         const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
         bool hidden = false;
         if (halo_gate_plan_canvas(plan, p) != p)
             continue;
-        ret = halo_shapes_draw(shapes->shape, shapes->count, &canvas, &planned->drawn[p], &hidden);
+        code = halo_shapes_draw(shapes->shape, shapes->count, &canvas, &planned->drawn[p], &hidden);
         planned->drawn[p].region.number = halo_region_number();
         any |= hidden;
     }
-    if (ret < 0)
-        return halo_fail(err, ret, "out of memory");
+    if (code < 0)
+        return halo_fail(err, code, "out of memory");
     if (any)
         return 0;
     shown_size(plan, &width, &height);
@@ -282,9 +282,9 @@ static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
             if (is_same_region(planned->filter, plan->filter[other].filter))
                 planned->leader = other;
         const bool draw = planned->written && planned->leader == f && !is_everywhere(plan, f);
-        const int ret = draw ? draw_region(plan, f, err) : 0;
-        if (ret < 0)
-            return ret;
+        const int code = draw ? draw_region(plan, f, err) : 0;
+        if (code < 0)
+            return code;
     }
     return 0;
 }
@@ -362,13 +362,13 @@ int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *ch
     plan->filter = av_calloc(chain->count, sizeof *plan->filter);
     if (!plan->filter)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int ret = plan_filters(plan, ring, err);
-    if (ret == 0)
-        ret = plan_regions(plan, err);
-    if (ret < 0)
-        return ret;
-    ret = plan_steps(plan, ring);
-    return ret < 0 ? halo_fail(err, ret, "out of memory") : 0;
+    int code = plan_filters(plan, ring, err);
+    if (code == 0)
+        code = plan_regions(plan, err);
+    if (code < 0)
+        return code;
+    code = plan_steps(plan, ring);
+    return code < 0 ? halo_fail(err, code, "out of memory") : 0;
 }
 
 void halo_gate_plan_finish(struct halo_gate_plan *plan)

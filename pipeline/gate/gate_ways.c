@@ -17,13 +17,13 @@ static int open_way(struct halo_gate_way *way, const struct halo_chain *chain,
                     struct halo_ring *ring, const struct halo_gate_input *input,
                     struct halo_error *err)
 {
-    int ret = halo_gate_plan_init(&way->plan, chain, ring, input, err);
-    if (ret == 0)
-        ret = halo_gate_plan_judge(&way->plan, err);
-    if (ret == 0)
-        ret = halo_gate_plan_cover(&way->plan, &way->coverage, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_gate_plan_init(&way->plan, chain, ring, input, err);
+    if (code == 0)
+        code = halo_gate_plan_judge(&way->plan, err);
+    if (code == 0)
+        code = halo_gate_plan_cover(&way->plan, &way->coverage, err);
+    if (code < 0)
+        return code;
     if (!way->plan.feed && !way->plan.written)
         return 0;
     way->regions = halo_gate_regions_create(&way->plan);
@@ -87,12 +87,12 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int
     struct halo_gate_input input = ways->first.plan.input;
     struct halo_error err = {0};
     struct halo_gate_way *way = av_mallocz(sizeof *way);
-    int ret = way ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
+    int code = way ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
     input.turn = turn;
     input.spill = spill;
-    if (ret == 0)
-        ret = open_way(way, ways->first.plan.chain, ways->ring, &input, &err);
-    if (ret == 0) {
+    if (code == 0)
+        code = open_way(way, ways->first.plan.chain, ways->ring, &input, &err);
+    if (code == 0) {
         halo_gate_regions_set_feed(way->regions, ways->feed);
         return way;
     }

@@ -45,14 +45,14 @@ static void tune(const struct halo_ring *ring, struct halo_backend *b)
     char path[PATH_MAX], text[PATH_MAX + 100];
     if (halo_cache_tuning_path(path, sizeof path, b->ops->name, ring->settings.device) < 0)
         return;
-    const int rc = halo_backend_tune(b, path, text, sizeof text);
+    const int code = halo_backend_tune(b, path, text, sizeof text);
     if (ring->depth > 0) /* said of the first */
         return;
-    if (rc == 0)
+    if (code == 0)
         halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
-    else if (rc == -ESTALE)
+    else if (code == -ESTALE)
         halo_log(HALO_LOG_INFO, "%s: not used; run halo-bench --tune again", text);
-    else if (rc != -ENOENT)
+    else if (code != -ENOENT)
         halo_log(HALO_LOG_WARNING, "%s: not used; run halo-bench --tune again", text);
 }
 
@@ -62,30 +62,30 @@ static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops
     const struct halo_backend_settings settings = {.threads = ring->settings.threads,
                                                    .device = ring->settings.device,
                                                    .live = ring->settings.live};
-    const int rc = halo_backend_open(ops, &settings, &ret->backend);
-    if (rc == 0)
+    const int code = halo_backend_open(ops, &settings, &ret->backend);
+    if (code == 0)
         tune(ring, ret->backend);
-    if (rc == 0 && ring->settings.stats)
+    if (code == 0 && ring->settings.stats)
         halo_frame_measure(ret->backend);
-    return rc;
+    return code;
 }
 
 static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops)
 {
     const int depth = ops->submit ? ring->settings.depth : 1;
-    int ret = 0;
+    int code = 0;
     if (ring->settings.device < 0) {
         ring->settings.device = halo_backend_least_loaded(ops);
         halo_log(HALO_LOG_DEBUG, "using %s device %d", ops->name, ring->settings.device);
     }
-    for (ring->depth = 0; ring->depth < depth && ret == 0; ring->depth += ret == 0) {
+    for (ring->depth = 0; ring->depth < depth && code == 0; ring->depth += code == 0) {
         ring->lane[ring->depth].number = ring->depth;
-        ret = open_lane(ring, ops, &ring->lane[ring->depth]);
+        code = open_lane(ring, ops, &ring->lane[ring->depth]);
     }
-    while (ret < 0 && ring->depth > 0)
+    while (code < 0 && ring->depth > 0)
         halo_backend_close(ring->lane[--ring->depth].backend);
     ring->ops = ops;
-    return ret;
+    return code;
 }
 
 /* What a backend says of its last open, which failed with code. */
@@ -141,17 +141,17 @@ static int open_auto(struct halo_ring *ring, struct halo_error *err)
     char text[200];
     const struct halo_backend_ops *cuda = halo_backend_find("cuda");
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
-    int ret = open_lanes(ring, cuda);
-    if (ret < 0) {
-        const bool none = ret == -ENODEV && ring->settings.device == 0;
-        const char *why = why_closed(cuda, ret, text, sizeof text);
+    int code = open_lanes(ring, cuda);
+    if (code < 0) {
+        const bool none = code == -ENODEV && ring->settings.device == 0;
+        const char *why = why_closed(cuda, code, text, sizeof text);
         halo_log(none ? HALO_LOG_DEBUG : HALO_LOG_WARNING,
                  "the GPU cannot be used (%s): filtering on the CPU", why);
-        if (ret == -EIO || ret == -ENOMEM)
-            note_fall(ring, ret, why);
-        ret = open_lanes(ring, cpu);
+        if (code == -EIO || code == -ENOMEM)
+            note_fall(ring, code, why);
+        code = open_lanes(ring, cpu);
     }
-    return ret < 0 ? fail_open(ring, cpu, ret, err) : 0;
+    return code < 0 ? fail_open(ring, cpu, code, err) : 0;
 }
 
 struct halo_ring_settings halo_ring_settings_of(const struct halo_device_settings *device)
@@ -173,20 +173,20 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
     ring->settings = *settings;
     pthread_mutex_init(&ring->lock, NULL);
     pthread_cond_init(&ring->released, NULL);
-    int r;
+    int code;
     if (is_auto(ring)) {
-        r = open_auto(ring, err);
+        code = open_auto(ring, err);
     } else {
         const struct halo_backend_ops *ops = halo_backend_find(settings->backend);
-        r = open_lanes(ring, ops);
-        if (r < 0)
-            r = fail_open(ring, ops, r, err);
+        code = open_lanes(ring, ops);
+        if (code < 0)
+            code = fail_open(ring, ops, code, err);
     }
-    if (r >= 0 && !(ring->memory = halo_memory_create(ring->ops, settings->locked)))
-        r = halo_fail(err, -ENOMEM, "out of memory");
-    if (r < 0) {
+    if (code >= 0 && !(ring->memory = halo_memory_create(ring->ops, settings->locked)))
+        code = halo_fail(err, -ENOMEM, "out of memory");
+    if (code < 0) {
         halo_ring_destroy(ring);
-        return r;
+        return code;
     }
     *ret = ring;
     return 0;
@@ -299,20 +299,20 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
         return halo_frame_submit(lane->backend, frame);
     atomic_store(&lane->patience, first ? FIRST_PATIENCE : 1);
     atomic_store(&lane->submitting, halo_now_ns());
-    const int ret = halo_frame_submit(lane->backend, frame);
+    const int code = halo_frame_submit(lane->backend, frame);
     if (first)
         atomic_store(&ring->compiled, halo_now_ns());
     atomic_store(&lane->submitting, 0);
-    return ret;
+    return code;
 }
 
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane)
 {
     (void)ring;
     atomic_store(&lane->waiting, halo_now_ns());
-    const int ret = halo_frame_finish(lane->backend);
+    const int code = halo_frame_finish(lane->backend);
     atomic_store(&lane->waiting, 0);
-    return ret;
+    return code;
 }
 
 static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)

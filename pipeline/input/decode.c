@@ -98,7 +98,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     d->codec = avcodec_alloc_context3(codec);
     if (!d->codec || set_memory(d, codec) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int r = avcodec_parameters_to_context(d->codec, par);
+    int code = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = d->stream->time_base;
     d->codec->thread_count = 0;
     d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
@@ -114,17 +114,18 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
         d->codec->thread_type = FF_THREAD_SLICE;
     if (d->settings.live)
         d->codec->thread_type = FF_THREAD_SLICE;
-    if (d->hw && r >= 0) {
+    if (d->hw && code >= 0) {
         d->codec->get_format = get_format;
-        r = halo_decode_hw_prepare(d->hw, d->codec);
+        code = halo_decode_hw_prepare(d->hw, d->codec);
     }
-    if (r >= 0)
-        r = avcodec_open2(d->codec, codec, NULL);
+    if (code >= 0)
+        code = avcodec_open2(d->codec, codec, NULL);
     halo_judge_forget(&d->judge);
-    return r >= 0 ? 0
-                  : halo_fail(err, halo_av_errno(r),
-                              "%s: stream %d: the %s decoder does not open: %s", d->name,
-                              d->stream->index, codec->name, halo_av_reason(r, why, sizeof why));
+    return code >= 0
+               ? 0
+               : halo_fail(err, halo_av_errno(code),
+                           "%s: stream %d: the %s decoder does not open: %s", d->name,
+                           d->stream->index, codec->name, halo_av_reason(code, why, sizeof why));
 }
 
 /* Of the stream's first packet nothing is known yet. */
@@ -154,15 +155,15 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     halo_judge_init(&d->judge, stream->codecpar, settings->live);
     begin(d);
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
-    int r = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
-                               settings->most_pixels, err);
-    if (r >= 0)
-        r = open_codec(d, err);
-    if (r < 0)
+    int code = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
+                                  settings->most_pixels, err);
+    if (code >= 0)
+        code = open_codec(d, err);
+    if (code < 0)
         halo_decoder_close(d);
     else
         *ret = d;
-    return r;
+    return code;
 }
 
 /* Software may keep more than a flush empties, and costs little to open. */
@@ -280,21 +281,21 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
         halo_judge_packet(&d->judge, pkt, d->packet_time);
     d->codec->reordered_opaque =
         d->packet_time == AV_NOPTS_VALUE ? d->judge.complaints.until - 1 : d->packet_time;
-    int r = avcodec_send_packet(d->codec, pkt);
+    int code = avcodec_send_packet(d->codec, pkt);
     if (d->hw && halo_decode_hw_opened(d->hw) < 0)
         return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
     if (d->hw && halo_decode_hw_refused(d->hw)) {
         snprintf(d->refusal, sizeof d->refusal, "%s", halo_decode_hw_refusal(d->hw));
         halo_decode_hw_destroy(d->hw);
         d->hw = NULL;
-        if ((r = open_codec(d, err)) < 0)
-            return r;
-        r = avcodec_send_packet(d->codec, pkt);
+        if ((code = open_codec(d, err)) < 0)
+            return code;
+        code = avcodec_send_packet(d->codec, pkt);
     }
-    if (r >= 0 || (r == AVERROR_EOF && !pkt))
+    if (code >= 0 || (code == AVERROR_EOF && !pkt))
         return 0;
     return halo_judge_tolerates(&d->judge) ? check_device(d, err)
-                                           : fail_decoding(d, d->packet_time, r, err);
+                                           : fail_decoding(d, d->packet_time, code, err);
 }
 
 /* Every picture has a time: its own, or one frame after the picture before. */
@@ -341,9 +342,9 @@ static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
     AVFrame *host;
     if (!d->download && !(d->download = halo_hw_download_create(d->settings.memory)))
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int r = halo_hw_download(d->download, raw->frame, raw->format, &host, err);
-    if (r < 0)
-        return r;
+    const int code = halo_hw_download(d->download, raw->frame, raw->format, &host, err);
+    if (code < 0)
+        return code;
     av_frame_free(&raw->frame);
     raw->frame = host;
     return 0;
@@ -354,20 +355,20 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
 {
     if (!d->started)
         return 0;
-    int r, damaged = 0;
+    int code, damaged = 0;
     do {
-        r = avcodec_receive_frame(d->codec, d->frame);
+        code = avcodec_receive_frame(d->codec, d->frame);
         if (d->hw && halo_decode_hw_opened(d->hw) < 0)
             return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
-        if (r == AVERROR_EOF && halo_judge_end(&d->judge))
+        if (code == AVERROR_EOF && halo_judge_end(&d->judge))
             return fail_decoding(d, d->last_pts, AVERROR_INVALIDDATA, err);
-        if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
+        if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
             return 0;
-        if (r < 0 && halo_judge_tolerates(&d->judge))
+        if (code < 0 && halo_judge_tolerates(&d->judge))
             return check_device(d, err);
-        if (r < 0)
-            damaged = fail_decoding(d, d->packet_time, r, err);
-    } while (r < 0 && damaged == 0);
+        if (code < 0)
+            damaged = fail_decoding(d, d->packet_time, code, err);
+    } while (code < 0 && damaged == 0);
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
@@ -385,10 +386,10 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     }
     raw->turn = find_turn(d, d->frame);
     av_frame_move_ref(raw->frame, d->frame);
-    r = settle_picture(d, raw, err);
-    if (r < 0) {
+    code = settle_picture(d, raw, err);
+    if (code < 0) {
         halo_raw_picture_destroy(raw);
-        return r;
+        return code;
     }
     *ret = raw;
     return 1;

@@ -296,18 +296,18 @@ int halo_embedded_clean_stream(const char *name, AVStream *stream, struct halo_e
 {
     AVCodecParameters *par = stream->codecpar;
     bool found = false;
-    int ret = 0;
+    int code = 0;
     if (par->extradata_size <= 0 ||
         (par->codec_type != AVMEDIA_TYPE_AUDIO && par->codec_type != AVMEDIA_TYPE_SUBTITLE))
         return 0;
     if (par->codec_id == AV_CODEC_ID_VORBIS)
-        ret = clean_vorbis(par, &found);
+        code = clean_vorbis(par, &found);
     else if (par->codec_id == AV_CODEC_ID_ASS)
-        ret = clean_ass(par, &found);
+        code = clean_ass(par, &found);
     else
         found = cut_at_picture(par);
-    if (ret < 0)
-        return halo_fail(err, ret, "out of memory");
+    if (code < 0)
+        return halo_fail(err, code, "out of memory");
     if (found)
         halo_log(HALO_LOG_INFO,
                  "%s: stream %d (%s): a picture or file in its headers is dropped: it would show "

@@ -12,23 +12,23 @@ int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVS
 {
     const AVCodec *codec = avcodec_find_decoder(stream->codecpar->codec_id);
     AVCodecContext *c = avcodec_alloc_context3(codec);
-    int ret = c ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    bool open = ret == 0 && avcodec_parameters_to_context(c, stream->codecpar) >= 0;
+    int code = c ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    bool open = code == 0 && avcodec_parameters_to_context(c, stream->codecpar) >= 0;
     if (open) {
         c->thread_count = 1; /* no delay */
         open = avcodec_open2(c, codec, NULL) >= 0;
     }
     const AVPacket *pkt;
     for (int i = 0; open && i < MAX_AHEAD; i++) {
-        ret = halo_source_peek(source, i, &pkt, err);
-        if (ret <= 0)
+        code = halo_source_peek(source, i, &pkt, err);
+        if (code <= 0)
             break;
         if (pkt->stream_index == stream->index && avcodec_send_packet(c, pkt) >= 0 &&
             avcodec_receive_frame(c, ret_frame) >= 0)
             break;
     }
     avcodec_free_context(&c);
-    return ret < 0 ? ret : 0;
+    return code < 0 ? code : 0;
 }
 
 int halo_first_fields(struct halo_source *source, AVStream *stream, struct halo_error *err)
@@ -38,9 +38,9 @@ int halo_first_fields(struct halo_source *source, AVStream *stream, struct halo_
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int r = halo_first_picture(frame, source, stream, err);
-    if (r >= 0 && frame->interlaced_frame)
+    const int code = halo_first_picture(frame, source, stream, err);
+    if (code >= 0 && frame->interlaced_frame)
         stream->codecpar->field_order = frame->top_field_first ? AV_FIELD_TT : AV_FIELD_BB;
     av_frame_free(&frame);
-    return r;
+    return code;
 }

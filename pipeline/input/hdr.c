@@ -74,13 +74,13 @@ int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStre
     AVFrame *frame = av_frame_alloc();
     if (!frame)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int r = halo_first_picture(frame, source, stream, err);
-    if (r >= 0) {
+    const int code = halo_first_picture(frame, source, stream, err);
+    if (code >= 0) {
         of_picture(ret, frame);
         say_dropped(stream, frame, true);
     }
     av_frame_free(&frame);
-    return r;
+    return code;
 }
 
 static int put(AVStream *out, enum AVPacketSideDataType type, const void *data, size_t size)
@@ -94,12 +94,12 @@ static int put(AVStream *out, enum AVPacketSideDataType type, const void *data, 
 
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out)
 {
-    int ret = 0;
+    int code = 0;
     if (hdr->has_display)
-        ret = put(out, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &hdr->display, sizeof hdr->display);
-    if (ret == 0 && hdr->has_light)
-        ret = put(out, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &hdr->light, sizeof hdr->light);
-    return ret;
+        code = put(out, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &hdr->display, sizeof hdr->display);
+    if (code == 0 && hdr->has_light)
+        code = put(out, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &hdr->light, sizeof hdr->light);
+    return code;
 }
 
 /* ---- for encoders: each has words of its own ---- */

@@ -81,9 +81,9 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     const int64_t to = blind ? s->offset - BLIND_SEEK * (int64_t)AV_TIME_BASE : s->offset;
     if (blind && to <= start)
         return 0;
-    const int ret = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
+    const int code = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
     atomic_store(&s->complaints.lines, 0); /* damage before -ss is not the user's */
-    if (ret < 0) /* a pipe, or a format without an index: read up to there */
+    if (code < 0) /* a pipe, or a format without an index: read up to there */
         halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
     return 0;
 }
@@ -107,10 +107,10 @@ static int prepare_reading(struct halo_source *s, struct halo_error *err)
 {
     AVFormatContext *f = s->format;
     s->known = (int)f->nb_streams;
-    int ret = begin_reading(s, err);
-    for (int i = 0; i < s->known && ret >= 0; i++)
-        ret = halo_embedded_clean_stream(s->settings->input, f->streams[i], err);
-    return ret;
+    int code = begin_reading(s, err);
+    for (int i = 0; i < s->known && code >= 0; i++)
+        code = halo_embedded_clean_stream(s->settings->input, f->streams[i], err);
+    return code;
 }
 
 int halo_source_open(struct halo_source **ret, const struct halo_source_settings *settings,
@@ -124,15 +124,15 @@ int halo_source_open(struct halo_source **ret, const struct halo_source_settings
     s->part = part ? *part : (struct halo_source_part){-1, -1};
     s->damage = damage;
     s->limits = limits;
-    int r = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
-                                    &s->complaints, err);
-    if (r >= 0)
-        r = seek_to_start(s, err);
-    if (r >= 0)
-        r = prepare_reading(s, err);
-    if (r < 0) {
+    int code = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
+                                       &s->complaints, err);
+    if (code >= 0)
+        code = seek_to_start(s, err);
+    if (code >= 0)
+        code = prepare_reading(s, err);
+    if (code < 0) {
         halo_source_close(s);
-        return r;
+        return code;
     }
     *ret = s;
     return 0;
@@ -160,10 +160,10 @@ int halo_source_rewind(struct halo_source *s)
     const int64_t start = f->start_time == AV_NOPTS_VALUE ? 0 : f->start_time;
     const bool blind = f->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS);
     const bool bytes = blind && !(f->iformat->flags & AVFMT_NO_BYTE_SEEK);
-    const int r = avformat_seek_file(f, -1, INT64_MIN, bytes ? 0 : start, bytes ? 0 : start,
-                                     bytes ? AVSEEK_FLAG_BYTE : 0);
-    if (r < 0)
-        return halo_av_errno(r);
+    const int code = avformat_seek_file(f, -1, INT64_MIN, bytes ? 0 : start, bytes ? 0 : start,
+                                        bytes ? AVSEEK_FLAG_BYTE : 0);
+    if (code < 0)
+        return halo_av_errno(code);
     atomic_store(&s->complaints.lines, 0);
     halo_whole_destroy(s->whole);
     halo_jumps_destroy(s->jumps);
@@ -191,16 +191,16 @@ static int fail_damaged(const struct halo_source *s, int code, double time, cons
 static int read_packet(struct halo_source *s, AVPacket *pkt)
 {
     AVFormatContext *f = s->format;
-    int ret;
+    int code;
     av_packet_unref(pkt);
     do
-        ret = interrupted(s) ? AVERROR_EXIT : av_read_frame(f, pkt);
-    while (ret == AVERROR(EAGAIN));
-    if (ret < 0 && interrupted(s))
+        code = interrupted(s) ? AVERROR_EXIT : av_read_frame(f, pkt);
+    while (code == AVERROR(EAGAIN));
+    if (code < 0 && interrupted(s))
         return AVERROR_EXIT;
-    if (ret == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
-        ret = AVERROR_EOF;
-    return ret == AVERROR_EOF && f->pb && f->pb->error < 0 ? f->pb->error : ret;
+    if (code == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
+        code = AVERROR_EOF;
+    return code == AVERROR_EOF && f->pb && f->pb->error < 0 ? f->pb->error : code;
 }
 
 /* 1: a packet; 0: the end or a stop; -errno. Damage that is accepted is read past, as long as the
@@ -299,22 +299,22 @@ static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *e
     if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO)
         halo_embedded_clean_packet(pkt);
     halo_whole_note(s->whole, pkt);
-    const int ret = check_torn(s, pkt, jumped, err);
-    return ret < 0 ? ret : 1;
+    const int code = check_torn(s, pkt, jumped, err);
+    return code < 0 ? code : 1;
 }
 
 /* 1: a packet; 0: the end or a stop; -errno. */
 static int read_next(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
-    int ret;
-    while ((ret = demux(s, pkt, err)) > 0 && pkt->stream_index >= s->known) {
-        ret = pass_over_late(s, s->format->streams[pkt->stream_index], err);
-        if (ret < 0)
-            return ret;
+    int code;
+    while ((code = demux(s, pkt, err)) > 0 && pkt->stream_index >= s->known) {
+        code = pass_over_late(s, s->format->streams[pkt->stream_index], err);
+        if (code < 0)
+            return code;
     }
-    if (ret == 0 && !is_stopped(s))
-        ret = check_torn(s, NULL, false, err);
-    return ret <= 0 ? ret : straighten(s, pkt, err);
+    if (code == 0 && !is_stopped(s))
+        code = check_torn(s, NULL, false, err);
+    return code <= 0 ? code : straighten(s, pkt, err);
 }
 
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret, struct halo_error *err)
@@ -326,10 +326,10 @@ int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret, str
             s->ahead = grown;
         if (!pkt)
             return halo_fail(err, -ENOMEM, "out of memory");
-        const int r = read_next(s, pkt, err);
-        if (r <= 0) {
+        const int code = read_next(s, pkt, err);
+        if (code <= 0) {
             av_packet_free(&pkt);
-            return r;
+            return code;
         }
         s->ahead[s->ahead_count++] = pkt;
     }
@@ -350,8 +350,8 @@ int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)
 {
     if (s->part.duration >= 0 || s->part.seek > 0 || is_stopped(s))
         return 0;
-    const int ret = halo_whole_check(s->whole, s->settings->input, err);
-    return ret < 0 ? halo_damage_meet(s->damage, ret, err) : 0;
+    const int code = halo_whole_check(s->whole, s->settings->input, err);
+    return code < 0 ? halo_damage_meet(s->damage, code, err) : 0;
 }
 
 void halo_source_move(struct halo_source *s, int64_t offset)

@@ -80,36 +80,36 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
         return halo_fail(err, -ENOMEM, "out of memory");
     AVDictionary *options = NULL;
     AVFormatContext *f = avformat_alloc_context();
-    int ret = f ? halo_raw_input_options(set, &options) : -ENOMEM;
-    if (ret < 0) {
+    int code = f ? halo_raw_input_options(set, &options) : -ENOMEM;
+    if (code < 0) {
         av_free(url);
         avformat_free_context(f);
-        return halo_fail(err, ret, "out of memory");
+        return halo_fail(err, code, "out of memory");
     }
     f->interrupt_callback = interrupt;
-    ret = avformat_open_input(&f, url, forced, &options); /* frees the context on failure */
+    code = avformat_open_input(&f, url, forced, &options); /* frees the context on failure */
     av_free(url);
-    if (ret >= 0 && complains_of_damage(f->iformat))
+    if (code >= 0 && complains_of_damage(f->iformat))
         f->opaque = complaints;
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
-    if (ret >= 0 && left)
-        ret = halo_raw_input_refuse(left->key, f->iformat->name, err);
-    else if (ret == AVERROR(EINVAL) && halo_raw_input_check_size(set, err) < 0)
-        ret = -EINVAL;
-    else if (ret < 0)
-        halo_fail(err, halo_av_errno(ret), "%s: cannot be read: %s", set->input,
-                  halo_av_reason(ret, why, sizeof why));
+    if (code >= 0 && left)
+        code = halo_raw_input_refuse(left->key, f->iformat->name, err);
+    else if (code == AVERROR(EINVAL) && halo_raw_input_check_size(set, err) < 0)
+        code = -EINVAL;
+    else if (code < 0)
+        halo_fail(err, halo_av_errno(code), "%s: cannot be read: %s", set->input,
+                  halo_av_reason(code, why, sizeof why));
     av_dict_free(&options);
-    if (ret >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
-        ret = halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
-                        set->input);
-    if (ret >= 0)
-        ret = check_index(f, set->input, err);
-    if (ret < 0)
+    if (code >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
+        code = halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
+                         set->input);
+    if (code >= 0)
+        code = check_index(f, set->input, err);
+    if (code < 0)
         avformat_close_input(&f);
     else
         *ret_f = f;
-    return ret;
+    return code;
 }
 
 /* Decodes pictures to look at them, as large as the decoder may. */
@@ -122,12 +122,12 @@ static int probe_streams(AVFormatContext *f, int max_pixels, struct halo_complai
     for (unsigned i = 0; i < count && max_pixels; i++)
         av_dict_set_int(&options[i], "max_pixels", max_pixels, 0);
     halo_av_probe(complaints);
-    const int ret = avformat_find_stream_info(f, options);
+    const int code = avformat_find_stream_info(f, options);
     halo_av_probe(NULL);
     for (unsigned i = 0; i < count; i++)
         av_dict_free(&options[i]);
     av_free(options);
-    return ret;
+    return code;
 }
 
 static int find_streams(AVFormatContext *f, const struct halo_source_settings *set, bool longer,
@@ -139,10 +139,10 @@ static int find_streams(AVFormatContext *f, const struct halo_source_settings *s
         f->probesize = LONG_PROBE;
         f->max_analyze_duration = LONG_ANALYSIS * (int64_t)AV_TIME_BASE;
     }
-    const int ret = probe_streams(f, set->max_pixels, complaints);
-    if (ret < 0)
-        return halo_fail(err, halo_av_errno(ret), "%s: its streams cannot be read: %s", name,
-                         halo_av_reason(ret, why, sizeof why));
+    const int code = probe_streams(f, set->max_pixels, complaints);
+    if (code < 0)
+        return halo_fail(err, halo_av_errno(code), "%s: its streams cannot be read: %s", name,
+                         halo_av_reason(code, why, sizeof why));
     for (unsigned i = 0; i < f->nb_streams; i++)
         if (f->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
             f->streams[i]->codecpar->width <= 0)
@@ -175,18 +175,18 @@ int halo_source_open_format(AVFormatContext **ret, const struct halo_source_sett
         return halo_fail_usage(err, "-f %s: FFmpeg has no such demuxer (see ffmpeg -demuxers)",
                                set->format);
     AVFormatContext *f = NULL;
-    int r = open_format(&f, set, forced, interrupt, complaints, err);
-    if (r >= 0)
-        r = find_streams(f, set, false, complaints, err);
-    if (r >= 0 && waits_for_stream(f, set->no_audio)) {
+    int code = open_format(&f, set, forced, interrupt, complaints, err);
+    if (code >= 0)
+        code = find_streams(f, set, false, complaints, err);
+    if (code >= 0 && waits_for_stream(f, set->no_audio)) {
         avformat_close_input(&f);
-        r = open_format(&f, set, forced, interrupt, complaints, err);
-        if (r >= 0)
-            r = find_streams(f, set, true, complaints, err);
+        code = open_format(&f, set, forced, interrupt, complaints, err);
+        if (code >= 0)
+            code = find_streams(f, set, true, complaints, err);
     }
-    if (r < 0)
+    if (code < 0)
         avformat_close_input(&f);
     else
         *ret = f;
-    return r;
+    return code;
 }

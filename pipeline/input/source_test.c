@@ -73,12 +73,12 @@ static int set_one(struct settings *set, char *word, struct halo_error *err)
 static int parse(struct settings *set, const char *text, struct halo_error *err)
 {
     char *copy = av_strdup(text), *rest, *word;
-    int ret = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    for (word = copy ? strtok_r(copy, ":", &rest) : NULL; word && ret >= 0;
+    int code = copy ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    for (word = copy ? strtok_r(copy, ":", &rest) : NULL; word && code >= 0;
          word = strtok_r(NULL, ":", &rest))
-        ret = set_one(set, word, err);
+        code = set_one(set, word, err);
     av_free(copy);
-    return ret;
+    return code;
 }
 
 static int apply_size(struct halo_test_source *t, int i, const char *name, const char *size,
@@ -110,17 +110,17 @@ static int apply_format(struct halo_test_source *t, const struct settings *set,
 static int apply(struct halo_test_source *t, const struct settings *set, struct halo_error *err)
 {
     const char *size = set->size ? set->size : "640x480";
-    int ret = apply_size(t, 0, "size", size, err);
-    if (ret >= 0)
-        ret = apply_size(t, 1, "other", set->other ? set->other : size, err);
-    if (ret >= 0)
-        ret = apply_format(t, set, err);
-    if (ret >= 0 && (av_parse_video_rate(&t->rate, set->rate ? set->rate : "25") < 0 ||
-                     av_cmp_q(t->rate, (AVRational){MAX_RATE, 1}) > 0))
-        ret = halo_fail_usage(err, "test:rate=%.80s: must be above 0 and at most %d", set->rate,
-                              MAX_RATE);
-    if (ret < 0)
-        return ret;
+    int code = apply_size(t, 0, "size", size, err);
+    if (code >= 0)
+        code = apply_size(t, 1, "other", set->other ? set->other : size, err);
+    if (code >= 0)
+        code = apply_format(t, set, err);
+    if (code >= 0 && (av_parse_video_rate(&t->rate, set->rate ? set->rate : "25") < 0 ||
+                      av_cmp_q(t->rate, (AVRational){MAX_RATE, 1}) > 0))
+        code = halo_fail_usage(err, "test:rate=%.80s: must be above 0 and at most %d", set->rate,
+                               MAX_RATE);
+    if (code < 0)
+        return code;
     t->every = set->every;
     t->count = set->duration < 0 ? -1 : (int64_t)(set->duration * av_q2d(t->rate) + 0.5);
     return 0;
@@ -134,21 +134,21 @@ int halo_test_source_create(struct halo_test_source **ret, const char *input,
     if (!t)
         return halo_fail(err, -ENOMEM, "out of memory");
     halo_options_init(options, &set);
-    int r = parse(&set, input + strlen("test:"), err);
-    if (r >= 0)
-        r = apply(t, &set, err);
+    int code = parse(&set, input + strlen("test:"), err);
+    if (code >= 0)
+        code = apply(t, &set, err);
     halo_options_finish(options, &set);
-    for (int i = 0; i < SIZES && r >= 0 && memory; i++) {
+    for (int i = 0; i < SIZES && code >= 0 && memory; i++) {
         t->pool[i] = halo_picture_pool_create(memory, t->format, t->width[i], t->height[i]);
         if (!t->pool[i])
-            r = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", t->width[i],
-                          t->height[i]);
+            code = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", t->width[i],
+                             t->height[i]);
     }
-    if (r < 0)
+    if (code < 0)
         halo_test_source_destroy(t);
     else
         *ret = t;
-    return r;
+    return code;
 }
 
 void halo_test_source_destroy(struct halo_test_source *t)

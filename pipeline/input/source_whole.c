@@ -315,13 +315,13 @@ int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_e
     const int pieces = check_pieces(w, name, err);
     if (pieces < 0)
         return pieces;
-    int ret = 0;
-    for (int i = 0; i < w->count && ret >= 0; i++)
-        ret = check_count(w, w->format->streams[i], name, err);
-    if (ret >= 0)
-        ret = check_length(w, name, err);
-    if (ret >= 0 || !has_all_bytes(w->format))
-        return ret;
+    int code = 0;
+    for (int i = 0; i < w->count && code >= 0; i++)
+        code = check_count(w, w->format->streams[i], name, err);
+    if (code >= 0)
+        code = check_length(w, name, err);
+    if (code >= 0 || !has_all_bytes(w->format))
+        return code;
     *err = (struct halo_error){0};
     return 0;
 }

@@ -39,16 +39,16 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->snapshots = halo_live_snapshots_create();
     const bool all = live->reader && live->listener && live->figures && live->stalls &&
                      live->controls && live->snapshots;
-    int ret = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
-    if (ret >= 0)
-        ret = halo_live_lineups_create(&live->lineups);
-    if (ret >= 0)
-        ret = halo_live_aside_create(&live->aside);
-    if (ret >= 0)
-        ret = halo_live_status_create(&live->status);
-    if (ret >= 0)
-        ret = halo_live_cards_create(&live->cards);
-    return ret;
+    int code = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
+    if (code >= 0)
+        code = halo_live_lineups_create(&live->lineups);
+    if (code >= 0)
+        code = halo_live_aside_create(&live->aside);
+    if (code >= 0)
+        code = halo_live_status_create(&live->status);
+    if (code >= 0)
+        code = halo_live_cards_create(&live->cards);
+    return code;
 }
 
 static int parse_own(struct halo_live *live, struct halo_error *err)
@@ -60,10 +60,10 @@ static int parse_own(struct halo_live *live, struct halo_error *err)
         if (!chains[i])
             return halo_fail_usage(err, "the stream has no filters");
     struct halo_lineup *wanted;
-    const int ret = halo_lineup_parse(&wanted, chains, live->settings.renditions + 1,
-                                      (enum halo_privacy)live->settings.privacy, err);
-    if (ret < 0)
-        return ret;
+    const int code = halo_lineup_parse(&wanted, chains, live->settings.renditions + 1,
+                                       (enum halo_privacy)live->settings.privacy, err);
+    if (code < 0)
+        return code;
     halo_live_lineups_want(live->lineups, wanted);
     return halo_lineup_load(wanted, live->region_feed, err);
 }
@@ -74,31 +74,31 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     struct halo_live *live = av_mallocz(sizeof *live);
     if (!live)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int r = create_parts(live, events, arg);
-    if (r >= 0)
-        r = halo_stream_settings_copy(&live->settings, settings);
-    if (r >= 0)
-        r = halo_live_encodings_create(&live->encodings, live);
-    if (r >= 0 && settings->region_feed.on)
-        r = halo_region_feed_create(&live->region_feed, &settings->region_feed);
-    if (r >= 0 && settings->source.input &&
+    int code = create_parts(live, events, arg);
+    if (code >= 0)
+        code = halo_stream_settings_copy(&live->settings, settings);
+    if (code >= 0)
+        code = halo_live_encodings_create(&live->encodings, live);
+    if (code >= 0 && settings->region_feed.on)
+        code = halo_region_feed_create(&live->region_feed, &settings->region_feed);
+    if (code >= 0 && settings->source.input &&
         !(live->name = halo_hide_secrets(settings->source.input)))
-        r = -ENOMEM;
-    if (r < 0) {
-        halo_fail(err, r, "out of memory");
+        code = -ENOMEM;
+    if (code < 0) {
+        halo_fail(err, code, "out of memory");
     } else {
         live->source = live->settings.source;
         live->source.input = live->name;
         live->source.url = live->settings.source.input;
-        r = parse_own(live, err);
+        code = parse_own(live, err);
     }
-    if (r >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)
-        r = halo_live_camera_create(&live->camera, err);
-    if (r >= 0)
-        r = halo_live_check(live, err);
-    if (r < 0) {
+    if (code >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)
+        code = halo_live_camera_create(&live->camera, err);
+    if (code >= 0)
+        code = halo_live_check(live, err);
+    if (code < 0) {
         halo_live_destroy(live);
-        return r;
+        return code;
     }
     *ret = live;
     return 0;
@@ -106,10 +106,10 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
 
 int halo_live_start(struct halo_live *live, struct halo_error *err)
 {
-    const int ret = halo_live_source_start(live, err);
-    if (ret < 0)
+    const int code = halo_live_source_start(live, err);
+    if (code < 0)
         atomic_store(&live->done, true);
-    return ret;
+    return code;
 }
 
 /* ---- what threads say and wait for ---- */

@@ -50,12 +50,12 @@ int halo_live_aside_create(struct halo_live_aside **ret)
     if (!aside)
         return -ENOMEM;
     pthread_mutex_init(&aside->lock, NULL);
-    const int r = halo_cond_init(&aside->changed);
-    if (r < 0)
+    const int code = halo_cond_init(&aside->changed);
+    if (code < 0)
         halo_live_aside_destroy(aside);
     else
         *ret = aside;
-    return r;
+    return code;
 }
 
 void halo_live_aside_destroy(struct halo_live_aside *aside)
@@ -98,23 +98,23 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
 {
     struct halo_live_aside *aside = live->aside;
     struct halo_lineup *lineup;
-    int ret = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
-                                (enum halo_privacy)live->settings.privacy, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
+                                 (enum halo_privacy)live->settings.privacy, err);
+    if (code < 0)
+        return code;
     lineup->id = id;
     pthread_mutex_lock(&aside->lock);
     const bool over = atomic_load(&live->done) || aside->over;
     if (over || aside->asked_count == REQUESTS)
-        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
-                   : halo_fail(err, -EBUSY, "too many changes wait already");
+        code = over ? halo_fail(err, -ECANCELED, "the stream is over")
+                    : halo_fail(err, -EBUSY, "too many changes wait already");
     else
         aside->asked[aside->asked_count++] = lineup;
     wake(aside);
     pthread_mutex_unlock(&aside->lock);
-    if (ret < 0)
+    if (code < 0)
         halo_lineup_destroy(lineup);
-    return ret;
+    return code;
 }
 
 /* ---- changes ---- */
@@ -200,10 +200,10 @@ static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
 static void install(struct halo_live *live, struct halo_lineup *lineup)
 {
     struct halo_error err = {0};
-    const int ret =
+    const int code =
         halo_lineup_build(lineup, live->ring, &live->format->input, live->region_feed, &err);
-    if (ret < 0) {
-        halo_fail(&err, ret, "the new filters do not start: %s", strerror(-ret));
+    if (code < 0) {
+        halo_fail(&err, code, "the new filters do not start: %s", strerror(-code));
         report_set(live, lineup->id, &err);
         halo_lineup_destroy(lineup);
         return;
@@ -306,9 +306,9 @@ static void *run(void *arg)
 
 int halo_live_aside_start(struct halo_live *live, struct halo_error *err)
 {
-    const int ret = halo_thread_start(&live->aside->thread, "aside", run, live, err);
-    live->aside->started = ret == 0;
-    return ret;
+    const int code = halo_thread_start(&live->aside->thread, "aside", run, live, err);
+    live->aside->started = code == 0;
+    return code;
 }
 
 void halo_live_aside_end(struct halo_live *live)

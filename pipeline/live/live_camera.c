@@ -211,18 +211,18 @@ static int open_camera(struct halo_live *live, struct halo_live_input *in, struc
     enum halo_v4l2_trouble trouble;
     const struct halo_camera_fault fault = {&trouble, err};
     atomic_store(&c->open, false);
-    int ret = halo_camera_find(&id, live->settings.source.input, c->known ? &c->id : NULL, err);
-    atomic_store(&c->trouble, ret == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
-    if (ret < 0)
-        return ret;
+    int code = halo_camera_find(&id, live->settings.source.input, c->known ? &c->id : NULL, err);
+    atomic_store(&c->trouble, code == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
+    if (code < 0)
+        return code;
     halo_live_controls_set(live, NULL);
-    ret = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
-                           c->wake, &fault);
+    code = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
+                            c->wake, &fault);
     /* BROKEN: of what fails from here on without saying more. */
-    atomic_store(&c->trouble, ret < 0 ? trouble : HALO_V4L2_BROKEN);
-    atomic_store(&c->open, ret >= 0);
-    if (ret < 0)
-        return ret;
+    atomic_store(&c->trouble, code < 0 ? trouble : HALO_V4L2_BROKEN);
+    atomic_store(&c->open, code >= 0);
+    if (code < 0)
+        return code;
     know(live, &id);
     note_mode(live, halo_camera_mode(in->camera));
     return halo_live_camera_agree(live, in, err);
@@ -264,26 +264,26 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
     struct halo_live_camera *c = live->camera;
     for (;;) {
         enum halo_v4l2_trouble trouble;
-        const int ret = halo_camera_read(in->camera, ret_raw, in->pkt,
-                                         &(struct halo_camera_fault){&trouble, err});
+        const int code = halo_camera_read(in->camera, ret_raw, in->pkt,
+                                          &(struct halo_camera_fault){&trouble, err});
         count(live, in);
-        atomic_store(&c->open, ret >= 0);
-        if (ret < 0)
+        atomic_store(&c->open, code >= 0);
+        if (code < 0)
             atomic_store(&c->trouble, trouble);
-        else if (ret > 0)
+        else if (code > 0)
             c->counted = HALO_V4L2_FINE; /* one that opens and sends nothing is as ill */
-        if (ret == 0)
+        if (code == 0)
             drain(c);
-        if (ret >= 0) /* a camera that is always ready does not wake us */
+        if (code >= 0) /* a camera that is always ready does not wake us */
             halo_live_controls_set(live, in->camera);
-        if (ret < 0 || (ret > 0 && !may_rest(live)))
-            return ret;
-        if (ret > 0) {
+        if (code < 0 || (code > 0 && !may_rest(live)))
+            return code;
+        if (code > 0) {
             halo_raw_picture_destroy(*ret_raw);
             av_packet_unref(in->pkt);
             *ret_raw = NULL;
         }
-        if (ret > 0 || halo_live_stopped(live)) {
+        if (code > 0 || halo_live_stopped(live)) {
             atomic_store(&c->trouble, HALO_V4L2_FINE); /* it is let go of, nothing else */
             return 0;
         }

@@ -24,9 +24,9 @@ static const AVRational NANOSECONDS = {1, 1000000000};
 static int describe(struct halo_live_input *in, int width, int height, enum AVPixelFormat format,
                     struct halo_error *err)
 {
-    const int ret = halo_live_input_describe(in, err);
-    if (ret < 0)
-        return ret;
+    const int code = halo_live_input_describe(in, err);
+    if (code < 0)
+        return code;
     AVCodecParameters *par = in->video->codecpar;
     par->codec_type = AVMEDIA_TYPE_VIDEO;
     par->codec_id = AV_CODEC_ID_RAWVIDEO;
@@ -61,10 +61,10 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     if ((int64_t)width * height > MAX_MADE_UP)
         halo_camera_wishes(&(struct halo_capture_settings){.fps = rate}, &width, &height, &rate);
     const bool aside = set->rotate & 1;
-    const int ret =
+    const int code =
         describe(in, aside ? height : width, aside ? width : height, AV_PIX_FMT_YUV420P, err);
-    if (ret < 0)
-        return ret;
+    if (code < 0)
+        return code;
     in->video->codecpar->color_range = AVCOL_RANGE_MPEG;
     in->video->codecpar->color_space = AVCOL_SPC_SMPTE170M;
     in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(rate, 1001000);
@@ -115,18 +115,18 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
         .whole = true,
         .most_pixels = most_pixels(halo_camera_mode(in->camera)),
     };
-    int ret = halo_live_camera_read(live, in, &none, err);
-    if (ret == 0)
+    int code = halo_live_camera_read(live, in, &none, err);
+    if (code == 0)
         return halo_fail(err, -ECANCELED, "stopped");
-    if (ret > 0)
-        ret = check_jpeg(live, in, decoder.most_pixels, err);
-    if (ret >= 0)
-        ret = halo_decoder_open(&in->decoder, live->name, in->video, &decoder,
-                                &live->reader->damage, err);
-    if (ret >= 0)
-        ret = halo_live_input_send(live, in, in->pkt, err);
+    if (code > 0)
+        code = check_jpeg(live, in, decoder.most_pixels, err);
+    if (code >= 0)
+        code = halo_decoder_open(&in->decoder, live->name, in->video, &decoder,
+                                 &live->reader->damage, err);
+    if (code >= 0)
+        code = halo_live_input_send(live, in, in->pkt, err);
     av_packet_unref(in->pkt);
-    return ret;
+    return code;
 }
 
 /* The decoder's stream says what the camera gives, the session's what comes out of it. */
@@ -135,10 +135,10 @@ static int turn(struct halo_live *live, struct halo_live_input *in, struct halo_
     const struct halo_capture_settings *set = &live->settings.capture;
     AVCodecParameters *par = in->video->codecpar;
     enum AVPixelFormat format = par->format;
-    const int ret = halo_orient_create(&in->orient, halo_ring_memory(live->ring), set->rotate,
-                                       set->mirror, err);
-    if (ret < 0 || !in->orient)
-        return ret;
+    const int code = halo_orient_create(&in->orient, halo_ring_memory(live->ring), set->rotate,
+                                        set->mirror, err);
+    if (code < 0 || !in->orient)
+        return code;
     if (halo_orient_shape(in->orient, &format, &par->width, &par->height) < 0)
         return halo_fail(err, -ENOTSUP, "%s: pictures of this kind cannot be turned", live->name);
     par->format = format;
@@ -149,20 +149,20 @@ int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
                            struct halo_error *err)
 {
     const struct halo_camera_mode *mode = halo_camera_mode(in->camera);
-    int ret = describe(in, mode->width, mode->height, mode->format->as, err);
-    if (ret < 0)
-        return ret;
+    int code = describe(in, mode->width, mode->height, mode->format->as, err);
+    if (code < 0)
+        return code;
     in->video->codecpar->color_range = mode->range;
     in->video->codecpar->color_space = mode->space;
     if (mode->rate > 0)
         in->video->avg_frame_rate = in->video->r_frame_rate = av_d2q(mode->rate, 1001000);
     if (mode->format->coded)
-        ret = open_jpeg(live, in, err);
-    if (ret >= 0)
-        ret = turn(live, in, err);
+        code = open_jpeg(live, in, err);
+    if (code >= 0)
+        code = turn(live, in, err);
     in->unsure =
-        ret >= 0 && (mode->smaller || is_other(&live->settings.capture, in->video->codecpar));
-    return ret;
+        code >= 0 && (mode->smaller || is_other(&live->settings.capture, in->video->codecpar));
+    return code;
 }
 
 /* A picture of the camera's, coded or not. Where none of what it sends can be decoded it is as good
@@ -172,35 +172,35 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
 {
     const double stall = live->settings.capture.stall;
     const int64_t deadline = halo_now_ns() + (int64_t)(stall * 1e9);
-    int r = 0;
-    while (in->decoder && (r = halo_live_input_receive(live, in, ret, err)) == 0) {
+    int code = 0;
+    while (in->decoder && (code = halo_live_input_receive(live, in, ret, err)) == 0) {
         if (halo_now_ns() > deadline) {
             const char *words = halo_live_camera_stall(live->camera);
             return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name, words);
         }
-        r = halo_live_camera_read(live, in, ret, err);
-        if (r <= 0)
-            return r;
-        r = halo_live_input_send(live, in, in->pkt, err);
+        code = halo_live_camera_read(live, in, ret, err);
+        if (code <= 0)
+            return code;
+        code = halo_live_input_send(live, in, in->pkt, err);
         av_packet_unref(in->pkt);
-        if (r < 0)
-            return r;
+        if (code < 0)
+            return code;
     }
     if (in->decoder)
-        return r;
-    r = halo_live_camera_read(live, in, ret, err);
-    in->pictures += r > 0;
-    return r;
+        return code;
+    code = halo_live_camera_read(live, in, ret, err);
+    in->pictures += code > 0;
+    return code;
 }
 
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret, struct halo_error *err)
 {
-    int r = take_camera(live, in, ret, err);
-    if (r > 0 && in->orient && (r = halo_orient_pass(in->orient, ret, err)) < 0) {
+    int code = take_camera(live, in, ret, err);
+    if (code > 0 && in->orient && (code = halo_orient_pass(in->orient, ret, err)) < 0) {
         halo_raw_picture_destroy(*ret);
         *ret = NULL;
-        return r;
+        return code;
     }
-    return r < 0 ? r : *ret != NULL;
+    return code < 0 ? code : *ret != NULL;
 }

@@ -50,12 +50,12 @@ int halo_live_cards_create(struct halo_live_cards **ret)
     if (!cards)
         return -ENOMEM;
     pthread_mutex_init(&cards->lock, NULL);
-    const int r = halo_cond_init(&cards->changed);
-    if (r < 0)
+    const int code = halo_cond_init(&cards->changed);
+    if (code < 0)
         halo_live_cards_destroy(cards);
     else
         *ret = cards;
-    return r;
+    return code;
 }
 
 void halo_live_cards_destroy(struct halo_live_cards *cards)
@@ -160,11 +160,11 @@ static void make(struct halo_live *live, const char *words)
     cards->wanted = false;
     pthread_mutex_unlock(&cards->lock);
     const struct halo_output_picture *blank = live->format->blank[1];
-    const int ret = is_black(live)
-                        ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
-                        : halo_live_card_draw(live, blank, words, pts, &card);
+    const int code = is_black(live)
+                         ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
+                         : halo_live_card_draw(live, blank, words, pts, &card);
     pthread_mutex_lock(&cards->lock);
-    if (ret >= 0) { /* else for lack of memory: the next one */
+    if (code >= 0) { /* else for lack of memory: the next one */
         struct halo_output_picture *old = cards->newest;
         cards->newest = card;
         cards->count++;
@@ -239,9 +239,9 @@ int halo_live_cards_start(struct halo_live *live, struct halo_error *err)
         return 0;
     live->cards->began = halo_now_ns();
     halo_live_status_say(live->status, "connecting");
-    const int ret = halo_thread_start(&live->cards->thread, "card", run, live, err);
-    live->cards->started = ret == 0;
-    return ret;
+    const int code = halo_thread_start(&live->cards->thread, "card", run, live, err);
+    live->cards->started = code == 0;
+    return code;
 }
 
 void halo_live_cards_end(struct halo_live_cards *cards)

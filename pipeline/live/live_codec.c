@@ -114,9 +114,9 @@ int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
 {
     e->codec.last_sent = INT64_MIN;
     e->codec.last_key = INT64_MIN;
-    const int ret = open_for(e, &e->codec.encoder, err);
+    const int code = open_for(e, &e->codec.encoder, err);
     note_instead(e);
-    return ret;
+    return code;
 }
 
 /* Parameter sets before every key frame too, for those who read without a header. */
@@ -143,22 +143,22 @@ static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *enco
     av_packet_rescale_ts(pkt, halo_encoder_time_base(encoder), HALO_LIVE_TIME);
     pkt->pts += pkt->pts == AV_NOPTS_VALUE ? 0 : e->codec.origin;
     pkt->dts += pkt->dts == AV_NOPTS_VALUE ? 0 : e->codec.origin;
-    int r = e->codec.headers ? av_bsf_send_packet(e->codec.headers, pkt) : 0;
-    if (r >= 0 && e->codec.headers)
-        r = av_bsf_receive_packet(e->codec.headers, pkt);
-    return r < 0 ? halo_fail(err, halo_av_errno(r), "out of memory for a packet") : 1;
+    int code = e->codec.headers ? av_bsf_send_packet(e->codec.headers, pkt) : 0;
+    if (code >= 0 && e->codec.headers)
+        code = av_bsf_receive_packet(e->codec.headers, pkt);
+    return code < 0 ? halo_fail(err, halo_av_errno(code), "out of memory for a packet") : 1;
 }
 
 /* The first packet that the encoder makes of the picture, alone. */
 static int encode_one(struct halo_encoder *encoder, const struct halo_output_picture *picture,
                       AVPacket *pkt, struct halo_error *err)
 {
-    int ret = halo_encoder_send(encoder, picture, err);
-    if (ret >= 0)
-        ret = halo_encoder_receive(encoder, pkt, err);
-    if (ret == 0 && (ret = halo_encoder_send(encoder, NULL, err)) >= 0)
-        ret = halo_encoder_receive(encoder, pkt, err);
-    return ret == 0 ? halo_fail(err, -EIO, "the encoder made nothing of a picture") : ret;
+    int code = halo_encoder_send(encoder, picture, err);
+    if (code >= 0)
+        code = halo_encoder_receive(encoder, pkt, err);
+    if (code == 0 && (code = halo_encoder_send(encoder, NULL, err)) >= 0)
+        code = halo_encoder_receive(encoder, pkt, err);
+    return code == 0 ? halo_fail(err, -EIO, "the encoder made nothing of a picture") : code;
 }
 
 static int make_card(struct halo_live_encoding *e, int which, struct halo_error *err)
@@ -166,21 +166,21 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
     struct halo_encoder *encoder = NULL;
     const struct halo_output_picture *blank = e->live->format->blank[which];
     e->codec.origin = 0;
-    int ret = open_for(e, &encoder, err);
-    if (ret >= 0 && which == 0) {
-        ret = halo_encoder_describe(encoder, e->codec.out->streams[0]);
-        if (ret >= 0)
-            ret = open_headers(e);
-        if (ret < 0)
-            halo_fail(err, ret, "out of memory");
+    int code = open_for(e, &encoder, err);
+    if (code >= 0 && which == 0) {
+        code = halo_encoder_describe(encoder, e->codec.out->streams[0]);
+        if (code >= 0)
+            code = open_headers(e);
+        if (code < 0)
+            halo_fail(err, code, "out of memory");
     }
-    if (ret >= 0)
-        ret = encode_one(encoder, blank, e->codec.card[which], err);
-    if (ret > 0)
-        ret = finish_packet(e, encoder, e->codec.card[which], err);
+    if (code >= 0)
+        code = encode_one(encoder, blank, e->codec.card[which], err);
+    if (code > 0)
+        code = finish_packet(e, encoder, e->codec.card[which], err);
     e->codec.card[which]->pts = e->codec.card[which]->dts = 0;
     halo_encoder_close(encoder);
-    return ret;
+    return code;
 }
 
 /* ---- pictures that are not encoded ---- */
@@ -244,9 +244,9 @@ static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
     say_stretched(shape, par);
     if (e->what->format)
         be_like_a_camera(par);
-    const int ret = open_scaler(e, &from, err);
-    if (ret < 0)
-        return ret;
+    const int code = open_scaler(e, &from, err);
+    if (code < 0)
+        return code;
     const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
     e->codec.raw = size < 0 ? NULL
                             : av_buffer_pool_init((size_t)size + AV_INPUT_BUFFER_PADDING_SIZE,
@@ -263,12 +263,12 @@ static int scale(struct halo_live_encoding *e, const AVFrame *from, AVFrame **re
     to->format = par->format;
     to->width = par->width;
     to->height = par->height;
-    int r = av_frame_get_buffer(to, 0) < 0 ? -ENOMEM : halo_av_scale(e->codec.scaler, from, to);
-    if (r < 0)
+    int code = av_frame_get_buffer(to, 0) < 0 ? -ENOMEM : halo_av_scale(e->codec.scaler, from, to);
+    if (code < 0)
         av_frame_free(&to);
     else
         *ret = to;
-    return r;
+    return code;
 }
 
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
@@ -277,14 +277,14 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
     const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
     const AVFrame *from = halo_output_picture_frame(picture);
     AVFrame *scaled = NULL;
-    int ret = e->codec.scaler ? scale(e, from, &scaled) : 0;
+    int code = e->codec.scaler ? scale(e, from, &scaled) : 0;
     const AVFrame *frame = scaled ? scaled : from;
     const int size = av_image_get_buffer_size(par->format, par->width, par->height, 1);
-    AVBufferRef *buffer = ret >= 0 ? av_buffer_pool_get(e->codec.raw) : NULL;
+    AVBufferRef *buffer = code >= 0 ? av_buffer_pool_get(e->codec.raw) : NULL;
     if (!buffer) {
         av_frame_free(&scaled);
-        return halo_fail(err, ret < 0 ? ret : -ENOMEM, "a picture cannot be copied: %s",
-                         strerror(ret < 0 ? -ret : ENOMEM));
+        return halo_fail(err, code < 0 ? code : -ENOMEM, "a picture cannot be copied: %s",
+                         strerror(code < 0 ? -code : ENOMEM));
     }
     av_image_copy_to_buffer(buffer->data, size, (const uint8_t *const *)frame->data,
                             frame->linesize, par->format, par->width, par->height, 1);
@@ -306,7 +306,7 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
 
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err)
 {
-    int ret = 0;
+    int code = 0;
     e->codec.out = avformat_alloc_context();
     e->codec.card[0] = av_packet_alloc();
     e->codec.card[1] = av_packet_alloc();
@@ -315,11 +315,11 @@ int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err
         return halo_fail(err, -ENOMEM, "out of memory");
     const bool raw = e->what->kind == HALO_ENCODING_RAW;
     if (raw)
-        ret = open_raw(e, err);
-    for (int i = 0; i < 2 && ret >= 0; i++)
-        ret = raw ? halo_live_codec_pack(e, e->live->format->blank[i], e->codec.card[i], err)
-                  : make_card(e, i, err);
-    return ret;
+        code = open_raw(e, err);
+    for (int i = 0; i < 2 && code >= 0; i++)
+        code = raw ? halo_live_codec_pack(e, e->live->format->blank[i], e->codec.card[i], err)
+                   : make_card(e, i, err);
+    return code;
 }
 
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
@@ -355,10 +355,10 @@ int halo_live_codec_image(const struct halo_live *live, const char *codec,
 {
     struct halo_encoder *encoder;
     const struct halo_encoder_settings settings = {.live = true, .jpeg = !strcmp(codec, "mjpeg")};
-    int r = open_encoder(live, codec, "image2", &settings, &encoder, err);
-    if (r < 0)
-        return r;
-    r = encode_one(encoder, picture, ret, err);
+    int code = open_encoder(live, codec, "image2", &settings, &encoder, err);
+    if (code < 0)
+        return code;
+    code = encode_one(encoder, picture, ret, err);
     halo_encoder_close(encoder);
-    return r;
+    return code;
 }

@@ -48,12 +48,12 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
                       struct halo_error *err)
 {
     struct halo_live_controls *c = live->controls;
-    int ret = 0;
+    int code = 0;
     if (!live->camera)
         return halo_fail_usage(err, "control %.64s: the stream's input is no camera", name);
     pthread_mutex_lock(&c->lock);
     if (atomic_load(&live->done) || c->count == LIMIT) {
-        ret = halo_fail(err, -EBUSY, "too many changes wait already");
+        code = halo_fail(err, -EBUSY, "too many changes wait already");
     } else {
         struct control *control = &c->control[c->count++];
         control->id = id;
@@ -62,7 +62,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
     }
     pthread_mutex_unlock(&c->lock);
     halo_live_camera_wake(live->camera);
-    return ret;
+    return code;
 }
 
 /* What is set holds for later sessions too. */

@@ -83,28 +83,28 @@ static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
 /* Parameters and cards, once; told at once, so that there is something to show whatever comes. */
 static int prepare(struct halo_live_encoding *e, struct halo_error *err)
 {
-    int ret = halo_live_codec_prepare(e, err);
-    if (ret >= 0)
-        ret = halo_live_sound_prepare(e, err);
-    if (ret >= 0)
+    int code = halo_live_codec_prepare(e, err);
+    if (code >= 0)
+        code = halo_live_sound_prepare(e, err);
+    if (code >= 0)
         report_begin(e);
-    return ret;
+    return code;
 }
 
 /* 0: e can encode; -errno with err filled; -EAGAIN: not yet. */
 static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
 {
-    int ret = 0;
+    int code = 0;
     if (!e->codec.out && halo_now_ns() < e->retry)
         return -EAGAIN;
     if (!e->codec.out)
-        ret = prepare(e, err);
-    if (ret >= 0 && !e->codec.encoder && e->what->kind != HALO_ENCODING_RAW) {
-        ret = halo_live_codec_open(e, err);
-        if (ret >= 0)
+        code = prepare(e, err);
+    if (code >= 0 && !e->codec.encoder && e->what->kind != HALO_ENCODING_RAW) {
+        code = halo_live_codec_open(e, err);
+        if (code >= 0)
             report_begin(e);
     }
-    return ret;
+    return code;
 }
 
 /* More pictures than the encoding may have. */
@@ -161,8 +161,8 @@ static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts, bool 
 /* What the encoder has: 0 or -errno. */
 static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
 {
-    int ret;
-    while ((ret = halo_live_codec_receive(e, pkt, err)) > 0) {
+    int code;
+    while ((code = halo_live_codec_receive(e, pkt, err)) > 0) {
         bool card;
         const int64_t decoded = decoded_of(e, pkt->pts, &card);
         e->codec.held -= !card && e->codec.held > 0;
@@ -172,7 +172,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
         if (decoded)
             halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - decoded);
     }
-    return ret;
+    return code;
 }
 
 /* A picture that was never decoded is a card. */
@@ -198,24 +198,24 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     e->codec.sent[at].decoded = item->decoded;
     e->codec.sent[at].card = !item->decoded;
     halo_live_enter(e->live->stalls, e->number, !halo_encoder_in_hardware(e->codec.encoder));
-    int ret = halo_encoder_send(e->codec.encoder, item->output, err);
-    e->codec.held += ret >= 0 && item->decoded;
-    if (ret >= 0)
-        ret = drain(e, pkt, err);
+    int code = halo_encoder_send(e->codec.encoder, item->output, err);
+    e->codec.held += code >= 0 && item->decoded;
+    if (code >= 0)
+        code = drain(e, pkt, err);
     halo_live_leave(e->live->stalls, e->number);
-    return ret;
+    return code;
 }
 
 static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
                 struct halo_error *err)
 {
-    const int ret = halo_live_codec_pack(e, item->output, pkt, err);
-    if (ret > 0) {
+    const int code = halo_live_codec_pack(e, item->output, pkt, err);
+    if (code > 0) {
         halo_live_encoding_send(e, pkt, 0, !item->decoded);
         if (item->decoded)
             halo_live_time(e->live->figures, HALO_LIVE_TOTAL, halo_now_ns() - item->decoded);
     }
-    return ret;
+    return code;
 }
 
 static void flush(struct halo_live_encoding *e, AVPacket *pkt)
@@ -318,9 +318,9 @@ static void run(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
     struct halo_item item;
-    const int ret = prepare(e, &err);
-    if (ret < 0)
-        fail(e, ret, &err);
+    const int code = prepare(e, &err);
+    if (code < 0)
+        fail(e, code, &err);
     halo_live_encodings_described(e);
     while (halo_queue_get(e->queue, &item) == 0) {
         if (item.kind == HALO_ITEM_END) {

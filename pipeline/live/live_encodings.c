@@ -47,12 +47,12 @@ static int init(struct halo_live_encodings *all, struct halo_live *live)
 int halo_live_encodings_create(struct halo_live_encodings **ret, struct halo_live *live)
 {
     struct halo_live_encodings *all = av_mallocz(sizeof *all);
-    const int r = all ? init(all, live) : -ENOMEM;
-    if (r < 0)
+    const int code = all ? init(all, live) : -ENOMEM;
+    if (code < 0)
         halo_live_encodings_destroy(all);
     else
         *ret = all;
-    return r;
+    return code;
 }
 
 void halo_live_encodings_destroy(struct halo_live_encodings *all)
@@ -72,9 +72,9 @@ int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error
 {
     for (int i = 0; i < all->count; i++) {
         struct halo_live_encoding *e = &all->at[i];
-        const int ret = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
-        if (ret < 0)
-            return ret;
+        const int code = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
+        if (code < 0)
+            return code;
         e->running = true;
     }
     return 0;
@@ -194,11 +194,11 @@ static void count_waiting(struct halo_live_encoding *e, int by)
 int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item)
 {
     count_waiting(e, 1);
-    const int ret =
+    const int code =
         e->live->live ? halo_queue_put_newest(e->queue, *item) : halo_queue_put(e->queue, *item);
-    if (ret != 0) /* so many older ones went, or this one */
-        count_waiting(e, ret > 0 ? -ret : -1);
-    return ret;
+    if (code != 0) /* so many older ones went, or this one */
+        count_waiting(e, code > 0 ? -code : -1);
+    return code;
 }
 
 void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)

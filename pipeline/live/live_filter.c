@@ -45,24 +45,24 @@ static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool 
 static int enter_all(struct halo_live *live, struct halo_lineup *lineup,
                      const struct halo_item *raw)
 {
-    int ret = 0;
-    for (int g = 0; g < lineup->gates && ret >= 0; g++) {
+    int code = 0;
+    for (int g = 0; g < lineup->gates && code >= 0; g++) {
         struct halo_error err = {0};
         struct halo_item item = {.kind = HALO_ITEM_PENDING,
                                  .track = g,
                                  .lineup = lineup,
                                  .decoded = raw->decoded,
                                  .entered = halo_now_ns()};
-        ret = halo_gate_enter(lineup->gate[g], raw->raw, &item.pending, &err);
-        if (ret >= 0) {
-            ret = halo_queue_put(live->stages->in_gate, item);
-        } else if (ret != -ECANCELED) {
-            lose_picture(live, ret, &err);
+        code = halo_gate_enter(lineup->gate[g], raw->raw, &item.pending, &err);
+        if (code >= 0) {
+            code = halo_queue_put(live->stages->in_gate, item);
+        } else if (code != -ECANCELED) {
+            lose_picture(live, code, &err);
             end_inside(live, lineup, false);
-            ret = 0;
+            code = 0;
         }
     }
-    return ret;
+    return code;
 }
 
 void *halo_live_filter_main(void *arg)
@@ -70,15 +70,15 @@ void *halo_live_filter_main(void *arg)
     struct halo_live *live = arg;
     struct halo_lineup *lineup = NULL;
     struct halo_item item;
-    int ret = 0;
+    int code = 0;
     halo_log_set_stream(live->settings.name);
-    while (ret >= 0 && halo_queue_get(live->stages->to_filter, &item) == 0) {
+    while (code >= 0 && halo_queue_get(live->stages->to_filter, &item) == 0) {
         if (item.kind == HALO_ITEM_END) {
             halo_queue_put(live->stages->in_gate, item);
             break;
         }
         lineup = halo_live_lineups_enter(live->lineups, lineup);
-        ret = enter_all(live, lineup, &item);
+        code = enter_all(live, lineup, &item);
         halo_item_finish(&item);
     }
     return NULL;
@@ -127,14 +127,14 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     struct halo_error err = {0};
     struct halo_output_picture *picture;
     struct halo_lineup *lineup = item->lineup;
-    const int ret = halo_gate_leave(item->pending, lineup->epoch, &picture, &err);
+    const int code = halo_gate_leave(item->pending, lineup->epoch, &picture, &err);
     halo_live_lineups_forget_older(live->lineups, lineup);
     if (item->track == 0)
         lineup->failed = false;
-    if (ret < 0) {
+    if (code < 0) {
         lineup->failed = true;
-        if (ret != -ECANCELED)
-            lose_picture(live, ret, &err);
+        if (code != -ECANCELED)
+            lose_picture(live, code, &err);
         end_inside(live, lineup, false);
         return;
     }

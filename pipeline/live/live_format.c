@@ -68,9 +68,9 @@ static void say_turned(int turn)
 static int describe(struct halo_live_format *format, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
-    const int ret = in->source ? halo_first_fields(in->source, in->video, err) : 0;
-    if (ret < 0)
-        return ret;
+    const int code = in->source ? halo_first_fields(in->source, in->video, err) : 0;
+    if (code < 0)
+        return code;
     format->like = avformat_alloc_context();
     if (!format->like || copy_stream(format->like, in->video) < 0 ||
         (in->sound && copy_stream(format->like, in->sound) < 0))
@@ -102,15 +102,15 @@ static int make_lineup(struct halo_live *live, struct halo_live_format *format,
 {
     live->format = format;
     struct halo_lineup *first = halo_live_lineups_make(live->lineups);
-    int ret = halo_lineup_build(first, live->ring, &format->input, live->region_feed, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_lineup_build(first, live->ring, &format->input, live->region_feed, err);
+    if (code < 0)
+        return code;
     format->format = halo_gate_format(first->gate[0]);
-    ret = halo_gate_blank(first->gate[0], true, &format->blank[1]);
-    if (ret >= 0)
-        ret = halo_live_card_draw(live, format->blank[1], "one moment", 0, &format->blank[0]);
-    if (ret < 0)
-        return halo_fail(err, ret, "out of memory");
+    code = halo_gate_blank(first->gate[0], true, &format->blank[1]);
+    if (code >= 0)
+        code = halo_live_card_draw(live, format->blank[1], "one moment", 0, &format->blank[0]);
+    if (code < 0)
+        return halo_fail(err, code, "out of memory");
     halo_live_status_restart(live->status);
     halo_live_lineups_formatted(live->lineups);
     halo_live_cards_wake(live->cards);
@@ -123,10 +123,10 @@ int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *
     struct halo_live_format *format = av_mallocz(sizeof *format);
     if (!format)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int ret = in ? describe(format, live, in, err) : make_up(format, live, err);
-    if (ret < 0) {
+    const int code = in ? describe(format, live, in, err) : make_up(format, live, err);
+    if (code < 0) {
         halo_live_format_destroy(format);
-        return ret;
+        return code;
     }
     return make_lineup(live, format, err);
 }

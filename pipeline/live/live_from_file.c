@@ -49,9 +49,9 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
     if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a picture", name);
-    const int ret = halo_track_check(name, f->streams[video], err);
-    if (ret < 0)
-        return ret;
+    const int code = halo_track_check(name, f->streams[video], err);
+    if (code < 0)
+        return code;
     in->video = f->streams[video];
     if (sound >= 0 && wants_sound(live))
         in->sound = f->streams[sound];
@@ -66,18 +66,18 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     set_deadline(live);
     halo_live_loop_begin(live, in);
     in->again = halo_path_opens_again(live->settings.source.input);
-    int ret = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
-                               &live->reader->limits, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
+                                &live->reader->limits, err);
+    if (code < 0)
+        return code;
     in->format = halo_source_format(in->source);
     in->timeless = live->live && !live->settings.realtime &&
                    av_match_name(in->format->iformat->name, TIMELESS);
-    ret = choose_streams(live, in, err);
-    if (ret >= 0)
-        ret = halo_live_sound_open(live, in, err);
-    if (ret < 0)
-        return ret;
+    code = choose_streams(live, in, err);
+    if (code >= 0)
+        code = halo_live_sound_open(live, in, err);
+    if (code < 0)
+        return code;
     struct halo_decoder_settings decoder =
         halo_track_decoder(&live->source, &live->settings.device, live->ring);
     decoder.declared = halo_source_declares(in->source);
@@ -92,12 +92,12 @@ static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPac
                        struct halo_error *err)
 {
     set_deadline(live);
-    const int ret = halo_source_read(in->source, in->pkt, err);
-    if (ret == 0 && halo_now_ns() < atomic_load(&live->reader->limits.deadline))
+    const int code = halo_source_read(in->source, in->pkt, err);
+    if (code == 0 && halo_now_ns() < atomic_load(&live->reader->limits.deadline))
         atomic_store(&live->reader->limits.deadline,
                      0); /* the end: what the decoder holds has its time */
-    if (ret <= 0)
-        return ret;
+    if (code <= 0)
+        return code;
     halo_live_loop_shift(in, in->pkt);
     if (in->sound && in->pkt->stream_index == in->sound->index) {
         *ret_sound = av_packet_clone(in->pkt);
@@ -115,22 +115,22 @@ int halo_live_read_file(struct halo_live *live, struct halo_live_input *in,
                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                         struct halo_error *err)
 {
-    int ret;
-    while ((ret = halo_live_input_receive(live, in, ret_raw, err)) == 0) {
+    int code;
+    while ((code = halo_live_input_receive(live, in, ret_raw, err)) == 0) {
         if (in->draining || halo_live_stopped(live))
             return 0;
-        ret = take_packet(live, in, ret_sound, err);
-        if (ret < 0 || *ret_sound)
-            return ret;
-        if (ret == 0 && halo_live_loop_on(live, in))
+        code = take_packet(live, in, ret_sound, err);
+        if (code < 0 || *ret_sound)
+            return code;
+        if (code == 0 && halo_live_loop_on(live, in))
             continue;
-        if (ret == 0) {
+        if (code == 0) {
             in->draining = true;
-            if ((ret = halo_live_input_send(live, in, NULL, err)) < 0)
-                return ret;
+            if ((code = halo_live_input_send(live, in, NULL, err)) < 0)
+                return code;
         }
     }
-    return ret;
+    return code;
 }
 
 const struct halo_source_ops halo_source_file = {.open = open_file};

@@ -9,28 +9,28 @@
 static int check_test(const char *input, struct halo_error *err)
 {
     struct halo_test_source *source = NULL;
-    const int ret = halo_test_source_create(&source, input, NULL, err);
+    const int code = halo_test_source_create(&source, input, NULL, err);
     halo_test_source_destroy(source);
-    return ret;
+    return code;
 }
 
 static int open_test(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
-    int ret = halo_test_source_create(&in->test, live->settings.source.input,
-                                      halo_ring_memory(live->ring), err);
-    if (ret >= 0)
-        ret = halo_live_input_describe(in, err);
-    if (ret >= 0)
+    int code = halo_test_source_create(&in->test, live->settings.source.input,
+                                       halo_ring_memory(live->ring), err);
+    if (code >= 0)
+        code = halo_live_input_describe(in, err);
+    if (code >= 0)
         halo_test_source_describe(in->test, in->video);
-    return ret;
+    return code;
 }
 
 int halo_live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
                         struct halo_error *err)
 {
-    const int r = halo_test_source_read(in->test, ret);
-    in->pictures += r > 0;
-    return r < 0 ? halo_fail(err, r, "out of memory") : r;
+    const int code = halo_test_source_read(in->test, ret);
+    in->pictures += code > 0;
+    return code < 0 ? halo_fail(err, code, "out of memory") : code;
 }
 
 const struct halo_source_ops halo_source_test = {.check = check_test, .open = open_test};

@@ -100,11 +100,11 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
     const int64_t begin = halo_now_ns();
     const long long places = atomic_load(&live->reader->damage.places);
     enter_decoder(live, in);
-    const int ret = halo_decoder_send(in->decoder, pkt, err);
+    const int code = halo_decoder_send(in->decoder, pkt, err);
     halo_live_leave(live->stalls, HALO_CALL_DECODER);
     in->spent += halo_now_ns() - begin;
     count_damage(live, places);
-    return ret;
+    return code;
 }
 
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,

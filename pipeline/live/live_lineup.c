@@ -15,10 +15,10 @@ int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int c
     if (!lineup)
         return halo_fail(err, -ENOMEM, "out of memory");
     for (int i = 0; i < count; i++) {
-        const int r = halo_chain_admit(&lineup->chain[i], chains[i], privacy, err);
-        if (r < 0) {
+        const int code = halo_chain_admit(&lineup->chain[i], chains[i], privacy, err);
+        if (code < 0) {
             halo_lineup_destroy(lineup);
-            return r;
+            return code;
         }
         lineup->chains++;
     }
@@ -29,13 +29,13 @@ int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int c
 int halo_lineup_load(struct halo_lineup *lineup, const struct halo_region_feed *feed,
                      struct halo_error *err)
 {
-    int ret = 0;
-    for (int i = 0; i < lineup->chains && ret == 0; i++) {
-        ret = feed ? 0 : halo_chain_refuse_feed(lineup->chain[i], err);
-        if (ret == 0)
-            ret = halo_chain_load(lineup->chain[i], err);
+    int code = 0;
+    for (int i = 0; i < lineup->chains && code == 0; i++) {
+        code = feed ? 0 : halo_chain_refuse_feed(lineup->chain[i], err);
+        if (code == 0)
+            code = halo_chain_load(lineup->chain[i], err);
     }
-    return ret;
+    return code;
 }
 
 void halo_lineup_strip(struct halo_lineup *lineup)
@@ -69,10 +69,10 @@ int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
         lineup->of[i] = same < i ? lineup->of[same] : lineup->gates;
         if (same < i)
             continue;
-        const int ret =
+        const int code =
             halo_gate_create(&lineup->gate[lineup->gates], lineup->chain[i], ring, &own, err);
-        if (ret < 0)
-            return ret;
+        if (code < 0)
+            return code;
         halo_gate_set_feed(lineup->gate[lineup->gates++], feed);
     }
     return 0;

@@ -29,12 +29,12 @@ int halo_live_lineups_create(struct halo_live_lineups **ret)
     if (!all)
         return -ENOMEM;
     pthread_mutex_init(&all->lock, NULL);
-    const int r = halo_cond_init(&all->unused);
-    if (r < 0)
+    const int code = halo_cond_init(&all->unused);
+    if (code < 0)
         halo_live_lineups_destroy(all);
     else
         *ret = all;
-    return r;
+    return code;
 }
 
 void halo_live_lineups_destroy(struct halo_live_lineups *all)

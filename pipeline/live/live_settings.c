@@ -72,8 +72,8 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
     for (int i = 0; i < live->encodings->count && !row->captures; i++)
         live->may_make_up &= !live->encodings->what[i].writes && !live->encodings->what[i].audio;
-    int ret = live->ops->check ? live->ops->check(set->source.input, err) : 0;
-    for (int i = 0; i < live->encodings->count && ret >= 0; i++)
-        ret = check_encoding(&live->encodings->what[i], err);
-    return ret;
+    int code = live->ops->check ? live->ops->check(set->source.input, err) : 0;
+    for (int i = 0; i < live->encodings->count && code >= 0; i++)
+        code = check_encoding(&live->encodings->what[i], err);
+    return code;
 }

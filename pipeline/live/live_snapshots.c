@@ -129,13 +129,13 @@ bool halo_live_snapshots_answer(struct halo_live *live, bool all)
     if (!take(live->snapshots, all, &shot))
         return false;
     AVPacket *image = av_packet_alloc();
-    int ret = image ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
-    if (ret >= 0 && !shot.picture)
-        ret = halo_fail(&err, -ETIMEDOUT, "no filtered picture has come within two seconds");
-    if (ret >= 0)
-        ret = halo_live_codec_image(live, shot.codec, shot.picture, image, &err);
-    HALO_LIVE_TELL(live->listener, snapshot, shot.id, ret < 0 ? NULL : image,
-                   ret < 0 ? &err : NULL);
+    int code = image ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
+    if (code >= 0 && !shot.picture)
+        code = halo_fail(&err, -ETIMEDOUT, "no filtered picture has come within two seconds");
+    if (code >= 0)
+        code = halo_live_codec_image(live, shot.codec, shot.picture, image, &err);
+    HALO_LIVE_TELL(live->listener, snapshot, shot.id, code < 0 ? NULL : image,
+                   code < 0 ? &err : NULL);
     av_packet_free(&image);
     if (shot.picture) {
         halo_output_picture_destroy(shot.picture);

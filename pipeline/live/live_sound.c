@@ -38,8 +38,8 @@ static bool is_copied(const struct halo_encoding *what)
 
 static int take_off(AVBSFContext *adts, AVPacket *pkt)
 {
-    const int ret = av_bsf_send_packet(adts, pkt);
-    return ret < 0 ? ret : av_bsf_receive_packet(adts, pkt);
+    const int code = av_bsf_send_packet(adts, pkt);
+    return code < 0 ? code : av_bsf_receive_packet(adts, pkt);
 }
 
 /* Opens in->adts, which tells the parameters with its first packet. */
@@ -48,15 +48,15 @@ static int open_adts(struct halo_live_input *in, AVPacket *first)
     const AVBitStreamFilter *filter = av_bsf_get_by_name("aac_adtstoasc");
     AVCodecParameters *par = in->sound->codecpar;
     size_t size = 0;
-    int ret = filter ? av_bsf_alloc(filter, &in->adts) : AVERROR_BSF_NOT_FOUND;
-    if (ret >= 0)
-        ret = avcodec_parameters_copy(in->adts->par_in, par);
-    if (ret >= 0)
-        ret = av_bsf_init(in->adts);
-    if (ret >= 0)
-        ret = take_off(in->adts, first);
-    if (ret < 0)
-        return ret;
+    int code = filter ? av_bsf_alloc(filter, &in->adts) : AVERROR_BSF_NOT_FOUND;
+    if (code >= 0)
+        code = avcodec_parameters_copy(in->adts->par_in, par);
+    if (code >= 0)
+        code = av_bsf_init(in->adts);
+    if (code >= 0)
+        code = take_off(in->adts, first);
+    if (code < 0)
+        return code;
     const uint8_t *extradata = av_packet_get_side_data(first, AV_PKT_DATA_NEW_EXTRADATA, &size);
     if (!extradata)
         return AVERROR_INVALIDDATA;
@@ -73,18 +73,18 @@ static int find_adts(struct halo_live_input *in, struct halo_error *err)
 {
     const AVPacket *pkt = NULL;
     for (int i = 0; i < AHEAD && (!pkt || pkt->stream_index != in->sound->index); i++) {
-        const int ret = halo_source_peek(in->source, i, &pkt, err);
-        if (ret <= 0)
-            return ret;
+        const int code = halo_source_peek(in->source, i, &pkt, err);
+        if (code <= 0)
+            return code;
     }
     if (pkt->stream_index != in->sound->index || !halo_adts_begin(&in->coded, pkt))
         return 0;
     AVPacket *first = av_packet_clone(pkt);
-    const int ret = first ? open_adts(in, first) : AVERROR(ENOMEM);
+    const int code = first ? open_adts(in, first) : AVERROR(ENOMEM);
     av_packet_free(&first);
-    if (ret < 0)
+    if (code < 0)
         av_bsf_free(&in->adts);
-    return ret == AVERROR(ENOMEM) ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+    return code == AVERROR(ENOMEM) ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }
 
 int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
@@ -132,14 +132,14 @@ int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err
     AVStream *out = avformat_new_stream(e->codec.out, NULL);
     if (!out)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int ret = is_copied(e->what) ? 0 : open_audio(e, err);
-    if (ret >= 0)
-        ret = e->sound.audio ? halo_audio_describe(e->sound.audio, out)
-                             : avcodec_parameters_copy(out->codecpar, in->codecpar);
+    int code = is_copied(e->what) ? 0 : open_audio(e, err);
+    if (code >= 0)
+        code = e->sound.audio ? halo_audio_describe(e->sound.audio, out)
+                              : avcodec_parameters_copy(out->codecpar, in->codecpar);
     out->codecpar->codec_tag = 0;
-    e->sound.is = ret >= 0;
+    e->sound.is = code >= 0;
     e->sound.last = AV_NOPTS_VALUE;
-    return ret < 0 ? halo_fail(err, ret, "out of memory") : 0;
+    return code < 0 ? halo_fail(err, code, "out of memory") : 0;
 }
 
 void halo_live_sound_rest(struct halo_live_track *sound)
@@ -165,18 +165,18 @@ static int encode(struct halo_live_encoding *e, const AVPacket *pkt, struct halo
 {
     const int64_t gap = e->sound.last == AV_NOPTS_VALUE ? 0 : pkt->pts - e->sound.last;
     AVPacket *out = av_packet_alloc();
-    int ret = out ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (ret >= 0 && (!e->sound.audio || gap > GAP || gap < -GAP))
-        ret = restart(e, err);
-    if (ret >= 0)
-        ret = halo_audio_send(e->sound.audio, pkt, err);
-    while (ret >= 0 && (ret = halo_audio_receive(e->sound.audio, out, err)) > 0) {
+    int code = out ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0 && (!e->sound.audio || gap > GAP || gap < -GAP))
+        code = restart(e, err);
+    if (code >= 0)
+        code = halo_audio_send(e->sound.audio, pkt, err);
+    while (code >= 0 && (code = halo_audio_receive(e->sound.audio, out, err)) > 0) {
         av_packet_rescale_ts(out, halo_audio_time_base(e->sound.audio), HALO_LIVE_TIME);
         halo_live_encoding_send(e, out, 1, false);
         av_packet_unref(out);
     }
     av_packet_free(&out);
-    return ret;
+    return code;
 }
 
 void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)

@@ -55,10 +55,10 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
     ring.live = live->live;
     if (!halo_live_stalls_begin_ring(live->stalls))
         return halo_fail(err, -ECANCELED, "stopped before it began");
-    const int ret = halo_ring_create(&live->ring, &ring, err);
+    const int code = halo_ring_create(&live->ring, &ring, err);
     halo_live_stalls_end_ring(live->stalls);
-    atomic_store(&live->ready, ret >= 0);
-    return ret;
+    atomic_store(&live->ready, code >= 0);
+    return code;
 }
 
 static void end_all(struct halo_live *live)
@@ -108,9 +108,9 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
         .raw = raw,
         .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
     };
-    const int ret = halo_live_stages_give(live, &item);
-    halo_live_drop(live->figures, HALO_DROP_LATE, ret);
-    return ret;
+    const int code = halo_live_stages_give(live, &item);
+    halo_live_drop(live->figures, HALO_DROP_LATE, code);
+    return code;
 }
 
 /* Pictures and sound until there are no more: 0, -ECANCELED, or -errno with err filled. */
@@ -119,28 +119,28 @@ static int run_session(struct halo_live *live, struct halo_live_input *in, struc
     struct held held = {.count = 0};
     struct halo_raw_picture *raw;
     AVPacket *sound;
-    int ret = 0;
+    int code = 0;
     while (!halo_live_stopped(live) &&
-           (ret = halo_live_input_read(live, in, &raw, &sound, err)) > 0) {
+           (code = halo_live_input_read(live, in, &raw, &sound, err)) > 0) {
         if (sound)
             take_sound(live, in, &held, sound);
-        if (raw && (ret = take_picture(live, in, &held, raw)) < 0)
+        if (raw && (code = take_picture(live, in, &held, raw)) < 0)
             break;
     }
     drop_held(&held);
-    return FFMIN(ret, 0);
+    return FFMIN(code, 0);
 }
 
 /* Files that loop go on without being opened anew, as long as that is possible. */
 static int run_turns(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
-    int ret;
+    int code;
     do {
         live->reader->clock.set = false;
-        ret = run_session(live, in, err);
+        code = run_session(live, in, err);
         live->reader->clock.joined = true;
-    } while (ret == 0 && halo_live_loop_again(live, in));
-    return ret;
+    } while (code == 0 && halo_live_loop_again(live, in));
+    return code;
 }
 
 /* Why a session without an error of its own is over, where that is no end. */
@@ -171,23 +171,23 @@ static const char *words_of(const struct halo_live *live)
 static int hold_session(struct halo_live *live, struct halo_live_input *in, double *pause,
                         bool *ret_fatal, struct halo_error *err)
 {
-    int ret = halo_live_input_open(live, in, err);
-    if (ret >= 0) {
+    int code = halo_live_input_open(live, in, err);
+    if (code >= 0) {
         halo_live_count(live->figures, HALO_COUNT_OPENED, 1);
-        ret = halo_live_begin_stages(live, in, ret_fatal, err);
+        code = halo_live_begin_stages(live, in, ret_fatal, err);
     }
-    if (ret >= 0) {
+    if (code >= 0) {
         halo_live_wait_described(live);
-        ret = run_turns(live, in, err);
+        code = run_turns(live, in, err);
     }
-    if (ret == 0)
-        ret = say_end(live, in->pictures, err);
+    if (code == 0)
+        code = say_end(live, in->pictures, err);
     if (in->pictures > 0)
         *pause = 0;
-    live->reader->clock.joined = ret == 0 && !live->ops->endless;
+    live->reader->clock.joined = code == 0 && !live->ops->endless;
     if (live->ops->end)
-        live->ops->end(live, ret < 0);
-    return ret;
+        live->ops->end(live, code < 0);
+    return code;
 }
 
 static bool is_over(const struct halo_live *live, int ret)
@@ -199,20 +199,20 @@ static bool is_over(const struct halo_live *live, int ret)
 static int make_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
 {
     struct halo_live_input in;
-    int ret = live->ops->describe(live, &in, err);
-    if (ret >= 0)
-        ret = halo_live_begin_stages(live, &in, ret_fatal, err);
+    int code = live->ops->describe(live, &in, err);
+    if (code >= 0)
+        code = halo_live_begin_stages(live, &in, ret_fatal, err);
     halo_live_input_close(&in);
-    return ret;
+    return code;
 }
 
 void halo_live_make_up(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
-    const int ret = live->ops->describe ? make_early(live, &fatal, &err)
-                                        : halo_live_begin_stages(live, NULL, &fatal, &err);
-    if (ret < 0 && fatal)
+    const int code = live->ops->describe ? make_early(live, &fatal, &err)
+                                         : halo_live_begin_stages(live, NULL, &fatal, &err);
+    if (code < 0 && fatal)
         halo_live_fail(live, &err);
 }
 
@@ -265,10 +265,10 @@ static void live_on(struct halo_live *live)
         struct halo_live_input in;
         struct halo_error err = {0};
         bool fatal = false;
-        const int ret = hold_session(live, &in, &pause, &fatal, &err);
-        const bool ends = is_over(live, ret) || (ret != 0 && lose(live, ret, fatal, &err));
+        const int code = hold_session(live, &in, &pause, &fatal, &err);
+        const bool ends = is_over(live, code) || (code != 0 && lose(live, code, fatal, &err));
         halo_live_input_close(&in); /* only now: drivers take their time, cards do not wait */
-        if (ends || (ret != 0 && wait_again(live, &pause)))
+        if (ends || (code != 0 && wait_again(live, &pause)))
             return;
     }
 }
@@ -278,8 +278,8 @@ static void *run(void *arg)
     struct halo_live *live = arg;
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
-    const int ret = halo_live_aside_start(live, &err);
-    if (ret >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, &err) >= 0)
+    const int code = halo_live_aside_start(live, &err);
+    if (code >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, &err) >= 0)
         live_on(live);
     else if (!halo_live_stopped(live))
         halo_live_fail(live, &err);
@@ -301,9 +301,9 @@ int halo_live_source_start(struct halo_live *live, struct halo_error *err)
 {
     const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
     sigaction(WAKE_SIGNAL, &wake, NULL);
-    const int ret = halo_thread_start(&live->reader->thread, "source", run, live, err);
-    live->reader->started = ret == 0;
-    return ret;
+    const int code = halo_thread_start(&live->reader->thread, "source", run, live, err);
+    live->reader->started = code == 0;
+    return code;
 }
 
 /* A read that began after the first signal is woken by the next one. */

@@ -75,14 +75,15 @@ int halo_live_stages_give(struct halo_live *live, const struct halo_item *item)
 static int start_filters(struct halo_live *live, struct halo_error *err)
 {
     struct halo_live_stages *stages = live->stages;
-    int ret = halo_thread_start(&stages->filter_thread, "filter", halo_live_filter_main, live, err);
-    if (ret < 0)
-        return ret;
-    ret = halo_thread_start(&stages->collect_thread, "collect", halo_live_collect_main, live, err);
-    if (ret < 0) {
+    int code =
+        halo_thread_start(&stages->filter_thread, "filter", halo_live_filter_main, live, err);
+    if (code < 0)
+        return code;
+    code = halo_thread_start(&stages->collect_thread, "collect", halo_live_collect_main, live, err);
+    if (code < 0) {
         halo_queue_abort(stages->to_filter);
         pthread_join(stages->filter_thread, NULL);
-        return ret;
+        return code;
     }
     stages->running = true;
     return 0;
@@ -133,14 +134,14 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
     if (in && !is_bound(live))
         take_down(live);
     const bool needed = !live->format;
-    int ret = needed ? halo_live_make_lineup(live, in, err) : 0;
-    if (ret >= 0 && needed)
-        ret = halo_live_encodings_start(live->encodings, err);
-    if (ret >= 0 && needed)
-        ret = start_filters(live, err);
-    *ret_fatal = ret < 0 && live->format;
+    int code = needed ? halo_live_make_lineup(live, in, err) : 0;
+    if (code >= 0 && needed)
+        code = halo_live_encodings_start(live->encodings, err);
+    if (code >= 0 && needed)
+        code = start_filters(live, err);
+    *ret_fatal = code < 0 && live->format;
     pthread_mutex_unlock(&live->stages->forming);
-    return ret;
+    return code;
 }
 
 void halo_live_wait_described(struct halo_live *live)

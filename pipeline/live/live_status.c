@@ -32,12 +32,12 @@ int halo_live_status_create(struct halo_live_status **ret)
     if (!status)
         return -ENOMEM;
     pthread_mutex_init(&status->lock, NULL);
-    const int r = halo_cond_init(&status->changed);
-    if (r < 0)
+    const int code = halo_cond_init(&status->changed);
+    if (code < 0)
         halo_live_status_destroy(status);
     else
         *ret = status;
-    return r;
+    return code;
 }
 
 void halo_live_status_destroy(struct halo_live_status *status)

@@ -50,9 +50,9 @@ static int open_decoder(struct halo_audio *a)
         return AVERROR_DECODER_NOT_FOUND;
     if (!(a->decoder = avcodec_alloc_context3(codec)))
         return AVERROR(ENOMEM);
-    const int ret = avcodec_parameters_to_context(a->decoder, a->in->codecpar);
+    const int code = avcodec_parameters_to_context(a->decoder, a->in->codecpar);
     a->decoder->pkt_timebase = a->in->time_base;
-    return ret < 0 ? ret : avcodec_open2(a->decoder, codec, NULL);
+    return code < 0 ? code : avcodec_open2(a->decoder, codec, NULL);
 }
 
 static enum AVSampleFormat choose_format(const AVCodec *codec, enum AVSampleFormat from)
@@ -92,9 +92,9 @@ static int choose_layout(AVCodecContext *c, const AVCodec *codec, const AVChanne
         av_channel_layout_uninit(&known);
         av_channel_layout_default(&known, from->nb_channels > 1 ? 2 : 1);
     }
-    const int ret = av_channel_layout_copy(&c->ch_layout, &known);
+    const int code = av_channel_layout_copy(&c->ch_layout, &known);
     av_channel_layout_uninit(&known);
-    return ret;
+    return code;
 }
 
 static int open_encoder(struct halo_audio *a, const AVCodec *codec, const AVOutputFormat *container)
@@ -107,8 +107,8 @@ static int open_encoder(struct halo_audio *a, const AVCodec *codec, const AVOutp
     c->time_base = (AVRational){1, c->sample_rate};
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    const int ret = choose_layout(c, codec, &a->decoder->ch_layout);
-    return ret < 0 ? ret : avcodec_open2(c, codec, NULL);
+    const int code = choose_layout(c, codec, &a->decoder->ch_layout);
+    return code < 0 ? code : avcodec_open2(c, codec, NULL);
 }
 
 static int open_resampler(struct halo_audio *a)
@@ -119,14 +119,14 @@ static int open_resampler(struct halo_audio *a)
         av_channel_layout_default(&from, d->ch_layout.nb_channels);
     else if (av_channel_layout_copy(&from, &d->ch_layout) < 0)
         return AVERROR(ENOMEM);
-    int ret = swr_alloc_set_opts2(&a->resampler, &e->ch_layout, e->sample_fmt, e->sample_rate,
-                                  &from, d->sample_fmt, d->sample_rate, 0, NULL);
+    int code = swr_alloc_set_opts2(&a->resampler, &e->ch_layout, e->sample_fmt, e->sample_rate,
+                                   &from, d->sample_fmt, d->sample_rate, 0, NULL);
     av_channel_layout_uninit(&from);
-    if (ret >= 0)
-        ret = swr_init(a->resampler);
+    if (code >= 0)
+        code = swr_init(a->resampler);
     a->fifo = av_audio_fifo_alloc(e->sample_fmt, e->ch_layout.nb_channels, FREE_FRAME);
     a->frame = av_frame_alloc();
-    return ret < 0 ? ret : a->fifo && a->frame ? 0 : AVERROR(ENOMEM);
+    return code < 0 ? code : a->fifo && a->frame ? 0 : AVERROR(ENOMEM);
 }
 
 int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *in,
@@ -139,23 +139,23 @@ int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *
     a->input = input;
     a->in = in;
     a->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
-    int r = open_decoder(a);
-    if (r < 0) {
-        halo_fail(err, halo_av_errno(r), "%s: stream %d: cannot decode %s sound: %s", input,
+    int code = open_decoder(a);
+    if (code < 0) {
+        halo_fail(err, halo_av_errno(code), "%s: stream %d: cannot decode %s sound: %s", input,
                   in->index, avcodec_get_name(in->codecpar->codec_id),
-                  halo_av_reason(r, why, sizeof why));
-    } else if ((r = open_encoder(a, codec, container)) < 0) {
+                  halo_av_reason(code, why, sizeof why));
+    } else if ((code = open_encoder(a, codec, container)) < 0) {
         halo_fail_usage(err,
                         "stream %d: the audio encoder %s does not accept %d Hz, %d channels: %s",
                         in->index, codec->name, a->decoder->sample_rate,
-                        a->decoder->ch_layout.nb_channels, halo_av_reason(r, why, sizeof why));
-    } else if ((r = open_resampler(a)) < 0) {
-        halo_fail(err, halo_av_errno(r), "stream %d: cannot resample the sound: %s", in->index,
-                  halo_av_reason(r, why, sizeof why));
+                        a->decoder->ch_layout.nb_channels, halo_av_reason(code, why, sizeof why));
+    } else if ((code = open_resampler(a)) < 0) {
+        halo_fail(err, halo_av_errno(code), "stream %d: cannot resample the sound: %s", in->index,
+                  halo_av_reason(code, why, sizeof why));
     }
-    if (r < 0) {
+    if (code < 0) {
         halo_audio_close(a);
-        return halo_av_errno(r);
+        return halo_av_errno(code);
     }
     *ret = a;
     return 0;
@@ -207,10 +207,10 @@ static int push_silence(struct halo_audio *a)
     if (!f)
         return AVERROR(ENOMEM);
     av_samples_set_silence(f->extended_data, 0, n, f->ch_layout.nb_channels, f->format);
-    const int ret = av_audio_fifo_write(a->fifo, (void **)f->extended_data, n);
+    const int code = av_audio_fifo_write(a->fifo, (void **)f->extended_data, n);
     av_frame_free(&f);
     a->silence -= n;
-    return ret < 0 ? ret : 0;
+    return code < 0 ? code : 0;
 }
 
 /* Where the file's time and the samples counted part, the file is right: samples of the frame are
@@ -246,17 +246,17 @@ static int resample(struct halo_audio *a, const AVFrame *frame)
     AVFrame *out = encoder_frame(a, room);
     if (!out)
         return AVERROR(ENOMEM);
-    int ret = swr_convert(a->resampler, out->extended_data, room,
-                          frame ? (const uint8_t **)frame->extended_data : NULL,
-                          frame ? frame->nb_samples : 0);
-    if (ret > 0 && skip < ret) {
+    int code = swr_convert(a->resampler, out->extended_data, room,
+                           frame ? (const uint8_t **)frame->extended_data : NULL,
+                           frame ? frame->nb_samples : 0);
+    if (code > 0 && skip < code) {
         if (skip) /* cut at the front */
-            av_samples_copy(out->extended_data, out->extended_data, 0, skip, ret - skip,
+            av_samples_copy(out->extended_data, out->extended_data, 0, skip, code - skip,
                             out->ch_layout.nb_channels, out->format);
-        ret = av_audio_fifo_write(a->fifo, (void **)out->extended_data, ret - skip);
+        code = av_audio_fifo_write(a->fifo, (void **)out->extended_data, code - skip);
     }
     av_frame_free(&out);
-    return ret < 0 ? ret : 0;
+    return code < 0 ? code : 0;
 }
 
 static int fail_damaged(const struct halo_audio *a, int averror, struct halo_error *err)
@@ -276,30 +276,30 @@ int halo_audio_send(struct halo_audio *a, const AVPacket *pkt, struct halo_error
         a->packet_time = pkt->pts;
     else
         a->draining = true;
-    const int r = avcodec_send_packet(a->decoder, pkt);
-    return r < 0 && r != AVERROR_EOF ? fail_damaged(a, r, err) : 0;
+    const int code = avcodec_send_packet(a->decoder, pkt);
+    return code < 0 && code != AVERROR_EOF ? fail_damaged(a, code, err) : 0;
 }
 
 /* Something more into the fifo. 1: there may be more; 0: a packet is needed, or all is in. */
 static int fill(struct halo_audio *a, struct halo_error *err)
 {
-    int r;
+    int code;
     if (a->held && a->silence > 0) {
-        r = push_silence(a);
+        code = push_silence(a);
     } else if (a->held) {
-        r = resample(a, a->frame);
+        code = resample(a, a->frame);
         av_frame_unref(a->frame);
         a->held = false;
-    } else if ((r = avcodec_receive_frame(a->decoder, a->frame)) >= 0) {
+    } else if ((code = avcodec_receive_frame(a->decoder, a->frame)) >= 0) {
         a->held = true;
         keep_time(a, a->frame->best_effort_timestamp);
-    } else if (r == AVERROR_EOF && a->draining && !a->drained) {
+    } else if (code == AVERROR_EOF && a->draining && !a->drained) {
         a->drained = true;
-        r = a->started ? resample(a, NULL) : 0;
-    } else if (r == AVERROR(EAGAIN) || r == AVERROR_EOF) {
+        code = a->started ? resample(a, NULL) : 0;
+    } else if (code == AVERROR(EAGAIN) || code == AVERROR_EOF) {
         return 0;
     }
-    return r < 0 ? fail_damaged(a, r, err) : 1;
+    return code < 0 ? fail_damaged(a, code, err) : 1;
 }
 
 /* One frame from the fifo to the encoder. 1: sent; 0: more samples are needed. */
@@ -310,37 +310,37 @@ static int feed_encoder(struct halo_audio *a)
     if (held < whole && !a->drained)
         return 0;
     if (held == 0) {
-        const int ret = a->flushed ? 0 : avcodec_send_frame(a->encoder, NULL);
-        const int sent = !a->flushed && ret >= 0;
+        const int code = a->flushed ? 0 : avcodec_send_frame(a->encoder, NULL);
+        const int sent = !a->flushed && code >= 0;
         a->flushed = true;
-        return ret < 0 ? ret : sent;
+        return code < 0 ? code : sent;
     }
     AVFrame *f = encoder_frame(a, FFMIN(held, whole));
     if (!f)
         return AVERROR(ENOMEM);
-    int ret = av_audio_fifo_read(a->fifo, (void **)f->extended_data, f->nb_samples);
+    int code = av_audio_fifo_read(a->fifo, (void **)f->extended_data, f->nb_samples);
     f->pts = a->next;
     a->next += f->nb_samples;
-    if (ret >= 0)
-        ret = avcodec_send_frame(a->encoder, f);
+    if (code >= 0)
+        code = avcodec_send_frame(a->encoder, f);
     av_frame_free(&f);
-    return ret < 0 ? ret : 1;
+    return code < 0 ? code : 1;
 }
 
 int halo_audio_receive(struct halo_audio *a, AVPacket *pkt, struct halo_error *err)
 {
     char why[400];
-    int r;
-    while ((r = avcodec_receive_packet(a->encoder, pkt)) == AVERROR(EAGAIN)) {
-        if ((r = feed_encoder(a)) < 0)
+    int code;
+    while ((code = avcodec_receive_packet(a->encoder, pkt)) == AVERROR(EAGAIN)) {
+        if ((code = feed_encoder(a)) < 0)
             break;
-        if (r == 0 && (r = fill(a, err)) <= 0)
-            return r;
+        if (code == 0 && (code = fill(a, err)) <= 0)
+            return code;
     }
-    if (r == 0)
+    if (code == 0)
         return 1; /* a last packet can hold side data alone: FLAC's checksum */
-    if (r == AVERROR_EOF)
+    if (code == AVERROR_EOF)
         return 0;
-    return halo_fail(err, halo_av_errno(r), "the audio encoder %s failed: %s",
-                     a->encoder->codec->name, halo_av_reason(r, why, sizeof why));
+    return halo_fail(err, halo_av_errno(code), "the audio encoder %s failed: %s",
+                     a->encoder->codec->name, halo_av_reason(code, why, sizeof why));
 }

@@ -38,16 +38,16 @@ static int copy_packet(AVPacket **ret, const AVPacket *from)
 int halo_begin_copy_init(struct halo_begin_copy *ret, const struct halo_live_begin *begin)
 {
     *ret = (struct halo_begin_copy){.framerate = begin->framerate};
-    int r = copy_parameters(&ret->video, begin->video);
-    if (r >= 0)
-        r = copy_parameters(&ret->audio, begin->audio);
-    if (r >= 0)
-        r = copy_packet(&ret->card, begin->card);
-    if (r >= 0)
-        r = copy_packet(&ret->solid, begin->solid);
-    if (r < 0)
+    int code = copy_parameters(&ret->video, begin->video);
+    if (code >= 0)
+        code = copy_parameters(&ret->audio, begin->audio);
+    if (code >= 0)
+        code = copy_packet(&ret->card, begin->card);
+    if (code >= 0)
+        code = copy_packet(&ret->solid, begin->solid);
+    if (code < 0)
         halo_begin_copy_finish(ret);
-    return r;
+    return code;
 }
 
 void halo_begin_copy_finish(struct halo_begin_copy *copy)

@@ -138,21 +138,22 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
 {
     char why[400];
     AVDictionary *options = NULL;
-    int ret = encoder_options(set, e->codec, codec, &e->input.hdr, &options);
-    if (ret >= 0)
-        ret = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
+    int code = encoder_options(set, e->codec, codec, &e->input.hdr, &options);
+    if (code >= 0)
+        code = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
-    if (ret >= 0 && left)
-        ret =
+    if (code >= 0 && left)
+        code =
             halo_fail_usage(err, "-%s: the encoder %s has no such option", left->key, codec->name);
-    else if (ret == AVERROR(EINVAL) || ret == AVERROR(ERANGE) || ret == AVERROR_OPTION_NOT_FOUND ||
-             ret == AVERROR_EXTERNAL || ret == AVERROR_INVALIDDATA)
-        ret = fail_refused(e->codec, codec, ret, err);
-    else if (ret < 0)
-        ret = halo_fail(err, halo_av_errno(ret), "the encoder %s could not be opened: %s",
-                        codec->name, halo_av_reason(ret, why, sizeof why));
+    else if (code == AVERROR(EINVAL) || code == AVERROR(ERANGE) ||
+             code == AVERROR_OPTION_NOT_FOUND || code == AVERROR_EXTERNAL ||
+             code == AVERROR_INVALIDDATA)
+        code = fail_refused(e->codec, codec, code, err);
+    else if (code < 0)
+        code = halo_fail(err, halo_av_errno(code), "the encoder %s could not be opened: %s",
+                         codec->name, halo_av_reason(code, why, sizeof why));
     av_dict_free(&options);
-    return ret;
+    return code;
 }
 
 /* References of the codec's own, freed with it. */
@@ -171,8 +172,8 @@ static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *e
     struct halo_error inner = {0};
     if (!crf || strcmp(codec->name, "libx265"))
         return 0;
-    const int ret = halo_encode_check(codec->name, "crf", crf, &inner);
-    return ret < 0 ? halo_fail_usage(err, "-crf %s", inner.text) : 0;
+    const int code = halo_encode_check(codec->name, "crf", crf, &inner);
+    return code < 0 ? halo_fail_usage(err, "-crf %s", inner.text) : 0;
 }
 
 /* FFmpeg's Y4M muxer leaves out the last column of chroma there, and no reader finds the frames. */
@@ -205,24 +206,24 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     halo_encode_choose(c, codec, settings, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
-    int r = halo_encode_check_preset(codec, settings->preset, err);
-    if (r >= 0)
-        r = check_crf(codec, settings->crf, err);
-    if (r >= 0)
-        r = check_size(container, c, err);
-    if (r >= 0 && (r = set_device(c, input)) < 0)
-        halo_fail(err, r, "out of memory");
-    if (r >= 0)
-        r = open_codec(e, codec, settings, err);
-    if (r >= 0)
-        r = open_convert(e, settings, halo_encode_takes(container, codec, input->format), err);
+    int code = halo_encode_check_preset(codec, settings->preset, err);
+    if (code >= 0)
+        code = check_crf(codec, settings->crf, err);
+    if (code >= 0)
+        code = check_size(container, c, err);
+    if (code >= 0 && (code = set_device(c, input)) < 0)
+        halo_fail(err, code, "out of memory");
+    if (code >= 0)
+        code = open_codec(e, codec, settings, err);
+    if (code >= 0)
+        code = open_convert(e, settings, halo_encode_takes(container, codec, input->format), err);
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
     e->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
     e->fills = !halo_container_skips(container, codec->id) && !settings->live;
-    if (r < 0) {
+    if (code < 0) {
         halo_encoder_close(e);
-        return r;
+        return code;
     }
     *ret = e;
     return 0;
@@ -280,19 +281,19 @@ static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame
     if (!frame)
         return -ENOMEM;
     frame->format = e->codec->pix_fmt;
-    int r = 0;
+    int code = 0;
     if (e->convert) {
         frame->width = e->codec->width;
         frame->height = e->codec->height;
-        r = av_frame_copy_props(frame, picture) < 0 || av_frame_get_buffer(frame, 0) < 0
-                ? -ENOMEM
-                : halo_av_scale(e->convert, picture, frame);
+        code = av_frame_copy_props(frame, picture) < 0 || av_frame_get_buffer(frame, 0) < 0
+                   ? -ENOMEM
+                   : halo_av_scale(e->convert, picture, frame);
     }
-    if (r < 0)
+    if (code < 0)
         av_frame_free(&frame);
     else
         *ret = frame;
-    return r;
+    return code;
 }
 
 /* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
@@ -362,9 +363,9 @@ static int choose_frame(struct halo_encoder *e, const AVFrame *picture, bool mis
 {
     if (missing && e->shown)
         return (*ret = av_frame_clone(e->shown)) ? 0 : -ENOMEM;
-    const int r = encoder_frame(e, picture, ret);
-    if (r < 0 || !e->fills)
-        return r;
+    const int code = encoder_frame(e, picture, ret);
+    if (code < 0 || !e->fills)
+        return code;
     av_frame_free(&e->shown);
     e->shown = av_frame_clone(*ret);
     return e->shown ? 0 : -ENOMEM;
@@ -378,11 +379,11 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
     const int64_t own = av_rescale_q(picture->pts - e->origin, from, to);
     int64_t pts = next_time(e, own);
     const bool missing = pts < own;
-    int r = choose_frame(e, picture, missing, ret);
-    if (r < 0)
-        return halo_fail(err, r, "a frame cannot be converted to %s for the encoder: %s",
-                         av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-r));
-    r = grow(e, &pts, err);
+    int code = choose_frame(e, picture, missing, ret);
+    if (code < 0)
+        return halo_fail(err, code, "a frame cannot be converted to %s for the encoder: %s",
+                         av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-code));
+    code = grow(e, &pts, err);
     AVFrame *frame = *ret;
     frame->pts = pts;
     frame->pict_type = e->force_key ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
@@ -390,7 +391,7 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
     frame->color_range = e->codec->color_range;
     e->pending[e->sent++ % PENDING] =
         (struct timing){pts, missing ? 1 : av_rescale_q(picture->pkt_duration, from, to)};
-    return r < 0 ? r : missing;
+    return code < 0 ? code : missing;
 }
 
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
@@ -398,9 +399,9 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
 {
     AVFrame *frame = NULL;
     const int more = picture ? prepare(e, halo_output_picture_frame(picture), &frame, err) : 0;
-    const int r = more < 0 ? 0 : avcodec_send_frame(e->codec, frame);
+    const int code = more < 0 ? 0 : avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);
-    return r >= 0 || r == AVERROR_EOF ? more : fail_codec(e, r, err);
+    return code >= 0 || code == AVERROR_EOF ? more : fail_codec(e, code, err);
 }
 
 /* FFmpeg's NVENC takes a tick for a picture when it counts back from the first time to decode, and
@@ -422,11 +423,11 @@ static void set_decoding_time(struct halo_encoder *e, AVPacket *pkt)
 
 int halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err)
 {
-    const int r = avcodec_receive_packet(e->codec, pkt);
-    if (r == AVERROR(EAGAIN) || r == AVERROR_EOF)
+    const int code = avcodec_receive_packet(e->codec, pkt);
+    if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
         return 0;
-    if (r < 0)
-        return fail_codec(e, r, err);
+    if (code < 0)
+        return fail_codec(e, code, err);
     if (e->in_hardware)
         set_decoding_time(e, pkt);
     for (int i = 0; i < PENDING; i++)

@@ -95,9 +95,9 @@ int halo_encode_check(const char *name, const char *key, const char *value, stru
     AVCodecContext *c = avcodec_alloc_context3(codec);
     if (!c)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const int ret = check(c, key, value, err);
+    const int code = check(c, key, value, err);
     avcodec_free_context(&c);
-    return ret;
+    return code;
 }
 
 /* Of encoders in devices other than NVENC, which takes pictures from the host, too. */

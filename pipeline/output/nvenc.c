@@ -193,10 +193,10 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
     char words[200];
     snprintf(words, sizeof words, "%s is used instead of %s: %.120s", software->name, codec->name,
              why);
-    const int r = halo_encoder_open(ret, software, &own, input, err);
-    if (r >= 0)
+    const int code = halo_encoder_open(ret, software, &own, input, err);
+    if (code >= 0)
         halo_encoder_set_instead(*ret, words);
-    return r;
+    return code;
 }
 
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
@@ -205,12 +205,12 @@ int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo
 {
     char why[400];
     struct halo_error inner = {0};
-    const int r = open_hardware(ret, codec, gate, settings, input, &inner);
-    if (r >= 0)
-        return r;
+    const int code = open_hardware(ret, codec, gate, settings, input, &inner);
+    if (code >= 0)
+        return code;
     if (!find_reason(&inner, why, sizeof why)) {
         *err = inner;
-        return r;
+        return code;
     }
     return open_software(ret, codec, why, settings, input, err);
 }

@@ -295,15 +295,16 @@ int halo_output_create(struct halo_output **ret, const char *name,
     pthread_condattr_destroy(&attr);
     o->on = o->queue.waiting = true;
     o->name = av_strdup(name);
-    int r = o->name ? create_place(o, settings, err) : halo_fail(err, -ENOMEM, "out of memory");
-    if (r >= 0) {
-        r = start_thread(o);
-        if (r < 0)
-            halo_fail(err, r, "%s: cannot start a thread for an output: %s", name, strerror(-r));
+    int code = o->name ? create_place(o, settings, err) : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0) {
+        code = start_thread(o);
+        if (code < 0)
+            halo_fail(err, code, "%s: cannot start a thread for an output: %s", name,
+                      strerror(-code));
     }
-    if (r < 0) {
+    if (code < 0) {
         free_output(o);
-        return r;
+        return code;
     }
     *ret = o;
     return 0;
@@ -329,10 +330,10 @@ void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const
 int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
 {
     pthread_mutex_lock(&o->lock);
-    const int r = halo_output_queue_begin(&o->queue, begin);
+    const int code = halo_output_queue_begin(&o->queue, begin);
     pthread_cond_broadcast(&o->changed);
     pthread_mutex_unlock(&o->lock);
-    return r;
+    return code;
 }
 
 void halo_output_packet(struct halo_output *o, const AVPacket *pkt)

@@ -130,11 +130,11 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
                      struct halo_error *err)
 {
     struct file_place *f = (struct file_place *)place;
-    int r = halo_container_check(f->container, f->pattern, begin->video, err);
-    if (r >= 0)
-        r = halo_container_check(f->container, f->pattern, begin->audio, err);
-    if (r < 0)
-        return r;
+    int code = halo_container_check(f->container, f->pattern, begin->video, err);
+    if (code >= 0)
+        code = halo_container_check(f->container, f->pattern, begin->audio, err);
+    if (code < 0)
+        return code;
     f->error = 0;
     f->at = f->whole = f->header = 0;
     f->begun = false;
@@ -144,17 +144,17 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
         return fail(f, f->fd, NULL, err);
     AVFormatContext *format = NULL;
     AVDictionary *options = NULL;
-    r = make_pb(f);
-    if (r >= 0)
-        r = halo_mux_options(f->container, &options);
-    if (r >= 0)
-        r = avformat_alloc_output_context2(&format, f->container, NULL, f->path);
-    if (r >= 0) {
+    code = make_pb(f);
+    if (code >= 0)
+        code = halo_mux_options(f->container, &options);
+    if (code >= 0)
+        code = avformat_alloc_output_context2(&format, f->container, NULL, f->path);
+    if (code >= 0) {
         format->pb = f->pb;
-        r = halo_mux_open(&f->mux, format, begin, &options);
+        code = halo_mux_open(&f->mux, format, begin, &options);
     }
     av_dict_free(&options);
-    if (r >= 0) {
+    if (code >= 0) {
         avio_flush(f->pb);
         f->whole = f->header = f->at;
         if (!f->error)
@@ -165,10 +165,10 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
     if (f->error)
         fail(f, -f->error, NULL, err);
     else
-        fail(f, halo_av_errno(r), halo_av_reason(r, why, sizeof why), err);
+        fail(f, halo_av_errno(code), halo_av_reason(code, why, sizeof why), err);
     unlink(f->path);
     close_segment(f);
-    return f->error ? -f->error : halo_av_errno(r);
+    return f->error ? -f->error : halo_av_errno(code);
 }
 
 static bool is_file_over(const struct halo_place *place, const AVPacket *key)
@@ -184,35 +184,35 @@ static int write_file(struct halo_place *place, const AVPacket *pkt, struct halo
     if (!f->begun)
         f->start = pkt->dts;
     f->begun = true;
-    const int r = halo_mux_write(&f->mux, pkt);
-    if (r >= 0 && !f->error) {
+    const int code = halo_mux_write(&f->mux, pkt);
+    if (code >= 0 && !f->error) {
         f->whole = f->at;
         return 0;
     }
     char why[400];
     return f->error ? fail(f, -f->error, NULL, err)
-                    : fail(f, halo_av_errno(r), halo_av_reason(r, why, sizeof why), err);
+                    : fail(f, halo_av_errno(code), halo_av_reason(code, why, sizeof why), err);
 }
 
 /* After a failure the muxer's last words are not written: the error holds. */
 static int close_file(struct halo_place *place, struct halo_error *err)
 {
     struct file_place *f = (struct file_place *)place;
-    int r = halo_mux_close(&f->mux);
-    r = f->error ? -f->error : r < 0 ? halo_av_errno(r) : 0;
-    if (r < 0)
+    int code = halo_mux_close(&f->mux);
+    code = f->error ? -f->error : code < 0 ? halo_av_errno(code) : 0;
+    if (code < 0)
         take_back(f);
-    if (fsync(f->fd) < 0 && errno != EINVAL && r >= 0)
-        r = -errno;
-    if (r < 0)
-        fail(f, r, NULL, err);
+    if (fsync(f->fd) < 0 && errno != EINVAL && code >= 0)
+        code = -errno;
+    if (code < 0)
+        fail(f, code, NULL, err);
     halo_beside_sync_folder(f->path);
     if (place->finished && access(f->path, F_OK) == 0)
         place->finished(place->output, f->path);
     if (f->keep_size > 0)
         halo_names_keep(f->pattern, f->keep_size, f->path);
     close_segment(f);
-    return r;
+    return code;
 }
 
 static const char *where_is_file(const struct halo_place *place)
@@ -255,10 +255,10 @@ static int choose_container(struct file_place *f, const struct halo_output_setti
 static int check_pattern(const struct file_place *f, struct halo_error *err)
 {
     char path[PATH_MAX];
-    const int r = halo_names_format(f->pattern, time(NULL), path);
-    if (r < 0)
+    const int code = halo_names_format(f->pattern, time(NULL), path);
+    if (code < 0)
         return halo_fail_usage(err, "%s: its %% conversions do not result in a file name: %s",
-                               f->pattern, strerror(-r));
+                               f->pattern, strerror(-code));
     if (f->keep_size > 0 && !halo_names_match(f->pattern, path))
         return halo_fail_usage(err,
                                "%s: keep_size cannot distinguish these names from others: use only "
@@ -279,14 +279,14 @@ int halo_place_file_create(struct halo_place **ret, const char *name,
     f->pattern = av_strdup(settings->target);
     f->segment_time = settings->segment_time;
     f->keep_size = settings->keep_size;
-    int r = f->pattern ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (r >= 0)
-        r = choose_container(f, settings, err);
-    if (r >= 0)
-        r = check_pattern(f, err);
-    if (r < 0) {
+    int code = f->pattern ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        code = choose_container(f, settings, err);
+    if (code >= 0)
+        code = check_pattern(f, err);
+    if (code < 0) {
         destroy_file(&f->place);
-        return r;
+        return code;
     }
     *ret = &f->place;
     return 0;

@@ -124,10 +124,10 @@ static int spawn(const struct halo_hook *hook, const char *path, pid_t *ret)
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int r = posix_spawn(ret, hook->program, &files, &attr, argv, hook->environment);
+    const int code = posix_spawn(ret, hook->program, &files, &attr, argv, hook->environment);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
-    return r;
+    return code;
 }
 
 /* Under the lock: the next one that waits, or NULL. */
@@ -186,16 +186,16 @@ static void start(struct halo_hook *hook, char *path)
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK);
-    int r = new ? 0 : ENOMEM;
-    if (!r) {
+    int code = new ? 0 : ENOMEM;
+    if (!code) {
         *new = (struct run){hook, path};
         count_beginning(1);
-        r = pthread_create(&thread, &attr, run, new);
-        count_beginning(r ? -1 : 0);
+        code = pthread_create(&thread, &attr, run, new);
+        count_beginning(code ? -1 : 0);
     }
-    hook->running += !r;
-    if (r) {
-        say_failed(hook, r);
+    hook->running += !code;
+    if (code) {
+        say_failed(hook, code);
         av_free(path);
         av_free(new);
     }

@@ -24,11 +24,11 @@ static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVR
 static int start(struct halo_mux *mux, const struct halo_live_begin *begin, AVDictionary **options)
 {
     AVFormatContext *format = mux->format;
-    int r = add_stream(format, begin->video, (AVRational){1, 90000});
-    if (r >= 0 && begin->audio)
-        r = add_stream(format, begin->audio, (AVRational){1, begin->audio->sample_rate});
-    if (r < 0)
-        return r;
+    int code = add_stream(format, begin->video, (AVRational){1, 90000});
+    if (code >= 0 && begin->audio)
+        code = add_stream(format, begin->audio, (AVRational){1, begin->audio->sample_rate});
+    if (code < 0)
+        return code;
     AVStream *video = format->streams[0];
     video->sample_aspect_ratio = begin->video->sample_aspect_ratio;
     if (begin->framerate.num > 0 && begin->framerate.den > 0)
@@ -40,9 +40,9 @@ static int start(struct halo_mux *mux, const struct halo_live_begin *begin, AVDi
     mux->pkt = av_packet_alloc();
     if (!mux->pkt)
         return AVERROR(ENOMEM);
-    r = avformat_write_header(format, options);
-    if (r < 0)
-        return r;
+    code = avformat_write_header(format, options);
+    if (code < 0)
+        return code;
     mux->started = true;
     for (unsigned i = 0; i < format->nb_streams; i++)
         mux->clock[i] = format->streams[i]->time_base;
@@ -53,10 +53,10 @@ int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
                   const struct halo_live_begin *begin, AVDictionary **options)
 {
     *mux = (struct halo_mux){.format = format, .last = {INT64_MIN, INT64_MIN}};
-    const int r = start(mux, begin, options);
-    if (r < 0)
+    const int code = start(mux, begin, options);
+    if (code < 0)
         halo_mux_close(mux);
-    return r;
+    return code;
 }
 
 /* Sound from before the first picture is kept, and moves all of the file, as long as nothing of it
@@ -81,9 +81,9 @@ int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt)
         return 0;
     if (track == 0)
         mux->newest = FFMAX(mux->newest, pkt->dts - mux->origin);
-    const int r = av_packet_ref(mux->pkt, pkt);
-    if (r < 0)
-        return r;
+    const int code = av_packet_ref(mux->pkt, pkt);
+    if (code < 0)
+        return code;
     AVPacket *to = mux->pkt;
     to->pts -= mux->origin;
     to->dts -= mux->origin;
@@ -102,34 +102,34 @@ int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt)
 
 int halo_mux_close(struct halo_mux *mux)
 {
-    int r = 0;
+    int code = 0;
     if (mux->started)
-        r = av_write_trailer(mux->format);
+        code = av_write_trailer(mux->format);
     if (mux->started && mux->format->pb) {
         avio_flush(mux->format->pb);
-        if (r >= 0)
-            r = FFMIN(mux->format->pb->error, 0);
+        if (code >= 0)
+            code = FFMIN(mux->format->pb->error, 0);
     }
     avformat_free_context(mux->format);
     av_packet_free(&mux->pkt);
     *mux = (struct halo_mux){NULL};
-    return r;
+    return code;
 }
 
 int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret)
 {
-    int r = 0;
+    int code = 0;
     if (av_match_name(container->name, "mp4,mov,ipod")) {
         /* frag_discont: fragments say their times, for a header in front has no edit list that
          * could; use_editlist: else reordered frames come late by its length. */
-        r = av_dict_set(ret, "movflags", "frag_keyframe+empty_moov+default_base_moof+frag_discont",
-                        0);
-        if (r >= 0)
-            r = av_dict_set(ret, "use_editlist", "0", 0);
+        code = av_dict_set(ret, "movflags",
+                           "frag_keyframe+empty_moov+default_base_moof+frag_discont", 0);
+        if (code >= 0)
+            code = av_dict_set(ret, "use_editlist", "0", 0);
     } else if (av_match_name(container->name, "matroska,webm")) {
-        r = av_dict_set(ret, "cluster_time_limit", "1000", 0); /* ms that are kept in memory */
+        code = av_dict_set(ret, "cluster_time_limit", "1000", 0); /* ms that are kept in memory */
     } else if (av_match_name(container->name, "flv")) {
-        r = av_dict_set(ret, "flvflags", "no_duration_filesize", 0);
+        code = av_dict_set(ret, "flvflags", "no_duration_filesize", 0);
     }
-    return r < 0 ? -ENOMEM : 0;
+    return code < 0 ? -ENOMEM : 0;
 }

@@ -70,11 +70,11 @@ int halo_names_make_folders(const char *path)
 int halo_names_open(const char *pattern, time_t at, char ret[PATH_MAX])
 {
     char name[PATH_MAX];
-    int r = halo_names_format(pattern, at, name);
-    if (r >= 0)
-        r = halo_names_make_folders(name);
-    if (r < 0)
-        return r;
+    int code = halo_names_format(pattern, at, name);
+    if (code >= 0)
+        code = halo_names_make_folders(name);
+    if (code < 0)
+        return code;
     const int stem = (int)stem_length(name);
     snprintf(ret, PATH_MAX, "%s", name);
     for (int n = 1; n <= MAX_COPIES; n++) {

@@ -54,27 +54,27 @@ static int fail(const struct url_place *u, int averror, const char *what, struct
 
 static int set_options(const struct url_place *u, AVDictionary **protocol, AVDictionary **muxer)
 {
-    int r = halo_mux_options(u->container, muxer);
-    if (r >= 0 && !strcmp(u->container->name, "rtsp"))
-        r = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that a loss is noticed */
-    if (r >= 0 && av_strstart(u->url, "udp:", NULL))
-        r = av_dict_set(protocol, "pkt_size", "1316", 0); /* whole packets of MPEG-TS */
-    return r < 0 ? AVERROR(ENOMEM) : 0;
+    int code = halo_mux_options(u->container, muxer);
+    if (code >= 0 && !strcmp(u->container->name, "rtsp"))
+        code = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that a loss is noticed */
+    if (code >= 0 && av_strstart(u->url, "udp:", NULL))
+        code = av_dict_set(protocol, "pkt_size", "1316", 0); /* whole packets of MPEG-TS */
+    return code < 0 ? AVERROR(ENOMEM) : 0;
 }
 
 static int connect_to(struct url_place *u, const struct halo_live_begin *begin,
                       AVDictionary **protocol, AVDictionary **muxer)
 {
     AVFormatContext *format = NULL;
-    int r = avformat_alloc_output_context2(&format, u->container, NULL, u->url);
-    if (r < 0)
-        return r;
+    int code = avformat_alloc_output_context2(&format, u->container, NULL, u->url);
+    if (code < 0)
+        return code;
     format->interrupt_callback = (AVIOInterruptCB){is_over, u};
     if (!(u->container->flags & AVFMT_NOFILE))
-        r = avio_open2(&u->pb, u->url, AVIO_FLAG_WRITE, &format->interrupt_callback, protocol);
-    if (r < 0) {
+        code = avio_open2(&u->pb, u->url, AVIO_FLAG_WRITE, &format->interrupt_callback, protocol);
+    if (code < 0) {
         avformat_free_context(format);
-        return r;
+        return code;
     }
     format->pb = u->pb;
     return halo_mux_open(&u->mux, format, begin, muxer);
@@ -85,42 +85,42 @@ static int open_url(struct halo_place *place, const struct halo_live_begin *begi
 {
     struct url_place *u = (struct url_place *)place;
     AVDictionary *protocol = NULL, *muxer = NULL;
-    int r = halo_container_check(u->container, u->shown, begin->video, err);
-    if (r >= 0)
-        r = halo_container_check(u->container, u->shown, begin->audio, err);
-    if (r < 0)
-        return r;
+    int code = halo_container_check(u->container, u->shown, begin->video, err);
+    if (code >= 0)
+        code = halo_container_check(u->container, u->shown, begin->audio, err);
+    if (code < 0)
+        return code;
     u->wait_until = av_gettime_relative() + CONNECT_US;
-    r = set_options(u, &protocol, &muxer);
+    code = set_options(u, &protocol, &muxer);
     u->connecting = true;
-    if (r >= 0)
-        r = connect_to(u, begin, &protocol, &muxer);
+    if (code >= 0)
+        code = connect_to(u, begin, &protocol, &muxer);
     av_dict_free(&protocol);
     av_dict_free(&muxer);
     u->connecting = false;
-    if (r >= 0)
+    if (code >= 0)
         return 0;
     u->wait_until = 0;
     avio_closep(&u->pb);
-    return fail(u, r, "no connection", err);
+    return fail(u, code, "no connection", err);
 }
 
 static int write_url(struct halo_place *place, const AVPacket *pkt, struct halo_error *err)
 {
     struct url_place *u = (struct url_place *)place;
     u->wait_until = av_gettime_relative() + WRITE_US;
-    const int r = halo_mux_write(&u->mux, pkt);
-    return r < 0 ? fail(u, r, "cannot be written", err) : 0;
+    const int code = halo_mux_write(&u->mux, pkt);
+    return code < 0 ? fail(u, code, "cannot be written", err) : 0;
 }
 
 static int close_url(struct halo_place *place, struct halo_error *err)
 {
     struct url_place *u = (struct url_place *)place;
     u->wait_until = av_gettime_relative() + END_US;
-    int r = halo_mux_close(&u->mux);
+    int code = halo_mux_close(&u->mux);
     const int closed = avio_closep(&u->pb);
-    r = r < 0 ? r : closed;
-    return r < 0 ? fail(u, r, "cannot be closed properly", err) : 0;
+    code = code < 0 ? code : closed;
+    return code < 0 ? fail(u, code, "cannot be closed properly", err) : 0;
 }
 
 static const char *where_is_url(const struct halo_place *place)
@@ -174,11 +174,11 @@ int halo_place_url_create(struct halo_place **ret, const char *name,
     u->place.ops = &url_ops;
     u->url = av_strdup(settings->target);
     u->shown = halo_hide_secrets(settings->target);
-    int r = u->url && u->shown ? choose_container(u, settings->format, err)
-                               : halo_fail(err, -ENOMEM, "out of memory");
-    if (r < 0) {
+    int code = u->url && u->shown ? choose_container(u, settings->format, err)
+                                  : halo_fail(err, -ENOMEM, "out of memory");
+    if (code < 0) {
         destroy_url(&u->place);
-        return r;
+        return code;
     }
     *ret = &u->place;
     return 0;

@@ -69,15 +69,15 @@ int halo_packet_reader_create(struct halo_packet_reader **ret, int memory, int e
         return halo_fail(err, -ENOMEM, "out of memory");
     }
     reader->m = (struct halo_packet_memory){.fd = memory, .event = event};
-    int r = check_memory(&reader->m);
-    if (r >= 0)
-        r = check_event(event);
-    if (r >= 0)
-        r = halo_packet_memory_map(&reader->m);
-    if (r < 0) {
+    int code = check_memory(&reader->m);
+    if (code >= 0)
+        code = check_event(event);
+    if (code >= 0)
+        code = halo_packet_memory_map(&reader->m);
+    if (code < 0) {
         halo_packet_reader_destroy(reader);
-        return r == -EPROTO ? halo_fail(err, r, "not a ring of packets: no sealed memory")
-                            : halo_fail(err, r, "a ring of packets: %s", strerror(-r));
+        return code == -EPROTO ? halo_fail(err, code, "not a ring of packets: no sealed memory")
+                               : halo_fail(err, code, "a ring of packets: %s", strerror(-code));
     }
     *ret = reader;
     return 0;
@@ -139,10 +139,10 @@ static int read_begin(struct halo_packet_reader *reader, uint64_t at, size_t siz
     if (!bytes)
         return -ENOMEM;
     copy_out(&reader->m, bytes, at, size);
-    const int r = halo_begin_read(&begin, bytes, size, reader->m.size / 4);
+    const int code = halo_begin_read(&begin, bytes, size, reader->m.size / 4);
     av_free(bytes);
-    if (r < 0)
-        return r;
+    if (code < 0)
+        return code;
     halo_begin_copy_finish(&reader->begin);
     reader->begin = begin;
     reader->begun = true;
@@ -161,16 +161,16 @@ static int read_record(struct halo_packet_reader *reader, size_t there, AVPacket
         halo_packet_padded(header.size) > there - sizeof header)
         return -EPROTO;
     const uint64_t at = reader->tail + sizeof header;
-    int r = -EPROTO;
+    int code = -EPROTO;
     if (header.kind == HALO_PACKET_DATA)
-        r = read_data(reader, at, header.size, ret_pkt);
+        code = read_data(reader, at, header.size, ret_pkt);
     else if (header.kind == HALO_PACKET_BEGIN)
-        r = read_begin(reader, at, header.size, ret_begin);
-    if (r < 0)
-        return r;
+        code = read_begin(reader, at, header.size, ret_begin);
+    if (code < 0)
+        return code;
     reader->tail = at + halo_packet_padded(header.size);
     atomic_store_explicit(&reader->m.shared->tail, reader->tail, memory_order_release);
-    return r;
+    return code;
 }
 
 int halo_packet_read(struct halo_packet_reader *reader, AVPacket *ret_pkt,
@@ -185,7 +185,7 @@ int halo_packet_read(struct halo_packet_reader *reader, AVPacket *ret_pkt,
     }
     if (!there)
         return HALO_PACKET_NONE;
-    const int r = there < 0 ? (int)there : read_record(reader, there, ret_pkt, ret_begin);
-    reader->broken = r == -EPROTO;
-    return r;
+    const int code = there < 0 ? (int)there : read_record(reader, there, ret_pkt, ret_begin);
+    reader->broken = code == -EPROTO;
+    return code;
 }

@@ -50,10 +50,10 @@ int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, stru
     if (!writer)
         return halo_fail(err, -ENOMEM, "out of memory");
     writer->m = (struct halo_packet_memory){.fd = -1, .event = -1, .size = size & ~(size_t)7};
-    const int r = create_memory(&writer->m);
-    if (r < 0) {
+    const int code = create_memory(&writer->m);
+    if (code < 0) {
         halo_packet_writer_destroy(writer);
-        return halo_fail(err, r, "no shared memory for packets: %s", strerror(-r));
+        return halo_fail(err, code, "no shared memory for packets: %s", strerror(-code));
     }
     *ret = writer;
     return 0;
@@ -113,19 +113,20 @@ static int put_begin(struct halo_packet_writer *writer)
 {
     if (!writer->begin)
         return 0;
-    const int r = put(writer, HALO_PACKET_BEGIN, writer->begin, writer->begin_size, NULL, 0);
-    if (r >= 0)
+    const int code = put(writer, HALO_PACKET_BEGIN, writer->begin, writer->begin_size, NULL, 0);
+    if (code >= 0)
         av_freep(&writer->begin);
-    return r;
+    return code;
 }
 
 int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin)
 {
     av_freep(&writer->begin);
     writer->begun = false;
-    const int r = halo_begin_write(begin, writer->m.size / 4, &writer->begin, &writer->begin_size);
-    if (r < 0)
-        return r;
+    const int code =
+        halo_begin_write(begin, writer->m.size / 4, &writer->begin, &writer->begin_size);
+    if (code < 0)
+        return code;
     if (writer->begin_size + sizeof(struct halo_packet_header) + 8 > writer->m.size) {
         av_freep(&writer->begin);
         return -EMSGSIZE;
@@ -139,20 +140,20 @@ int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt)
 {
     struct halo_packet_fields fields;
-    int r = halo_packet_fields_init(&fields, pkt);
-    if (r < 0)
-        return r;
+    int code = halo_packet_fields_init(&fields, pkt);
+    if (code < 0)
+        return code;
     if (!writer->begun || (fields.stream && !writer->sound))
         return -EINVAL;
     const bool video = !fields.stream, key = video && fields.flags & AV_PKT_FLAG_KEY;
-    r = put_begin(writer);
-    if (r >= 0 && video && writer->waiting && !key)
-        r = -ENOSPC;
-    if (r >= 0)
-        r = put(writer, HALO_PACKET_DATA, &fields, sizeof fields, pkt->data, fields.size);
+    code = put_begin(writer);
+    if (code >= 0 && video && writer->waiting && !key)
+        code = -ENOSPC;
+    if (code >= 0)
+        code = put(writer, HALO_PACKET_DATA, &fields, sizeof fields, pkt->data, fields.size);
     if (video)
-        writer->waiting = r < 0;
-    if (r < 0)
+        writer->waiting = code < 0;
+    if (code < 0)
         atomic_fetch_add(&writer->dropped, 1);
-    return r;
+    return code;
 }

@@ -71,9 +71,9 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
         return halo_fail_usage(
             err, "%s: its suffix is not a known format: use .mp4, .mkv, .ts ... or -f",
             set->output);
-    const int ret = refuse_container(of, err);
-    if (ret < 0)
-        return ret;
+    const int code = refuse_container(of, err);
+    if (code < 0)
+        return code;
     if (avformat_alloc_output_context2(&sink->format, of, NULL, NULL) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     return 0;
@@ -105,12 +105,12 @@ int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *set
         return halo_fail(err, -ENOMEM, "out of memory");
     sink->settings = settings;
     sink->stop = stop;
-    int r = halo_target_init(&sink->target, settings, err);
-    if (r >= 0)
-        r = choose_container(sink, err);
-    if (r < 0) {
+    int code = halo_target_init(&sink->target, settings, err);
+    if (code >= 0)
+        code = choose_container(sink, err);
+    if (code < 0) {
         halo_sink_destroy(sink);
-        return r;
+        return code;
     }
     if (sink->target.kind == HALO_TARGET_DIRECT)
         sink->format->interrupt_callback = (AVIOInterruptCB){is_stuck, sink};
@@ -207,9 +207,9 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
     AVFormatContext *of = sink->format;
     const char *out = sink->settings->output;
     if (sink->target.kind == HALO_TARGET_FILE) {
-        const int ret = make_beside(sink, err);
-        if (ret < 0)
-            return ret;
+        const int code = make_beside(sink, err);
+        if (code < 0)
+            return code;
         of->url = av_asprintf("file:%s", sink->beside);
     } else if (!strcmp(out, "-")) {
         of->url = av_strdup("pipe:1");
@@ -221,26 +221,26 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     if (of->oformat->flags & AVFMT_NOFILE)
         return 0;
-    const int ret = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, &of->interrupt_callback, NULL);
-    return ret < 0 ? fail_write(sink, ret, err) : 0;
+    const int code = avio_open2(&of->pb, of->url, AVIO_FLAG_WRITE, &of->interrupt_callback, NULL);
+    return code < 0 ? fail_write(sink, code, err) : 0;
 }
 
 int halo_sink_start(struct halo_sink *sink, struct halo_error *err)
 {
     if (halo_sink_discards(sink))
         return 0;
-    int ret = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
-    if (ret < 0)
-        return ret;
+    int code = sink->target.kind == HALO_TARGET_NULL ? 0 : open_file(sink, err);
+    if (code < 0)
+        return code;
     AVDictionary *options = NULL;
-    ret = halo_container_options(sink->format->oformat, &options);
-    if (ret >= 0)
-        ret = halo_tags_options(sink->format, &options);
-    if (ret >= 0)
-        ret = avformat_write_header(sink->format, &options);
+    code = halo_container_options(sink->format->oformat, &options);
+    if (code >= 0)
+        code = halo_tags_options(sink->format, &options);
+    if (code >= 0)
+        code = avformat_write_header(sink->format, &options);
     av_dict_free(&options);
-    if (ret < 0)
-        return fail_header(sink, ret, err);
+    if (code < 0)
+        return fail_header(sink, code, err);
     sink->started = true;
     return 0;
 }
@@ -250,10 +250,10 @@ int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct
     av_packet_rescale_ts(pkt, tb, sink->format->streams[pkt->stream_index]->time_base);
     pkt->pos = -1;
     sink->packets++;
-    int ret = av_interleaved_write_frame(sink->format, pkt);
-    if (ret >= 0 && sink->format->pb && sink->format->pb->error < 0)
-        ret = sink->format->pb->error;
-    return ret < 0 ? fail_write(sink, ret, err) : 0;
+    int code = av_interleaved_write_frame(sink->format, pkt);
+    if (code >= 0 && sink->format->pb && sink->format->pb->error < 0)
+        code = sink->format->pb->error;
+    return code < 0 ? fail_write(sink, code, err) : 0;
 }
 
 int64_t halo_sink_bytes(const struct halo_sink *sink)
@@ -266,9 +266,9 @@ static int sync_path(const char *path)
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    const int ret = fsync(fd) < 0 ? -errno : 0;
+    const int code = fsync(fd) < 0 ? -errno : 0;
     close(fd);
-    return ret == -EINVAL ? 0 : ret; /* something that cannot be synced */
+    return code == -EINVAL ? 0 : code; /* something that cannot be synced */
 }
 
 /* Without -y a file that appeared meanwhile is not ours to replace. */
@@ -288,25 +288,25 @@ static int rename_to(const struct halo_sink *sink, const char *name)
 /* What earlier interruptions left is not ours to replace either: the next free name. */
 static int rename_to_partial(struct halo_sink *sink)
 {
-    int ret = rename_to(sink, sink->target.partial);
-    for (int n = 2; ret == -EEXIST && n <= MAX_PARTIALS; n++) {
+    int code = rename_to(sink, sink->target.partial);
+    for (int n = 2; code == -EEXIST && n <= MAX_PARTIALS; n++) {
         free(sink->target.partial);
         sink->target.partial = halo_path_partial(sink->target.path, n);
-        ret = sink->target.partial ? rename_to(sink, sink->target.partial) : -ENOMEM;
+        code = sink->target.partial ? rename_to(sink, sink->target.partial) : -ENOMEM;
     }
-    return ret;
+    return code;
 }
 
 static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                   struct halo_error *err)
 {
-    int ret = sync_path(sink->beside);
-    if (ret >= 0)
-        ret = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
+    int code = sync_path(sink->beside);
+    if (code >= 0)
+        code = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
     const char *name = partial ? sink->target.partial : sink->target.path;
-    if (ret < 0)
-        return halo_fail(err, ret, "%s: cannot be finished: %s", name ? name : sink->target.path,
-                         strerror(-ret));
+    if (code < 0)
+        return halo_fail(err, code, "%s: cannot be finished: %s", name ? name : sink->target.path,
+                         strerror(-code));
     atomic_store(&sink->unfinished, false);
     halo_beside_sync_folder(name);
     *ret_path = name;
@@ -320,19 +320,19 @@ int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char 
     if (how == HALO_SINK_DISCARD || !sink->started)
         return 0;
     AVFormatContext *of = sink->format;
-    int ret = av_write_trailer(of);
+    int code = av_write_trailer(of);
     if (of->pb) {
         avio_flush(of->pb);
         sink->bytes = avio_tell(of->pb);
-        if (ret >= 0 && of->pb->error < 0)
-            ret = of->pb->error;
+        if (code >= 0 && of->pb->error < 0)
+            code = of->pb->error;
         const int closed = avio_closep(&of->pb);
-        if (ret >= 0)
-            ret = closed;
+        if (code >= 0)
+            code = closed;
     }
     sink->started = false;
-    if (ret < 0)
-        return fail_write(sink, ret, err);
+    if (code < 0)
+        return fail_write(sink, code, err);
     return sink->target.kind == HALO_TARGET_FILE
                ? commit(sink, how == HALO_SINK_PARTIAL, ret_path, err)
                : 0;

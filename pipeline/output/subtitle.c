@@ -41,9 +41,9 @@ static int open_decoder(struct halo_subtitle *s, const AVStream *in)
     s->decoder = codec ? avcodec_alloc_context3(codec) : NULL;
     if (!s->decoder)
         return codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
-    const int ret = avcodec_parameters_to_context(s->decoder, in->codecpar);
+    const int code = avcodec_parameters_to_context(s->decoder, in->codecpar);
     s->decoder->pkt_timebase = in->time_base;
-    return ret < 0 ? ret : avcodec_open2(s->decoder, codec, NULL);
+    return code < 0 ? code : avcodec_open2(s->decoder, codec, NULL);
 }
 
 /* The decoder's header has the styles that the encoder turns into its own. */
@@ -73,14 +73,15 @@ int halo_subtitle_open(struct halo_subtitle **ret, const AVStream *in, enum AVCo
         return halo_fail(err, -ENOMEM, "out of memory");
     s->index = in->index;
     s->time_base = in->time_base;
-    int r = open_decoder(s, in);
-    if (r >= 0)
-        r = open_encoder(s, to);
-    if (r < 0) {
+    int code = open_decoder(s, in);
+    if (code >= 0)
+        code = open_encoder(s, to);
+    if (code < 0) {
         halo_subtitle_close(s);
-        return halo_fail(err, halo_av_errno(r), "stream %d: cannot convert %s subtitles to %s: %s",
-                         in->index, avcodec_get_name(in->codecpar->codec_id), avcodec_get_name(to),
-                         halo_av_reason(r, why, sizeof why));
+        return halo_fail(err, halo_av_errno(code),
+                         "stream %d: cannot convert %s subtitles to %s: %s", in->index,
+                         avcodec_get_name(in->codecpar->codec_id), avcodec_get_name(to),
+                         halo_av_reason(code, why, sizeof why));
     }
     *ret = s;
     return 0;
@@ -127,20 +128,20 @@ int halo_subtitle_convert(struct halo_subtitle *s, AVPacket *pkt, struct halo_er
     char why[400];
     AVSubtitle text = {0};
     int got = 0;
-    int r = avcodec_decode_subtitle2(s->decoder, &text, &got, pkt);
-    if (r >= 0 && got && text.num_rects) {
+    int code = avcodec_decode_subtitle2(s->decoder, &text, &got, pkt);
+    if (code >= 0 && got && text.num_rects) {
         text.pts =
             pkt->pts == AV_NOPTS_VALUE ? 0 : av_rescale_q(pkt->pts, s->time_base, AV_TIME_BASE_Q);
         text.start_display_time = 0;
         text.end_display_time =
             (uint32_t)av_rescale_q(pkt->duration, s->time_base, (AVRational){1, 1000});
-        r = encode(s, &text, pkt);
-    } else if (r >= 0) {
-        r = 0;
+        code = encode(s, &text, pkt);
+    } else if (code >= 0) {
+        code = 0;
     }
     avsubtitle_free(&text);
-    if (r >= 0)
-        return r > 0;
-    return halo_fail(err, halo_av_errno(r), "stream %d: a subtitle is damaged: %s", s->index,
-                     halo_av_reason(r, why, sizeof why));
+    if (code >= 0)
+        return code > 0;
+    return halo_fail(err, halo_av_errno(code), "stream %d: a subtitle is damaged: %s", s->index,
+                     halo_av_reason(code, why, sizeof why));
 }

@@ -203,9 +203,9 @@ static int name_tracks(const AVFormatContext *out)
 int halo_tags_fit(AVFormatContext *out)
 {
     const char *streams = row_of(out->oformat)->streams;
-    const int ret = is_mov(out) ? name_languages(out) : 0;
-    if (ret < 0)
-        return ret;
+    const int code = is_mov(out) ? name_languages(out) : 0;
+    if (code < 0)
+        return code;
     say_lost(out);
     return streams && av_match_name("handler_name", streams) ? name_tracks(out) : 0;
 }

@@ -112,9 +112,9 @@ static int compare(const struct halo_target *target, const struct names *names, 
         return fail_partial(target, out, "input", err);
     for (size_t i = 0; i < sizeof names->side / sizeof *names->side; i++) {
         const struct side *side = &names->side[i];
-        const int ret = check_side(target, names, side, out, err);
-        if (ret < 0)
-            return ret;
+        const int code = check_side(target, names, side, out, err);
+        if (code < 0)
+            return code;
         for (size_t k = 0; k < i; k++)
             if (collide(side->path, names->side[k].path))
                 return halo_fail_usage(err, "%s %s: is the %s file, too: use another one",
@@ -128,11 +128,11 @@ static int check_names(const struct halo_target *target, const struct halo_run_s
                        struct halo_error *err)
 {
     struct names names;
-    int ret = init_names(&names, set, err);
-    if (ret >= 0)
-        ret = compare(target, &names, set->output, err);
+    int code = init_names(&names, set, err);
+    if (code >= 0)
+        code = compare(target, &names, set->output, err);
     finish_names(&names);
-    return ret;
+    return code;
 }
 
 /* Names of the file that will be; a link stays a link. */
@@ -153,11 +153,11 @@ static int choose_file(struct halo_target *target, const struct halo_run_setting
     target->kind = exists && !S_ISREG(st.st_mode) ? HALO_TARGET_DIRECT : HALO_TARGET_FILE;
     if (exists && S_ISDIR(st.st_mode))
         return halo_fail_usage(err, "%s: is a directory: specify a file in it", out);
-    int ret = target->kind == HALO_TARGET_FILE ? name_file(target, out, err) : 0;
-    if (ret >= 0)
-        ret = check_names(target, set, err);
-    if (ret < 0 || target->kind == HALO_TARGET_DIRECT)
-        return ret;
+    int code = target->kind == HALO_TARGET_FILE ? name_file(target, out, err) : 0;
+    if (code >= 0)
+        code = check_names(target, set, err);
+    if (code < 0 || target->kind == HALO_TARGET_DIRECT)
+        return code;
     if (exists && !set->overwrite)
         return halo_fail_usage(err, "%s: already exists: use -y to replace it", out);
     if (exists)

@@ -59,19 +59,20 @@ static int lay_out(AVCodecContext *c, const AVFrame *frame, struct layout *ret)
     *ret = (struct layout){.total = 0};
     avcodec_align_dimensions2(c, &width, &height, align);
     for (int step = ALIGNMENT; uneven && step <= 16 * ALIGNMENT; step *= 2) {
-        const int r = av_image_fill_linesizes(ret->linesize, frame->format, FFALIGN(width, step));
-        if (r < 0)
-            return r;
+        const int code =
+            av_image_fill_linesizes(ret->linesize, frame->format, FFALIGN(width, step));
+        if (code < 0)
+            return code;
         uneven = 0;
         for (int p = 0; p < 4; p++)
             uneven |= ret->linesize[p] % ALIGNMENT;
     }
     for (int p = 0; p < 4; p++)
         wide[p] = ret->linesize[p];
-    const int r = av_image_fill_plane_sizes(ret->plane, frame->format, height, wide);
+    const int code = av_image_fill_plane_sizes(ret->plane, frame->format, height, wide);
     for (int p = 0; p < 4 && ret->plane[p]; p++)
         ret->total += ret->plane[p] = FFALIGN(ret->plane[p] + MARGIN, ALIGNMENT);
-    return uneven ? AVERROR(EINVAL) : r;
+    return uneven ? AVERROR(EINVAL) : code;
 }
 
 /* A buffer of this size; the pool is made anew where the size changes. */

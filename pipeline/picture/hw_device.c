@@ -86,13 +86,13 @@ AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err)
     if (load(d, err) < 0)
         goto fail;
     d->gpu = gpu;
-    int status = d->init(0);
-    if (status == 0)
-        status = d->device_get(&d->device, gpu);
-    if (status == 0)
-        status = d->retain(&context, d->device);
-    if (status != 0) {
-        halo_fail(err, -ENODEV, "GPU %d: %s", gpu, words_of(d, status));
+    int code = d->init(0);
+    if (code == 0)
+        code = d->device_get(&d->device, gpu);
+    if (code == 0)
+        code = d->retain(&context, d->device);
+    if (code != 0) {
+        halo_fail(err, -ENODEV, "GPU %d: %s", gpu, words_of(d, code));
         goto fail;
     }
     AVHWDeviceContext *device = (AVHWDeviceContext *)ref->data;
@@ -119,26 +119,26 @@ int halo_hw_device_read(const AVHWDeviceContext *device, void *to, const void *f
 {
     const struct driver *d = device->user_opaque;
     CUcontext before;
-    int status = d->push(cuda_of(device)->cuda_ctx);
-    if (status == 0) {
-        status = d->read(to, (uintptr_t)from, size);
+    int code = d->push(cuda_of(device)->cuda_ctx);
+    if (code == 0) {
+        code = d->read(to, (uintptr_t)from, size);
         (void)d->pop(&before);
     }
-    return status == 0 ? 0
-                       : halo_fail_device(err, "GPU %d: a frame cannot be read back: %s", d->gpu,
-                                          words_of(d, status));
+    return code == 0 ? 0
+                     : halo_fail_device(err, "GPU %d: a frame cannot be read back: %s", d->gpu,
+                                        words_of(d, code));
 }
 
 int halo_hw_device_check(const AVHWDeviceContext *device, struct halo_error *err)
 {
     const struct driver *d = device->user_opaque;
     CUcontext before;
-    int status = d->push(cuda_of(device)->cuda_ctx);
-    if (status == 0) {
-        status = d->synchronize();
+    int code = d->push(cuda_of(device)->cuda_ctx);
+    if (code == 0) {
+        code = d->synchronize();
         (void)d->pop(&before);
     }
-    return status == 0 ? 0 : halo_fail_device(err, "GPU %d: %s", d->gpu, words_of(d, status));
+    return code == 0 ? 0 : halo_fail_device(err, "GPU %d: %s", d->gpu, words_of(d, code));
 }
 
 void *halo_hw_device_stream(const AVHWDeviceContext *device)

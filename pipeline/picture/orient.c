@@ -194,16 +194,16 @@ static int halve(struct halo_orient *o, struct part *part)
 
 static int turn_planes(struct halo_orient *o, AVFrame *to, const AVFrame *from)
 {
-    int ret = 0;
-    for (int plane = 0; plane < 3 && from->data[plane] && ret >= 0; plane++) {
+    int code = 0;
+    for (int plane = 0; plane < 3 && from->data[plane] && code >= 0; plane++) {
         const struct part out = part_of(to, plane);
         struct part in = part_of(from, plane);
         if (plane > 0 && to->format != from->format)
-            ret = halve(o, &in);
-        if (ret >= 0)
+            code = halve(o, &in);
+        if (code >= 0)
             turn(o, &out, &in);
     }
-    return ret;
+    return code;
 }
 
 static AVFrame *get_target(struct halo_orient *o, enum AVPixelFormat format, int width, int height)

@@ -220,32 +220,32 @@ static int decode(const char *path, enum AVCodecID id, const AVPacket *packet, A
     const AVCodec *codec = avcodec_find_decoder(id);
     AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
     struct halo_complaints complaints = {0}; /* of missing rows, which would count as not hidden */
-    int ret = context ? 0 : codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
-    if (ret >= 0) {
+    int code = context ? 0 : codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
+    if (code >= 0) {
         context->thread_count = 1;
         context->max_pixels = (int64_t)HALO_MAX_MASK_SIDE * HALO_MAX_MASK_SIDE;
         context->err_recognition = AV_EF_CRCCHECK | AV_EF_EXPLODE;
         context->discard_damaged_percentage = 0;
         context->opaque = &complaints;
-        ret = avcodec_open2(context, codec, NULL);
+        code = avcodec_open2(context, codec, NULL);
     }
-    if (ret >= 0)
-        ret = avcodec_send_packet(context, packet);
-    if (ret >= 0)
-        ret = avcodec_send_packet(context, NULL);
-    if (ret >= 0)
-        ret = avcodec_receive_frame(context, frame);
+    if (code >= 0)
+        code = avcodec_send_packet(context, packet);
+    if (code >= 0)
+        code = avcodec_send_packet(context, NULL);
+    if (code >= 0)
+        code = avcodec_receive_frame(context, frame);
     avcodec_free_context(&context);
-    if (ret == AVERROR(ENOMEM))
+    if (code == AVERROR(ENOMEM))
         return halo_fail(err, -ENOMEM, "out of memory");
-    if (ret >= 0 && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags ||
-                     atomic_load(&complaints.lines) || !is_whole(id, packet)))
-        ret = AVERROR_INVALIDDATA;
-    if (ret >= 0 && frame->width <= HALO_MAX_MASK_SIDE && frame->height <= HALO_MAX_MASK_SIDE)
+    if (code >= 0 && (frame->flags & AV_FRAME_FLAG_CORRUPT || frame->decode_error_flags ||
+                      atomic_load(&complaints.lines) || !is_whole(id, packet)))
+        code = AVERROR_INVALIDDATA;
+    if (code >= 0 && frame->width <= HALO_MAX_MASK_SIDE && frame->height <= HALO_MAX_MASK_SIDE)
         return 0;
     return no_image(path,
-                    ret < 0 ? "it is damaged or larger than 8192x8192"
-                            : "it is larger than 8192 pixels on a side",
+                    code < 0 ? "it is damaged or larger than 8192x8192"
+                             : "it is larger than 8192 pixels on a side",
                     err);
 }
 
@@ -276,17 +276,17 @@ static int convert(const AVFrame *frame, uint8_t *weight)
     struct SwsContext *sws =
         sws_getContext(width, height, frame->format, width, height, AV_PIX_FMT_RGBA,
                        SWS_POINT | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT, NULL, NULL, NULL);
-    int ret = rgba ? 0 : -ENOMEM;
-    if (ret == 0 && (!sws || sws_scale(sws, (const uint8_t *const *)frame->data, frame->linesize, 0,
-                                       height, &rgba, &linesize) != height))
-        ret = -EINVAL;
-    for (int y = 0; ret == 0 && y < height; y++)
+    int code = rgba ? 0 : -ENOMEM;
+    if (code == 0 && (!sws || sws_scale(sws, (const uint8_t *const *)frame->data, frame->linesize,
+                                        0, height, &rgba, &linesize) != height))
+        code = -EINVAL;
+    for (int y = 0; code == 0 && y < height; y++)
         for (int x = 0; x < width; x++)
             weight[(size_t)y * (size_t)width + (size_t)x] =
                 gray_of(rgba + (size_t)y * (size_t)linesize + 4 * (size_t)x);
     sws_freeContext(sws);
     av_free(rgba);
-    return ret;
+    return code;
 }
 
 static void find_inside(struct halo_mask_image *image)
@@ -348,22 +348,22 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
     const int turn = halo_display_back(FFMAX(halo_display_of_frame(frame), 0));
     const bool aside = turn & HALO_DISPLAY_ASIDE;
     uint8_t *weight = malloc(width * height);
-    int ret = weight ? 0 : -ENOMEM;
-    if (ret == 0 && is_gray(frame))
+    int code = weight ? 0 : -ENOMEM;
+    if (code == 0 && is_gray(frame))
         for (size_t y = 0; y < height; y++)
             memcpy(weight + y * width, frame->data[0] + (ptrdiff_t)y * frame->linesize[0], width);
-    else if (ret == 0)
-        ret = convert(frame, weight);
-    if (ret == 0 && turn) { /* who painted it saw it so */
+    else if (code == 0)
+        code = convert(frame, weight);
+    if (code == 0 && turn) { /* who painted it saw it so */
         uint8_t *stored = weight;
         weight = turn_weights(stored, frame->width, frame->height, turn);
-        ret = weight ? 0 : -ENOMEM;
+        code = weight ? 0 : -ENOMEM;
         free(stored);
     }
-    if (ret < 0) {
+    if (code < 0) {
         free(weight);
-        return ret == -ENOMEM ? halo_fail(err, ret, "out of memory")
-                              : no_image(image->path, "its pixel format is unknown", err);
+        return code == -ENOMEM ? halo_fail(err, code, "out of memory")
+                               : no_image(image->path, "its pixel format is unknown", err);
     }
     free(image->weight);
     image->weight = weight;
@@ -378,14 +378,14 @@ int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err)
     AVPacket *packet = av_packet_alloc();
     AVFrame *frame = av_frame_alloc();
     enum AVCodecID codec;
-    int ret = packet && frame ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (ret == 0)
-        ret = read_packet(image->path, packet, &codec, err);
-    if (ret == 0)
-        ret = decode(image->path, codec, packet, frame, err);
-    if (ret == 0)
-        ret = take_weights(image, frame, err);
+    int code = packet && frame ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code == 0)
+        code = read_packet(image->path, packet, &codec, err);
+    if (code == 0)
+        code = decode(image->path, codec, packet, frame, err);
+    if (code == 0)
+        code = take_weights(image, frame, err);
     av_packet_free(&packet);
     av_frame_free(&frame);
-    return ret;
+    return code;
 }

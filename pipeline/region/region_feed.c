@@ -284,14 +284,15 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
 {
     const int checked = halo_region_check(picture_us, updates, count, now, err);
     pthread_mutex_lock(&feed->lock);
-    const int ret = checked < 0 ? checked : take(feed, picture_us, updates, count, now);
-    feed->refused += ret < 0;
+    const int code = checked < 0 ? checked : take(feed, picture_us, updates, count, now);
+    feed->refused += code < 0;
     pthread_mutex_unlock(&feed->lock);
-    if (ret == -ESTALE)
-        halo_fail(err, ret, "the frame is older than that of the last update, or than the session");
-    if (ret == -ERANGE)
-        halo_fail(err, ret, "the frame is ahead of the newest frame");
-    return ret;
+    if (code == -ESTALE)
+        halo_fail(err, code,
+                  "the frame is older than that of the last update, or than the session");
+    if (code == -ERANGE)
+        halo_fail(err, code, "the frame is ahead of the newest frame");
+    return code;
 }
 
 /* ---- pictures ---- */

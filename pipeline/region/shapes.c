@@ -31,11 +31,11 @@ void halo_shapes_destroy(struct halo_shapes *shapes)
 
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err)
 {
-    int ret = 0;
-    for (int i = 0; i < shapes->count && ret == 0; i++)
+    int code = 0;
+    for (int i = 0; i < shapes->count && code == 0; i++)
         if (shapes->shape[i].kind == HALO_SHAPE_MASK)
-            ret = halo_mask_image_load(shapes->shape[i].mask, err);
-    return ret;
+            code = halo_mask_image_load(shapes->shape[i].mask, err);
+    return code;
 }
 
 double halo_shape_length(const struct halo_length *length, int whole)

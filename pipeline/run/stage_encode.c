@@ -13,21 +13,21 @@ static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRatio
     pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
     pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_WRITE);
-    const int ret = halo_sink_write(s->sink, pkt, tb, err);
+    const int code = halo_sink_write(s->sink, pkt, tb, err);
     halo_stats_end(s->stats, HALO_STAGE_WRITE, begin);
     atomic_store(&s->bytes, halo_sink_bytes(s->sink));
-    return ret;
+    return code;
 }
 
 static int send_picture(struct halo_stream *s, struct halo_encoder *encoder,
                         const struct halo_output_picture *picture, struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_ENCODE);
-    const int ret = halo_encoder_send(encoder, picture, err);
+    const int code = halo_encoder_send(encoder, picture, err);
     halo_stats_end(s->stats, HALO_STAGE_ENCODE, begin);
     if (picture && halo_encoder_converts(encoder))
         halo_stats_copied(s->stats, halo_output_picture_frame(picture));
-    return ret;
+    return code;
 }
 
 static int receive_packet(struct halo_stream *s, struct halo_encoder *encoder, AVPacket *ret,
@@ -44,33 +44,33 @@ static int encode_picture(struct halo_stream *s, int index,
 {
     const struct halo_track *t = &s->tracks.track[index];
     AVPacket *pkt = t->encoder ? av_packet_alloc() : NULL;
-    int ret = 0;
+    int code = 0;
     if (t->encoder && !pkt)
-        ret = halo_fail(err, -ENOMEM, "out of memory");
-    for (int more = 1; more > 0 && ret >= 0 && t->encoder;) {
-        ret = more = send_picture(s, t->encoder, picture, err);
-        while (ret >= 0 && (ret = receive_packet(s, t->encoder, pkt, err)) > 0)
-            ret = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+        code = halo_fail(err, -ENOMEM, "out of memory");
+    for (int more = 1; more > 0 && code >= 0 && t->encoder;) {
+        code = more = send_picture(s, t->encoder, picture, err);
+        while (code >= 0 && (code = receive_packet(s, t->encoder, pkt, err)) > 0)
+            code = write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
     }
     av_packet_free(&pkt);
     if (t->encoder && picture)
         halo_stats_frame(s->stats, HALO_STAGE_ENCODE);
-    if (ret >= 0 && picture) {
+    if (code >= 0 && picture) {
         const double time =
             halo_output_picture_frame(picture)->pts * av_q2d(t->in->time_base) * 1e6;
         atomic_fetch_add(&s->frames, 1);
         atomic_store(&s->time_us, (long long)time);
     }
-    return ret;
+    return code;
 }
 
 static int send_audio(struct halo_stream *s, struct halo_audio *audio, const AVPacket *pkt,
                       struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_AUDIO);
-    const int ret = halo_audio_send(audio, pkt, err);
+    const int code = halo_audio_send(audio, pkt, err);
     halo_stats_end(s->stats, HALO_STAGE_AUDIO, begin);
-    return ret;
+    return code;
 }
 
 static int receive_audio(struct halo_stream *s, struct halo_audio *audio, AVPacket *ret,
@@ -88,11 +88,11 @@ static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
 {
     struct halo_audio *audio = s->tracks.track[index].audio;
     AVPacket *out = av_packet_alloc();
-    int ret = out ? send_audio(s, audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
-    while (ret >= 0 && (ret = receive_audio(s, audio, out, err)) > 0)
-        ret = write_packet(s, out, index, halo_audio_time_base(audio), err);
+    int code = out ? send_audio(s, audio, pkt, err) : halo_fail(err, -ENOMEM, "out of memory");
+    while (code >= 0 && (code = receive_audio(s, audio, out, err)) > 0)
+        code = write_packet(s, out, index, halo_audio_time_base(audio), err);
     av_packet_free(&out);
-    return ret;
+    return code;
 }
 
 static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo_error *err)
@@ -112,20 +112,20 @@ static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo
 
 static int encode_item(struct halo_stream *s, const struct halo_item *item, struct halo_error *err)
 {
-    int ret = 0;
+    int code = 0;
     switch (item->kind) {
     case HALO_ITEM_PACKET:
         return copy_out(s, item->packet, item->track, err);
     case HALO_ITEM_OUTPUT:
         return encode_picture(s, item->track, item->output, err);
     case HALO_ITEM_END:
-        for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
+        for (int i = 0; i < s->tracks.count && code >= 0; i++) {
             if (s->tracks.track[i].encoder)
-                ret = encode_picture(s, i, NULL, err);
+                code = encode_picture(s, i, NULL, err);
             else if (s->tracks.track[i].audio)
-                ret = encode_audio(s, NULL, i, err);
+                code = encode_audio(s, NULL, i, err);
         }
-        return ret;
+        return code;
     case HALO_ITEM_RAW:
     case HALO_ITEM_PENDING:
         break;
@@ -150,13 +150,13 @@ void *halo_stream_encode_main(void *arg)
     set_writing(s, true);
     while (halo_stage_get(s, s->to_encode, &item, HALO_STAGE_ENCODE_WAIT) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
-        const int ret = encode_item(s, &item, &err);
+        const int code = encode_item(s, &item, &err);
         halo_item_finish(&item);
-        if (ret < 0) {
-            halo_fail(&err, ret, "the encode stage failed: %s", strerror(-ret));
+        if (code < 0) {
+            halo_fail(&err, code, "the encode stage failed: %s", strerror(-code));
             halo_stream_fail(s, &err);
         }
-        if (ret < 0 || end)
+        if (code < 0 || end)
             break;
     }
     set_writing(s, false);

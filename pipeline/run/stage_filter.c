@@ -12,10 +12,10 @@ static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo
     if (item->kind == HALO_ITEM_RAW) {
         struct halo_raw_picture *raw = item->raw;
         struct halo_pending *pending;
-        const int ret = halo_gate_enter(s->tracks.track[item->track].gate, raw, &pending, err);
+        const int code = halo_gate_enter(s->tracks.track[item->track].gate, raw, &pending, err);
         halo_raw_picture_destroy(raw);
-        if (ret < 0)
-            return ret;
+        if (code < 0)
+            return code;
         item->kind = HALO_ITEM_PENDING;
         item->pending = pending;
     }
@@ -27,9 +27,9 @@ static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo
 {
     if (item->kind == HALO_ITEM_PENDING) {
         struct halo_output_picture *output;
-        const int ret = halo_gate_leave(item->pending, 0, &output, err);
-        if (ret < 0)
-            return ret;
+        const int code = halo_gate_leave(item->pending, 0, &output, err);
+        if (code < 0)
+            return code;
         item->kind = HALO_ITEM_OUTPUT;
         item->output = output;
     }
@@ -45,12 +45,12 @@ static void pass_all(struct halo_stream *s, struct halo_queue *from, enum halo_s
     struct halo_item item;
     while (halo_stage_get(s, from, &item, wait) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
-        const int ret = pass(s, &item, &err);
-        if (ret < 0 && ret != -ECANCELED) {
-            halo_fail(&err, ret, "the filter stage failed: %s", strerror(-ret));
+        const int code = pass(s, &item, &err);
+        if (code < 0 && code != -ECANCELED) {
+            halo_fail(&err, code, "the filter stage failed: %s", strerror(-code));
             halo_stream_fail(s, &err);
         }
-        if (ret < 0 || end)
+        if (code < 0 || end)
             break;
     }
 }

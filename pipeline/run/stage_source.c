@@ -21,17 +21,17 @@ static int send_packet(struct halo_stream *s, struct halo_decoder *decoder, cons
                        struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
-    const int ret = halo_decoder_send(decoder, pkt, err);
+    const int code = halo_decoder_send(decoder, pkt, err);
     halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
-    return ret;
+    return code;
 }
 
 static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_READ);
-    const int ret = halo_source_read(s->source, pkt, err);
+    const int code = halo_source_read(s->source, pkt, err);
     halo_stats_end(s->stats, HALO_STAGE_READ, begin);
-    return ret;
+    return code;
 }
 
 /* All pictures that the decoder has, into the queue: 0, or -errno. */
@@ -39,8 +39,8 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
 {
     struct halo_track *t = &s->tracks.track[index];
     struct halo_raw_picture *raw;
-    int ret;
-    while ((ret = receive_picture(s, t->decoder, &raw, err)) > 0) {
+    int code;
+    while ((code = receive_picture(s, t->decoder, &raw, err)) > 0) {
         const int64_t pts =
             halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
         const int where = halo_source_window(s->source, pts, t->in->time_base);
@@ -51,13 +51,13 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
             continue;
         }
         t->pictures++;
-        ret =
+        code =
             halo_stage_put(s, s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}},
                            HALO_STAGE_DECODED_WAIT);
-        if (ret < 0)
-            return ret;
+        if (code < 0)
+            return code;
     }
-    return ret;
+    return code;
 }
 
 /* A subtitle that is shown when -ss comes begins there. */
@@ -113,15 +113,15 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return 0;
     AVPacket *both[] = {t->priming, copy};
     t->priming = NULL;
-    int ret = 0;
+    int code = 0;
     for (int i = 0; i < 2; i++) {
         const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
-        if (both[i] && ret >= 0)
-            ret = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+        if (both[i] && code >= 0)
+            code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
         else
             av_packet_free(&both[i]);
     }
-    return ret;
+    return code;
 }
 
 static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
@@ -131,8 +131,8 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return 0;
     if (t->role == HALO_ROLE_COPY)
         return copy_packet(s, pkt, err);
-    const int ret = send_packet(s, t->decoder, pkt, err);
-    return ret < 0 ? ret : drain_decoder(s, pkt->stream_index, err);
+    const int code = send_packet(s, t->decoder, pkt, err);
+    return code < 0 ? code : drain_decoder(s, pkt->stream_index, err);
 }
 
 static int check_pictures(const struct halo_stream *s, struct halo_error *err)
@@ -167,21 +167,21 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     AVPacket *pkt = av_packet_alloc();
     if (!pkt)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int ret;
-    while ((ret = read_packet(s, pkt, err)) > 0) {
-        ret = take_packet(s, pkt, err);
-        if (ret < 0 || halo_tracks_over(&s->tracks))
+    int code;
+    while ((code = read_packet(s, pkt, err)) > 0) {
+        code = take_packet(s, pkt, err);
+        if (code < 0 || halo_tracks_over(&s->tracks))
             break;
     }
     av_packet_free(&pkt);
-    for (int i = 0; i < s->tracks.count && ret >= 0; i++) {
+    for (int i = 0; i < s->tracks.count && code >= 0; i++) {
         if (s->tracks.track[i].role != HALO_ROLE_FILTER || s->tracks.track[i].over)
             continue;
-        ret = send_packet(s, s->tracks.track[i].decoder, NULL, err);
-        if (ret >= 0)
-            ret = drain_decoder(s, i, err);
+        code = send_packet(s, s->tracks.track[i].decoder, NULL, err);
+        if (code >= 0)
+            code = drain_decoder(s, i, err);
     }
-    if (ret >= 0)
-        ret = halo_source_check_whole(s->source, err);
-    return ret < 0 ? ret : check_pictures(s, err);
+    if (code >= 0)
+        code = halo_source_check_whole(s->source, err);
+    return code < 0 ? code : check_pictures(s, err);
 }

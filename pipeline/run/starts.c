@@ -53,11 +53,11 @@ static int note(struct starts *all, struct halo_source *source, AVStream *st,
         !(st->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS));
     const bool sound = type == AVMEDIA_TYPE_AUDIO && !settings->source.no_audio;
     int64_t first = st->start_time;
-    int r = 0;
+    int code = 0;
     if (sound && has_edits(from))
-        r = find_sound(source, st, &first, err);
-    if (r < 0 || first == AV_NOPTS_VALUE || (!video && !sound))
-        return r;
+        code = find_sound(source, st, &first, err);
+    if (code < 0 || first == AV_NOPTS_VALUE || (!video && !sound))
+        return code;
     const int64_t start = av_rescale_q(first, st->time_base, AV_TIME_BASE_Q);
     if (video && start < all->picture) {
         all->video = st;
@@ -89,9 +89,9 @@ int halo_starts_offset(struct halo_source *source, const AVOutputFormat *contain
     if (settings->part.seek >= 0)
         return 0;
     for (unsigned i = 0; i < input->nb_streams; i++) {
-        const int r = note(&all, source, input->streams[i], settings, err);
-        if (r < 0)
-            return r;
+        const int code = note(&all, source, input->streams[i], settings, err);
+        if (code < 0)
+            return code;
     }
     if (!all.video)
         return 0;

@@ -63,23 +63,23 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     s->in_gate = halo_queue_create(settings->device.depth, QUEUE_PACKETS);
     s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
-    int r = 0;
+    int code = 0;
     if (!s->to_filter || !s->in_gate || !s->to_encode)
-        r = halo_fail(err, -ENOMEM, "out of memory");
-    if (r >= 0)
-        r = halo_raw_input_check(&settings->source, err);
-    if (r >= 0)
-        r = halo_sink_create(&s->sink, settings, &s->stop, err);
-    if (r >= 0 && !halo_sink_discards(s->sink) &&
+        code = halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        code = halo_raw_input_check(&settings->source, err);
+    if (code >= 0)
+        code = halo_sink_create(&s->sink, settings, &s->stop, err);
+    if (code >= 0 && !halo_sink_discards(s->sink) &&
         !halo_container_encoder(halo_sink_format(s->sink)->oformat, settings, err))
-        r = -EINVAL;
-    if (r >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
-        r = -EINVAL;
-    if (r >= 0)
-        r = halo_stats_create(&s->stats, settings, err);
-    if (r < 0) {
+        code = -EINVAL;
+    if (code >= 0 && halo_audio_is_coded(settings) && !halo_audio_find(settings->audio_codec, err))
+        code = -EINVAL;
+    if (code >= 0)
+        code = halo_stats_create(&s->stats, settings, err);
+    if (code < 0) {
         halo_stream_destroy(s);
-        return r;
+        return code;
     }
     *ret = s;
     return 0;
@@ -148,11 +148,11 @@ static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
     struct ring_start ring = {.stream = s};
     begin_ring(&ring);
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
-    const int ret = halo_source_open(&s->source, &s->settings->source, &s->settings->part,
-                                     &s->damage, &s->limits, err);
+    const int code = halo_source_open(&s->source, &s->settings->source, &s->settings->part,
+                                      &s->damage, &s->limits, err);
     halo_stats_end(s->stats, HALO_STAGE_OPEN_INPUT, begin);
     const int ring_ret = end_ring(&ring, err);
-    return ret < 0 ? ret : ring_ret;
+    return code < 0 ? code : ring_ret;
 }
 
 static int open_tracks(struct halo_stream *s, struct halo_error *err)
@@ -163,10 +163,10 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
                                      .chain = s->chain,
                                      .ring = s->ring,
                                      .sink = s->sink};
-    const int ret = halo_tracks_open(&s->tracks, &route, err);
-    if (ret >= 0)
+    const int code = halo_tracks_open(&s->tracks, &route, err);
+    if (code >= 0)
         expect_total(s);
-    return ret;
+    return code;
 }
 
 static int start_sink(struct halo_stream *s, struct halo_error *err)
@@ -183,13 +183,13 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
         {HALO_STAGE_OPEN_STREAMS, open_tracks},
         {HALO_STAGE_OPEN_OUTPUT, start_sink},
     };
-    int ret = open_input_and_ring(s, err);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && ret >= 0; i++) {
+    int code = open_input_and_ring(s, err);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && code >= 0; i++) {
         const int64_t begin = halo_stats_begin(s->stats, parts[i].stage);
-        ret = parts[i].open(s, err);
+        code = parts[i].open(s, err);
         halo_stats_end(s->stats, parts[i].stage, begin);
     }
-    return ret;
+    return code;
 }
 
 /* Runs the stages; the source's is this thread. */
@@ -205,21 +205,21 @@ static void run_stages(struct halo_stream *s)
         {&s->encode_thread, "encode", halo_stream_encode_main},
     };
     struct halo_error err = {0};
-    int ret = 0, running = 0;
-    for (; running < 3 && ret == 0; running += ret == 0)
-        ret = halo_thread_start(stages[running].thread, stages[running].name, stages[running].main,
-                                s, &err);
-    if (ret >= 0) {
+    int code = 0, running = 0;
+    for (; running < 3 && code == 0; running += code == 0)
+        code = halo_thread_start(stages[running].thread, stages[running].name, stages[running].main,
+                                 s, &err);
+    if (code >= 0) {
         halo_stats_running(s->stats, true);
         atomic_store(&s->running, true);
     }
-    if (ret >= 0)
-        ret = halo_stream_demux(s, &err);
-    if (ret >= 0)
-        ret = halo_queue_put(s->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
-    if (ret < 0 && ret != -ECANCELED)
-        halo_fail(&err, ret, "the source stage failed: %s", strerror(-ret));
-    if (ret < 0)
+    if (code >= 0)
+        code = halo_stream_demux(s, &err);
+    if (code >= 0)
+        code = halo_queue_put(s->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
+    if (code < 0 && code != -ECANCELED)
+        halo_fail(&err, code, "the source stage failed: %s", strerror(-code));
+    if (code < 0)
         halo_stream_fail(s, &err); /* a stage that was cancelled has no error of its own */
     while (running > 0)
         pthread_join(*stages[--running].thread, NULL);
@@ -272,9 +272,9 @@ int halo_stream_start(struct halo_stream *s, struct halo_error *err)
 {
     const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
     sigaction(WAKE_SIGNAL, &wake, NULL);
-    const int ret = halo_thread_start(&s->source_thread, "source", source_main, s, err);
-    s->started = ret >= 0;
-    return ret;
+    const int code = halo_thread_start(&s->source_thread, "source", source_main, s, err);
+    s->started = code >= 0;
+    return code;
 }
 
 void halo_stream_stop(struct halo_stream *s)

@@ -57,9 +57,9 @@ static inline int halo_stage_put(struct halo_stream *s, struct halo_queue *to,
                                  struct halo_item item, enum halo_stage wait)
 {
     const int64_t begin = halo_stats_begin(s->stats, wait);
-    const int ret = halo_queue_put(to, item);
+    const int code = halo_queue_put(to, item);
     halo_stats_end(s->stats, wait, begin);
-    return ret;
+    return code;
 }
 
 static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,

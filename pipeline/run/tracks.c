@@ -58,9 +58,9 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_p
 
 static int open_gate(struct halo_track *t, const struct halo_route *route, struct halo_error *err)
 {
-    int ret = halo_track_check(route->settings->source.input, t->in, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_track_check(route->settings->source.input, t->in, err);
+    if (code < 0)
+        return code;
     const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null says it openly */
     const struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
     say_alpha_lost(t->in);
@@ -108,14 +108,14 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
                                                .bitrate = settings->bitrate,
                                                .crf = settings->crf,
                                                .preset = settings->preset};
-    int ret = halo_hdr_find(&ein.hdr, route->source, t->in, err);
-    if (ret >= 0)
-        ret = halo_first_fields(route->source, t->in, err);
-    if (ret >= 0)
-        ret = halo_nvenc_is(codec) ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, &ein, err)
-                                   : halo_encoder_open(&t->encoder, codec, &wish, &ein, err);
-    if (ret < 0)
-        return ret;
+    int code = halo_hdr_find(&ein.hdr, route->source, t->in, err);
+    if (code >= 0)
+        code = halo_first_fields(route->source, t->in, err);
+    if (code >= 0)
+        code = halo_nvenc_is(codec) ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, &ein, err)
+                                    : halo_encoder_open(&t->encoder, codec, &wish, &ein, err);
+    if (code < 0)
+        return code;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
         output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* over 8 bits: readers know */
     t->out = avformat_new_stream(output, NULL);
@@ -143,10 +143,10 @@ static int open_audio(struct halo_track *t, const struct halo_run_settings *sett
 {
     if (!codec)
         return -EINVAL;
-    const int ret =
+    const int code =
         halo_audio_open(&t->audio, settings->source.input, t->in, codec, container, err);
-    if (ret < 0)
-        return ret;
+    if (code < 0)
+        return code;
     if (halo_audio_describe(t->audio, t->out) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     t->delay = codec_delay(t->out->codecpar, halo_audio_time_base(t->audio), container);
@@ -202,9 +202,9 @@ static int open_copied(struct halo_track *t, const struct halo_route *route, str
         halo_container_holds(output->oformat, t->in->codecpar))
         return 0;
     const enum AVCodecID to = halo_subtitle_codec(output->oformat, from);
-    const int ret = halo_subtitle_open(&t->subtitle, t->in, to, err);
-    if (ret < 0)
-        return ret;
+    const int code = halo_subtitle_open(&t->subtitle, t->in, to, err);
+    if (code < 0)
+        return code;
     halo_log(HALO_LOG_INFO, "stream %d: %s subtitles become %s for %s", t->in->index,
              avcodec_get_name(from), avcodec_get_name(to), output->oformat->name);
     return halo_subtitle_describe(t->subtitle, t->out) < 0
@@ -233,21 +233,21 @@ static int open_track(struct halo_track *t, const struct halo_route *route, stru
 {
     const struct halo_run_settings *settings = route->settings;
     const AVOutputFormat *container = halo_sink_format(route->sink)->oformat;
-    int ret = halo_role_of(settings, t->in, container, &t->role, err);
-    if (ret < 0 || t->role == HALO_ROLE_DROP)
-        return ret;
+    int code = halo_role_of(settings, t->in, container, &t->role, err);
+    if (code < 0 || t->role == HALO_ROLE_DROP)
+        return code;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, route, err);
     struct halo_decoder_settings decoder =
         halo_track_decoder(&settings->source, &settings->device, route->ring);
     decoder.declared = halo_source_declares(route->source);
-    ret =
+    code =
         halo_decoder_open(&t->decoder, settings->source.input, t->in, &decoder, route->damage, err);
-    if (ret >= 0)
-        ret = open_gate(t, route, err);
-    if (ret >= 0)
-        ret = open_filtered(t, route, err);
-    return ret;
+    if (code >= 0)
+        code = open_gate(t, route, err);
+    if (code >= 0)
+        code = open_filtered(t, route, err);
+    return code;
 }
 
 /* Once all is well: the encoder that nobody named, where it is not the usual one. */
@@ -268,13 +268,13 @@ static int move_starts(struct halo_source *source, const struct halo_run_setting
                        const AVOutputFormat *container, struct halo_error *err)
 {
     int64_t offset = 0;
-    const int ret = halo_starts_offset(source, container, settings, &offset, err);
+    const int code = halo_starts_offset(source, container, settings, &offset, err);
     halo_source_move(source, offset);
     if (offset)
         halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
                  "%s: all times are shifted by %.3f s, for %s can say no others",
                  settings->source.input, -offset / 1e6, container->name);
-    return ret;
+    return code;
 }
 
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
@@ -289,14 +289,14 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
     if (!tracks->track)
         return halo_fail(err, -ENOMEM, "out of memory");
     tracks->count = (int)input->nb_streams;
-    int ret = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
-    for (int i = 0; i < tracks->count && ret >= 0; i++) {
+    int code = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
+    for (int i = 0; i < tracks->count && code >= 0; i++) {
         tracks->track[i].in = input->streams[i];
-        ret = open_track(&tracks->track[i], route, err);
+        code = open_track(&tracks->track[i], route, err);
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;
     }
-    if (ret < 0)
-        return ret;
+    if (code < 0)
+        return code;
     if (!filtered)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter",
                          settings->source.input);

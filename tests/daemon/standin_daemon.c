@@ -90,14 +90,14 @@ static int start(char **words, struct halo_error *err)
     const struct halo_control_settings control = {words[1]};
     const struct halo_control_host host = {app.sv, on_reload, NULL, "/etc/halod/halod.yaml"};
     const struct halo_daemon_settings *settings = halo_supervisor_settings(app.sv);
-    int rc = halo_http_create(&app.http, &app.loop, app.sv, &settings->http, err);
-    if (!rc)
-        rc = halo_control_create(&app.control, &app.loop, &control, &host, err);
+    int code = halo_http_create(&app.http, &app.loop, app.sv, &settings->http, err);
+    if (!code)
+        code = halo_control_create(&app.control, &app.loop, &control, &host, err);
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&app.loop, &app.signal[i]);
         uv_signal_start(&app.signal[i], on_signal, numbers[i]);
     }
-    return rc;
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -116,8 +116,8 @@ int main(int argc, char **argv)
     void *jpeg = read_file(argv[3], &size);
     uv_loop_init(&app.loop);
     app.sv = standin_create(&app.loop, &settings, jpeg, size);
-    const int rc = start(argv, &err);
-    if (rc) {
+    const int code = start(argv, &err);
+    if (code) {
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         on_signal(NULL, SIGTERM);
     } else {
@@ -129,5 +129,5 @@ int main(int argc, char **argv)
     free(jpeg);
     free(settings.stream);
     const int left = uv_loop_close(&app.loop);
-    return rc || left ? HALO_EXIT_FAILED : HALO_EXIT_OK;
+    return code || left ? HALO_EXIT_FAILED : HALO_EXIT_OK;
 }

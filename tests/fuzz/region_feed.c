@@ -101,10 +101,10 @@ static void update(struct bytes *bytes, struct halo_region_feed *feed, int64_t n
     const char *why;
     for (int i = 0; i < count && i <= HALO_MAX_SHAPES; i++)
         fill(bytes, &updates[i], i);
-    const int ret = halo_region_feed_update(feed, at, updates, count, now, NULL);
-    if (ret != 0 && ret != -EINVAL && ret != -ESTALE && ret != -ERANGE)
+    const int code = halo_region_feed_update(feed, at, updates, count, now, NULL);
+    if (code != 0 && code != -EINVAL && code != -ESTALE && code != -ERANGE)
         abort();
-    if (ret != 0 || !halo_region_feed_at(feed, at, now, &now_, NULL, &why))
+    if (code != 0 || !halo_region_feed_at(feed, at, now, &now_, NULL, &why))
         return;
     check_picture();
     for (int i = 0; i < count; i++)

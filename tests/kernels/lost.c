@@ -34,8 +34,8 @@ static int pass(struct halo_backend *lane, void *src, void *dst, bool on_device)
     const struct halo_step step = {.conv = &copy};
     const struct halo_frame frame = {
         .plane[0] = {plane(src), plane(dst), &step, 1}, .planes = 1, .src_on_device = on_device};
-    const int ret = halo_frame_submit(lane, &frame);
-    return ret < 0 ? ret : halo_frame_finish(lane);
+    const int code = halo_frame_submit(lane, &frame);
+    return code < 0 ? code : halo_frame_finish(lane);
 }
 
 static void lose(const struct halo_backend_ops *ops, struct halo_backend **lanes)

@@ -22,20 +22,20 @@ static const struct halo_backend_ops *cpu;
 static int parse(const char *text, size_t size, struct halo_tuning **ret, int *ret_line)
 {
     struct halo_tuning_fault fault = {0};
-    const int rc = halo_tuning_parse(ret, text, size, cpu, "thing", &fault);
-    assert_true(rc == 0 || (fault.what && fault.line > 0));
+    const int code = halo_tuning_parse(ret, text, size, cpu, "thing", &fault);
+    assert_true(code == 0 || (fault.what && fault.line > 0));
     *ret_line = fault.line;
-    return rc;
+    return code;
 }
 
 /* Returns 0 or the error; of a table that is taken only that it can be. */
 static int parse_text(const char *text, int *ret_line)
 {
     struct halo_tuning *t = NULL;
-    const int rc = parse(text, strlen(text), &t, ret_line);
-    assert_true((rc == 0) == (t != NULL));
+    const int code = parse(text, strlen(text), &t, ret_line);
+    assert_true((code == 0) == (t != NULL));
     halo_tuning_destroy(t);
-    return rc;
+    return code;
 }
 
 static const char *found(const struct halo_tuning *t, struct halo_tuning_key key)
@@ -228,7 +228,7 @@ static void test_backend(void **state)
     b->ops->identify(b, device, sizeof device);
     static const struct {
         const char *version, *row;
-        int rc;
+        int code;
         const char *strategy; /* NULL: as built in */
     } tables[] = {
         {"0.0.0", "separable 8 24 1 7x7 64x64 reference 1", -ESTALE, NULL},
@@ -243,8 +243,8 @@ static void test_backend(void **state)
             snprintf(table, sizeof table, "halod-tuning 1\nversion %s\ndevice %s\n%s\nend\n",
                      tables[i].version, device, tables[i].row);
         assert_int_equal(halo_cache_write(path, table, (size_t)size, &err), 0);
-        assert_int_equal(halo_backend_tune(b, path, text, sizeof text), tables[i].rc);
-        if (tables[i].rc < 0)
+        assert_int_equal(halo_backend_tune(b, path, text, sizeof text), tables[i].code);
+        if (tables[i].code < 0)
             assert_memory_equal(text, path, strlen(path));
         const struct halo_strategy *chosen = halo_backend_choose(b, &job);
         assert_string_equal(chosen->name, tables[i].strategy ? tables[i].strategy : built_in->name);
@@ -274,9 +274,9 @@ static void test_places(void **state)
     assert_int_equal(halo_cache_tuning_path(path, sizeof path, "cpu", 0), 0);
     assert_string_equal(path, "/home/someone/.cache/halod/tuning-cpu-0.txt");
     unsetenv("HOME");
-    const int rc = halo_cache_tuning_path(path, sizeof path, "cpu", 0);
-    assert_int_equal(rc, geteuid() == 0 ? 0 : -ENOENT);
-    if (rc == 0)
+    const int code = halo_cache_tuning_path(path, sizeof path, "cpu", 0);
+    assert_int_equal(code, geteuid() == 0 ? 0 : -ENOENT);
+    if (code == 0)
         assert_string_equal(path, "/var/cache/halod/tuning-cpu-0.txt");
     struct halo_error err = {0};
     assert_true(halo_cache_write("/dev/null/no/where", "x", 1, &err) < 0);

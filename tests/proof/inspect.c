@@ -13,11 +13,11 @@ static int open_file(AVFormatContext **ret, const char *name)
     AVDictionary *options = NULL;
     av_dict_set(&options, "probesize", "65536", 0);
     av_dict_set(&options, "analyzeduration", "0", 0);
-    int r = avformat_open_input(ret, name, NULL, &options);
+    int code = avformat_open_input(ret, name, NULL, &options);
     av_dict_free(&options);
-    if (r >= 0)
-        r = avformat_find_stream_info(*ret, NULL);
-    return r < 0 ? r : av_find_best_stream(*ret, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
+    if (code >= 0)
+        code = avformat_find_stream_info(*ret, NULL);
+    return code < 0 ? code : av_find_best_stream(*ret, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
 }
 
 enum { PROGRESS = 10 }; /* pictures */

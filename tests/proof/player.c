@@ -312,16 +312,16 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
         if (i < p->encodings || i == HALO_MAX_ENCODINGS)
             open_eye(p, i, i < p->encodings ? i : -1);
     }
-    int ret = halo_live_create(&p->live, &p->settings, &events, p, &err);
-    if (ret >= 0)
-        ret = halo_live_start(p->live, &err);
+    int code = halo_live_create(&p->live, &p->settings, &events, p, &err);
+    if (code >= 0)
+        code = halo_live_start(p->live, &err);
     /* Faults may spoil the reading of a mask. */
-    if (ret < 0 && err.usage && !strstr(err.text, "privacy: off") &&
+    if (code < 0 && err.usage && !strstr(err.text, "privacy: off") &&
         !strstr(err.text, "cannot be used")) {
         fprintf(stderr, "proof: %s\n", err.text);
         abort();
     }
-    if (ret < 0) {
+    if (code < 0) {
         proof_player_close(p);
         return NULL;
     }
@@ -385,8 +385,8 @@ void proof_player_update(struct proof_player *p)
     choose_update(p, newest, &update);
     proof_update_say(&update, updated, corners);
     proof_heard_begin(p->heard, &update);
-    const int ret = halo_live_regions(p->live, newest, updated, update.count, &err);
-    proof_heard_end(p->heard, ret >= 0); /* late ones are refused */
+    const int code = halo_live_regions(p->live, newest, updated, update.count, &err);
+    proof_heard_end(p->heard, code >= 0); /* late ones are refused */
 }
 
 void proof_player_act(struct proof_player *p, struct proof_chance *chance)

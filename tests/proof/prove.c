@@ -203,9 +203,9 @@ static int run(const struct wish *w)
 static int inspect(const struct wish *w, int count, char **names)
 {
     struct proof_exam *exam = w->exam.width ? proof_exam_open(&w->exam) : NULL;
-    const int ret = proof_inspect(count, names, exam, w->rounds.folder);
+    const int code = proof_inspect(count, names, exam, w->rounds.folder);
     proof_exam_close(exam);
-    return ret;
+    return code;
 }
 
 /* They are read later, so that masks stay. */

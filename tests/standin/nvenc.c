@@ -138,18 +138,17 @@ static atomic_int sessions; /* that are open */
 static int open_session(const void *parameters, void **ret)
 {
     (void)parameters;
-    int status = number_of("HALO_STANDIN_NVENC_OPEN", 0);
-    if (!status &&
-        atomic_fetch_add(&sessions, 1) >= number_of("HALO_STANDIN_NVENC_SESSIONS", 1000)) {
+    int code = number_of("HALO_STANDIN_NVENC_OPEN", 0);
+    if (!code && atomic_fetch_add(&sessions, 1) >= number_of("HALO_STANDIN_NVENC_SESSIONS", 1000)) {
         atomic_fetch_sub(&sessions, 1);
-        status = OUT_OF_MEMORY;
+        code = OUT_OF_MEMORY;
     }
-    struct encoder *e = status ? NULL : calloc(1, sizeof *e);
+    struct encoder *e = code ? NULL : calloc(1, sizeof *e);
     const char *dump = getenv("HALO_STANDIN_NVENC_DUMP");
     if (e && dump)
         e->dump = fopen(dump, "wb");
     *ret = e;
-    return status;
+    return code;
 }
 
 static int close_session(struct encoder *e)
@@ -332,13 +331,13 @@ static int dump(const struct encoder *e, const struct input *in)
     void *library = dlopen("libcuda.so.1", RTLD_LAZY);
     *(void **)&fetch = library ? dlsym(library, "cuMemcpyDtoH_v2") : NULL;
     unsigned char *copy = malloc(picture_bytes(in));
-    const int status = fetch ? fetch(copy, in->device, picture_bytes(in)) : 1;
-    if (!status)
+    const int code = fetch ? fetch(copy, in->device, picture_bytes(in)) : 1;
+    if (!code)
         dump_planes(e->dump, in, copy);
     free(copy);
     if (library)
         dlclose(library);
-    return status ? GENERIC : 0;
+    return code ? GENERIC : 0;
 }
 
 /* Fills the next output with the picture that was held back at this place. */

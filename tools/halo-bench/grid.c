@@ -66,8 +66,8 @@ static int put(struct grid *g, const struct halo_bench_result *result, bool firs
 static int put_block(struct grid *g, const struct halo_bench_candidate *c, int count,
                      const struct halo_bench_mask *mask, int depth)
 {
-    int rc = 0;
-    for (int i = 0; i < count && rc == 0; i++) {
+    int code = 0;
+    for (int i = 0; i < count && code == 0; i++) {
         struct halo_bench_result r = {.mask = *mask,
                                       .depth = depth,
                                       .rounds = c[i].rounds,
@@ -77,9 +77,9 @@ static int put_block(struct grid *g, const struct halo_bench_candidate *c, int c
         snprintf(r.name, sizeof r.name, "%s", c[i].name);
         memcpy(r.note, c[i].note, sizeof r.note);
         g->failed |= c[i].failed;
-        rc = put(g, &r, i == 0);
+        code = put(g, &r, i == 0);
     }
-    return rc;
+    return code;
 }
 
 /* The strategies that the user named and that cannot do this mask: a row each, not timed. */
@@ -87,17 +87,17 @@ static int put_unable(struct grid *g, const struct halo_bench_mask *mask, int de
                       const struct halo_conv *conv)
 {
     const struct halo_bench_settings *s = g->settings;
-    int rc = 0;
-    for (int i = 0; i < s->strategy_count && s->strategies_named && rc == 0; i++) {
+    int code = 0;
+    for (int i = 0; i < s->strategy_count && s->strategies_named && code == 0; i++) {
         const struct halo_strategy *strategy = s->strategies[i];
         if (!strategy || (conv && halo_backend_can(g->backend, strategy, conv, s->channels)))
             continue;
         struct halo_bench_result r = {.mask = *mask, .depth = depth};
         snprintf(r.name, sizeof r.name, "%s", strategy->name);
         snprintf(r.note, sizeof r.note, "does not support this");
-        rc = put(g, &r, false);
+        code = put(g, &r, false);
     }
-    return rc;
+    return code;
 }
 
 static int run_block(struct grid *g, const struct halo_bench_mask *mask, int depth)
@@ -119,41 +119,41 @@ static int run_block(struct grid *g, const struct halo_bench_mask *mask, int dep
     if (!convs)
         return -ENOMEM;
     struct halo_bench_candidate candidates[MAX_CANDIDATES];
-    int rc = halo_conv_copy(&convs[0], &target);
-    if (rc == 0 && halo_bench_mask_make(&convs[1], mask, depth) < 0) {
+    int code = halo_conv_copy(&convs[0], &target);
+    if (code == 0 && halo_bench_mask_make(&convs[1], mask, depth) < 0) {
         struct halo_bench_result r = {.mask = *mask, .depth = depth, .name = "-"};
         snprintf(r.note, sizeof r.note, "no number format can represent this mask");
-        rc = put(g, &r, true);
-    } else if (rc == 0) {
+        code = put(g, &r, true);
+    } else if (code == 0) {
         const int count = add_candidates(g, candidates, mask, &convs[0], &convs[1]);
-        rc = halo_bench_measure(&plan, candidates, count);
+        code = halo_bench_measure(&plan, candidates, count);
         const int printed = put_block(g, candidates, count, mask, depth);
-        rc = rc < 0 ? rc : printed;
-        if (rc == 0)
-            rc = put_unable(g, mask, depth, &convs[1]);
+        code = code < 0 ? code : printed;
+        if (code == 0)
+            code = put_unable(g, mask, depth, &convs[1]);
     }
     free(convs);
-    return rc;
+    return code;
 }
 
 static int run_all(struct grid *g)
 {
     const struct halo_bench_settings *s = g->settings;
-    int rc = 0;
-    for (int i = 0; i < s->mask_count && rc == 0; i++)
-        for (int depth = 8; depth <= 10 && rc == 0; depth += 2)
+    int code = 0;
+    for (int i = 0; i < s->mask_count && code == 0; i++)
+        for (int depth = 8; depth <= 10 && code == 0; depth += 2)
             if (depth == 8 || s->mode != HALO_BENCH_PEERS)
-                rc = run_block(g, &s->masks[i], depth);
-    return rc;
+                code = run_block(g, &s->masks[i], depth);
+    return code;
 }
 
 static void find_peer(struct grid *g)
 {
-    const int rc =
+    const int code =
         halo_bench_npp_open(&g->npp, g->settings->device, g->run.peer, sizeof g->run.peer);
-    if (rc < 0)
-        halo_bench_say("no peer: %s", g->run.peer[0] ? g->run.peer : strerror(-rc));
-    if (rc < 0)
+    if (code < 0)
+        halo_bench_say("no peer: %s", g->run.peer[0] ? g->run.peer : strerror(-code));
+    if (code < 0)
         g->run.peer[0] = '\0';
 }
 

@@ -77,22 +77,22 @@ int halo_bench_way_init(struct halo_bench_way *ret, const struct halo_bench_sett
     *ret = (struct halo_bench_way){
         .pixels = pixels, .width = width, .height = height, .steps = s->mask_count};
     ret->convs = calloc((size_t)(2 * s->mask_count), sizeof *ret->convs);
-    int rc = ret->convs ? 0 : -ENOMEM;
-    for (int i = 0; i < 2 * s->mask_count && rc == 0; i++) {
+    int code = ret->convs ? 0 : -ENOMEM;
+    for (int i = 0; i < 2 * s->mask_count && code == 0; i++) {
         struct halo_conv *conv = &ret->convs[i];
         const int chroma = i / s->mask_count, step = i % s->mask_count;
-        rc = make_mask(conv, &s->masks[step], pixels->depth, chroma && pixels->shift_x);
+        code = make_mask(conv, &s->masks[step], pixels->depth, chroma && pixels->shift_x);
         ret->step[chroma][step] = (struct halo_step){.conv = conv};
     }
-    for (int p = 0; p < pixels->planes && rc == 0; p++) {
+    for (int p = 0; p < pixels->planes && code == 0; p++) {
         size_t room;
         const struct halo_plane plane = shape(ret, p, &room);
         ret->room += room;
         ret->bytes += halo_plane_row_bytes(&plane) * (size_t)plane.height;
     }
-    if (rc < 0)
+    if (code < 0)
         halo_bench_way_finish(ret);
-    return rc;
+    return code;
 }
 
 void halo_bench_way_finish(struct halo_bench_way *way)
@@ -170,9 +170,9 @@ void halo_bench_lanes_close(struct halo_bench_lanes *lanes)
 static int submit(struct halo_bench_lane *lane, double *sum)
 {
     const double begin = halo_bench_now();
-    const int rc = halo_frame_submit(lane->backend, &lane->frame);
+    const int code = halo_frame_submit(lane->backend, &lane->frame);
     *sum += halo_bench_now() - begin;
-    return rc;
+    return code;
 }
 
 int halo_bench_lanes_run(struct halo_bench_lanes *lanes, int depth, int frames,
@@ -180,22 +180,22 @@ int halo_bench_lanes_run(struct halo_bench_lanes *lanes, int depth, int frames,
 {
     const double begin = halo_bench_now();
     double sum = 0;
-    int rc = 0;
+    int code = 0;
     for (int i = 0; i < frames + depth; i++) {
         struct halo_bench_lane *lane = &lanes->lane[i % depth];
         if (i >= depth && i - depth < frames && lane->backend->busy) {
             const int finished = halo_frame_finish(lane->backend);
-            rc = rc < 0 ? rc : finished;
+            code = code < 0 ? code : finished;
         }
-        if (i < frames && rc == 0)
-            rc = submit(lane, &sum);
+        if (i < frames && code == 0)
+            code = submit(lane, &sum);
     }
     ret->frames = frames;
     ret->seconds = halo_bench_now() - begin;
     ret->submit_us = sum / frames * 1e6;
     ret->kernels_us = 0;
     ret->late = 0;
-    return rc;
+    return code;
 }
 
 /* Of the kernels of the frame that was finished last, in us; 0: the lane keeps no times. */
@@ -220,16 +220,16 @@ int halo_bench_lanes_pace(struct halo_bench_lanes *lanes, double fps, double off
     struct halo_bench_lane *lane = &lanes->lane[0];
     const double begin = halo_bench_now() + offset;
     double sum = 0, kernels = 0;
-    int rc = 0, late = 0;
-    for (int i = 0; i < frames && rc == 0; i++) {
+    int code = 0, late = 0;
+    for (int i = 0; i < frames && code == 0; i++) {
         sleep_until(begin + i / fps);
         const double submitted = halo_bench_now();
-        rc = submit(lane, &sum);
-        if (rc == 0)
-            rc = halo_frame_finish(lane->backend);
+        code = submit(lane, &sum);
+        if (code == 0)
+            code = halo_frame_finish(lane->backend);
         const double done = halo_bench_now();
         late += done > begin + (i + 1) / fps;
-        kernels += rc == 0 ? kernels_time(lane) : 0;
+        kernels += code == 0 ? kernels_time(lane) : 0;
         if (ret->us)
             ret->us[i] = (done - submitted) * 1e6;
     }
@@ -239,5 +239,5 @@ int halo_bench_lanes_pace(struct halo_bench_lanes *lanes, double fps, double off
     ret->submit_us = sum / frames * 1e6;
     ret->kernels_us = kernels / frames;
     ret->late = late;
-    return rc;
+    return code;
 }

@@ -28,8 +28,8 @@ static void tune(struct halo_backend *b, int device)
     static bool said; /* of the first of several lanes */
     if (halo_cache_tuning_path(path, sizeof path, b->ops->name, device) < 0)
         return;
-    const int rc = halo_backend_tune(b, path, text, sizeof text);
-    if (rc < 0 && rc != -ENOENT && !said)
+    const int code = halo_backend_tune(b, path, text, sizeof text);
+    if (code < 0 && code != -ENOENT && !said)
         halo_bench_say("%s: not used; run --tune again", text);
     said = true;
 }
@@ -41,19 +41,19 @@ int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings 
     const struct halo_backend_settings wanted = {.threads = settings->threads,
                                                  .device = settings->device};
     const int devices = ops->describe(text, size);
-    const int rc = devices > 0 ? halo_backend_open(ops, &wanted, ret) : -ENODEV;
-    if (rc == 0 && settings->mode != HALO_BENCH_TUNE)
+    const int code = devices > 0 ? halo_backend_open(ops, &wanted, ret) : -ENODEV;
+    if (code == 0 && settings->mode != HALO_BENCH_TUNE)
         tune(*ret, settings->device);
-    if (rc == 0)
+    if (code == 0)
         return HALO_EXIT_OK;
-    if (devices > 0 && rc == -ENODEV)
+    if (devices > 0 && code == -ENODEV)
         halo_bench_say("%s: device %d does not exist: there are %d", ops->name, settings->device,
                        devices);
-    else if (rc == -ENODEV)
+    else if (code == -ENODEV)
         halo_bench_say("%s: no device here: %s", ops->name, text);
     else
-        halo_bench_say("%s: could not be opened: %s", ops->name, strerror(-rc));
-    return rc == -ENODEV ? HALO_BENCH_NO_DEVICE : HALO_EXIT_FAILED;
+        halo_bench_say("%s: could not be opened: %s", ops->name, strerror(-code));
+    return code == -ENODEV ? HALO_BENCH_NO_DEVICE : HALO_EXIT_FAILED;
 }
 
 static int run(const struct halo_bench_settings *settings)

@@ -81,9 +81,9 @@ int halo_bench_masks_parse(struct halo_bench_mask *ret, const char *text, struct
             return halo_fail_usage(err, "--masks: more than %d masks", HALO_BENCH_MAX_MASKS);
         memcpy(item, at, length);
         item[length] = '\0';
-        const int rc = parse_one(&masks[count++], &kind, item, err);
-        if (rc < 0)
-            return rc;
+        const int code = parse_one(&masks[count++], &kind, item, err);
+        if (code < 0)
+            return code;
         at += length;
         if (!*at)
             break;

@@ -70,15 +70,15 @@ static int estimate(const struct halo_bench_job *plan, struct halo_bench_candida
     rows = rows > PROBE_ROWS ? rows : PROBE_ROWS;
     trial.like.height = rows < plan->like.height ? rows : plan->like.height;
     double us;
-    int rc = time_one(plan, c, &trial, &us);
+    int code = time_one(plan, c, &trial, &us);
     us *= (double)plan->like.height / trial.like.height;
-    if (rc == 0 && trial.like.height < plan->like.height && us * 10 < plan->limit * 1e6) {
+    if (code == 0 && trial.like.height < plan->like.height && us * 10 < plan->limit * 1e6) {
         trial.like.height = plan->like.height;
-        rc = time_one(plan, c, &trial, &us);
+        code = time_one(plan, c, &trial, &us);
     }
-    if (rc == 0)
+    if (code == 0)
         *ret_us = us;
-    return rc;
+    return code;
 }
 
 /* Fits rounds into the limit. */
@@ -119,27 +119,27 @@ static int one_turn(const struct halo_bench_job *plan, struct halo_bench_candida
     const int until = p->rounds * (turn + 1) / p->turns;
     const struct halo_trial trial = {
         .like = plan->like, .planes = p->planes, .rounds = until - p->done, .calls = plan->launch};
-    const int rc = time_one(plan, c, &trial, p->us + p->done);
-    if (rc == 0)
+    const int code = time_one(plan, c, &trial, p->us + p->done);
+    if (code == 0)
         p->done = until;
     else
         p->turns = 0;
-    return rc;
+    return code;
 }
 
 static int measure_all(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
                        int count, struct progress *all)
 {
-    int rc = 0;
-    for (int i = 0; i < count && rc >= 0; i++) {
+    int code = 0;
+    for (int i = 0; i < count && code >= 0; i++) {
         double us;
-        rc = estimate(plan, &candidates[i], &us);
-        if (rc == 0)
+        code = estimate(plan, &candidates[i], &us);
+        if (code == 0)
             schedule(plan, &candidates[i], &all[i], us);
     }
-    for (int turn = 0; turn < TURNS && rc >= 0; turn++)
-        for (int i = 0; i < count && rc >= 0; i++)
-            rc = one_turn(plan, &candidates[i], &all[i], turn);
+    for (int turn = 0; turn < TURNS && code >= 0; turn++)
+        for (int i = 0; i < count && code >= 0; i++)
+            code = one_turn(plan, &candidates[i], &all[i], turn);
     for (int i = 0; i < count; i++) {
         if (all[i].done == 0)
             continue;
@@ -147,7 +147,7 @@ static int measure_all(const struct halo_bench_job *plan, struct halo_bench_cand
         candidates[i].rounds = all[i].done;
         candidates[i].planes = all[i].planes;
     }
-    return rc < 0 ? rc : 0;
+    return code < 0 ? code : 0;
 }
 
 int halo_bench_measure(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
@@ -155,13 +155,13 @@ int halo_bench_measure(const struct halo_bench_job *plan, struct halo_bench_cand
 {
     struct progress *all = calloc((size_t)count, sizeof *all);
     double *us = calloc((size_t)count * (size_t)plan->rounds, sizeof *us);
-    int rc = -ENOMEM;
+    int code = -ENOMEM;
     if (all && us) {
         for (int i = 0; i < count; i++)
             all[i].us = us + (size_t)i * (size_t)plan->rounds;
-        rc = measure_all(plan, candidates, count, all);
+        code = measure_all(plan, candidates, count, all);
     }
     free(us);
     free(all);
-    return rc;
+    return code;
 }

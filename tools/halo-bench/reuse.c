@@ -193,12 +193,12 @@ int halo_bench_reuse(const struct halo_bench_settings *settings)
         calculate(&rows[i], &settings->masks[i]);
     }
     char device[256];
-    const int rc = measure(settings, rows, device, sizeof device);
+    const int code = measure(settings, rows, device, sizeof device);
     if (settings->format == HALO_BENCH_CSV)
         print_csv(rows, settings->mask_count);
     else if (settings->format == HALO_BENCH_JSON)
         print_json(rows, settings->mask_count, device);
     else
         print_table(rows, settings->mask_count);
-    return rc < 0 ? HALO_EXIT_FAILED : HALO_EXIT_OK;
+    return code < 0 ? HALO_EXIT_FAILED : HALO_EXIT_OK;
 }

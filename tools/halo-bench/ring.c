@@ -89,11 +89,11 @@ static int one_turn(struct ring *r, struct trial *t, double wall_rate)
 {
     const double cpu = halo_bench_cpu_time();
     struct halo_bench_pass pass = {.submit_us = 0};
-    const int rc = t->kind == HALO_BENCH_DEPTH
-                       ? halo_bench_lanes_run(&r->lanes, t->depth, t->frames, &pass)
-                       : time_copies(r, t, &pass.seconds);
-    if (rc < 0)
-        return rc;
+    const int code = t->kind == HALO_BENCH_DEPTH
+                         ? halo_bench_lanes_run(&r->lanes, t->depth, t->frames, &pass)
+                         : time_copies(r, t, &pass.seconds);
+    if (code < 0)
+        return code;
     t->rate[t->done] = t->frames / pass.seconds;
     t->wall[t->done] = wall_rate > 0 ? t->rate[t->done] / wall_rate : 0;
     t->submit_us += pass.submit_us / TURNS;
@@ -142,18 +142,18 @@ static int measure_depths(struct ring *r)
 {
     struct trial trials[MAX_ROWS];
     const int count = plan_trials(r, trials);
-    int rc = 0;
-    for (int turn = 0; turn < TURNS && rc == 0; turn++) {
+    int code = 0;
+    for (int turn = 0; turn < TURNS && code == 0; turn++) {
         double wall_rate = 0;
-        for (int i = 0; i < count && rc == 0; i++) {
-            rc = one_turn(r, &trials[i], wall_rate);
-            if (rc == 0 && trials[i].kind == HALO_BENCH_COPY_BOTH)
+        for (int i = 0; i < count && code == 0; i++) {
+            code = one_turn(r, &trials[i], wall_rate);
+            if (code == 0 && trials[i].kind == HALO_BENCH_COPY_BOTH)
                 wall_rate = trials[i].rate[turn];
         }
     }
-    for (int i = 0; i < count && rc == 0; i++)
+    for (int i = 0; i < count && code == 0; i++)
         put_trial(r, &trials[i]);
-    return rc;
+    return code;
 }
 
 /* ---- latency ---- */
@@ -170,9 +170,9 @@ static int time_kernels(struct ring *r, double fps, struct halo_bench_ring_row *
 {
     struct halo_bench_pass pass = {.us = NULL};
     halo_frame_measure(r->lanes.lane[0].backend);
-    const int rc = halo_bench_lanes_pace(&r->lanes, fps, 0, TIMED, &pass);
+    const int code = halo_bench_lanes_pace(&r->lanes, fps, 0, TIMED, &pass);
     row->kernels_us = pass.kernels_us;
-    return rc;
+    return code;
 }
 
 static int measure_alone(struct ring *r)
@@ -186,21 +186,21 @@ static int measure_alone(struct ring *r)
     if (!pass.us)
         return -ENOMEM;
     const double cpu = halo_bench_cpu_time();
-    int rc = halo_bench_lanes_pace(&r->lanes, fps, 0, frames, &pass);
+    int code = halo_bench_lanes_pace(&r->lanes, fps, 0, frames, &pass);
     struct halo_bench_ring_row row = {.kind = HALO_BENCH_ALONE,
                                       .depth = 1,
                                       .streams = 1,
                                       .frames = frames,
                                       .submit_us = pass.submit_us,
                                       .cpu_us = (halo_bench_cpu_time() - cpu) / frames * 1e6};
-    if (rc == 0 && s->backend->submit)
-        rc = time_kernels(r, fps, &row);
-    if (rc == 0) {
+    if (code == 0 && s->backend->submit)
+        code = time_kernels(r, fps, &row);
+    if (code == 0) {
         put_times(&row, pass.us, frames);
         put(r, &row);
     }
     free(pass.us);
-    return rc;
+    return code;
 }
 
 /* ---- several streams ---- */
@@ -214,8 +214,8 @@ static int run_streams(struct ring *r, struct halo_bench_lanes *lanes, int count
     if (s->fps > 0 && !us)
         return -ENOMEM;
     struct halo_bench_streams did;
-    const int rc = halo_bench_streams_run(lanes, count, s->fps, frames, us, &did);
-    if (rc == 0) {
+    const int code = halo_bench_streams_run(lanes, count, s->fps, frames, us, &did);
+    if (code == 0) {
         const double gbs = did.rate * (double)r->way.bytes / 1e9;
         struct halo_bench_ring_row row = {.kind = HALO_BENCH_STREAMS,
                                           .depth = lanes[0].count,
@@ -234,7 +234,7 @@ static int run_streams(struct ring *r, struct halo_bench_lanes *lanes, int count
         put(r, &row);
     }
     free(us);
-    return rc;
+    return code;
 }
 
 static int measure_streams(struct ring *r, int count)
@@ -260,11 +260,11 @@ static int measure_streams(struct ring *r, int count)
 static int warm_up(struct ring *r)
 {
     struct halo_bench_pass pass;
-    int rc = halo_bench_lanes_run(&r->lanes, r->lanes.count, r->lanes.count, &pass);
-    if (rc == 0)
-        rc = halo_bench_lanes_run(&r->lanes, r->lanes.count, 2 * r->lanes.count, &pass);
-    r->frame_s = rc < 0 ? 1 : pass.seconds / pass.frames;
-    return rc;
+    int code = halo_bench_lanes_run(&r->lanes, r->lanes.count, r->lanes.count, &pass);
+    if (code == 0)
+        code = halo_bench_lanes_run(&r->lanes, r->lanes.count, 2 * r->lanes.count, &pass);
+    r->frame_s = code < 0 ? 1 : pass.seconds / pass.frames;
+    return code;
 }
 
 static int most_lanes(const struct halo_bench_settings *s)

@@ -244,14 +244,14 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
     if (s->limit <= 0)
         s->limit = s->tune ? 0.1 : s->ring ? 1 : 4;
     s->mask_count = halo_bench_masks_parse(s->masks, masks, err);
-    int rc = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
-    if (rc == 0)
-        rc = halo_bench_resolve_ring(s, err);
-    if (rc == 0 && s->region_part >= 0)
+    int code = s->mask_count < 0 ? s->mask_count : parse_size(s, err);
+    if (code == 0)
+        code = halo_bench_resolve_ring(s, err);
+    if (code == 0 && s->region_part >= 0)
         place_region(s);
-    if (rc == 0)
-        rc = choose_backend(s, err);
-    return rc == 0 ? parse_strategies(s, err) : rc;
+    if (code == 0)
+        code = choose_backend(s, err);
+    return code == 0 ? parse_strategies(s, err) : code;
 }
 
 /* "--name value", "--name=value" or a flag: sets it and returns the words taken. */
@@ -289,14 +289,14 @@ int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv, str
 {
     struct halo_bench_settings s = {0};
     halo_options_init(options, &s);
-    int rc = 0;
-    for (int at = 0; at < argc && rc >= 0; at += rc)
-        rc = take_option(&s, argc - at, argv + at, err);
-    if (rc >= 0)
-        rc = resolve(&s, err);
-    if (rc < 0) {
+    int code = 0;
+    for (int at = 0; at < argc && code >= 0; at += code)
+        code = take_option(&s, argc - at, argv + at, err);
+    if (code >= 0)
+        code = resolve(&s, err);
+    if (code < 0) {
         halo_bench_finish(&s);
-        return rc;
+        return code;
     }
     *ret = s;
     return 0;

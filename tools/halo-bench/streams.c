@@ -66,16 +66,16 @@ static void let_go(struct start *start, int count, bool go, double *ret_begin, d
 
 static int sum_up(const struct stream *all, int count, struct halo_bench_streams *ret)
 {
-    int rc = 0;
+    int code = 0;
     for (int i = 0; i < count; i++) {
-        rc = rc < 0 ? rc : all[i].rc;
+        code = code < 0 ? code : all[i].rc;
         ret->frames += all[i].frames;
         ret->late += all[i].pass.late;
         ret->rate += all[i].rc < 0 ? 0 : all[i].frames / all[i].pass.seconds;
         ret->submit_us += all[i].pass.submit_us / count;
         ret->kernels_us += all[i].pass.kernels_us / count;
     }
-    return rc;
+    return code;
 }
 
 static int run_all(struct stream *all, pthread_t *threads, int count,
@@ -83,21 +83,21 @@ static int run_all(struct stream *all, pthread_t *threads, int count,
 {
     struct start start = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
     double begin, cpu;
-    int made = 0, rc = 0;
-    for (; made < count && rc == 0; made += rc == 0) {
+    int made = 0, code = 0;
+    for (; made < count && code == 0; made += code == 0) {
         all[made].start = &start;
-        rc = -pthread_create(&threads[made], NULL, run, &all[made]);
+        code = -pthread_create(&threads[made], NULL, run, &all[made]);
     }
-    let_go(&start, made, rc == 0, &begin, &cpu);
+    let_go(&start, made, code == 0, &begin, &cpu);
     for (int i = 0; i < made; i++)
         pthread_join(threads[i], NULL);
     *ret = (struct halo_bench_streams){.frames = 0};
     const double seconds = halo_bench_now() - begin, used = halo_bench_cpu_time() - cpu;
-    rc = rc < 0 ? rc : sum_up(all, count, ret);
-    if (rc == 0 && all[0].fps <= 0)
+    code = code < 0 ? code : sum_up(all, count, ret);
+    if (code == 0 && all[0].fps <= 0)
         ret->rate = ret->frames / seconds;
-    ret->cpu_us = rc < 0 ? 0 : used / ret->frames * 1e6;
-    return rc;
+    ret->cpu_us = code < 0 ? 0 : used / ret->frames * 1e6;
+    return code;
 }
 
 int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double fps, int frames,
@@ -105,7 +105,7 @@ int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double f
 {
     struct stream *all = calloc((size_t)count, sizeof *all);
     pthread_t *threads = calloc((size_t)count, sizeof *threads);
-    int rc = -ENOMEM;
+    int code = -ENOMEM;
     if (all && threads) {
         for (int i = 0; i < count; i++)
             all[i] = (struct stream){.lanes = &streams[i],
@@ -113,9 +113,9 @@ int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double f
                                      .offset = fps > 0 ? i / fps / count : 0,
                                      .frames = frames,
                                      .pass.us = us ? us + (size_t)i * (size_t)frames : NULL};
-        rc = run_all(all, threads, count, ret);
+        code = run_all(all, threads, count, ret);
     }
     free(all);
     free(threads);
-    return rc;
+    return code;
 }

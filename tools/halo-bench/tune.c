@@ -61,9 +61,9 @@ static int sort_out(const struct tune *t, struct halo_bench_candidate *c, int co
         shape.height = whole || like->height < PART_H ? like->height : PART_H;
         for (int i = 0; i < count; i++) {
             double us;
-            const int rc = glance(t, &c[i], &shape, &us);
-            if (rc < 0)
-                return rc;
+            const int code = glance(t, &c[i], &shape, &us);
+            if (code < 0)
+                return code;
             c[i].us.median = us;
             best = i == 0 || us < best ? us : best;
         }
@@ -105,9 +105,9 @@ static int measure(struct tune *t, const struct halo_conv *conv, const struct ha
         .limit = s->limit,
     };
     count = sort_out(t, c, count, like);
-    const int rc = count < 0 ? count : halo_bench_measure(&plan, c, count);
-    if (rc < 0)
-        return rc;
+    const int code = count < 0 ? count : halo_bench_measure(&plan, c, count);
+    if (code < 0)
+        return code;
     /* By the first glance where a plane takes longer than the limit. */
     const struct halo_bench_candidate *best = &c[0];
     for (int i = 1; i < count; i++)
@@ -130,15 +130,15 @@ static int measure_mask(struct tune *t, const struct halo_bench_mask *mask, int 
     struct halo_conv *conv = malloc(sizeof *conv); /* 17 KB: not for the stack */
     if (!conv)
         return -ENOMEM;
-    int rc = 0;
+    int code = 0;
     if (halo_bench_mask_make(conv, mask, depth) == 0)
-        for (int i = 0; i < count && rc == 0; i++) {
+        for (int i = 0; i < count && code == 0; i++) {
             struct halo_plane like = s->size ? own : usual[i];
             like.depth = depth;
-            rc = measure(t, conv, &like);
+            code = measure(t, conv, &like);
         }
     free(conv);
-    return rc;
+    return code;
 }
 
 /* The table, on standard output as it grows. */
@@ -149,16 +149,16 @@ static int measure_all(struct tune *t)
     t->backend->ops->identify(t->backend, device, sizeof device);
     halo_tuning_print_head(t->table, device);
     halo_tuning_print_head(stdout, device);
-    int rc = 0;
-    for (int i = 0; i < s->mask_count && rc == 0; i++)
-        for (size_t d = 0; d < sizeof depths / sizeof *depths && rc == 0; d++)
-            rc = measure_mask(t, &s->masks[i], depths[d]);
-    if (rc == 0) {
+    int code = 0;
+    for (int i = 0; i < s->mask_count && code == 0; i++)
+        for (size_t d = 0; d < sizeof depths / sizeof *depths && code == 0; d++)
+            code = measure_mask(t, &s->masks[i], depths[d]);
+    if (code == 0) {
         halo_tuning_print_end(t->table);
         halo_tuning_print_end(stdout);
-        rc = fflush(t->table) == 0 && !ferror(t->table) ? 0 : -ENOMEM;
+        code = fflush(t->table) == 0 && !ferror(t->table) ? 0 : -ENOMEM;
     }
-    return rc;
+    return code;
 }
 
 int halo_bench_tune(const struct halo_bench_settings *settings)

@@ -35,9 +35,9 @@ static int list(struct ctl *ctl, char **words, int count)
     size_t i;
     (void)words;
     (void)count;
-    const int rc = ctl_call(ctl, HALO_METHOD_LIST, json_object(), &result);
-    if (rc)
-        return rc;
+    const int code = ctl_call(ctl, HALO_METHOD_LIST, json_object(), &result);
+    if (code)
+        return code;
     if (ctl->json)
         return ctl_print_json(result);
     json_array_foreach (json_object_get(result, HALO_FIELD_STREAMS), i, stream) {
@@ -150,10 +150,10 @@ static int reload(struct ctl *ctl, char **words, int count)
     size_t changes = 0, row;
     (void)words;
     (void)count;
-    const int rc = ctl_call(ctl, HALO_METHOD_RELOAD,
-                            json_pack("{s:b}", HALO_FIELD_CHECK, ctl->check), &result);
-    if (rc)
-        return rc;
+    const int code = ctl_call(ctl, HALO_METHOD_RELOAD,
+                              json_pack("{s:b}", HALO_FIELD_CHECK, ctl->check), &result);
+    if (code)
+        return code;
     if (ctl->json) {
         const int end = say_refused(result, ctl_print_json(json_incref(result)));
         json_decref(result);
@@ -204,15 +204,15 @@ static int write_file(int from, const char *path)
     const int fd = halo_beside_make(path, 0, &beside);
     if (fd < 0)
         return ctl_say("%s: %s", path, strerror(-fd));
-    int rc = copy_image(from, fd);
-    if (close(fd) && !rc)
-        rc = -errno;
-    if (!rc && rename(beside, path))
-        rc = -errno;
-    if (rc)
+    int code = copy_image(from, fd);
+    if (close(fd) && !code)
+        code = -errno;
+    if (!code && rename(beside, path))
+        code = -errno;
+    if (code)
         unlink(beside);
     free(beside);
-    return rc ? ctl_say("%s: %s", path, strerror(-rc)) : HALO_EXIT_OK;
+    return code ? ctl_say("%s: %s", path, strerror(-code)) : HALO_EXIT_OK;
 }
 
 static const char *image_format(const char *path)
@@ -234,21 +234,21 @@ static int snapshot(struct ctl *ctl, char **words, int count)
         ctl_say("%s: a snapshot is a .png or .jpg file, or - for PNG on standard output", path);
         return HALO_EXIT_USAGE;
     }
-    int rc = ctl_call(ctl, HALO_METHOD_SNAPSHOT,
-                      json_pack("{s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_FORMAT, format),
-                      &result);
-    if (rc)
-        return rc;
+    int code = ctl_call(
+        ctl, HALO_METHOD_SNAPSHOT,
+        json_pack("{s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_FORMAT, format), &result);
+    if (code)
+        return code;
     if (ctl->received < 0)
-        rc = ctl_say("the daemon sent no image");
+        code = ctl_say("the daemon sent no image");
     else if (strcmp(path, "-"))
-        rc = write_file(ctl->received, path);
-    else if ((rc = copy_image(ctl->received, STDOUT_FILENO)))
-        rc = ctl_say("standard output: %s", strerror(-rc));
-    if (!rc && ctl->json && strcmp(path, "-"))
+        code = write_file(ctl->received, path);
+    else if ((code = copy_image(ctl->received, STDOUT_FILENO)))
+        code = ctl_say("standard output: %s", strerror(-code));
+    if (!code && ctl->json && strcmp(path, "-"))
         return ctl_print_json(result);
     json_decref(result);
-    return rc;
+    return code;
 }
 
 /* ---- events ---- */

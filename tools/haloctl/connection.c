@@ -47,15 +47,15 @@ int ctl_try(struct ctl *ctl)
     const char *base = getenv("XDG_RUNTIME_DIR");
     if (ctl->fd >= 0)
         return 0;
-    int rc = try_path(ctl, "%s", ctl->socket ? ctl->socket : system);
+    int code = try_path(ctl, "%s", ctl->socket ? ctl->socket : system);
     /* A daemon of our own, if the system has none. */
-    if (!ctl->socket && base && *base && (rc == -ENOENT || rc == -ECONNREFUSED)) {
-        rc = try_path(ctl, "%s/halod/control.sock", base);
-        if (rc == -ENOENT)
+    if (!ctl->socket && base && *base && (code == -ENOENT || code == -ECONNREFUSED)) {
+        code = try_path(ctl, "%s/halod/control.sock", base);
+        if (code == -ENOENT)
             snprintf(ctl->path, sizeof ctl->path, "%s", system);
     }
-    ctl->error = -rc;
-    return rc;
+    ctl->error = -code;
+    return code;
 }
 
 const char *ctl_group(const struct ctl *ctl)
@@ -76,17 +76,17 @@ static int say_denied(const struct ctl *ctl)
 
 int ctl_connect(struct ctl *ctl)
 {
-    const int rc = ctl_try(ctl);
-    if (rc == 0)
+    const int code = ctl_try(ctl);
+    if (code == 0)
         return 0;
-    if (rc == -EACCES || rc == -EPERM)
+    if (code == -EACCES || code == -EPERM)
         return say_denied(ctl);
-    if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -ENOTSOCK)
+    if (code == -ENOENT || code == -ECONNREFUSED || code == -ENOTSOCK)
         ctl_say("no daemon answers at %s: start it (systemctl start halod, or halod -c FILE), or "
                 "use --socket",
                 ctl->path);
     else
-        ctl_say("%s: %s", ctl->path, strerror(-rc));
+        ctl_say("%s: %s", ctl->path, strerror(-code));
     return CTL_EXIT_NO_DAEMON;
 }
 
@@ -103,16 +103,16 @@ int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more)
     if (!text)
         return -EINVAL;
     const size_t length = strlen(text) + 1;
-    int rc = 0;
-    for (size_t sent = 0; sent < length && !rc;) {
+    int code = 0;
+    for (size_t sent = 0; sent < length && !code;) {
         const ssize_t n = send(ctl->fd, text + sent, length - sent, MSG_NOSIGNAL);
         if (n >= 0)
             sent += (size_t)n;
         else if (errno != EINTR)
-            rc = errno == EAGAIN ? -ETIMEDOUT : -errno;
+            code = errno == EAGAIN ? -ETIMEDOUT : -errno;
     }
     free(text);
-    return rc;
+    return code;
 }
 
 static void take_descriptor(struct ctl *ctl, struct msghdr *header)
@@ -236,24 +236,24 @@ int ctl_say_error(const struct ctl *ctl, const json_t *answer)
 int ctl_call(struct ctl *ctl, const char *method, json_t *parameters, json_t **ret)
 {
     json_t *answer = NULL;
-    int rc = ctl_connect(ctl);
-    if (rc) {
+    int code = ctl_connect(ctl);
+    if (code) {
         json_decref(parameters);
-        return rc;
+        return code;
     }
-    rc = ctl_send(ctl, method, parameters, false);
-    if (rc != -EINVAL) /* one who is turned away may have been told why */
-        rc = ctl_receive(ctl, CTL_ANSWER_MS, &answer);
-    if (rc == -EINVAL)
+    code = ctl_send(ctl, method, parameters, false);
+    if (code != -EINVAL) /* one who is turned away may have been told why */
+        code = ctl_receive(ctl, CTL_ANSWER_MS, &answer);
+    if (code == -EINVAL)
         return ctl_say("arguments must be UTF-8");
-    if (rc)
-        return ctl_say_errno(ctl, rc);
+    if (code)
+        return ctl_say_errno(ctl, code);
     if (json_object_get(answer, "error")) {
-        rc = ctl_say_error(ctl, answer);
+        code = ctl_say_error(ctl, answer);
     } else {
         json_t *result = json_object_get(answer, "parameters");
         *ret = json_is_object(result) ? json_incref(result) : json_object();
     }
     json_decref(answer);
-    return rc;
+    return code;
 }

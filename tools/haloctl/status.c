@@ -34,9 +34,9 @@ static bool is_coloured(void)
 static int show_once(struct ctl *ctl, json_t *asked)
 {
     json_t *result = NULL;
-    const int rc = ctl_call(ctl, HALO_METHOD_STATUS, asked, &result);
-    if (rc)
-        return rc;
+    const int code = ctl_call(ctl, HALO_METHOD_STATUS, asked, &result);
+    if (code)
+        return code;
     if (ctl->json)
         return ctl_print_json(result);
     const json_t *one = json_object_get(result, HALO_FIELD_STREAM);
@@ -180,25 +180,25 @@ static int watch_screen(struct ctl *ctl, bool one, int patience_ms)
 {
     struct screen screen;
     json_t *streams = NULL, *error = NULL;
-    int rc = 0;
+    int code = 0;
     open_screen(&screen);
-    for (enum wake wake = WAKE_NONE; wake != WAKE_QUIT && !rc;) {
+    for (enum wake wake = WAKE_NONE; wake != WAKE_QUIT && !code;) {
         wake = wait_for_something(ctl, &screen, patience_ms);
         if (wake == WAKE_ANSWER)
-            rc = take_answer(ctl, &streams, &error);
+            code = take_answer(ctl, &streams, &error);
         else if (wake == WAKE_LATE)
-            rc = -ETIMEDOUT;
-        if (!rc && streams && (wake == WAKE_ANSWER || wake == WAKE_DRAW))
+            code = -ETIMEDOUT;
+        if (!code && streams && (wake == WAKE_ANSWER || wake == WAKE_DRAW))
             draw(ctl, streams, one);
     }
     close_screen(&screen);
     if (error)
-        rc = ctl_say_error(ctl, error);
-    else if (rc)
-        rc = ctl_say_errno(ctl, rc);
+        code = ctl_say_error(ctl, error);
+    else if (code)
+        code = ctl_say_errno(ctl, code);
     json_decref(error);
     json_decref(streams);
-    return rc;
+    return code;
 }
 
 /* ---- without a terminal ---- */
@@ -256,14 +256,14 @@ int ctl_status(struct ctl *ctl, char **words, int count)
     const double interval = ctl->interval > 0 ? ctl->interval : 1;
     const int patience_ms = (int)(interval * 1000) + PATIENCE_MS;
     json_object_set_new(asked, HALO_FIELD_INTERVAL, json_real(interval));
-    int rc = ctl_connect(ctl);
-    if (rc) {
+    int code = ctl_connect(ctl);
+    if (code) {
         json_decref(asked);
-        return rc;
+        return code;
     }
-    rc = ctl_send(ctl, HALO_METHOD_STATUS, asked, true);
-    if (rc)
-        return ctl_say_errno(ctl, rc);
+    code = ctl_send(ctl, HALO_METHOD_STATUS, asked, true);
+    if (code)
+        return ctl_say_errno(ctl, code);
     return isatty(STDOUT_FILENO) && !ctl->json ? watch_screen(ctl, count > 0, patience_ms)
                                                : watch_lines(ctl, patience_ms);
 }

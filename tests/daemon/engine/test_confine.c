@@ -217,11 +217,11 @@ static int do_spawn(void)
 {
     pid_t child;
     char *const argv[] = {"true", NULL};
-    const int ret = posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ);
+    const int code = posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ);
     int status = 1;
-    if (ret == 0)
+    if (code == 0)
         waitpid(child, &status, 0);
-    return ret ? ret : status;
+    return code ? code : status;
 }
 
 static int do_uring(void)

@@ -237,10 +237,10 @@ static void gives_up_on_one_that_does_not_read(void **state)
 {
     struct side *side = *state;
     const int before = open_fds();
-    int ret = 0, sent = 0;
-    while (ret == 0 && sent < 100000)
-        ret = halo_link_send(side->link, numbered(++sent, 8192), &side->other, 1);
-    assert_int_equal(ret, -EPIPE);
+    int code = 0, sent = 0;
+    while (code == 0 && sent < 100000)
+        code = halo_link_send(side->link, numbered(++sent, 8192), &side->other, 1);
+    assert_int_equal(code, -EPIPE);
     assert_in_range(sent, HALO_LINK_WAITING, HALO_LINK_WAITING + 200);
     assert_int_equal(side->closed, 0); /* not from within send */
     assert_int_equal(open_fds(), before);

@@ -80,9 +80,9 @@ int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int c
             launch->region = *jobs[i].region;
             launch->job.region = &launch->region;
         }
-        const int ret = halo_cuda_check(b, fake_cuda_launch(fake->stream, filter, launch), "jobs");
-        if (ret < 0)
-            return ret;
+        const int code = halo_cuda_check(b, fake_cuda_launch(fake->stream, filter, launch), "jobs");
+        if (code < 0)
+            return code;
     }
     return 0;
 }

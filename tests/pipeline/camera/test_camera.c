@@ -384,11 +384,11 @@ static void assert_found(const char *input, const struct halo_camera_id *known, 
 {
     struct halo_camera_id id;
     struct halo_error err = {0};
-    const int ret = halo_camera_find(&id, input, known, &err);
-    if (node && (ret < 0 || strcmp(id.node, node) != 0))
-        fail_msg("%s: %s", input, ret < 0 ? err.text : id.node);
+    const int code = halo_camera_find(&id, input, known, &err);
+    if (node && (code < 0 || strcmp(id.node, node) != 0))
+        fail_msg("%s: %s", input, code < 0 ? err.text : id.node);
     if (!node)
-        assert_true(ret < 0 && err.text[0]);
+        assert_true(code < 0 && err.text[0]);
 }
 
 static void finding(void **state)

@@ -180,14 +180,14 @@ static void test_written(void **state)
 static void test_full_and_gone(void **state)
 {
     static const unsigned char picture[WIDTH * HEIGHT * 3 / 2];
-    int ret = 0, count = 0;
+    int code = 0, count = 0;
     (void)state;
     play();
     assert_int_equal(open_as(V4L2_PIX_FMT_NV12), 0);
-    while (ret == 0 && count++ < 1000) /* a pipe takes such a small picture whole, or not at all */
-        ret = halo_loopback_write(loopback, picture, sizeof picture, &trouble, &err);
+    while (code == 0 && count++ < 1000) /* a pipe takes such a small picture whole, or not at all */
+        code = halo_loopback_write(loopback, picture, sizeof picture, &trouble, &err);
     assert_in_range(count, 2, 999);
-    assert_int_equal(ret, -EAGAIN);
+    assert_int_equal(code, -EAGAIN);
     assert_int_equal(trouble, HALO_V4L2_FINE);
     close(played.end); /* nobody is behind it: EPIPE stands for what a device says that is gone */
     played.end = -1;

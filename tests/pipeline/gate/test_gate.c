@@ -33,8 +33,8 @@ int __wrap_halo_frame_finish(struct halo_backend *b)
 {
     if (lanes == WRITE_NOTHING)
         return 0;
-    const int ret = __real_halo_frame_finish(b);
-    return lanes == FAIL_FINISH ? -EIO : ret;
+    const int code = __real_halo_frame_finish(b);
+    return lanes == FAIL_FINISH ? -EIO : code;
 }
 
 struct fixture {
@@ -79,8 +79,8 @@ static int pass(struct fixture *f, int64_t epoch, struct halo_output_picture **r
                 struct halo_error *err)
 {
     struct halo_pending *pending;
-    const int r = halo_gate_enter(f->gate, &f->raw, &pending, err);
-    return r < 0 ? r : halo_gate_leave(pending, epoch, ret, err);
+    const int code = halo_gate_enter(f->gate, &f->raw, &pending, err);
+    return code < 0 ? code : halo_gate_leave(pending, epoch, ret, err);
 }
 
 static bool is_all(const AVFrame *frame, uint8_t value)

@@ -57,9 +57,9 @@ static int write_packet(struct halo_packet_writer *writer, int size, int64_t tim
                         bool key)
 {
     AVPacket *pkt = make_packet(size, time, stream, key);
-    const int r = halo_packet_write(writer, pkt);
+    const int code = halo_packet_write(writer, pkt);
     av_packet_free(&pkt);
-    return r;
+    return code;
 }
 
 struct what {
@@ -363,17 +363,17 @@ static int write_child(struct halo_packet_writer *writer)
 {
     struct what w;
     make_what(&w);
-    int r = halo_packet_write_begin(writer, &w.begin);
-    for (int64_t i = 0; i < MANY && (r >= 0 || r == -ENOSPC); i++) {
-        r = write_packet(writer, 1 + i * 37 % 4000, i, 0, i % 10 == 0);
-        if (r == -ENOSPC)
+    int code = halo_packet_write_begin(writer, &w.begin);
+    for (int64_t i = 0; i < MANY && (code >= 0 || code == -ENOSPC); i++) {
+        code = write_packet(writer, 1 + i * 37 % 4000, i, 0, i % 10 == 0);
+        if (code == -ENOSPC)
             usleep(100);
     }
-    r = write_packet(writer, 1, MANY, 0, true);
-    while (r == -ENOSPC)
-        r = write_packet(writer, 1, MANY, 0, true);
+    code = write_packet(writer, 1, MANY, 0, true);
+    while (code == -ENOSPC)
+        code = write_packet(writer, 1, MANY, 0, true);
     free_what(&w);
-    return r < 0;
+    return code < 0;
 }
 
 static void test_two_processes(void **state)
