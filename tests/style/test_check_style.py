@@ -65,6 +65,17 @@ class CheckStyle(unittest.TestCase):
                 self.assertEqual(result.returncode, 1)
                 self.assertRegex(result.stdout, rf'(?m)^{name}:\d+: [^:]*{what}')
 
+    def test_names(self):
+        for text, what in (('enum { HALO_MOST_SHAPES = 3 };', 'an upper limit is MAX'),
+                           ('int a = sizeof(*b);', 'sizeof x'),
+                           ('int a = sizeof(b->c);', 'sizeof x')):
+            with self.subTest(text):
+                place = self.append('config/log.c', text)
+                result = self.check('code')
+                self.assertEqual(result.returncode, 1)
+                self.assertIn(place, result.stdout)
+                self.assertIn(what, result.stdout)
+
     def test_heads(self):
         with open(os.path.join(self.folder, 'config/new.c'), 'w', encoding='utf-8') as file:
             file.write('int a;\n')
