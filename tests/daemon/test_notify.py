@@ -6,7 +6,7 @@ import socket
 import time
 
 from halotest.managed import PATIENCE, ServiceTest, call, main
-from halotest import need_faults, plain_clip
+from halotest import alone, need_faults, plain_clip
 
 
 class Begin(ServiceTest):
@@ -213,9 +213,8 @@ class Stages(WatchdogTest):
         self.come_in_time(manager, since)
 
 
+@alone
 class Prompt(WatchdogTest):
-    """Run when nothing else is."""
-
     def test_comes_in_time(self):
         """Twice within the time, from the beginning, with viewers and reloads."""
         daemon, manager = self.managed(watchdog=2)

@@ -632,18 +632,22 @@ class HaloTest(unittest.TestCase):
 
 
 def alone(test):
-    """Of a test that holds something to the wall clock: Meson runs it when nothing else runs."""
+    """Marks a test, or all tests of a class, that measure time: Meson runs them while nothing else
+    runs. Their file is in the list `alone` of tests/meson.build."""
     test.is_alone = True
     return test
 
 
+def is_alone(case, name):
+    return getattr(case, 'is_alone', False) or getattr(getattr(case, name), 'is_alone', False)
+
+
 class Loader(unittest.TestLoader):
-    """HALOTEST_ALONE is "only" for those tests, "no" for all others, unset for both."""
+    """HALOTEST_ALONE is "only" for tests marked `@alone`, "no" for all others, unset for both."""
 
     def getTestCaseNames(self, case):
         wanted = {'only': (True,), 'no': (False,)}.get(os.environ.get('HALOTEST_ALONE'), (True, False))
-        return [name for name in super().getTestCaseNames(case)
-                if getattr(getattr(case, name), 'is_alone', False) in wanted]
+        return [name for name in super().getTestCaseNames(case) if is_alone(case, name) in wanted]
 
 
 class Tally(unittest.TextTestResult):

@@ -10,7 +10,7 @@ import time
 import unittest
 
 from halotest.daemon import PATIENCE, DaemonTest, is_sanitized, main, wait_until
-from halotest import FFMPEG, call
+from halotest import FFMPEG, alone, call
 from halotest.virtual import HEIGHT, WIDTH, Device, is_card, luma
 
 STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
@@ -281,9 +281,8 @@ class VirtualCamera(CameraTest):
         self.assertTrue(device.pictures)
 
 
+@alone
 class Prompt(CameraTest):
-    """Run when nothing else is."""
-
     def test_steady(self):
         """Of a source of its rate nearly every picture is written, and at once; without an engine
         its own ones come in time."""

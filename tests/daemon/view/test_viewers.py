@@ -325,8 +325,9 @@ class Silence(ViewerTest):
         self.assertTrue(wait_until(lambda: probe.socket()['viewers'] == 0))
 
 
+@halotest.alone
 class Prompt(ViewerTest):
-    """What has to come in time: run when nothing else is."""
+    """What has to come in time."""
 
     def test_card_within_half_a_second(self):
         path = self.path('a.fd')

@@ -1138,8 +1138,9 @@ class Abandoned(LiveTest):
         self.abandon_in('encoder')
 
 
+@halotest.alone
 class Prompt(LiveTest):
-    """What has to come in time, by the best of several: run when nothing else is."""
+    """What has to come in time, by the best of several."""
 
     def test_pictures(self):
         live = self.live(test_input(rate=25, more=':duration=2'), *RAW)

@@ -359,8 +359,9 @@ class OnDemand(CameraTest):
         self.assertLess(live.time_to_stop(), 20)  # whatever it waits for takes longer
 
 
+@halotest.alone
 class Prompt(CameraTest):
-    """What has to come in time, by the best of several: run when nothing else is."""
+    """What has to come in time, by the best of several."""
 
     def test_times_are_the_drivers(self):
         self.played.plug()
