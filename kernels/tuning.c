@@ -44,11 +44,6 @@ struct halo_tuning {
     struct entry entries[HALO_TUNING_MAX_ROWS];
 };
 
-bool halo_tuning_has(enum halo_conv_kind kind)
-{
-    return (int)kind >= 0 && (int)kind < KINDS && kind_names[kind];
-}
-
 struct halo_tuning_key halo_tuning_key_of(const struct halo_conv *conv,
                                           const struct halo_plane *like)
 {

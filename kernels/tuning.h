@@ -37,9 +37,6 @@ struct halo_tuning_row {
 
 struct halo_tuning; /* a parsed table */
 
-/* Whether tables have rows of this kind. */
-bool halo_tuning_has(enum halo_conv_kind kind);
-
 struct halo_tuning_key halo_tuning_key_of(const struct halo_conv *conv,
                                           const struct halo_plane *like);
 
