@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A camera while it is open: agreed with on format, size and rate, streaming through mapped
- * buffers.
+ * An open camera: format, size and rate are negotiated, and it streams through mapped buffers.
  *
  *   open: QUERYCAP, input, controls, S_FMT, S_PARM, REQBUFS, mmap, QBUF ..., STREAMON
- *   read: poll -> DQBUF -> look at it -> copied or unpacked into pinned memory -> QBUF
- *   close: STREAMOFF (ENODEV is no news), munmap, close: after any error, always all of it
+ *   read: poll -> DQBUF -> check -> copy or unpack into page-locked memory -> QBUF
+ *   close: STREAMOFF (ENODEV is ignored), munmap, close: after any error, always all of it
  *
- * Negotiation. Wanted are format, size and rate of the settings, each optional; the driver gives
- * what it has, and halo_camera_mode() is that: never a surprise. Without a format the one is taken
- * that reaches the wanted size and rate, raw before MJPEG; without a size 1280x720 or what lies
- * nearest. Where the bus has no room (STREAMON: ENOSPC) open goes down a ladder and says so: MJPEG,
- * then smaller sizes, then lower rates.
+ * Negotiation. The settings may request format, size and rate, each optionally. The driver decides,
+ * and halo_camera_mode() reports what it decided. Without a requested format, the mode nearest to
+ * the requested size and then rate is used, raw formats before MJPEG; without a requested size, the
+ * one nearest to 1280x720. If the USB bus lacks bandwidth (STREAMON: ENOSPC), open falls back step
+ * by step and logs it: MJPEG first, then smaller sizes, then lower rates.
  *
- * Newest wins: read() takes all buffers that are ready and gives the last; the ones before it are
- * counted. Buffers with V4L2_BUF_FLAG_ERROR, of a wrong size, JPEGs without SOI or EOI and ones the
- * decoder finds damaged are dropped and counted, never shown.
+ * Only the newest frame counts: read() dequeues all buffers that are ready and returns the last
+ * one; earlier ones are counted. Buffers with V4L2_BUF_FLAG_ERROR or of a wrong size, JPEGs without
+ * SOI or EOI, and those that the decoder finds damaged are dropped and counted, never shown.
  *
- * Times are the driver's where they are of CLOCK_MONOTONIC, else of DQBUF's return. Sequence and
- * time may wrap or jump: what is told always grows.
+ * Times are the driver's if they are of CLOCK_MONOTONIC, otherwise the time at which DQBUF
+ * returned. The driver's sequence numbers and times may wrap or jump; the times returned always
+ * increase.
  *
- * One thread (the source's); waits end with the wake descriptor or the limit. */
+ * For one thread (the source's). Waiting ends with the wake descriptor or at the limit. */
 #ifndef HALO_CAMERA_H
 #define HALO_CAMERA_H
 
@@ -36,67 +36,68 @@ struct halo_memory;
 struct halo_raw_picture;
 struct halo_camera;
 
-/* What was agreed on. */
+/* The negotiated mode. */
 struct halo_camera_mode {
     const struct halo_v4l2_format *format;
-    int width, height; /* as the camera gives it, before it is turned */
-    double rate;       /* pictures a second; 0: it does not say */
-    int step;          /* down the ladder for want of bandwidth; 0: as wished */
-    bool smaller;      /* by that */
-    bool interlaced;   /* pictures are woven of two fields */
+    int width, height; /* as the camera delivers it, before it is turned */
+    double rate;       /* frames per second; 0: unknown */
+    int step;          /* fallback steps because of bandwidth; 0: as requested */
+    bool smaller;      /* the fallback reduced the size */
+    bool interlaced;   /* frames are woven from two fields */
     enum AVColorRange range;
     enum AVColorSpace space;
 };
 
 struct halo_camera_counts {
-    int64_t frames;  /* given */
-    int64_t late;    /* ready, but a newer one was too */
-    int64_t missed;  /* gaps in the driver's sequence */
+    int64_t frames;  /* returned by halo_camera_read() */
+    int64_t late;    /* ready, but a newer frame was, too */
+    int64_t missed;  /* gaps in the driver's sequence numbers */
     int64_t damaged; /* error flag, wrong size, torn JPEG */
 };
 
-/* Where a call says why it failed: in words, and which of the known troubles that is. */
+/* How a call reports its failure: in words, and as one of the known troubles. */
 struct halo_camera_fault {
     enum halo_v4l2_trouble *trouble;
     struct halo_error *err;
 };
 
-/* id: from halo_camera_find(). memory: what pictures are unpacked into; it must outlive them.
- * wake: a descriptor that becomes readable when waiting is to end, not read here. 0; or -errno with
- * fault filled. The caller owns *ret. */
+/* id is from halo_camera_find(). memory: frames are unpacked into it; it must outlive them. wake is
+ * a descriptor that becomes readable when waiting has to end; it is not read here. 0; or -errno
+ * with fault filled. The caller owns *ret. */
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      const struct halo_capture_settings *settings, struct halo_memory *memory,
                      int wake, const struct halo_camera_fault *fault);
-void halo_camera_close(struct halo_camera *camera); /* NULL is nothing to do */
+void halo_camera_close(struct halo_camera *camera); /* accepts NULL */
 
-/* What is asked for: HALO_DEFAULT_WIDTH and so on where the settings do not say. */
+/* The size and rate to request: HALO_DEFAULT_WIDTH and so on if the settings leave them open. */
 void halo_camera_wishes(const struct halo_capture_settings *settings, int *ret_width,
                         int *ret_height, double *ret_rate);
 
 const struct halo_camera_mode *halo_camera_mode(const struct halo_camera *camera);
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 
-/* The next picture: either *ret_raw (times in ns of CLOCK_MONOTONIC) or, of coded formats, *ret_pkt
- * (references into pkt, pts likewise) is filled. 1; 0: woken; -errno with fault filled:
- * the camera is to be closed. A picture has settings->stall seconds to come, however often
- * the wait for it is woken: else HALO_V4L2_STALLED. */
+/* The next frame. It is in *ret_raw (times in ns of CLOCK_MONOTONIC) or, if the format is coded, in
+ * *ret_pkt (allocated by the caller; pts likewise). 1; 0: woken; -errno with fault filled: close
+ * the camera. Each frame has to arrive within settings->stall seconds, however often the wait for
+ * it is woken; otherwise the trouble is HALO_V4L2_STALLED. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
                      AVPacket *ret_pkt, const struct halo_camera_fault *fault);
 
-/* Controls by the names of v4l2-ctl ("brightness", "exposure_auto"). -EINVAL: no such control, err
- * with the nearest; -ERANGE with the bounds; -errno. While it is open, any thread. */
+/* Sets a control, by its v4l2-ctl name ("brightness", "exposure_auto"). -EINVAL: no such control,
+ * err names the nearest; -ERANGE: err names the bounds; or another -errno. Any thread, while the
+ * camera is open. */
 int halo_camera_control(struct halo_camera *camera, const char *name, int64_t value,
                         struct halo_error *err);
 
-/* Formats, sizes, rates and controls of a node, for `halod devices`; opens it for a moment. */
+/* Formats, sizes, rates and controls of a node, for `halod devices`; the node is opened briefly. */
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
-    enum halo_v4l2_trouble trouble; /* why the rest is empty */
+    enum halo_v4l2_trouble trouble; /* why the following fields are empty */
     struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;
         int width, height;
-        double rate; /* the highest */
+        double rate; /* the highest rate */
     } * mode;
     int modes;
     struct halo_camera_control_offer {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What inputs such as "v4l2:serial=S:index=1" say of a camera; camera_find.c looks for it. Any
- * thread. */
+ * The camera that an input such as "v4l2:serial=S:index=1" describes; camera_find.c searches for
+ * it. Any thread. */
 #ifndef HALO_CAMERA_WISH_H
 #define HALO_CAMERA_WISH_H
 
@@ -14,9 +14,9 @@ struct halo_camera_wish {
     int index;
 };
 
-/* Whether the input is of this kind. */
+/* Whether the input has this form. */
 bool halo_camera_wish_is(const char *input);
-/* Of such an input; finish it in any case. 0; a usage error; -ENOMEM. */
+/* Parses such an input; call finish in any case. 0; a usage error; -ENOMEM. */
 int halo_camera_wish_parse(struct halo_camera_wish *wish, const char *input,
                            struct halo_error *err);
 void halo_camera_wish_finish(struct halo_camera_wish *wish);

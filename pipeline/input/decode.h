@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video decoder: packets of one stream in, raw pictures out. One thread at a time. */
+ * A video decoder: takes the packets of one stream and returns unfiltered frames. Use it from one
+ * thread at a time. */
 #ifndef HALO_DECODE_H
 #define HALO_DECODE_H
 
@@ -15,50 +16,52 @@ struct halo_raw_picture;
 struct halo_decoder;
 
 struct halo_decoder_settings {
-    struct halo_memory *memory; /* what the pictures are decoded into on the host */
+    struct halo_memory *memory; /* host memory for the decoded frames */
     struct halo_decode_hw_wish hw;
-    bool declared;       /* the file says how long it is (halo_source_declares) */
-    bool live;           /* no picture is held back to decode others beside it */
-    int64_t most_pixels; /* of a picture, more is refused; 0: as FFmpeg has it */
-    bool
-        whole; /* pictures with damage are dropped, whatever is accepted, and none is concealed; one
-                   that is too large is damage */
+    bool declared;       /* the input declares its duration (halo_source_declares) */
+    bool live;           /* no frame is held back so that several can be decoded in parallel */
+    int64_t most_pixels; /* limit for a frame, larger ones are refused; 0: FFmpeg's limit */
+    /* damaged frames are dropped even if damage is accepted, and none is concealed; a frame that is
+     * too large counts as damaged */
+    bool whole;
 };
 
-/* 0; -ENOTSUP (no decoder), -errno, with err filled. name: of the input, for messages; it, stream,
- * damage and the memory must outlive the decoder. */
+/* 0; -ENOTSUP (no decoder) or another -errno, with err filled. name is the input's, for messages.
+ * name, stream, damage and the memory must outlive the decoder. */
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
                       const struct halo_decoder_settings *settings, struct halo_damage *damage,
                       struct halo_error *err);
-void halo_decoder_close(struct halo_decoder *d); /* NULL is nothing to do */
+void halo_decoder_close(struct halo_decoder *d); /* accepts NULL */
 
-/* After the end: for the packets of the same stream from its beginning again, which it decodes as
- * it did the first time. 0 or -errno with err filled. */
+/* Call after the end, to decode the packets of the same stream from its beginning again, with the
+ * same results as the first time. 0 or -errno with err filled. */
 int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
 
-/* Whether it need not be rewound, and none of what it holds be taken out: first, with which the
- * stream begins, may just follow the last packet. The GPU's decoder for H.264 is opened anew where
- * it is rewound, which takes its time. */
+/* Whether the decoder can continue without being rewound or drained: `first`, the stream's first
+ * packet, may directly follow its last. Rewinding the GPU's decoder for H.264 opens it again, which
+ * takes time. */
 bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
 
-/* Feeds a packet, or NULL at the end; then take every picture with halo_decoder_receive before the
- * next packet. Packets before the first key frame are skipped, since nothing can be made of them:
- * where `declared` they are damage. 0 or -errno with err saying what is damaged at what time (0
- * where damage is accepted). */
+/* Feeds a packet, or NULL at the end. Afterwards, receive every frame with halo_decoder_receive
+ * before sending the next packet. Packets before the first keyframe cannot be decoded and are
+ * skipped; if `declared` is set, they count as damage. 0, also if the damage is accepted, or -errno
+ * with err naming the damage and its time. */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
-/* 1: *ret is the caller's, its pts set; 0: more packets are needed, or the end; -errno: damaged. */
+/* 1: a frame, owned by the caller, with its pts set; 0: more packets are needed, or the end;
+ * -errno: damaged. */
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
                          struct halo_error *err);
 
-/* Whether a device decodes, or may: what it is asked may wait for the device. */
+/* Whether a device decodes or may do so: calls may then wait for the device. */
 bool halo_decoder_in_hardware(const struct halo_decoder *d);
 
-/* Why the CPU decodes what the GPU's decoder was to, and would not; "" where that is not so. */
+/* Why the CPU decodes although the GPU's decoder was tried; "" if that is not the case. */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
-/* Damage before -ss and behind -t is not the user's: only pictures of times from <= t < until count
- * (in the stream's time base; INT64_MIN and INT64_MAX: all). Before the first packet. */
+/* Damage outside of the part that -ss and -t select does not concern the user: only frames with
+ * times from <= t < until count (in the stream's time base; INT64_MIN and INT64_MAX: all). Call
+ * before the first packet. */
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * HDR: the display that pictures were mastered on (SMPTE ST 2086) and their light levels (CTA
- * 861.3), from the input's container or its first picture to the output's container and encoder.
- * What changes from picture to picture (HDR10+, Dolby Vision) describes unfiltered pictures, and is
- * left out. */
+ * HDR metadata: the mastering display (SMPTE ST 2086) and the content's light levels (CTA 861.3),
+ * passed from the input's container or first frame to the output's container and encoder. Metadata
+ * that changes from frame to frame (HDR10+, Dolby Vision) describes unfiltered frames and is left
+ * out. */
 #ifndef HALO_HDR_H
 #define HALO_HDR_H
 
@@ -21,21 +21,21 @@ struct halo_hdr {
     AVContentLightMetadata light;
 };
 
-/* What the container says of the stream, and, where its transfer is that of HDR and the container
- * says nothing, its first picture, for which the source is read ahead. May block. 0 or -errno with
- * err filled. */
+/* Reads the container's metadata of the stream. If the stream's transfer characteristic is HDR,
+ * metadata missing in the container is read from the first frame, for which the source is read
+ * ahead. May block. 0 or -errno with err filled. */
 int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
                   struct halo_error *err);
 
-/* Into the container. 0 or -ENOMEM. */
+/* Writes it to the container's stream. 0 or -ENOMEM. */
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);
 
-/* One line where neither codec nor container can say it. */
+/* Logs one line if neither the codec nor the container can carry the metadata. */
 void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const AVStream *out,
                        const AVOutputFormat *container);
 
-/* Into the encoder: appends "key=value:..." for the parameters of codec to text, which may be empty
- * or hold others. Unchanged where codec takes none. */
+/* For the encoder: appends "key=value:..." in the syntax of the codec's parameters to text, which
+ * may be empty or hold other parameters. text is unchanged if the codec has no such parameters. */
 void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From the name of an input to its streams. One thread; blocks on disk or network. */
+ * Opens an input by its name and finds its streams. One thread; blocks on disk or network. */
 #ifndef HALO_SOURCE_OPEN_H
 #define HALO_SOURCE_OPEN_H
 
@@ -10,10 +10,10 @@
 
 struct halo_complaints;
 
-/* Opens settings->input and finds its streams; where one is announced that does not begin soon, and
- * the input can be read twice, it looks further. interrupt ends a blocking call; complaints counts
- * the demuxer's error lines from then on, where those mean damage. 0, or -errno with err filled;
- * the caller closes *ret. */
+/* Opens settings->input and finds its streams. If a stream is announced but does not begin soon,
+ * and the input can be read twice, it searches further. interrupt ends a blocking call; complaints
+ * counts the demuxer's error lines from then on, if this demuxer's error lines mean damage. 0, or
+ * -errno with err filled; the caller closes *ret. */
 int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *settings,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
                             struct halo_error *err);
