@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What of a live encoding's settings an encoder cannot take, as far as its table of options says
- * it: no encoder is opened, and no device or library of one is touched. Any thread. */
+ * Finds settings of a live encoding that an encoder does not accept, as far as its table of options
+ * shows: no encoder is opened, and none of its devices or libraries is used. Any thread. */
 #ifndef HALO_ENCODE_CHECK_H
 #define HALO_ENCODE_CHECK_H
 
@@ -8,12 +8,12 @@
 
 #include "config/error.h"
 
-/* codec: as halo_av_find_encoder() knows it; another name is nothing to say here. key: "bitrate",
- * "crf" or "preset". 0, a usage error in words that go behind the key's name, or -ENOMEM. */
+/* codec: a name for halo_av_find_encoder(); an unknown name is accepted here. key: "bitrate", "crf"
+ * or "preset". 0, a usage error whose text follows the key's name, or -ENOMEM. */
 int halo_encode_check(const char *codec, const char *key, const char *value,
                       struct halo_error *err);
 
-/* An encoder that would not be opened, whatever its settings. As above. */
+/* The same for an encoder that could not be opened with any settings. */
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err);
 
 #endif

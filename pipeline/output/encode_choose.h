@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What an encoder is asked for, from what the pictures are. For encode.c; any thread, no
- * blocking. */
+ * Chooses an encoder's parameters from the properties of the frames. Used by encode.c; any thread,
+ * no call blocks. */
 #ifndef HALO_ENCODE_CHOOSE_H
 #define HALO_ENCODE_CHOOSE_H
 
@@ -9,26 +9,27 @@
 #include "config/option.h"
 #include "pipeline/output/encode.h"
 
-/* Size, format, colours, fields and time base of c, which is not open yet. */
+/* Sets size, format, colours, fields and time base of c, which is not open yet. */
 void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
                         const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input);
 
-/* Whether the encoder takes pictures of this format in the container as they are. */
+/* Whether the encoder accepts frames of this format unconverted, for this container. */
 bool halo_encode_takes(const AVOutputFormat *container, const AVCodec *codec,
                        enum AVPixelFormat format);
 
-/* Whether the pictures use the full range of their samples. */
+/* Whether the frames use the full range of their samples. */
 bool halo_encode_is_full(const struct halo_encoder_input *input);
 
-/* Adds what makes the encoder hold no picture back, where nothing else was asked for. 0 or
+/* Adds the options that keep the encoder from holding frames back, unless the user set others. 0 or
  * -ENOMEM. */
 int halo_encode_live_options(const AVCodecContext *c, const AVCodec *codec, AVDictionary **options);
 
-/* x264 prints on standard error what it does not know, beside FFmpeg's log: so it is asked for
- * known presets only. 0 or a usage error; preset may be NULL. */
+/* x264 reports unknown presets on standard error, past FFmpeg's log, so only known presets are
+ * passed to it. 0 or a usage error; preset may be NULL. */
 int halo_encode_check_preset(const AVCodec *codec, const char *preset, struct halo_error *err);
-/* Whether it knows that; where not, ret_near is halo_nearest_words() of those it knows. */
+/* Whether the encoder knows the preset; if not, ret_near is halo_nearest_words() of those it
+ * knows. */
 bool halo_encode_knows_preset(const AVCodec *codec, const char *preset,
                               char ret_near[HALO_NEAREST_WORDS]);
 

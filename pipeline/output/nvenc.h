@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * NVENC, the video encoder inside NVIDIA GPUs; where there is none to be had, the software encoder
- * of the same codec. */
+ * NVENC, the video encoder in NVIDIA GPUs; if it is not available, the software encoder of the same
+ * codec is used. */
 #ifndef HALO_NVENC_H
 #define HALO_NVENC_H
 
@@ -9,18 +9,18 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/encode.h"
 
-/* Among the words of halo_encoder_instead() where all sessions are taken. */
+/* Part of halo_encoder_instead()'s text if all sessions are in use. */
 #define HALO_NVENC_NO_SESSION "session limit reached"
 
 bool halo_nvenc_is(const AVCodec *codec); /* any thread */
-/* A preset of x264's or x265's that one of NVENC's stands for. Any thread. */
+/* Whether name is a preset of x264 or x265 for which NVENC has an equivalent. Any thread. */
 bool halo_nvenc_maps_preset(const char *name);
 
-/* halo_encoder_open() for an NVENC encoder. Where the lanes are of the same GPU and the format is
- * one of the encoder's, gate is told to leave its output pictures there (halo_gate_set_device), and
- * no host sees them; otherwise, and where gate is NULL, FFmpeg uploads them. Where NVENC cannot be
- * had, one line says why, and the software encoder of the codec is opened in its place, with
- * options that mean the same. Blocks while the driver starts. */
+/* halo_encoder_open() for an NVENC encoder. If the lanes are on the same GPU and the encoder
+ * supports the format, the gate leaves its output frames there (halo_gate_set_device), and they
+ * never reach the host; otherwise, and if gate is NULL, FFmpeg uploads them. If NVENC is not
+ * available, the reason is logged in one line, and the codec's software encoder is opened in its
+ * place, with equivalent options. Blocks while the driver starts. */
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
                     const struct halo_encoder_settings *settings,
                     const struct halo_encoder_input *input, struct halo_error *err);

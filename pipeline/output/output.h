@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs that an engine writes itself: files in segments, and URLs. Each has a thread of its own,
- * a bounded queue and its own failures: a disk that is full stops that output alone, which says so
- * once, drops and counts, and goes on at a key frame when there is room again. */
+ * Outputs that an engine writes itself: files in segments, and URLs. Each has its own thread, a
+ * bounded queue, and fails alone: a full disk stops only that output. It logs the failure once,
+ * drops and counts packets, and continues at a keyframe when there is space again. */
 #ifndef HALO_OUTPUT_H
 #define HALO_OUTPUT_H
 
@@ -14,42 +14,43 @@
 struct halo_output;
 
 enum halo_output_state {
-    HALO_OUTPUT_IDLE, /* nothing has come yet, or it is switched off */
+    HALO_OUTPUT_IDLE, /* no packet has arrived yet, or it is switched off */
     HALO_OUTPUT_WRITING,
-    HALO_OUTPUT_FAILED, /* tried again with growing pauses, until it wrote for a second; `why` says
-                           what */
+    /* retried with growing pauses, until it has written for a second; the reason is in `why` */
+    HALO_OUTPUT_FAILED,
 };
 
 struct halo_output_stats {
     enum halo_output_state state;
     char why[600];
-    char path[512]; /* FILE: of the present segment */
+    char path[512]; /* FILE: path of the current segment */
     int64_t packets, bytes, dropped, segments, failures;
 };
 
-/* name: of the stream, for messages. settings are copied. 0, -EINVAL with a usage error, -ENOMEM,
- * -EAGAIN (no thread). Nothing is opened yet: what the disk or the other side has against it, they
- * say later. FILE: folders that are missing are made, and a name that is taken gets -1, -2 ...
- * before its ending: a file that is there is never written to. Each segment begins at time 0. */
+/* name is the stream's, for messages. settings are copied. 0, -EINVAL with a usage error, -ENOMEM,
+ * -EAGAIN (no thread). Nothing is opened yet: errors of the disk or the remote side are reported
+ * later. FILE: missing folders are created, and if a name is taken, -1, -2 ... is inserted before
+ * its suffix: an existing file is never written to. Each segment begins at time 0. */
 int halo_output_create(struct halo_output **ret, const char *name,
                        const struct halo_output_settings *settings, struct halo_error *err);
 
-/* FILE: told of each file that is finished and synced, on a thread of the output's, not after
- * halo_output_destroy(); must not block. Before halo_output_begin(). */
+/* FILE: `finished` is called for each file that is finished and synced, on a thread of the output
+ * and never after halo_output_destroy(); it must not block. Call before halo_output_begin(). */
 void halo_output_listen(struct halo_output *output, void (*finished)(void *arg, const char *path),
                         void *arg);
 
-/* What the next packets are; a change of parameters closes a segment and begins a new one. The
- * structs are copied. Any thread, but one at a time with _packet. */
+/* Describes the packets that follow; if parameters change, the segment is closed and a new one
+ * begun. The structs are copied. Any thread, but not at the same time as halo_output_packet(). */
 int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);
-/* Never blocks: what finds no room is dropped, up to the next key frame. Times as in live.h. */
+/* Never blocks: if the queue is full, packets are dropped up to the next keyframe. Times as in
+ * live.h. */
 void halo_output_packet(struct halo_output *output, const AVPacket *pkt);
 
-/* Recording on or off (`haloctl record`); on at first. */
+/* Switches recording on or off (`haloctl record`); initially on. */
 void halo_output_switch(struct halo_output *output, bool on);
 void halo_output_stats(struct halo_output *output, struct halo_output_stats *ret);
 
-/* Finishes what is open; blocks for at most five seconds; NULL is nothing to do. */
+/* Finishes the open file or connection; blocks for at most five seconds. Accepts NULL. */
 void halo_output_destroy(struct halo_output *output);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Where an output writes to: segments on a disk, or an URL. Each is one struct halo_place_ops;
- * output.c has the thread, the queue, and what becomes of failures. All calls are that thread's,
- * but for what stop_by says. */
+ * The destination of an output: segments on a disk, or a URL. Each kind is a struct halo_place_ops;
+ * output.c implements the thread, the queue, and the handling of failures. All calls come from that
+ * thread; only stop_by is set by others. */
 #ifndef HALO_OUTPUT_PLACE_H
 #define HALO_OUTPUT_PLACE_H
 
@@ -18,32 +18,33 @@ struct halo_output;
 struct halo_place;
 
 struct halo_place_ops {
-    /* A segment or a connection begins. 0 or -errno; it is closed again then. */
+    /* Begins a segment or a connection. 0 or -errno; after a failure it is closed again. */
     int (*open)(struct halo_place *place, const struct halo_live_begin *begin,
                 struct halo_error *err);
-    /* Whether a new segment is to begin at this key frame; NULL: never. */
+    /* Whether a new segment has to begin at this keyframe; NULL: never. */
     bool (*is_over)(const struct halo_place *place, const AVPacket *key);
     int (*write)(struct halo_place *place, const AVPacket *pkt, struct halo_error *err);
-    /* Finishes what is open: after a failure too, then as well as it can be. */
+    /* Finishes the open segment or connection; after a failure, too, as far as possible. */
     int (*close)(struct halo_place *place, struct halo_error *err);
-    /* For people: without passwords. */
+    /* The destination for messages, without passwords. */
     const char *(*where)(const struct halo_place *place);
-    void (*destroy)(struct halo_place *place); /* closed */
-    bool live; /* packets that are old when it opens are better left out */
+    void (*destroy)(struct halo_place *place); /* only if it is closed */
+    bool live; /* packets that are old when it opens should be dropped */
     int most_pause_s;
 };
 
 struct halo_place {
     const struct halo_place_ops *ops;
-    /* Told of a finished file; NULL: nobody is. */
+    /* Called for each finished file; may be NULL. */
     void (*finished)(struct halo_output *output, const char *path);
     struct halo_output *output;
-    /* us, monotonic: when the caller's patience ends; 0: not asked to stop. Any thread. */
+    /* us, monotonic: the time at which the caller stops waiting; 0: not asked to stop. Any
+     * thread. */
     atomic_llong stop_by;
 };
 
-/* Check the settings and copy what they need; touch nothing outside. 0, -EINVAL with a usage
- * error, -ENOMEM. name: of the stream, for messages. */
+/* Check the settings and copy what they need; open nothing. 0, -EINVAL with a usage error, -ENOMEM.
+ * name is the stream's, for messages. */
 int halo_place_file_create(struct halo_place **ret, const char *name,
                            const struct halo_output_settings *settings, struct halo_error *err);
 int halo_place_url_create(struct halo_place **ret, const char *name,

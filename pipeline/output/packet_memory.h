@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The memory of a ring of packets (packet_ring.h), as both sides see it.
+ * The memory of a packet ring (packet_ring.h), as both sides see it.
  *
- *   memfd: | head, tail, to a page's end | size bytes of records, round and round |
+ *   memfd: | head, tail, to a page's end | size bytes of records, used in a circle |
  *   record: | kind, bytes of what follows | struct halo_packet_fields, data   or   begin_wire.h |
  *
- * head and tail are counts of bytes since the beginning, multiples of 8, as records are. */
+ * head and tail are counts of bytes since the beginning, multiples of 8; so are the sizes of
+ * records. */
 #ifndef HALO_PACKET_MEMORY_H
 #define HALO_PACKET_MEMORY_H
 
@@ -23,8 +24,8 @@ enum {
 };
 
 struct halo_packet_shared {
-    _Alignas(64) _Atomic uint64_t head; /* the writer's */
-    _Alignas(64) _Atomic uint64_t tail; /* the reader's */
+    _Alignas(64) _Atomic uint64_t head; /* set by the writer */
+    _Alignas(64) _Atomic uint64_t tail; /* set by the reader */
 };
 
 struct halo_packet_header {
@@ -38,7 +39,7 @@ struct halo_packet_memory {
     int fd, event;
     size_t size; /* of the records */
     struct halo_packet_shared *shared;
-    uint8_t *bytes; /* HALO_PACKET_PAGE behind shared */
+    uint8_t *bytes; /* shared + HALO_PACKET_PAGE bytes */
 };
 
 static inline size_t halo_packet_padded(size_t size)
@@ -46,9 +47,9 @@ static inline size_t halo_packet_padded(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
-/* fd and size are set: maps it. 0 or -errno. */
+/* Maps the memory; fd and size have to be set. 0 or -errno. */
 int halo_packet_memory_map(struct halo_packet_memory *m);
-/* Unmaps it and closes both descriptors; negative ones are none. */
+/* Unmaps it and closes both descriptors, unless they are negative. */
 void halo_packet_memory_finish(struct halo_packet_memory *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Text subtitles from one form into another, where the output's container cannot hold the input's.
- * One thread at a time. */
+ * Converts text subtitles if the output's container does not support the input's codec. Use it from
+ * one thread at a time. */
 #ifndef HALO_SUBTITLE_H
 #define HALO_SUBTITLE_H
 
@@ -11,20 +11,20 @@
 
 struct halo_subtitle;
 
-/* The text form that the container holds, or AV_CODEC_ID_NONE (pictures of text, or no such
- * form). */
+/* A text subtitle codec that the container supports, or AV_CODEC_ID_NONE (bitmap subtitles, or no
+ * such codec). */
 enum AVCodecID halo_subtitle_codec(const AVOutputFormat *container, enum AVCodecID from);
 
 /* 0 or -errno with err filled; the caller owns *ret. */
 int halo_subtitle_open(struct halo_subtitle **ret, const AVStream *in, enum AVCodecID to,
                        struct halo_error *err);
-void halo_subtitle_close(struct halo_subtitle *s); /* NULL is nothing to do */
+void halo_subtitle_close(struct halo_subtitle *s); /* accepts NULL */
 
 /* Fills the output stream's codec parameters and time base. 0 or -ENOMEM. */
 int halo_subtitle_describe(const struct halo_subtitle *s, AVStream *out);
 
-/* Replaces pkt's data; times stay. 1: converted; 0: it says nothing (skip it); -errno, err
- * filled. */
+/* Replaces pkt's data and keeps its times. 1: converted; 0: it contains no text (skip it); -errno,
+ * err filled. */
 int halo_subtitle_convert(struct halo_subtitle *s, AVPacket *pkt, struct halo_error *err);
 
 #endif
