@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a service manager is told (sd_notify(3)). Without libsystemd, or without a manager, nothing
- * happens. Loop thread only. */
+ * Notifications to a service manager (sd_notify(3)). Without libsystemd or without a manager these
+ * functions do nothing. Loop thread only. */
 #ifndef HALO_NOTIFY_H
 #define HALO_NOTIFY_H
 
@@ -9,17 +9,18 @@
 #include "config/error.h"
 
 void halo_notify_ready(void);
-void halo_notify_reloading(void); /* until ready comes again */
+void halo_notify_reloading(void); /* until the next halo_notify_ready() */
 void halo_notify_stopping(void);
-void halo_notify_extend(int ms); /* what it does now may take so much longer from here on */
+void halo_notify_extend(int ms); /* from now on, the current step may take this much longer */
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);
 
-/* The listening sockets that it passed, into the table of passed.h. -errno with err filled.
- * Once. */
+/* Adds the listening sockets that the manager passed to the table in passed.h. Call it once. 0, or
+ * -errno with err filled. */
 int halo_notify_take_sockets(struct halo_error *err);
 
-/* Milliseconds within which alive has to come again and again; 0: nobody watches. */
+/* The watchdog's interval in milliseconds: halo_notify_alive() must be called at least that often.
+ * 0: no watchdog. */
 uint64_t halo_notify_watchdog_ms(void);
 
 #endif

@@ -14,7 +14,8 @@
 
 #include "pipeline/region/region_feed.h"
 
-/* What the list says; large: 50 KiB. The shapes' corners lie in it: it owns nothing else. */
+/* The regions of a list, parsed. Large: 50 KiB. The shapes' corners are stored in it, so nothing
+ * else has to be freed. */
 struct halo_regions {
     struct halo_region_update update[HALO_MAX_SHAPES];
     int count;
@@ -22,13 +23,13 @@ struct halo_regions {
     int corners;
 };
 
-/* For the interface's description. */
+/* The type of the list, for the description of the Varlink interface. */
 #define HALO_REGIONS_TYPE                                                                          \
     "[](id: ?string, kind: (rect, ellipse, polygon), x: ?float, y: ?float, w: ?float, h: ?float, " \
     "corners: ?[][]float, unit: ?(pixels, relative), ttl: ?float)"
 
-/* The list's form; halo_region_check() says whether its numbers make sense. 0, or -EINVAL with err
- * filled: "regions[2].w: must be a number". */
+/* Parses the list and checks its form only; halo_region_check() checks its numbers. 0, or -EINVAL
+ * with err filled: "regions[2].w: must be a number". */
 int halo_regions_read(struct halo_regions *ret, const json_t *list, struct halo_error *err);
 
 #endif

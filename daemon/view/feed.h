@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A feed: one encoding of a stream as the supervisor has it, with all who take it.
+ * A feed: one encoding of a stream in the supervisor, with all takers, which receive its packets.
  *
  *   engine --ring--> feed --+--> viewer of a socket (its own muxer)
  *            card --^       +--> HTTP, frames by memfd
  *
- * The feed outlives engines. Its times are microseconds since it was made, on CLOCK_MONOTONIC, and
- * always grow. When packets stop (no engine, no source, a failed filter: the feed does not ask) for
- * longer than HALO_FEED_SILENCE_MS, it sends the card instead, twice a second (to who has just come
- * often, for players look at some seconds of pictures before they show one); what the engine
- * sends again is taken from the next key frame on. An engine that lives and knows why nothing comes
- * sends cards itself (HALO_PACKET_CARD): while they come the feed sends none. It never sends
- * anything else than what came out of a gate, and cards.
+ * The feed outlives engines. Its times are microseconds of CLOCK_MONOTONIC since its creation, and
+ * always increase. If packets stop for longer than HALO_FEED_SILENCE_MS (for any reason: no engine,
+ * no source, a failed filter), it sends the card instead, twice a second (more often to new takers,
+ * because players read some seconds of video before they show a frame). When the engine sends
+ * packets again, the feed passes them on from the next keyframe. An engine that is alive and knows
+ * why it has no frames sends cards itself (HALO_PACKET_CARD); the feed sends none meanwhile. It
+ * never sends anything but the output of a gate, and cards.
  *
  * Loop thread only. */
 #ifndef HALO_FEED_H
@@ -25,30 +25,32 @@
 
 enum {
     HALO_FEED_SILENCE_MS = 400,
-    HALO_FEED_CARDS_MS = 1200, /* likewise after a card of the engine */
+    HALO_FEED_CARDS_MS = 1200, /* the same limit after a card from the engine */
 };
 
 struct halo_feed;
 
-/* Who takes packets. All calls come on the loop thread; a taker may leave itself in any of them,
- * and no other. */
+/* A receiver of packets. All callbacks run on the loop thread. From any of them the taker itself
+ * may leave the feed, but must not make another taker leave. */
 struct halo_feed_taker {
-    /* The parameters are there, or are new: packets follow that need them, a key frame first. */
+    /* The first parameters, or new ones: the packets that follow need them and begin with a
+     * keyframe. */
     void (*begin)(struct halo_feed_taker *taker, const struct halo_live_begin *begin);
-    /* Refer with av_packet_ref; times in microseconds of the feed, stream_index 0 video, 1 sound.
-     * The first one after begin is a key frame of the video. */
+    /* Use av_packet_ref() to keep pkt. Its times are microseconds of the feed; stream_index: 0
+     * video, 1 sound. The first packet after begin is a video keyframe. */
     void (*packet)(struct halo_feed_taker *taker, const AVPacket *pkt);
-    /* The stream is over (or on_error: stop): nothing more comes; the taker has left. */
+    /* The stream has ended (or failed, with on_error: stop). Nothing follows; the taker has left
+     * the feed. */
     void (*end)(struct halo_feed_taker *taker, const char *why);
-    /* The feed's: */
+    /* Used by the feed only: */
     struct halo_feed *feed;
     struct halo_feed_taker *next;
     bool begun, keyed;
-    int64_t since; /* us of the clock: when it began, or came */
+    int64_t since; /* CLOCK_MONOTONIC in us: when it joined or last began */
 };
 
-/* When the first comes and when the last has gone: watched(arg, true or false). key(arg): a taker
- * came and waits for a key frame. */
+/* watched(arg, true) when the first taker joins, watched(arg, false) when the last has left.
+ * key(arg): a new taker waits for a keyframe. */
 struct halo_feed_wishes {
     void (*watched)(void *arg, bool watched);
     void (*key)(void *arg);
@@ -57,26 +59,28 @@ struct halo_feed_wishes {
 int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
                      const struct halo_stream_settings *stream,
                      const struct halo_feed_wishes *wishes, void *arg);
-/* Ends all takers. Memory goes when the loop has closed the handle. NULL is nothing to do. */
+/* Ends all takers. The memory is freed when the loop has closed the handle. NULL is ignored. */
 void halo_feed_destroy(struct halo_feed *feed, const char *why);
 
-/* From the engine. begin with parameters that differ in more than words makes takers begin anew. */
+/* Input from the engine. Takers begin again only if a decoder could not go on with the parameters
+ * of begin (halo_begin_is_same()). */
 void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin);
 void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt);
-/* The filters have changed: what came under the old ones is not shown again (on_error: last). */
+/* The filters have changed: frames that passed the old ones are not shown again (on_error:
+ * last). */
 void halo_feed_forget(struct halo_feed *feed);
 
 void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker);
-void halo_feed_leave(struct halo_feed_taker *taker); /* nothing, where it is in none */
+void halo_feed_leave(struct halo_feed_taker *taker); /* no effect if it is in no feed */
 
 /* Time 0 of the feed, in microseconds of CLOCK_MONOTONIC. */
 int64_t halo_feed_origin(const struct halo_feed *feed);
 
 struct halo_feed_stats {
     int takers;
-    bool card;     /* is what they see */
-    int64_t cards; /* that were sent, the engine's too */
-    int64_t late;  /* packets behind the line of times: dropped */
+    bool card;     /* takers get the card now */
+    int64_t cards; /* sent, including those of the engine */
+    int64_t late;  /* packets dropped because their time was not later than the last one's */
 };
 void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret);
 

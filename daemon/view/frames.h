@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Finished pictures in memory that other processes may map to read: memfds, sealed so that nobody
- * but us writes to them or changes their size. Planes lie as GStreamer expects them of the caps.
- * One picture is copied once, whoever takes it. Loop thread only. */
+ * Filtered frames in memory that other processes may map for reading: memfds, sealed so that only
+ * this process can write to them and nobody can change their size. Planes are laid out as GStreamer
+ * expects for the caps. A frame is copied only once, however many viewers take it. Loop thread
+ * only. */
 #ifndef HALO_FRAMES_H
 #define HALO_FRAMES_H
 
@@ -14,24 +15,26 @@
 
 struct halo_frames;
 
-struct halo_frames *halo_frames_create(void);         /* NULL: out of memory */
-void halo_frames_destroy(struct halo_frames *frames); /* what others have mapped stays theirs */
+struct halo_frames *halo_frames_create(void); /* NULL: out of memory */
+void halo_frames_destroy(
+    struct halo_frames *frames); /* other processes keep what they have mapped */
 
-/* What the next pictures are. 0; -EINVAL: raw pictures are needed; -ENOTSUP: GStreamer has no such
- * format. err is filled. */
+/* Sets the format of the frames that follow. 0, or with err filled: -EINVAL: the encoding is not
+ * raw; -ENOTSUP: GStreamer has no such format. */
 int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *begin,
                       struct halo_error *err);
 const char *halo_frames_caps(const struct halo_frames *frames);
-size_t halo_frames_size(const struct halo_frames *frames); /* bytes of a picture */
+size_t halo_frames_size(const struct halo_frames *frames); /* bytes of a frame */
 
-/* The picture of pkt: the descriptor, which stays the pool's, and its id; its memory is not written
- * again until it was released as often as it was taken. Where more are held than the pool has, the
- * oldest is given up: who holds it keeps the memory. -ENOMEM, -EMFILE, -EINVAL: not the size that
- * begin promised. */
+/* Returns a descriptor of the frame in pkt, which the pool keeps, and sets its id. Its memory is
+ * not overwritten until it has been released as often as taken. If viewers hold more frames than
+ * the pool has, the pool gives up the oldest: its holders keep that memory. -ENOMEM, -EMFILE;
+ * -EINVAL: not the size announced by begin. */
 int halo_frames_take(struct halo_frames *frames, const AVPacket *pkt, uint64_t *ret_id);
-void halo_frames_release(struct halo_frames *frames, uint64_t id); /* given up ones too */
+void halo_frames_release(struct halo_frames *frames,
+                         uint64_t id); /* also if the pool has given it up */
 
-/* Nobody takes any now: gives the memory back. NULL is nothing to do. */
+/* Frees the memory while there are no viewers. NULL is ignored. */
 void halo_frames_trim(struct halo_frames *frames);
 
 #endif

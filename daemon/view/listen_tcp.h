@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A listening socket with an address: one that was passed (passed.h), or our own. Loop thread;
- * resolves no names and blocks for nothing. */
+ * A listening TCP socket: one that was passed to this process (passed.h), or a new one. Loop thread
+ * only; resolves no names and does not block. */
 #ifndef HALO_LISTEN_TCP_H
 #define HALO_LISTEN_TCP_H
 
 #include "config/error.h"
 
-/* At "ADDRESS:PORT", with an IPv4 address, an IPv6 address in brackets or localhost. A non-blocking
- * descriptor, the caller's; or with err filled -EINVAL: no such address, -EADDRINUSE, other
- * -errno. */
+/* address: "ADDRESS:PORT", with an IPv4 address, an IPv6 address in brackets or localhost. Returns
+ * a non-blocking descriptor that the caller owns, or with err filled -EINVAL: invalid address,
+ * -EADDRINUSE, other -errno. */
 int halo_listen_tcp(const char *address, struct halo_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The takers of a feed: a list that any of them may leave while it is walked over. Loop thread
- * only. */
+ * The takers (receivers) of a feed: a list from which a taker may be removed while it is iterated.
+ * Loop thread only. */
 #ifndef HALO_TAKERS_H
 #define HALO_TAKERS_H
 
@@ -11,7 +11,7 @@ struct halo_takers_walk;
 /* Zeroed: empty. */
 struct halo_takers {
     struct halo_feed_taker *first;
-    struct halo_takers_walk *walks; /* under way */
+    struct halo_takers_walk *walks; /* iterations in progress */
     int count;
 };
 
@@ -20,14 +20,14 @@ void halo_takers_remove(struct halo_takers *takers, struct halo_feed_taker *take
 
 void halo_takers_begin(struct halo_takers *takers, const struct halo_live_begin *begin);
 
-/* Gives pkt to all, or to one, who can use it: after begin the first packet is a key frame of the
- * video. Returns how many wait for such a one. */
+/* Gives pkt to all takers, or to one, unless the taker still waits for the video keyframe that must
+ * be its first packet after begin. Returns how many wait for one. */
 int halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
-/* To those alone that began at `since` (us of the clock) or later. */
+/* Gives pkt only to takers that began at `since` (us of CLOCK_MONOTONIC) or later. */
 void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPacket *pkt);
 void halo_taker_give(struct halo_feed_taker *taker, const AVPacket *pkt);
 
-/* Makes them leave, all or those that have got something, and tells them. */
+/* Removes all takers, or only those that have received a keyframe, and calls their end(). */
 void halo_takers_end(struct halo_takers *takers, bool keyed_only, const char *why);
 
 #endif

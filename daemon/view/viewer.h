@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One viewer of an output socket, for viewers.c and the forms that it is served in. Loop thread
+ * One viewer of an output socket, as shared by viewers.c and the viewer formats. Loop thread
  * only. */
 #ifndef HALO_VIEWER_H
 #define HALO_VIEWER_H
@@ -14,48 +14,51 @@
 struct halo_viewer;
 struct halo_frames;
 
-/* What the viewers of a socket have in common. */
+/* Data that the viewers of a socket share. */
 struct halo_viewers_shared {
     const struct halo_viewer_format *format;
     int64_t origin;             /* of the feed, us */
-    struct halo_frames *frames; /* pictures in memory for others; NULL where there are none */
+    struct halo_frames *frames; /* memory shared with viewers; NULL if the format has none */
     int64_t sent, dropped;      /* bytes; packets */
 };
 
-/* A form. Errors close the viewer, and err says why. Nothing here blocks. */
+/* A format in which viewers are served. Errors close the viewer; err holds the reason. None of
+ * these functions blocks. */
 struct halo_viewer_ops {
     int (*open)(struct halo_viewer *viewer);
     int (*begin)(struct halo_viewer *viewer, const struct halo_live_begin *begin,
                  struct halo_error *err);
     int (*packet)(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err);
-    /* Sends what waits, as far as the socket takes it. */
+    /* Sends queued data, as much as the socket accepts. */
     int (*flush)(struct halo_viewer *viewer, struct halo_error *err);
-    /* What the viewer said. */
+    /* Data that the viewer has sent. */
     int (*receive)(struct halo_viewer *viewer, const uint8_t *data, size_t size,
                    struct halo_error *err);
-    /* The stream is over: what ends the form, as far as the socket takes it. */
+    /* The stream has ended: sends the end of the format (a trailer), as much as the socket
+     * accepts. */
     void (*end)(struct halo_viewer *viewer);
     void (*close)(struct halo_viewer *viewer);
 };
 extern const struct halo_viewer_ops halo_viewer_mux, halo_viewer_frames;
 
 struct halo_viewer {
-    struct halo_feed_taker taker; /* first: it is found by it */
+    struct halo_feed_taker taker; /* must be first: callbacks cast it to the viewer */
     struct halo_viewers *viewers;
     struct halo_viewers_shared *shared;
     const struct halo_viewer_ops *ops;
-    void *own; /* the form's own */
+    void *own; /* data of the format */
     struct halo_viewer *next;
     uv_poll_t poll;
     int fd;
-    char peer[80];       /* for people */
-    bool wants_write;    /* of the form: flush when the socket takes something again */
-    int64_t waits_since; /* us; since when nothing that waits has moved on; 0: nothing waits */
-    int events;          /* that are polled for */
-    bool deaf;           /* it says nothing more, but may still read */
+    char peer[80];       /* its address or process, for the log */
+    bool wants_write;    /* set by the format: call flush when the socket is writable again */
+    int64_t waits_since; /* us; since when no queued data has been sent; 0: nothing is queued */
+    int events;          /* poll() events that are waited for */
+    bool deaf;           /* it has shut down its side, but may still read */
 };
 
-/* From its form: something waits for it to read; moved: some of it went out now. */
+/* Called by the format. waits: data is queued because the viewer does not read; moved: some of it
+ * was sent now. */
 void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Viewers of an output socket. Each has a muxer of its own and begins at a key frame, with a header
- * and times from 0. One that does not read loses packets up to a key frame once its queue is full,
- * is counted, and cut when nothing went out for a time; it disturbs nobody. Loop thread only. */
+ * Viewers of an output socket. Each has its own muxer and begins at a keyframe, with a header and
+ * times from 0. When the queue of a slow viewer is full, it loses packets up to a keyframe, which
+ * are counted; it is disconnected when nothing could be sent to it for some time. Other viewers are
+ * not affected. Loop thread only. */
 #ifndef HALO_VIEWERS_H
 #define HALO_VIEWERS_H
 
@@ -13,16 +14,18 @@
 
 struct halo_viewers;
 
-/* Listens at output->target: a path, 0660, or an address; the form is halo_output_format's. A stale
- * socket is replaced, one that somebody serves is -EADDRINUSE, anything else there -EEXIST. feed
- * and output must outlive it. */
+/* Listens on output->target: a path, with mode 0660, or an address, in the format that
+ * halo_output_format() returns. A stale socket is replaced. -EADDRINUSE: another process listens on
+ * it; -EEXIST: the path exists and is not a socket. feed and output must outlive it. */
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,
                         const struct halo_output_settings *output, struct halo_error *err);
-/* Closes all and removes the socket; its memory goes when the loop has closed the handles. */
+/* Closes all viewers and removes the socket; the memory is freed when the loop has closed the
+ * handles. */
 void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 
-/* {"target", "viewers", "sent_bytes", "dropped_packets", "cut": they took nothing, "refused": too
- * many, "ended": new parameters that their form cannot say}; a new reference, NULL: no memory. */
+/* {"target", "viewers", "sent_bytes", "dropped_packets", "cut": viewers that did not read,
+ * "refused": viewers beyond the limit, "ended": viewers whose format could not express new
+ * parameters}; a new reference, NULL: out of memory. */
 json_t *halo_viewers_status(const struct halo_viewers *viewers);
 
 #endif
