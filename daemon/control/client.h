@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One client of the control socket: bytes in, calls in their order, answers out. Loop thread
- * only. */
+ * One client of the control socket: reads its calls, runs them in order and sends the answers. Loop
+ * thread only. */
 #ifndef HALO_CLIENT_H
 #define HALO_CLIENT_H
 
@@ -14,7 +14,7 @@
 
 struct halo_client;
 
-/* What the control socket keeps of all clients. */
+/* Data that all clients of the control socket share. */
 struct halo_clients {
     uv_loop_t *loop;
     struct halo_control_host host;
@@ -23,15 +23,17 @@ struct halo_clients {
     int count;
 };
 
-/* fd, accepted and non-blocking, becomes the client's, on failure too. 0 or -errno. */
+/* Takes ownership of fd, an accepted non-blocking socket, even on failure. 0 or -errno. */
 int halo_client_create(struct halo_clients *clients, int fd);
-/* Gone at once for everybody else; memory goes when the loop has closed its handles. why: for the
- * log, NULL: it left by itself. */
+/* Disconnects the client. It is off the list at once; its memory is freed when the loop has closed
+ * its handles. why: for the log; NULL: it left by itself. */
 void halo_client_cut(struct halo_client *client, const char *why);
-/* Once a second: cuts it where nothing of what waits went out for HALO_VARLINK_STUCK_MS, where no
- * call has come whole for HALO_VARLINK_CALL_MS, or none at all for HALO_VARLINK_IDLE_MS. */
+/* Called once a second: disconnects the client if none of its queued answers could be sent for
+ * HALO_VARLINK_STUCK_MS, if a call (or its first one) was not complete within HALO_VARLINK_CALL_MS,
+ * or if it made no call for HALO_VARLINK_IDLE_MS. */
 void halo_client_check(struct halo_client *client);
-/* Cuts the one that has been silent longest, of those that wait for no answer. False: all do. */
+/* Disconnects the client that has been silent longest, among those that wait for no answer. False:
+ * all of them wait for one. */
 bool halo_clients_make_room(struct halo_clients *clients);
 struct halo_client *halo_client_next(const struct halo_client *client);
 
@@ -39,33 +41,35 @@ struct halo_client *halo_client_next(const struct halo_client *client);
 struct halo_clients *halo_client_all(const struct halo_client *client);
 bool halo_client_wants_more(const struct halo_client *client);
 
-/* The one answer to the present call. parameters: taken over, NULL: {}. fd: sent as a copy, or
- * -1. */
+/* Sends the only answer to the present call. Takes the caller's reference to parameters (NULL: {}).
+ * fd: a descriptor of which a copy is sent, or -1. */
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
 void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
                         const char *key, const char *value);
-/* The same with a list of strings, taken over; NULL: empty. */
+/* The same with a list of strings, whose reference is taken; NULL: empty. */
 void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
                              const char *key, json_t *list);
 void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
-/* One of several answers to the present call. parameters is taken over. */
+/* Sends one of several answers to the present call. Takes the caller's reference to parameters. */
 void halo_client_continue(struct halo_client *client, json_t *parameters);
-/* The present call is answered again and again, until the client leaves: every `interval` ms, and
- * (0: only) for each event; not while an answer before it has not gone out. */
+/* The present call is answered repeatedly until the client leaves: every `interval_ms` (0: never),
+ * and at each event, but not while an earlier answer has not been sent yet. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
                         int interval_ms);
-json_t *halo_client_parameters(const struct halo_client *client); /* borrowed, until its end */
+/* borrowed, until the call ends */
+json_t *halo_client_parameters(const struct halo_client *client);
 void halo_client_subscribe(struct halo_client *client);
-/* To all who listen: subscribers, and whose call is repeated. event is borrowed. */
+/* Notifies all subscribers, and all clients whose call is answered repeatedly. event is
+ * borrowed. */
 void halo_clients_notify(struct halo_clients *clients, json_t *event);
 
-/* The present call will be answered later: by the token, which outlives the client. */
+/* A token for a call that will be answered later. It outlives the client. */
 struct halo_pending {
     struct halo_client *client; /* NULL: it has left */
 };
 struct halo_pending *halo_client_wait(struct halo_client *client); /* or NULL */
-/* Frees it and returns the client, NULL: nobody is there any more. */
+/* Frees the token and returns the client; NULL: the client has left. */
 struct halo_client *halo_pending_end(struct halo_pending *pending);
 
 #endif

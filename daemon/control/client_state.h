@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Inside of a client: for client.c (bytes) and client_answers.c (calls) alone. */
+ * The internals of a client, only for client.c (bytes) and client_answers.c (calls). */
 #ifndef HALO_CLIENT_STATE_H
 #define HALO_CLIENT_STATE_H
 
@@ -23,19 +23,19 @@ struct halo_client {
     int fd;
     struct ucred peer;
     uv_poll_t poll;
-    uv_timer_t timer; /* of a call that is answered again and again; between calls: of work */
-    uv_idle_t rest;   /* runs while calls that are there had to wait for the others' turn ... */
-    bool more;        /* ... and there are some */
-    int handles;      /* that are not closed yet */
-    int events;       /* that poll waits for */
+    uv_timer_t timer; /* repeats the answer to a call; between calls: runs halo_client_work() */
+    uv_idle_t rest;   /* runs while complete calls wait because it is other clients' turn ... */
+    bool more;        /* ... which is the case */
+    int handles;      /* how many are not closed yet */
+    int events;       /* events that poll waits for */
     bool cut, eof, working;
 
     char *in;
     size_t in_length, in_size;
     struct out *out, **out_last;
     size_t out_bytes;
-    uint64_t moved; /* when bytes went out last, in ms of the loop */
-    uint64_t heard; /* when it came, or its last call was whole or answered */
+    uint64_t moved; /* when bytes were last sent, in ms of the loop */
+    uint64_t heard; /* when it connected, or its last call was complete or answered */
     bool called;    /* it has made a call */
 
     bool busy; /* call is being answered */
@@ -53,11 +53,13 @@ struct halo_client {
 void halo_client_work(struct halo_client *client);
 void halo_client_flush(struct halo_client *client);
 void halo_client_poll(struct halo_client *client);
-int halo_client_send(struct halo_client *client, json_t *message, int fd); /* takes message over */
+/* takes the caller's reference to message */
+int halo_client_send(struct halo_client *client, json_t *message, int fd);
 
 /* client_answers.c: */
 void halo_client_begin_call(struct halo_client *client, const char *text, size_t length);
 void halo_client_end_call(struct halo_client *client);
-void halo_client_drained(struct halo_client *client); /* there is room again for what waits */
+/* called when queued events can be sent again */
+void halo_client_drained(struct halo_client *client);
 
 #endif

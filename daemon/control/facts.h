@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What `haloctl doctor` asks the daemon, because only the daemon's user sees it: files, folders,
- * disks, limits, devices. */
+ * Facts that `haloctl doctor` requests from the daemon, because only the daemon's user can see
+ * them: files, folders, disks, limits, devices. */
 #ifndef HALO_FACTS_H
 #define HALO_FACTS_H
 
@@ -10,21 +10,22 @@
 #include "config/daemon.h"
 #include "daemon/supervisor/supervisor.h"
 
-enum { HALO_FACTS_MS = 8000 }; /* a disk that sleeps is awake by then */
+enum { HALO_FACTS_MS = 8000 }; /* enough for a sleeping disk to wake up */
 
 struct halo_facts;
 
-/* patience_ms: for one look at the disk. NULL: no memory. Loop thread only. */
+/* patience_ms: the timeout of one check of the disks. NULL: out of memory. Loop thread only. */
 struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms);
-/* Who waits is refused; memory goes when the loop has closed the handle. A look at a disk that
- * hangs is left alone; the loop cannot be closed before it. NULL: nothing. */
+/* Pending requests get an error; the memory is freed when the loop has closed the handle. A check
+ * that hangs on a disk is abandoned, but the loop cannot be closed before it ends. NULL is
+ * ignored. */
 void halo_facts_destroy(struct halo_facts *facts);
 
-/* reply comes later, on the loop thread, from a look at the disk on a thread of libuv's pool, of
- * which there is one at a time: who comes meanwhile gets the same answer. Where it takes too long,
- * err says what hangs; as long as it does, so is err at once. settings are read before this
- * returns; what lies in `base`, taken over, is given back with the rest. 0, or -errno with err
- * filled and reply does not come. */
+/* Checks the disks on a thread of libuv's pool, one check at a time, and calls reply later on the
+ * loop thread; requests during a check get the result of that check. If a check takes too long,
+ * reply gets an error that names what hangs, and while it still hangs, new requests fail at once
+ * with the same error. settings are only read before this returns. The facts are added to `base`,
+ * whose reference is taken. 0, or -errno with err filled; then reply is not called. */
 int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
                       json_t *base, halo_reply *reply, void *arg, struct halo_error *err);
 

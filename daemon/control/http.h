@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures and numbers over HTTP, to look at and not to touch: GET and HEAD only.
+ * Frames and statistics over HTTP, read-only: just GET and HEAD.
  *
- *   /NAME/stream.mjpeg /NAME/snapshot.jpg      filtered pictures; also mjpg-streamer's ?action=
+ *   /NAME/stream.mjpeg /NAME/snapshot.jpg      filtered frames; also mjpg-streamer's ?action=
  *   /metrics /healthz /api/streams /           Prometheus, state, status as JSON, a page of links
  *
- * libmicrohttpd's epoll descriptor is polled by the loop; no thread of its own. Each viewer of a
- * stream has one picture that is being sent and one that waits, the newest; so a slow one sees
- * fewer, and one that does not read at all is cut.
+ * The loop polls the epoll descriptor of libmicrohttpd, which has no thread of its own. For each
+ * viewer of a stream at most one frame is being sent and one, the newest, is queued; so a slow
+ * viewer gets fewer frames, and one that does not read at all is disconnected.
  *
  * Loop thread only. */
 #ifndef HALO_HTTP_H
@@ -20,12 +20,12 @@
 
 struct halo_http;
 
-/* Listens where settings->listen says; settings are copied. NULL there: off, 0 and *ret is NULL.
- * -EADDRINUSE, -EINVAL: no such address; other -errno. */
+/* Listens on settings->listen; settings are copied. If that is NULL, HTTP is off: returns 0 and
+ * sets *ret to NULL. -EADDRINUSE; -EINVAL: invalid address; other -errno. */
 int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
                      const struct halo_http_settings *settings, struct halo_error *err);
-/* Cuts all clients; before the supervisor is destroyed. Memory goes when the loop has closed the
- * handles. NULL: nothing to do. */
+/* Disconnects all clients; to be called before the supervisor is destroyed. The memory is freed
+ * when the loop has closed the handles. NULL is ignored. */
 void halo_http_destroy(struct halo_http *http);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The connections of HTTP, and how long each may take: libmicrohttpd's own limit begins again with
- * each byte, so a client that sends or takes one now and then would hold its place for ever. A
- * place is worth most to a client that asks at once, as health checks do: where all are taken, the
- * one that has held its place longest without looking at pictures makes room.
+ * The HTTP connections and their time limits. libmicrohttpd's own timeout restarts with each byte,
+ * so a client that sends or reads a byte now and then could keep its connection indefinitely.
+ * Clients with short requests, such as health checks, must always get a connection: if all are in
+ * use, the client that has held one longest without viewing a stream is disconnected.
  *
  * Loop thread only. */
 #ifndef HALO_HTTP_CLIENTS_H
@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 enum {
-    HALO_HTTP_REQUEST_MS = 10000, /* until a request is whole, from the answer before it */
-    HALO_HTTP_ANSWER_MS = 60000,  /* until an answer that has an end was taken */
+    HALO_HTTP_REQUEST_MS = 10000, /* for a complete request, counted from the previous answer */
+    HALO_HTTP_ANSWER_MS = 60000,  /* for the client to read an answer, unless that has no end */
 };
 
-/* Why clients are cut. */
+/* Why clients are disconnected. */
 enum halo_http_cut {
     HALO_HTTP_NO_REQUEST,
     HALO_HTTP_NOT_TAKEN,
@@ -31,22 +31,24 @@ struct halo_http_clients {
     struct halo_http_client *first;
     int count;
     int64_t cut;
-    int unsaid[HALO_HTTP_CUTS]; /* of these, not logged yet */
+    int unsaid[HALO_HTTP_CUTS]; /* clients disconnected but not logged yet */
 };
 
-/* MHD_OPTION_NOTIFY_CONNECTION's; now in ms, state: libmicrohttpd's place for the client. */
+/* For MHD_OPTION_NOTIFY_CONNECTION. now: in ms; state: where libmicrohttpd stores the client. */
 void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connection *connection,
                            void **state, uint64_t now);
 void halo_http_client_left(struct halo_http_clients *clients, void **state);
 
-/* Its request is whole, or answered. viewing: the answer has no end, and a clock of its own. */
+/* The client's request is complete, or answered. viewing: the answer has no end, and its own
+ * timeout. */
 void halo_http_client_asks(struct MHD_Connection *connection, bool viewing, uint64_t now);
 void halo_http_client_is_answered(struct MHD_Connection *connection, uint64_t now);
 
-/* Once a second: cuts those whose time is over, who leave when libmicrohttpd runs next, and logs
- * how many were cut since. */
+/* Called once a second: disconnects clients whose time is over, which libmicrohttpd removes when it
+ * next runs, and logs how many were disconnected since the last call. */
 void halo_http_clients_check(struct halo_http_clients *clients, uint64_t now);
-/* Cuts the one that has held its place longest; false: all are viewers, or are being cut. */
+/* Disconnects the client that has held its connection longest; false: all are viewers or already
+ * disconnected. */
 bool halo_http_clients_make_room(struct halo_http_clients *clients);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pages of HTTP without pictures. Loop thread only. */
+ * HTTP pages without video. Loop thread only. */
 #ifndef HALO_HTTP_PAGES_H
 #define HALO_HTTP_PAGES_H
 
@@ -9,10 +9,10 @@
 #include "daemon/control/metrics.h"
 #include "daemon/supervisor/supervisor.h"
 
-/* METRICS, HEALTH, STATUS or INDEX; *status is changed where it is not 200. NULL: no memory. */
+/* what: METRICS, HEALTH, STATUS or INDEX. Changes *status if it is not 200. NULL: out of memory. */
 struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status);
 
-struct MHD_Response *halo_http_text(const char *type, const char *text); /* NULL: no memory */
+struct MHD_Response *halo_http_text(const char *type, const char *text); /* NULL: out of memory */
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The methods of the control socket: one row each. The check of parameters and the interface's
- * description are made from the rows.
+ * The methods of the control socket, one table row each. The rows are used to check parameters and
+ * to write the description of the interface.
  *
- * Loop thread only; halo_call_parse() and what it calls need no loop (tests/fuzz/control.c). */
+ * Loop thread only, but halo_call_parse() and the functions that it calls need no loop
+ * (tests/fuzz/control.c). */
 #ifndef HALO_METHODS_H
 #define HALO_METHODS_H
 
@@ -15,7 +16,7 @@ enum halo_parameter_type {
     HALO_PARAMETER_REAL, /* min .. max */
     HALO_PARAMETER_BOOL,
     HALO_PARAMETER_INT,  /* not negative */
-    HALO_PARAMETER_LIST, /* of `form`; the method looks at what is in it */
+    HALO_PARAMETER_LIST, /* of type_text; the method checks its elements */
 };
 
 struct halo_parameter {
@@ -23,16 +24,16 @@ struct halo_parameter {
     enum halo_parameter_type type;
     bool optional;
     double min, max;
-    const char *const *choices; /* of a string; NULL: any */
-    const char *type_text;      /* of a list, as in the description: "[]float" */
+    const char *const *choices; /* for a string: allowed values; NULL: any */
+    const char *type_text;      /* for a list: its type as in the description: "[]float" */
 };
 
 enum { HALO_METHOD_PARAMETERS = 3 };
 
 enum halo_answers {
     HALO_ANSWERS_ONE,    /* "more" changes nothing */
-    HALO_ANSWERS_MAYBE,  /* several, if "more" */
-    HALO_ANSWERS_SEVERAL /* "more" is needed */
+    HALO_ANSWERS_MAYBE,  /* several if the call has "more" */
+    HALO_ANSWERS_SEVERAL /* the call must have "more" */
 };
 
 struct halo_client;
@@ -41,15 +42,15 @@ struct halo_method {
     const char *interface, *name;
     const char *help;
     struct halo_parameter in[HALO_METHOD_PARAMETERS + 1];
-    const char *out; /* as in the description: "(name: string)" */
+    const char *out; /* result type as in the description: "(name: string)" */
     enum halo_answers answers;
-    bool changes; /* told to subscribers of events, with who asked */
-    /* parameters is borrowed, an object that fits `in`. Answers by client.h's functions, once, now
-     * or later. */
+    bool changes; /* the call is sent to subscribers as an event that names the caller */
+    /* parameters: an object that fits `in`; borrowed. Must answer once, now or later, with the
+     * functions of client.h. */
     void (*run)(struct halo_client *client, json_t *parameters);
 };
 
-extern const struct halo_method halo_methods[]; /* ends with a row without name */
+extern const struct halo_method halo_methods[]; /* ends with a NULL name */
 
 struct halo_call {
     const struct halo_method *method;
@@ -57,18 +58,18 @@ struct halo_call {
     bool more, oneway;
 };
 
-/* One message without its NUL. 0: fits the table; release with halo_call_finish(). -EINVAL:
- * *ret_error is the whole answer, a new reference; NULL where none is wanted (oneway) or memory is
- * out. -ENOMEM. */
+/* Parses one message, without its NUL. 0: a valid call, to be released with halo_call_finish().
+ * -EINVAL: *ret_error is the complete answer, a new reference; NULL if none is wanted (oneway) or
+ * out of memory. -ENOMEM. */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 
-/* {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. A new reference,
- * NULL: no memory. */
+/* Returns {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. A new
+ * reference; NULL: out of memory. */
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value);
 
-/* Of "io.halod.Control" or "org.varlink.service", in Varlink's language; malloc'ed. NULL: no such
- * interface, or no memory. */
+/* The description of the interface "io.halod.Control" or "org.varlink.service" in the Varlink
+ * definition language; malloc'ed. NULL: no such interface, or out of memory. */
 char *halo_interface_description(const char *interface);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Methods whose answer comes later: for the table in methods.c alone. */
+ * Methods that answer later; only for the table in methods.c. */
 #ifndef HALO_METHODS_WAIT_H
 #define HALO_METHODS_WAIT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Status as Prometheus reads it. Needs no loop. */
+ * Writes the status in the Prometheus text format. Needs no loop. */
 #ifndef HALO_METRICS_H
 #define HALO_METRICS_H
 
@@ -11,7 +11,8 @@ struct halo_http_numbers {
     int64_t pictures, dropped, bytes, cut;
 };
 
-/* status as of halo_supervisor_status(); what it lacks is left out. malloc'ed, NULL: no memory. */
+/* status: as returned by halo_supervisor_status(); missing fields are skipped. malloc'ed; NULL: out
+ * of memory. */
 char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *http);
 
 #endif

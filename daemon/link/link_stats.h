@@ -40,18 +40,17 @@ struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
     int64_t turn; /* as in halo_live_stats */
     int64_t dropped[HALO_DROPS];
-    char degradation[HALO_DEGRADATIONS]
-                    [HALO_DEGRADATION_WORDS]; /* why; "": not degraded in this way */
-    int64_t cards;                            /* of all encodings; not counted in encoded */
+    /* why; "": not degraded in this way */
+    char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
+    int64_t cards;        /* of all encodings; not counted in encoded */
     int64_t ring_dropped; /* packets dropped because the supervisor was too slow */
     char backend[24];
     char camera[24]; /* its state in one word; "": the input is not a camera */
     struct halo_live_capture capture;
     struct halo_link_regions region_feed;
     int64_t width, height;
-    struct halo_coverage
-        coverage[HALO_MAX_RENDITIONS +
-                 1]; /* of its chains: first the stream's own, then its renditions' */
+    /* of its chains: first the stream's own, then its renditions' */
+    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];
     struct halo_link_output output[HALO_MAX_OUTPUTS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What of the daemon's file only the pipeline knows: chains and encoders. Any thread; opens
- * nothing. */
+ * Checks of the settings file that need the pipeline: chains, encoders, cameras. Any thread; opens
+ * no device. */
 #ifndef HALO_CHECKS_H
 #define HALO_CHECKS_H
 
@@ -10,8 +10,9 @@
 
 extern const struct halo_daemon_checks halo_checks;
 
-/* Of every chain that does not hide all of every frame, as far as that is known before there are
- * any: [{"stream", "rendition" where it is one's, "coverage" as in a status}]; a new reference. */
+/* Lists every chain that does not hide all of every frame, as far as this is known before the first
+ * frame: [{"stream", "rendition" if the chain is a rendition's, "coverage" as in the status}]; a
+ * new reference. */
 json_t *halo_checks_coverage(const struct halo_daemon_settings *settings);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The virtual cameras of a stream. They outlive its engines, and its settings as long as these
- * leave the camera as it is, so programs that have it open see no end of the stream. Loop thread
- * only. */
+ * The virtual cameras of a stream. A camera outlives the stream's engines, and also changes of its
+ * settings that do not concern the camera, so programs that have it open do not see the stream end.
+ * Loop thread only. */
 #ifndef HALO_SUP_CAMERA_H
 #define HALO_SUP_CAMERA_H
 
@@ -9,9 +9,11 @@
 
 struct sv_stream;
 
-int sv_camera_open(struct sv_stream *stream, struct halo_error *err); /* the feeds are there */
-void sv_camera_leave(struct sv_stream *stream);  /* its feeds: gray until they are opened again */
-void sv_camera_forget(struct sv_stream *stream); /* as sv_feed_forget() */
+/* after its feeds were opened */
+int sv_camera_open(struct sv_stream *stream, struct halo_error *err);
+/* before its feeds are closed; the cameras show gray until sv_camera_open() */
+void sv_camera_leave(struct sv_stream *stream);
+void sv_camera_forget(struct sv_stream *stream); /* see sv_feed_forget() */
 void sv_camera_close(struct sv_stream *stream);
 
 #endif

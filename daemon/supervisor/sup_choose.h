@@ -7,10 +7,11 @@
 struct sv_engine;
 struct sv_stream;
 
-/* An engine that may run all of the stream, created if there is none. NULL: out of memory, or its
- * GPU is not known yet (SV_GPU_WAIT). */
+/* Returns an engine that is allowed to run the whole stream; creates it if necessary. NULL: out of
+ * memory, or its GPU is not known yet (SV_GPU_WAIT). */
 struct sv_engine *sv_engine_choose(struct sv_stream *stream);
-/* The engine becomes the one that the stream should have, by name and GPU, unless that exists. */
+/* Turns the engine into the one that the stream needs, by changing its name and GPU, unless that
+ * engine already exists. */
 void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
 
 #endif

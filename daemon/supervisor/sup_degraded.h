@@ -10,15 +10,15 @@
 struct sv_stream;
 
 void sv_degraded_update(struct sv_stream *stream); /* after anything that may have changed it */
-/* What the engine reported with a state: whether the GPU's memory is full, and in which words. */
+/* Records what the engine reported with a state: whether the GPU's memory is full, and why. */
 void sv_degraded_memory(struct sv_stream *stream, bool full, const char *why);
-/* It could not begin for want of memory: waits, out of its engine, until it is tried again; the
- * caller has to step it. */
+/* The stream could not begin because the GPU has too little free memory: it leaves its engine and
+ * waits for another attempt. The caller must call sv_stream_step(). */
 void sv_degraded_wait(struct sv_stream *stream, const char *why);
-/* Whether it may enter its engine now: of those that wait for room one at a time is tried, the one
- * first whose last try is longest ago. */
+/* Whether the stream may enter its engine now. Streams that wait for memory are tried one at a
+ * time, beginning with the one whose last attempt is oldest. */
 bool sv_degraded_may_enter(struct sv_stream *stream);
-/* The first of what it lacks as "WORD: why", or "". */
+/* The first way in which it is degraded, as "WORD: why", or "". */
 void sv_degraded_words(const struct sv_stream *stream, char *ret, size_t size);
 
 #endif

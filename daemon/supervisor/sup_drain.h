@@ -6,8 +6,9 @@
 
 struct sv_stream;
 
-/* The encoding's new ring, instead of the one that it had. Takes both descriptors over. */
+/* Replaces the ring of an encoding. Takes ownership of both descriptors. */
 void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds);
-void sv_drain_tick(struct sv_stream *stream); /* by the timer: there may be memory again */
+/* called by the timer: tries again after a lack of memory */
+void sv_drain_tick(struct sv_stream *stream);
 
 #endif

@@ -8,7 +8,7 @@
 
 struct sv_process;
 
-void sv_end_on_exit(uv_process_t *handle, int64_t status, int number); /* of a sv_process */
-void sv_end_step(struct sv_process *process);                          /* by the timer */
+void sv_end_on_exit(uv_process_t *handle, int64_t status, int number); /* data: struct sv_process */
+void sv_end_step(struct sv_process *process);                          /* called by the timer */
 
 #endif

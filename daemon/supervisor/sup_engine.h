@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * An engine as streams see it: a name, and most of the time a process. A stream keeps its engine
- * while the process is restarted; the engine counts its failures. Loop thread only. */
+ * An engine as streams see it: it has a name, and most of the time a process. A stream keeps its
+ * engine while the process is restarted; the engine counts its failures. Loop thread only. */
 #ifndef HALO_SUP_ENGINE_H
 #define HALO_SUP_ENGINE_H
 
@@ -12,22 +12,25 @@ struct sv_engine;
 struct sv_stream;
 
 struct sv_engine *sv_engine_find(const struct halo_supervisor *sv, const char *name); /* or NULL */
-/* Without a process, and without a number. NULL: no memory. */
+/* Creates an engine without a process and without a GPU number. NULL: out of memory. */
 struct sv_engine *sv_engine_make(struct halo_supervisor *sv, const char *name);
 int sv_engine_streams(const struct sv_engine *engine);
 
 bool sv_engine_is_ready(const struct sv_engine *engine);
-json_t *sv_do(const char *what, const struct sv_stream *stream); /* a message to build on */
-/* Takes the message over. 0 or -errno; -EPIPE: it is not ready. */
+/* a message to which the caller adds fields */
+json_t *sv_do(const char *what, const struct sv_stream *stream);
+/* Takes the caller's reference to the message. 0 or -errno; -EPIPE: the engine is not ready. */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
-bool sv_engine_is_behind(const struct sv_engine *engine); /* what was sent still waits here */
+bool sv_engine_is_behind(const struct sv_engine *engine); /* sent messages are still queued here */
 void sv_engine_report_running(struct sv_engine *engine);  /* log and event, once it has its name */
 
-void sv_engine_step(struct sv_engine *engine);    /* starts or ends what is due; may free it */
-void sv_engine_drop(struct sv_engine *engine);    /* its process is asked to finish; frees it */
-void sv_engine_stalled(struct sv_engine *engine); /* before it is lost: it was silent or stuck */
-/* It has no process now, and pauses. device: its device failed. worked: the process had filtered
- * frames, so this is no crash loop, and the next process starts at once. */
+/* starts its process, or ends the engine, if it is time to; may free it */
+void sv_engine_step(struct sv_engine *engine);
+void sv_engine_drop(struct sv_engine *engine); /* its process is asked to finish; frees it */
+/* to be called before sv_engine_lost() if it was silent or stuck */
+void sv_engine_stalled(struct sv_engine *engine);
+/* The engine has lost its process and pauses. device: its device failed. worked: the process had
+ * filtered frames, so this is not a crash loop, and the next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

@@ -5,7 +5,8 @@
 
 struct halo_supervisor;
 
-/* name: a stream's, or the engine's where the event is "engine"; NULL: of the whole. */
+/* name: of a stream, or of an engine if the event is "engine"; NULL: the event concerns the whole
+ * daemon. */
 void sv_event(struct halo_supervisor *sv, const char *event, const char *name, const char *state,
               const char *why);
 

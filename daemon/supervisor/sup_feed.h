@@ -9,7 +9,8 @@ struct sv_stream;
 
 int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
 void sv_feed_close(struct sv_stream *stream, const char *why);
-void sv_feed_forget(struct sv_stream *stream);    /* what was shown under other filters */
+/* frames that passed the old filters are not shown again */
+void sv_feed_forget(struct sv_stream *stream);
 void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is watched */
 
 #endif

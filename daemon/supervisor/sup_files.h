@@ -13,14 +13,14 @@
 struct sv_engine;
 struct sv_stream;
 
-/* What the engine may open: all that the streams name that are on it or may come to it. The caller
- * owns it. May block on those files. */
+/* The files that the engine may open: all that are named by streams that are on it or may move to
+ * it. The caller owns the result. May block on those files. */
 json_t *sv_files_of(const struct sv_engine *engine);
-/* Whether the engine's process may open all that a stream with these settings names now, or has yet
- * to start. May block. */
+/* Whether the engine's process, if it has one, may open all files that a stream with these settings
+ * names. True if the process has yet to start. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
-/* Whether its engine may not open what has been replaced, and says so: it needs another one. May
- * block. */
+/* Whether a file or folder of the stream was replaced by one that its engine is not allowed to
+ * open, as the engine has reported: the stream then needs another engine. May block. */
 bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

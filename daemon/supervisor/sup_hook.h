@@ -11,10 +11,12 @@
 struct sv_process;
 struct sv_stream;
 
-/* The process is about to get this stream: its hooks may be asked for until the next such call for
- * the stream, or the end of the process, also while it finishes files after it was let go. */
+/* To be called when the process gets this stream. The process may then request the stream's hooks
+ * until the next such call for this stream or until the process ends, also while it finishes files
+ * after it was released. */
 void sv_hooks_give(struct sv_process *process, const struct sv_stream *stream);
-bool sv_hooks_finished(struct sv_process *process, const json_t *message); /* false: no sense */
-void sv_hooks_forget(struct sv_process *process); /* what runs or waits goes on */
+/* false: the message is invalid */
+bool sv_hooks_finished(struct sv_process *process, const json_t *message);
+void sv_hooks_forget(struct sv_process *process); /* hooks that run or are queued go on */
 
 #endif

@@ -11,7 +11,7 @@ struct sv_stream;
 
 int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
                      struct halo_error *err);
-/* NULL: none; err names the nearest. */
+/* NULL: no such stream; err suggests the most similar name. */
 struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
                                  struct halo_error *err);
 void sv_stream_destroy(struct sv_stream *stream); /* unlinks it */

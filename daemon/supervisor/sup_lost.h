@@ -8,8 +8,8 @@
 
 struct sv_engine;
 
-/* Its process has ended or is to end: it is killed, and never waited for. device: its device
- * failed. May free streams. */
+/* Call this when the engine's process has ended or must end: it is killed, and never waited for.
+ * device: its device failed. May free streams. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
 
 #endif

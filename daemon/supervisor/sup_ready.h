@@ -9,9 +9,10 @@
 
 struct sv_engine;
 
-void sv_engine_ready(struct sv_engine *engine); /* it has said hello, or gets no GPU number */
+void sv_engine_ready(struct sv_engine *engine); /* it has sent hello, or will get no GPU number */
 /* An engine's list of the GPUs; false: it is malformed or was not asked for. */
 bool sv_engine_report_gpus(struct sv_engine *engine, const json_t *message);
-void sv_engine_step_choosing(struct sv_engine *engine); /* by the timer: the list may be late */
+/* called by the timer: the list may be late */
+void sv_engine_step_choosing(struct sv_engine *engine);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Updates from detectors on their way to engines, in the order in which they came. If a stream gets
- * them faster than engines read or than every few milliseconds, the newest are kept. And what
- * engines report about them, for events and the log. Loop thread only. */
+ * Passes updates from detectors on to engines, in the order in which they arrived. If updates for a
+ * stream arrive faster than its engine reads, or more often than every few milliseconds, only the
+ * newest are kept. Also logs, and sends as events, what engines report about them. Loop thread
+ * only. */
 #ifndef HALO_SUP_REGIONS_H
 #define HALO_SUP_REGIONS_H
 
@@ -12,11 +13,11 @@
 
 struct sv_stream;
 
-/* list: borrowed, of the control socket. 0, or -errno with err filled. */
+/* list: regions from the control socket; borrowed. 0, or -errno with err filled. */
 int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
                     struct halo_error *err);
 void sv_regions_forget(struct sv_stream *stream); /* it is on no engine */
-void sv_regions_update(struct sv_stream *stream); /* after its numbers have come */
+void sv_regions_update(struct sv_stream *stream); /* after its statistics have arrived */
 json_t *sv_regions_status(const struct sv_stream *stream);
 
 #endif

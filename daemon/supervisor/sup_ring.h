@@ -17,19 +17,21 @@ struct sv_ring {
     uv_poll_t poll; /* data: this */
     struct sv_outlet *outlet;
     struct halo_packet_reader *reader;
-    int64_t size; /* of its memory, which cannot change */
-    bool more;    /* has packets that had to wait for the others' turn */
-    bool starves; /* there was no memory for the next one */
+    int64_t size; /* of its memory; fixed */
+    bool more;    /* it has packets left that wait while other rings are read */
+    bool starves; /* there was no memory for the next packet */
 };
 
-/* For an outlet without a ring. Takes both descriptors over, also on failure. on_ring is called as
- * long as there is something to read. -errno with err filled; -EPROTO: it is malformed. */
+/* Opens a ring for an outlet that has none. Takes ownership of both descriptors, even on failure.
+ * on_ring is called while the ring has packets to read. -errno with err filled; -EPROTO: it is
+ * malformed. */
 int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
                  struct halo_error *err);
-/* Reads into the feed until it is empty or has read as much as given. -EPROTO: it is malformed;
- * -ENOMEM: the packet stays in it. */
+/* Passes packets to the feed until the ring is empty or a limit is reached. -EPROTO: it is
+ * malformed; -ENOMEM: the packet remains in the ring. */
 int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes);
-/* Reads what it still has; no more than it can hold, because its writer may go on writing. */
+/* Reads the remaining packets, but no more than the ring can hold, because its writer may still be
+ * writing. */
 void sv_ring_empty(struct sv_outlet *outlet);
 void sv_ring_close(struct sv_outlet *outlet);
 void sv_ring_close_all(struct sv_stream *stream, bool drain);

@@ -7,7 +7,7 @@
 enum sv_state {
     SV_STARTING,
     SV_RUNNING,
-    SV_OVERLOADED, /* runs, but does not keep up */
+    SV_OVERLOADED, /* running, but not keeping up */
     SV_WAITING,
     SV_RESTARTING,
     SV_ENDED,

@@ -22,46 +22,48 @@ struct sv_ring;
 struct sv_outlet {
     struct sv_stream *stream;
     int encoding;
-    struct halo_feed *feed; /* NULL: nobody can take it */
+    struct halo_feed *feed; /* NULL: this encoding cannot be viewed */
     struct sv_ring *ring;   /* NULL: the engine has not given one yet */
     bool watched;
-    char why[600]; /* it does not work, "" */
+    char why[600]; /* why it does not work, or "" */
 };
 
 struct sv_stream {
     struct halo_supervisor *sv;
     struct sv_stream *next;
     char name[68];
-    struct halo_stream_settings settings; /* in force, live changes too; its own */
-    struct halo_stream_settings *coming;  /* replaces them once the stream is out; NULL */
-    char *camera_is; /* what its number meant when it was first opened (link.h), NULL */
+    struct halo_stream_settings settings; /* in force, with changes made while running; owned */
+    struct halo_stream_settings *coming;  /* replaces settings once the stream is out; or NULL */
+    char *camera_is; /* the identity of its camera when first opened (link.h), or NULL */
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
-    int of[HALO_MAX_OUTPUTS]; /* encoding of each output */
+    int of[HALO_MAX_OUTPUTS]; /* index of each output's encoding */
     int encodings;
     struct sv_outlet outlet[HALO_MAX_ENCODINGS];
     struct halo_viewers *viewers[HALO_MAX_OUTPUTS];
-    /* Stay while it is restarted, and may be those of settings before; NULL: none. */
+    /* Kept while the stream is restarted, and possibly from earlier settings; NULL: none. */
     struct halo_camera_out *camera[HALO_MAX_OUTPUTS];
-    bool open; /* feeds and viewers are there */
+    bool open; /* its feeds and viewers exist */
 
     struct sv_placement place;
     bool recording; /* haloctl record */
     enum sv_state state;
     char why[600];
-    bool in_line;     /* waits, for its turn to open its source again */
-    uint64_t started; /* when it began to run, for uptime; 0 */
-    int starts;       /* on an engine */
+    bool in_line;     /* it waits for its turn to open its source again */
+    uint64_t started; /* when it began to run, for the uptime; 0: it does not run */
+    int starts;       /* how often it was started on an engine */
 
-    json_t *masks;           /* sv_masks_of() what an engine has read; NULL: nothing */
-    json_t *regions;         /* a list of what is to be sent; NULL: nothing */
-    uint64_t regions_sent;   /* when something was */
-    uint64_t regions_logged; /* when the log last had a word of its detector; 0 */
-    bool regions_shown;      /* it does not hide everything for want of a detector */
-    bool regions_said;       /* what the log said of that last */
+    json_t *masks;         /* sv_masks_of() the settings that an engine has read; NULL: none has */
+    json_t *regions;       /* updates to be sent; NULL: none */
+    uint64_t regions_sent; /* when updates were last sent */
+    uint64_t regions_logged; /* when the log last mentioned its detector; 0: never */
+    bool regions_shown;      /* its detector works, so it does not hide everything */
+    bool regions_said;       /* regions_shown as last logged */
 
     struct halo_link_stats stats;
-    char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]; /* as it was told; "" */
-    char no_memory[HALO_DEGRADATION_WORDS]; /* the GPU's is full, says the engine; "" */
+    /* why, as last reported; "": not degraded in this way */
+    char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
+    /* the GPU's memory is full, as the engine reported, or "" */
+    char no_memory[HALO_DEGRADATION_WORDS];
     uint64_t no_memory_since;
 };
 

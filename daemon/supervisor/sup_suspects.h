@@ -9,13 +9,16 @@
 struct sv_engine;
 struct sv_stream;
 
-/* Engines that share a reason die one after the other: a stream that was moved to one that runs
- * waits whether that is among them, and is not suspected for it. */
+/* If engines die of a shared cause, they die one after another. A stream that was moved to a
+ * running engine therefore waits a while to see whether that engine dies too, so that the stream is
+ * not suspected of this. */
 bool sv_suspect_may_enter(const struct sv_stream *stream);
-/* A thread of it is stuck in its engine, which goes on without it: it comes back elsewhere. */
+/* A thread of the stream is stuck in its engine, which goes on without the stream: it is started
+ * again on another engine. */
 void sv_suspect_stalled(struct sv_stream *stream);
-/* In a way of which a stream may be the reason: first, any of those that were `active` in it.
- * asker: the name of the one that asked for it, "". Those to be moved have no engine then. */
+/* The engine has died in a way that a stream may have caused. first: any stream that was `active`
+ * in it. asker: the name of the stream that requested its end, or "". Afterwards streams that are
+ * to be moved have no engine. */
 void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
                             const char *asker);
 

@@ -16,8 +16,8 @@
 struct halo_frames;
 
 struct halo_frames *halo_frames_create(void); /* NULL: out of memory */
-void halo_frames_destroy(
-    struct halo_frames *frames); /* other processes keep what they have mapped */
+/* other processes keep what they have mapped */
+void halo_frames_destroy(struct halo_frames *frames);
 
 /* Sets the format of the frames that follow. 0, or with err filled: -EINVAL: the encoding is not
  * raw; -ENOTSUP: GStreamer has no such format. */
@@ -31,8 +31,8 @@ size_t halo_frames_size(const struct halo_frames *frames); /* bytes of a frame *
  * the pool has, the pool gives up the oldest: its holders keep that memory. -ENOMEM, -EMFILE;
  * -EINVAL: not the size announced by begin. */
 int halo_frames_take(struct halo_frames *frames, const AVPacket *pkt, uint64_t *ret_id);
-void halo_frames_release(struct halo_frames *frames,
-                         uint64_t id); /* also if the pool has given it up */
+/* also if the pool has given it up */
+void halo_frames_release(struct halo_frames *frames, uint64_t id);
 
 /* Frees the memory while there are no viewers. NULL is ignored. */
 void halo_frames_trim(struct halo_frames *frames);
