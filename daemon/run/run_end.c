@@ -16,7 +16,8 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct halo_run_end *end = handle->data;
     if (end->by) {
-        /* timeout(1) signals its child and then the child's group: two signals, one wish. */
+        /* timeout(1) signals its child and then the child's process group: two signals, one
+         * request. */
         if (uv_hrtime() - end->at < ECHO_MS * UINT64_C(1000000))
             return;
         halo_log_set_status(NULL);
@@ -32,7 +33,7 @@ static void on_signal(uv_signal_t *handle, int number)
     end->stop(end->arg);
 }
 
-/* nohup(1) asks that a hang-up means nothing. */
+/* False for a SIGHUP that nohup(1) has set to be ignored. */
 static bool is_wanted(int number)
 {
     struct sigaction now;

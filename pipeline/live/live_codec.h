@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encoders of a live stream: opened with its settings, cards made with the same settings,
- * packets in microseconds.
+ * The encoders of a live stream: opened with the stream's settings; cards made with the same
+ * settings; packets in microseconds.
  *
- * Owner: the encoding's thread; no lock. Snapshots have encoders of their own, in the thread
- * aside. */
+ * Owner: the encoding's thread; no lock. Snapshots have encoders of their own, in the extra thread
+ * (live_aside.h). */
 #ifndef HALO_LIVE_CODEC_H
 #define HALO_LIVE_CODEC_H
 
@@ -20,43 +20,43 @@ struct halo_live;
 struct halo_live_encoding;
 struct halo_output_picture;
 
-/* A picture that went into the encoder, by the time that its packet will have. */
+/* A frame that was sent to the encoder, with the timestamp that its packet will have. */
 struct halo_live_sent {
     int64_t pts, decoded;
     bool card;
 };
 
-/* Zeroed is closed. */
+/* A zeroed one is closed. */
 struct halo_live_codec {
     struct halo_encoder *encoder; /* CODED and JPEG, while open */
-    AVBSFContext *headers;        /* puts the parameters before each key frame; NULL: not needed */
-    AVFormatContext *out;         /* describes what comes out: 0 pictures, 1 sound */
-    struct SwsContext *scaler;    /* RAW of another size */
+    AVBSFContext *headers; /* inserts the parameter sets before each keyframe; NULL: not needed */
+    AVFormatContext *out;  /* describes the output: stream 0 video, 1 audio */
+    struct SwsContext *scaler; /* RAW in another size */
     AVBufferPool *raw;
     AVPacket *card[2];
-    int64_t origin;                 /* where the encoder's times begin */
-    int64_t last_sent, last_key;    /* ticks of the encoder; microseconds; INT64_MIN: none */
-    struct halo_live_sent sent[64]; /* a ring */
+    int64_t origin;                 /* time at which the encoder's timestamps begin */
+    int64_t last_sent, last_key;    /* encoder ticks; microseconds; INT64_MIN: none yet */
+    struct halo_live_sent sent[64]; /* a ring buffer */
     unsigned sent_count;
-    int held; /* pictures in the encoder, cards left out */
+    int held; /* frames in the encoder, without cards */
 };
 
-/* Codec parameters, and cards. 0 or -errno with err filled. */
+/* Prepares codec parameters and cards. 0 or -errno with err filled. */
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
-/* Frames a second at most: the source's, or fewer by fps:. 0/1 where neither is known. */
+/* The highest frame rate: the source's, or fps: if lower. 0/1 if neither is known. */
 AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
-/* 1: a packet of the open encoder, in microseconds; 0: none. */
+/* 1: pkt is a packet of the open encoder, in microseconds; 0: no packet is ready. */
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
-/* RAW: the picture as a packet. */
+/* RAW: stores the frame in a packet. */
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
                          AVPacket *pkt, struct halo_error *err);
-/* The encoder of pictures goes; the next one begins with a key frame. */
+/* Closes the video encoder; the next one begins with a keyframe. */
 void halo_live_codec_end(struct halo_live_encoding *e);
-/* So does what describes it. */
+/* Closes the encoder and everything that describes it. */
 void halo_live_codec_close(struct halo_live_encoding *e);
 
-/* A picture as a whole image file. */
+/* Encodes a frame as a complete image file. */
 int halo_live_codec_image(const struct halo_live *live, const char *codec,
                           const struct halo_output_picture *picture, AVPacket *ret,
                           struct halo_error *err);

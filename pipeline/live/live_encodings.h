@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encodings of a live stream, as its other threads see them: which ones run, how many pictures
- * wait in them, and of which epoch.
+ * The encodings of a live stream, as its other threads see them: which of them run, how many frames
+ * wait in them, and of which epoch these are.
  *
  * Each encoding has a thread (live_encoding.h), started and joined with the stages. The lock guards
- * `passing` of all of them. It is known to live_encodings.c alone, and only locks of queues are
- * taken under it. */
+ * `passing` of all of them. Only live_encodings.c knows it, and only locks of queues are acquired
+ * under it. */
 #ifndef HALO_LIVE_ENCODINGS_H
 #define HALO_LIVE_ENCODINGS_H
 
@@ -13,52 +13,57 @@
 struct halo_item;
 
 struct halo_live_encodings {
-    int count; /* these two const */
+    int count; /* this and the next field are constant */
     struct halo_encoding what[HALO_MAX_ENCODINGS];
     struct halo_live_encoding at[HALO_MAX_ENCODINGS];
-    pthread_mutex_t lock; /* of `passing` in all of them */
+    pthread_mutex_t lock; /* guards `passing` of all of them */
     pthread_cond_t changed;
 };
 
-/* Those that live->settings ask for. 0 or -ENOMEM; destroy takes NULL. */
+/* Creates the encodings that live->settings specify. 0 or -ENOMEM; destroy accepts NULL. */
 int halo_live_encodings_create(struct halo_live_encodings **ret, struct halo_live *live);
 void halo_live_encodings_destroy(struct halo_live_encodings *all);
 
-/* ---- who begins and ends the stages ---- */
+/* ---- the thread that starts and ends the stages ---- */
 
 int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err);
-void halo_live_encodings_end(struct halo_live_encodings *all); /* all pictures come out; joins */
-/* As they were before they began; cards: so many were made so far. */
+/* Outputs all frames, then joins the threads. */
+void halo_live_encodings_end(struct halo_live_encodings *all);
+/* Resets them to the state before their start; cards: the number of cards made so far. */
 void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards);
-/* Whether somebody would be cut: in some containers parameters cannot change. */
+/* Whether new parameters would disconnect a viewer: some containers cannot announce them. */
 bool halo_live_encodings_are_bound(struct halo_live_encodings *all);
-/* Until all have been described, a stop, or then (ns). */
+/* Waits until all have reported `begin`, until a stop, or until this time (ns). */
 void halo_live_encodings_wait(const struct halo_live *live, int64_t until);
 
 /* ---- any thread ---- */
 
-bool halo_live_encodings_run(struct halo_live_encodings *all); /* one has a receiver */
-void halo_live_encodings_wake_for_cards(
-    struct halo_live_encodings *all);                            /* their threads look for cards */
-void halo_live_encodings_wake(struct halo_live_encodings *all);  /* who waits sees a stop */
-void halo_live_encodings_abort(struct halo_live_encodings *all); /* their threads end */
+/* Whether at least one has a receiver. */
+bool halo_live_encodings_run(struct halo_live_encodings *all);
+/* Makes their threads check for cards. */
+void halo_live_encodings_wake_for_cards(struct halo_live_encodings *all);
+/* Makes waiting threads notice a stop. */
+void halo_live_encodings_wake(struct halo_live_encodings *all);
+void halo_live_encodings_abort(struct halo_live_encodings *all); /* makes their threads end */
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
-/* A filtered picture, of some epoch; takes it over. As halo_queue_put_newest(), where the stream is
+/* Queues a filtered frame and takes ownership of it; as halo_queue_put_newest() if the stream is
  * live. Collect thread. */
 int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item);
-/* The encoding's thread takes a picture of that epoch, and has done with so many, of which its
- * encoder holds some. */
+/* Encoding's thread: take records that it now encodes a frame of this epoch; note, that it has
+ * finished so many frames, and whether its encoder still holds any. */
 void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch);
 void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds);
-/* Its thread: what it asks for itself. */
+/* Encoding's thread: described records that `begin` was reported; lets_go returns, once, whether it
+ * must output the frames in its encoder. */
 void halo_live_encodings_described(struct halo_live_encoding *e);
 bool halo_live_encodings_lets_go(struct halo_live_encoding *e);
 
-/* The oldest epoch of which a picture is in one of them; INT64_MAX: none is. Thread aside. */
+/* The oldest epoch of which an encoding still has a frame; INT64_MAX: no encoding has any. Extra
+ * thread. */
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all);
-/* Encoders that hold pictures older than that epoch, and get no newer ones, give them. */
+/* Makes encoders output frames older than this epoch that they hold, if they get no newer ones. */
 void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch);
 
 #endif

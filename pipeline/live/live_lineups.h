@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The lineups of a live stream. Before the shape of the pictures is known there is one, without
- * gates: the wanted one. Afterwards there is a list of those that pictures have entered, oldest
- * first, and at most one that takes over with the next picture. Each has a number, its epoch.
+ * The lineups of a live stream. Before the format of the frames is known only one exists, without
+ * gates: the wanted one. Afterwards there is a list of those that frames have entered, oldest
+ * first, and at most one that becomes active with the next frame. Each has a number, its epoch.
  *
- * The thread aside adds new ones, the filter thread switches to them and counts pictures in, the
- * collect thread counts them out and frees the old. The thread that forms the stages (source or
- * card thread) sets whether there is a shape. One lock, known to live_lineups.c alone, guards all
- * of this; it may be taken under those of the cards and of the snapshots, and no lock is taken
- * under it. */
+ * The extra thread adds new ones; the filter thread switches to them and counts frames in; the
+ * collect thread counts them out and frees old lineups. The thread that starts the stages (source
+ * or card thread) sets whether a format exists. One lock, which only live_lineups.c knows, guards
+ * all of this. It may be acquired under those of the cards and of the snapshots; no other lock is
+ * acquired under it. */
 #ifndef HALO_LIVE_LINEUPS_H
 #define HALO_LIVE_LINEUPS_H
 
@@ -17,67 +17,72 @@
 struct halo_live_lineups;
 
 int halo_live_lineups_create(struct halo_live_lineups **ret);  /* 0 or -ENOMEM */
-void halo_live_lineups_destroy(struct halo_live_lineups *all); /* NULL is nothing to do */
+void halo_live_lineups_destroy(struct halo_live_lineups *all); /* NULL: does nothing */
 
-/* ---- the shape ---- */
+/* ---- the format ---- */
 
 enum halo_live_forming {
     HALO_LIVE_UNFORMED,
-    HALO_LIVE_TURNING, /* into another shape: nothing is begun with the old one */
-    HALO_LIVE_FORMED,  /* there is a shape */
-    HALO_LIVE_SHAPED,  /* and the first lineup is built for it: cards can be made */
+    HALO_LIVE_TURNING, /* to another format: nothing new starts with the old one */
+    HALO_LIVE_FORMED,  /* a format exists */
+    HALO_LIVE_SHAPED,  /* and the first lineup has been built for it: cards can be made */
 };
 
-/* What of live->shape others than its users may know; all zero where there is none. */
+/* What threads that do not use live->format may know of it; all zero if there is none. */
 struct halo_live_outline {
     enum halo_live_forming forming;
     bool made_up;
     int width, height;
 };
 struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live); /* any thread */
-/* Where the stream is SHAPED: true, and it stays so until halo_live_lineups_used(). Any thread. */
+/* If the state is SHAPED: returns true, and the format is kept until halo_live_lineups_used(). Any
+ * thread. */
 bool halo_live_lineups_use(struct halo_live_lineups *all);
-/* The same for a thread of the stages, which hands something on that uses it: always. */
+/* The same for a thread of the stages that passes on something that uses the format: always
+ * succeeds. */
 void halo_live_lineups_lend(struct halo_live_lineups *all);
 void halo_live_lineups_used(struct halo_live_lineups *all);
 
-/* ---- who forms the stages ---- */
+/* ---- the thread that starts the stages ---- */
 
-/* The chains to begin with; takes them over. */
+/* Sets the chains to begin with; takes ownership. */
 void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup);
-/* There is a shape; its first lineup, of the wanted chains, which is to be built. Not owned. */
+/* Declares that a format exists. Returns its first lineup, with the wanted chains, which the caller
+ * must build but does not own. */
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
-void halo_live_lineups_formatted(struct halo_live_lineups *all); /* it was built */
-/* Nothing is begun with the shape any more; then, when all threads of the stages have ended: waits
- * until nobody uses it, and keeps the newest chains as the wanted ones; then: it is gone. */
+void halo_live_lineups_formatted(struct halo_live_lineups *all); /* the first lineup was built */
+/* Change the format, in this order. turn: nothing new starts with the old format. keep, after all
+ * threads of the stages have ended: waits until the format has no users, and keeps the newest
+ * chains as the wanted ones. turned: the format has been removed. */
 void halo_live_lineups_turn(struct halo_live_lineups *all);
 void halo_live_lineups_keep(struct halo_live_lineups *all);
 void halo_live_lineups_turned(struct halo_live_lineups *all);
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
-/* The lineup for a picture that enters now, which is inside from here on, once for each gate. now:
- * that of the picture before; NULL: there was none. Filter thread. */
+/* Returns the lineup for a frame that enters now, and counts the frame as inside, once for each
+ * gate. now: the lineup of the frame before; NULL: this is the first frame. Filter thread. */
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struct halo_lineup *now);
-/* A picture is out of a gate, or has not come in. whole: it is the last of its gates, and all of
- * them have filtered it. Filter and collect thread. */
+/* Counts a frame out of a gate, or as not having entered it. whole: this was the last of its gates,
+ * and all of them have filtered it. Filter and collect thread. */
 void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole);
-/* No picture of a lineup before this one is in a gate any more. Collect thread. */
+/* Frees the lineups before this one, because none of their frames is in a gate any more. Collect
+ * thread. */
 void halo_live_lineups_forget_older(struct halo_live_lineups *all,
                                     const struct halo_lineup *lineup);
 
-/* ---- thread aside ---- */
+/* ---- extra thread ---- */
 
-/* The oldest epoch of which a picture is inside; INT64_MAX: none is. */
+/* The oldest epoch of which a frame is inside; INT64_MAX: none is. */
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all);
-/* The newest epoch of which a picture has left the gates whole. */
+/* The newest epoch of which a frame has passed all gates. */
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all);
-/* Takes up a lineup that was asked for, which gets its epoch. UNFORMED: it is the wanted one now,
- * and all's; TURNING: not now; else: it is to be built, and the shape is in use until
- * halo_live_lineups_used(). */
+/* Gives a requested lineup its epoch. UNFORMED: it is the wanted one from now on, and owned by
+ * `all`. TURNING: nothing was done, try again later. Otherwise: the caller must build it, and the
+ * format is in use until halo_live_lineups_used(). */
 enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
                                                  struct halo_lineup *lineup);
-/* It is built: takes over at the next picture, and is all's. */
+/* Makes a lineup that was built active with the next frame; takes ownership. */
 void halo_live_lineups_put(struct halo_live_lineups *all, struct halo_lineup *lineup);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether something keeps up, judged over windows of ten seconds. Part of the
- * figures (live_figures.h), and under their lock. */
+ * Whether a part of a stream keeps up, judged over windows of ten seconds. Part of the figures
+ * (live_figures.h), and under their lock. */
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
 
@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 struct halo_live_load {
-    int64_t since, lost, passed; /* when the present window began, and the counts then; ns */
+    int64_t since, lost, passed; /* ns: when the present window began; the counts at that time */
     bool behind;
-    int64_t of[2]; /* lost, of all, in the window that says so */
+    int64_t of[2]; /* how many were lost, out of how many, in the window in which this was found */
 };
 
-/* Counts so far of what was lost and what passed; now: ns. */
+/* Judges from the total counts of what was lost and what passed so far; now: ns. */
 void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed);
-/* Likewise of decoding, from the seconds that it was behind the clock so far. */
+/* The same for decoding, from the total seconds that it was behind the clock so far. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped);
-/* "40 of 50 `what`" into words, if it is behind and they are empty. */
+/* Writes the text "40 of 50 WHAT" into words, if it is behind and words is empty. */
 void halo_live_load_say(const struct halo_live_load *load, const char *what, char *words,
                         size_t size);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What a live stream does with its source, for each kind of source (config/source_kinds.h): one row
- * each, in the file of that kind. A function that is NULL: as the comment says.
+ * each, in the file of that kind. Comments say what a NULL function means.
  *
- * All but check are called by the source thread. */
+ * The source thread calls all of them except check. */
 #ifndef HALO_SOURCE_OPS_H
 #define HALO_SOURCE_OPS_H
 
@@ -18,39 +18,41 @@ struct halo_live_input;
 struct halo_raw_picture;
 
 struct halo_source_ops {
-    bool endless; /* a session that ends without an error is not the end of the stream */
-    bool whole;   /* pictures with damage are dropped */
-    /* Looks at the name alone: 0 or a usage error. NULL: every name will do. */
+    bool endless; /* a session that ends without an error does not end the stream */
+    bool whole;   /* damaged frames are dropped */
+    /* Checks only the name: 0 or a usage error. NULL: every name is accepted. */
     int (*check)(const char *input, struct halo_error *err);
-    /* As halo_live_input_open(); `in` is zeroed but for its packet. */
+    /* As halo_live_input_open(); `in` is zeroed except for its packet. */
     int (*open)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
-    /* The session is over; failed: it has failed, or none began. NULL: nothing to do. */
+    /* Called when a session is over; failed: it failed, or could not be opened. NULL: nothing to
+     * do. */
     void (*end)(struct halo_live *live, bool failed);
-    /* A session as the settings want it, before there is one. NULL: they do not say what its
-     * pictures are. */
+    /* Describes a session from the settings, before the first one. NULL: the settings do not
+     * specify the format of the frames. */
     int (*describe)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
-    /* Why there is no session, for the card. NULL: it does not know. */
+    /* Why there is no session, for the card. NULL: unknown. */
     const char *(*words)(const struct halo_live *live);
-    /* Seconds of the first pause after what went wrong last, and of the longest. NULL: the
-     * usual ones. */
+    /* Returns the first pause after the last failure, and sets the longest one; seconds. NULL: the
+     * default pauses. */
     double (*pauses)(const struct halo_live *live, double *ret_last);
-    /* Waits until then (ns), or for a reason to try sooner; true: a stop. NULL: there is no such
-     * reason. */
+    /* Waits until this time (ns), or for a reason to retry sooner; true: a stop. NULL: there is no
+     * such reason. */
     bool (*wait)(struct halo_live *live, int64_t until);
-    /* Whether nobody needs it now; waits until somebody does, or a stop: true. NULL, both: it is
-     * always open. */
+    /* rests: whether the source is not needed now; rest: waits until it is, or until a stop: true.
+     * Both NULL: the source is always open. */
     bool (*rests)(struct halo_live *live);
     bool (*rest)(struct halo_live *live);
 };
 
-/* For the table, from a file each. */
+/* For the table; each in a file of its own. */
 extern const struct halo_source_ops halo_source_camera, halo_source_test, halo_source_file;
 
-/* By enum halo_source_kind; NULL: streams do not have it. */
+/* By enum halo_source_kind; NULL: not available for streams. */
 extern const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS];
 
-/* Not in the rows: functions that take raw pictures are called by name (tests/style/frames.py), so
- * that their way can be followed. Each does what halo_live_input_read() does, which calls it. */
+/* Not in the rows: functions that pass unfiltered frames are called by name
+ * (tests/style/frames.py), so that the path of these frames can be followed. Each implements
+ * halo_live_input_read() for its kind of source, and is called by it. */
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret, struct halo_error *err);
 int halo_live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,

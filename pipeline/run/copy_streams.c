@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What becomes of each stream of the input, and of what the file says about itself. */
+ * Decides what happens to each stream of the input, and copies what the file says about itself. */
 #include "pipeline/run/copy_streams.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static enum halo_role drop_unheld(const struct halo_run_settings *set, const AVS
     return drop(set, in, why);
 }
 
-/* The type that is declared, and the bytes. */
+/* Checks the declared type and the bytes. */
 static bool is_font(const AVStream *in)
 {
     const AVCodecParameters *par = in->codecpar;
@@ -51,7 +51,8 @@ static bool is_font(const AVStream *in)
            halo_embedded_is_font(par->extradata, (size_t)par->extradata_size);
 }
 
-/* The text track that a MOV file keeps its chapters in: chapters are copied as such. */
+/* Whether this is the text track in which a MOV file stores its chapters; they are copied as
+ * chapters. */
 static bool is_chapter_track(const AVStream *in)
 {
     return in->codecpar->codec_id == AV_CODEC_ID_BIN_DATA && in->discard == AVDISCARD_ALL &&
@@ -63,11 +64,11 @@ bool halo_audio_is_coded(const struct halo_run_settings *settings)
     return settings->audio_codec && strcmp(settings->audio_codec, "copy") != 0;
 }
 
-/* The codec that this stream would have in the output. */
+/* Checks the codec that this stream would have in the output. */
 static int check_audio(const struct halo_run_settings *set, const AVStream *in,
                        const AVOutputFormat *container, struct halo_error *err)
 {
-    AVCodecParameters par = *in->codecpar; /* borrowed: only its kind is looked at */
+    AVCodecParameters par = *in->codecpar; /* shallow copy: only used to check the codec */
     if (halo_audio_is_coded(set)) {
         const AVCodec *codec = halo_audio_find(set->audio_codec, err);
         if (!codec)
@@ -139,14 +140,14 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     return 0;
 }
 
-/* Numbers that a Matroska muxer once counted for the unfiltered stream. */
+/* Numbers that a Matroska muxer counted for the unfiltered stream. */
 static bool is_statistic(const char *key)
 {
     return av_strstart(key, "BPS", NULL) || av_strstart(key, "NUMBER_OF_", NULL) ||
            av_strstart(key, "_STATISTICS_", NULL) || !strcmp(key, "DURATION");
 }
 
-/* What was true of the unfiltered stream only: halod's pictures have no alpha, for one. */
+/* Tags that were true only for the unfiltered stream: halod's frames have no alpha, for example. */
 static bool is_stale(const char *key)
 {
     return is_statistic(key) || !strcmp(key, "encoder") || !strcmp(key, "vendor_id") ||
@@ -174,7 +175,7 @@ static int copy_side_data(const AVStream *in, AVStream *out, enum halo_role role
 {
     for (int i = 0; i < in->nb_side_data; i++) {
         const AVPacketSideData *side = &in->side_data[i];
-        /* Of a filtered stream only what says how to show it. */
+        /* For a filtered stream, only the side data that players need to show it. */
         if (role == HALO_ROLE_FILTER && side->type != AV_PKT_DATA_DISPLAYMATRIX &&
             side->type != AV_PKT_DATA_STEREO3D && side->type != AV_PKT_DATA_SPHERICAL)
             continue;
@@ -197,13 +198,13 @@ int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AV
     if (role == HALO_ROLE_COPY) {
         if (avcodec_parameters_copy(out->codecpar, in->codecpar) < 0)
             return -ENOMEM;
-        out->codecpar->codec_tag = 0; /* the muxer knows its own */
+        out->codecpar->codec_tag = 0; /* the muxer chooses its own */
         out->time_base = in->time_base;
         out->avg_frame_rate = in->avg_frame_rate;
     }
     if (set->map_metadata && role == HALO_ROLE_COPY &&
         in->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT) {
-        /* An attachment without a name and type is none. */
+        /* An attachment without a name and type is invalid. */
         const AVDictionaryEntry *name = av_dict_get(in->metadata, "filename", NULL, 0);
         const AVDictionaryEntry *mime = av_dict_get(in->metadata, "mimetype", NULL, 0);
         if ((name && av_dict_set(&out->metadata, "filename", name->value, 0) < 0) ||
@@ -240,7 +241,7 @@ int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatCo
     const bool keep = !set->map_metadata;
     if (keep && copy_tags(set, in->metadata, &out->metadata, false) < 0)
         return -ENOMEM;
-    /* What the muxer says of itself, and brands of the old container. */
+    /* The muxer's own tags, and brands of the old container. */
     static const char *const own[] = {"encoder", "major_brand", "minor_version",
                                       "compatible_brands", "creation_time_offset"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

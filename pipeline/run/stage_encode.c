@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encode stage: output pictures, sound and what is copied, to the output. */
+ * The encode stage: encodes output frames, and writes them, audio and copied packets to the
+ * output. */
 #include <errno.h>
 #include <string.h>
 
@@ -82,7 +83,7 @@ static int receive_audio(struct halo_stream *s, struct halo_audio *audio, AVPack
     return received;
 }
 
-/* pkt NULL: the end. */
+/* pkt NULL: end of the stream */
 static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
                         struct halo_error *err)
 {
@@ -106,7 +107,7 @@ static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo
     if (ret <= 0)
         return ret;
     const int written = write_packet(s, pkt, index, t->in->time_base, err);
-    /* Some muxers parse what they are given. */
+    /* Some muxers parse the packets. */
     return written == -EBADMSG ? halo_damage_meet(&s->damage, written, err) : written;
 }
 
@@ -133,7 +134,7 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     return halo_fail(err, -EPERM, "an unfiltered picture reached the encoder: refused");
 }
 
-/* From now on, and no longer, a stop may wake this thread. */
+/* While writing is set, a stop may wake this thread. */
 static void set_writing(struct halo_stream *s, bool writing)
 {
     pthread_mutex_lock(&s->lock);

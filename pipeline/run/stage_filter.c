@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The filter and the collect stage: pictures into the gate, and out of it; the rest goes by. */
+ * The filter and the collect stage: frames enter and leave the gate; all other items bypass it. */
 #include <errno.h>
 #include <string.h>
 
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/run/stream_private.h"
 
-/* Starts filtering a picture; the rest goes by. */
+/* Starts filtering a frame; other items bypass the gate. */
 static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
 {
     if (item->kind == HALO_ITEM_RAW) {
@@ -22,7 +22,7 @@ static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo
     return halo_stage_put(s, s->in_gate, *item, HALO_STAGE_FILTERED_WAIT);
 }
 
-/* Waits for a picture in the gate; the rest goes by. */
+/* Waits for a frame in the gate; other items are passed on. */
 static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo_error *err)
 {
     if (item->kind == HALO_ITEM_PENDING) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The source stage: packets from the input, and pictures from the decoders, to the filter stage. */
+ * The source stage: passes packets from the input, and frames from the decoders, to the filter
+ * stage. */
 #include <errno.h>
 
 #include "pipeline/picture/raw_picture.h"
@@ -16,7 +17,7 @@ static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,
     return received;
 }
 
-/* pkt NULL: the end. */
+/* pkt NULL: end of the stream */
 static int send_packet(struct halo_stream *s, struct halo_decoder *decoder, const AVPacket *pkt,
                        struct halo_error *err)
 {
@@ -34,7 +35,7 @@ static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *
     return code;
 }
 
-/* All pictures that the decoder has, into the queue: 0, or -errno. */
+/* Puts all frames that the decoder has into the queue: 0 or -errno. */
 static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
 {
     struct halo_track *t = &s->tracks.track[index];
@@ -60,7 +61,7 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
     return code;
 }
 
-/* A subtitle that is shown when -ss comes begins there. */
+/* A subtitle that is already visible at the time of -ss begins there. */
 static void cut_subtitle(AVPacket *pkt)
 {
     if (pkt->pts == AV_NOPTS_VALUE || pkt->pts >= 0 || pkt->pts + pkt->duration <= 0)
@@ -69,9 +70,9 @@ static void cut_subtitle(AVPacket *pkt)
     pkt->pts = pkt->dts = 0;
 }
 
-/* Sound that the input's edit list hides would be heard where the output has none. The packet
- * before the first that is heard stays: the decoder needs it. 1: pkt is to be copied; 0: it is
- * kept, or dropped. */
+/* Audio that the input's edit list hides would be audible if the output has no edit list. The
+ * packet before the first audible one is kept, because the decoder needs it. 1: copy pkt; 0: it was
+ * stored or dropped. */
 static int keep_hidden(struct halo_track *t, AVPacket *pkt)
 {
     const bool hidden = pkt->flags & AV_PKT_FLAG_DISCARD;
@@ -92,7 +93,7 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
 {
     struct halo_track *t = &s->tracks.track[pkt->stream_index];
     if (s->damage.keep_going && (pkt->flags & AV_PKT_FLAG_CORRUPT))
-        return 0; /* counted; torn sound is no use to anybody */
+        return 0; /* already counted; damaged audio is useless */
     AVPacket *copy = av_packet_clone(pkt);
     if (!copy)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -149,7 +150,7 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
                                                      : "");
 }
 
-/* Damage outside of what is asked for is not the user's. */
+/* Damage outside of the requested part is not reported. */
 static void set_windows(struct halo_stream *s)
 {
     for (int i = 0; i < s->tracks.count; i++) {

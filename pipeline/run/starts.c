@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Where the streams of a file begin (starts.h). */
+ * When the streams of a file begin (starts.h). */
 #include "pipeline/run/starts.h"
 
 #include <libavutil/avstring.h>
@@ -7,19 +7,20 @@
 #include "pipeline/output/container.h"
 
 enum {
-    SPARE_US = 50000,   /* of sound before the first picture: priming, mostly, and no loss */
+    SPARE_US = 50000,   /* audio before the first frame that may be lost: mostly priming */
     USUAL_FRAME = 1024, /* samples */
-    MAX_AHEAD = 100,    /* packets, to find the first of a stream */
+    MAX_AHEAD = 100,    /* packets read ahead to find the first of a stream */
 };
 
-/* Of what the output will have; earliest and picture are INT64_MAX where there is none. */
+/* Start times in the output; earliest and picture are INT64_MAX if no stream has one. */
 struct starts {
     int64_t earliest, picture; /* us */
     AVStream *video;
 };
 
-/* Where the first packet lies that is kept (stage_source.c): edit lists hide others, of which the
- * stream's start says nothing. AV_NOPTS_VALUE: not among the first packets. */
+/* Finds the time of the first packet that is kept (stage_source.c): edit lists hide earlier
+ * packets, which the stream's start time ignores. AV_NOPTS_VALUE: it is not among the first
+ * packets. */
 static int find_sound(struct halo_source *source, const AVStream *st, int64_t *ret,
                       struct halo_error *err)
 {
@@ -67,7 +68,7 @@ static int note(struct starts *all, struct halo_source *source, AVStream *st,
     return 0;
 }
 
-/* The first picture lies on a whole number of frames after 0, sound at 0 or little later. */
+/* Puts the first frame at a whole number of frames after 0, and audio at 0 or a little later. */
 static int64_t on_a_frame(AVFormatContext *input, const struct starts *all)
 {
     const AVRational rate = av_guess_frame_rate(input, all->video, NULL);
@@ -99,7 +100,7 @@ int halo_starts_offset(struct halo_source *source, const AVOutputFormat *contain
     case HALO_STARTS_NOWHERE:
         *ret = on_a_frame(input, &all);
         break;
-    case HALO_STARTS_HIDDEN: /* sound before 0 that the input hides stays hidden */
+    case HALO_STARTS_HIDDEN: /* audio before 0 that the input hides stays hidden */
         if (all.picture < 0)
             *ret = has_edits(input->iformat) ? all.picture : all.earliest;
         break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Where the streams of a file begin, and what the output's container can say of that. */
+ * When the streams of a file begin, and how much of that the output's container can store. */
 #ifndef HALO_STARTS_H
 #define HALO_STARTS_H
 
@@ -11,14 +11,14 @@
 #include "config/run.h"
 #include "pipeline/input/source_file.h"
 
-/* What is to be subtracted from all times (AV_TIME_BASE), so that streams begin where container can
- * say it: 0 where they do, or where -ss says what is 0. The source may be read ahead. 0, or -errno
- * with err filled. */
+/* How much to subtract from all timestamps (AV_TIME_BASE) so that the streams begin at times that
+ * the container can store: 0 if they already do, or if -ss defines time 0. May read the source
+ * ahead. 0, or -errno with err filled. */
 int halo_starts_offset(struct halo_source *source, const AVOutputFormat *container,
                        const struct halo_run_settings *settings, int64_t *ret,
                        struct halo_error *err);
 
-/* Whether sound that begins at start (in tb) is to be filled up from 0 with silence, for the
+/* Whether audio that begins at start (in tb) must be padded with silence from 0, because the
  * container counts its samples from there and would play it too early by a packet or more. */
 bool halo_starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
                           int64_t start, AVRational tb);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The life of a stream: opening, threads, the end (stage_*.c have what the threads do). */
+ * The life of a stream: opening, threads, the end (stage_*.c contain the work of the threads). */
 #include "pipeline/run/stream.h"
 
 #include <errno.h>
@@ -38,11 +38,11 @@ void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
     atomic_fetch_or(&s->stop, HALO_STOP_FAILED);
     struct halo_queue *queues[] = {s->to_filter, s->in_gate, s->to_encode};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
-        if (queues[i]) /* after the stages there are none */
+        if (queues[i]) /* NULL once the stages have ended */
             halo_queue_abort(queues[i]);
     if (s->ring)
         halo_ring_abort(s->ring);
-    s->notify(s->arg); /* who waits in a read or a write is woken by the loop */
+    s->notify(s->arg); /* the loop wakes threads that are blocked in a read or a write */
 }
 
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
@@ -85,7 +85,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     return 0;
 }
 
-/* For progress: what the container counts, else what its length and rate come to. */
+/* For progress: the number of frames that the container declares, otherwise length times rate. */
 static void expect_total(struct halo_stream *s)
 {
     const double length = halo_source_duration(s->source);
@@ -103,7 +103,7 @@ static void expect_total(struct halo_stream *s)
     }
 }
 
-/* The ring is made aside: the driver starts while the input is looked at. */
+/* A thread of its own creates the ring, so that the driver starts while the input is probed. */
 struct ring_start {
     struct halo_stream *stream;
     struct halo_error err;
@@ -192,7 +192,7 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
     return code;
 }
 
-/* Runs the stages; the source's is this thread. */
+/* Runs the stages; the source stage runs on this thread. */
 static void run_stages(struct halo_stream *s)
 {
     const struct {
@@ -226,7 +226,7 @@ static void run_stages(struct halo_stream *s)
     halo_stats_running(s->stats, false);
 }
 
-/* Ends the sink as the run ended. */
+/* Finishes the sink according to how the run ended. */
 static void finish_sink(struct halo_stream *s, struct halo_error *err)
 {
     const bool partial = atomic_load(&s->stop) & HALO_STOP_ASKED;
@@ -240,7 +240,8 @@ static void finish_sink(struct halo_stream *s, struct halo_error *err)
     atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
 }
 
-/* After the stages: pictures in a gate are waited for here, while the loop still watches. */
+/* After the stages: waits here for frames that are still in a gate, while the loop still watches
+ * the device. */
 static void drop_queues(struct halo_stream *s)
 {
     struct halo_queue **queues[] = {&s->to_filter, &s->in_gate, &s->to_encode};
@@ -257,7 +258,7 @@ static void *source_main(void *arg)
     if (open_all(s, &err) >= 0)
         run_stages(s);
     else if (!(atomic_load(&s->stop) &
-               HALO_STOP_ASKED)) /* what a stop cuts short is no fault of the input's */
+               HALO_STOP_ASKED)) /* an error caused by a stop is not the input's fault */
         halo_stream_fail(s, &err);
     drop_queues(s);
     atomic_store(&s->running, false);
@@ -305,7 +306,7 @@ bool halo_stream_has_device(const struct halo_stream *s)
     return s && s->ring && halo_ring_ops(s->ring)->submit;
 }
 
-/* While it is running the ring is there. */
+/* While `running` is set, the ring exists. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_ring *ring = atomic_load(&s->running) ? s->ring : NULL;

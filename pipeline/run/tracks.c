@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Tracks: each stream of the input with what becomes of it. */
+ * Tracks: each stream of the input and how it is processed. */
 #include "pipeline/run/tracks.h"
 
 #include <errno.h>
@@ -21,12 +21,12 @@
 #include "pipeline/picture/format.h"
 #include "pipeline/run/starts.h"
 
-/* VP8 and VP9 keep their alpha beside the pictures, where FFmpeg's own decoders do not look. */
+/* VP8 and VP9 store alpha outside the frames, where FFmpeg's own decoders do not read it. */
 static void say_alpha_lost(const AVStream *in)
 {
     const AVDictionaryEntry *mode = av_dict_get(in->metadata, "alpha_mode", NULL, 0);
     const bool decoded = av_pix_fmt_desc_get(in->codecpar->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
-    if (mode && !strcmp(mode->value, "1") && !decoded) /* else the gate says it */
+    if (mode && !strcmp(mode->value, "1") && !decoded) /* otherwise the gate warns */
         halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its pictures is lost",
                  in->index);
 }
@@ -61,7 +61,7 @@ static int open_gate(struct halo_track *t, const struct halo_route *route, struc
     int code = halo_track_check(route->settings->source.input, t->in, err);
     if (code < 0)
         return code;
-    const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null says it openly */
+    const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null states it explicitly */
     const struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
     say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, route->chain, route->ring, &input, err);
@@ -72,7 +72,7 @@ static bool is_mov(const AVOutputFormat *container)
     return halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
 }
 
-/* FFmpeg's muxers write the rotation into MOV's family only. */
+/* FFmpeg's muxers write the rotation only into containers of the MOV family. */
 static void say_rotation_lost(const AVStream *in, const AVOutputFormat *container)
 {
     const uint8_t *matrix = av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
@@ -117,7 +117,8 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
     if (code < 0)
         return code;
     if (!strcmp(output->oformat->name, "yuv4mpegpipe"))
-        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* over 8 bits: readers know */
+        output->strict_std_compliance =
+            FF_COMPLIANCE_UNOFFICIAL; /* over 8 bits: readers support it */
     t->out = avformat_new_stream(output, NULL);
     if (!t->out || halo_encoder_describe(t->encoder, t->out) < 0 ||
         halo_copy_stream(settings, t->in, t->out, HALO_ROLE_FILTER) < 0)
@@ -127,8 +128,8 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
     return 0;
 }
 
-/* Matroska's reader takes Opus's pre-skip off every time, but FFmpeg's muxer before version 60 does
- * not put it back on: without this the sound would come too early by it. */
+/* Matroska's demuxer always subtracts Opus's pre-skip, but FFmpeg's muxer before version 60 does
+ * not add it: without this delay the audio would be that much too early. */
 static int64_t codec_delay(const AVCodecParameters *out, AVRational tb,
                            const AVOutputFormat *container)
 {
@@ -153,7 +154,7 @@ static int open_audio(struct halo_track *t, const struct halo_run_settings *sett
     return 0;
 }
 
-/* The encoder of sound that cannot be copied because of where it begins. */
+/* The encoder for audio that cannot be copied because it begins too late. */
 static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *container,
                                   struct halo_error *err)
 {
@@ -212,7 +213,7 @@ static int open_copied(struct halo_track *t, const struct halo_route *route, str
                : 0;
 }
 
-/* Pictures in flight: in the queue, one in the hands of each of the threads at its ends, and one in
+/* Frames in flight: those in the queue, one held by each of the threads at its ends, and one in
  * each lane. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,
@@ -250,7 +251,8 @@ static int open_track(struct halo_track *t, const struct halo_route *route, stru
     return code;
 }
 
-/* Once all is well: the encoder that nobody named, where it is not the usual one. */
+/* After everything has been opened: logs the encoder that was chosen by default, unless it is the
+ * usual one. */
 static void say_default(const struct halo_run_settings *settings, struct halo_sink *sink)
 {
     const AVOutputFormat *container = halo_sink_format(sink)->oformat;
@@ -262,7 +264,7 @@ static void say_default(const struct halo_run_settings *settings, struct halo_si
                  codec->name, container->name);
 }
 
-enum { LITTLE_US = 50000 }; /* as by a codec's priming */
+enum { LITTLE_US = 50000 }; /* as from a codec's priming */
 
 static int move_starts(struct halo_source *source, const struct halo_run_settings *settings,
                        const AVOutputFormat *container, struct halo_error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Tracks: each stream of the input with what becomes of it, from decoder to output stream. */
+ * Tracks: each stream of the input and how it is processed, from its decoder to its output
+ * stream. */
 #ifndef HALO_TRACKS_H
 #define HALO_TRACKS_H
 
@@ -14,63 +15,64 @@
 #include "pipeline/output/subtitle.h"
 #include "pipeline/run/copy_streams.h"
 
-/* decoder is used by the source thread, gate by the filter and collect threads, encoder by the
- * encode thread. */
+/* The source thread uses decoder; the filter and collect threads use gate; the encode thread uses
+ * encoder. */
 struct halo_track {
     enum halo_role role;
     AVStream *in;
-    AVStream *out;                  /* NULL: dropped, or a null output */
+    AVStream *out;                  /* NULL: the stream is dropped, or the output is null */
     struct halo_decoder *decoder;   /* FILTER */
     struct halo_gate *gate;         /* FILTER */
-    struct halo_encoder *encoder;   /* FILTER; NULL where the sink discards */
-    struct halo_subtitle *subtitle; /* COPY, into another form; used by the encode thread */
-    struct halo_audio *audio;       /* COPY, into another codec; used by the encode thread */
-    int64_t delay;    /* added to a packet's times, in its time base (see codec_delay) */
-    bool from_zero;   /* COPY: packets before 0 have no place in the output */
-    int64_t pictures; /* that left the decoder, inside the window */
-    bool over;        /* past the end that -t asks for */
+    struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards */
+    struct halo_subtitle *subtitle; /* COPY, to another format; used by the encode thread */
+    struct halo_audio *audio;       /* COPY, to another codec; used by the encode thread */
+    int64_t delay;    /* added to packet timestamps, in the packet's time base (see codec_delay) */
+    bool from_zero;   /* COPY: the output cannot store packets before 0 */
+    int64_t pictures; /* frames from the decoder inside the window */
+    bool over;        /* past the end that -t specifies */
     /* COPY, used by the source thread: */
-    AVPacket *priming; /* hidden by the input, waits for the first that is heard */
-    bool heard;        /* that came */
-    bool hides;        /* the output has edit lists too */
-    bool says_once;    /* the output says once what each packet of AAC says, in `coded` */
+    AVPacket *priming; /* hidden by the input; kept until the first audible packet */
+    bool heard;        /* the first audible packet has arrived */
+    bool hides;        /* the output has edit lists, too */
+    bool says_once;    /* the output stores AAC's parameters, `coded`, once, not per packet */
     struct halo_adts coded;
 };
 
 struct halo_tracks {
-    struct halo_track *track; /* one for each stream of the input, same order */
+    struct halo_track *track; /* one for each stream of the input, in the same order */
     int count;
 };
 
-/* The settings of a decoder whose pictures go through HALO_QUEUE_PICTURES places to the ring's
- * lanes. */
+/* Settings of a decoder whose frames pass through HALO_QUEUE_PICTURES queue places to the lanes of
+ * the ring. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,
                                                 const struct halo_ring *ring);
 
-/* Whether the stream's pictures are known. 0, or -EBADMSG with err filled; name: of the input. */
+/* Whether size and format of the stream's frames are known. 0, or -EBADMSG with err filled; name is
+ * the input's. */
 int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err);
 
-/* Those, for a gate. */
+/* Size, format and colour of the stream's frames, as the input of a gate. */
 struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy);
 
-/* What the tracks of a run lead through, all borrowed. */
+/* The parts that the tracks of a run connect; all borrowed. */
 struct halo_route {
     const struct halo_run_settings *settings;
     struct halo_source *source;
-    struct halo_damage *damage; /* of the input, counted by the decoders */
+    struct halo_damage *damage; /* damage in the input, counted by the decoders */
     const struct halo_chain *chain;
     struct halo_ring *ring;
     struct halo_sink *sink;
 };
 
-/* Opens decoders, gates and encoders and adds the sink's streams, chapters and metadata; the sink
- * is not started. 0 or -errno with err filled. */
+/* Opens decoders, gates and encoders, and adds streams, chapters and metadata to the sink; does not
+ * start the sink. 0 or -errno with err filled. */
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
                      struct halo_error *err);
-void halo_tracks_close(struct halo_tracks *tracks); /* zeroed or half-open ones too */
+void halo_tracks_close(struct halo_tracks *tracks); /* also accepts zeroed or partly opened ones */
 
-/* Every track that a time limit waits for is past it. */
+/* Whether every track for which a time limit waits is past that limit. */
 bool halo_tracks_over(const struct halo_tracks *tracks);
 
 #endif
