@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tools/words finds what is planted into a copy of the sources, and draws the same lot twice.
+# tools/words finds what is planted into a copy of the sources, and draws a lot that is fair.
+import importlib.machinery
+import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -26,6 +29,15 @@ class Words(unittest.TestCase):
                               capture_output=True, text=True, check=False, timeout=60)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
+
+    def program(self):
+        """The functions of tools/words, over the copy."""
+        loader = importlib.machinery.SourceFileLoader(
+            'words', os.path.join(self.folder, 'tools', 'words'))
+        module = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader('words', loader))
+        loader.exec_module(module)
+        return module
 
     def plant(self, name, text):
         """Appends text, removes it after the test, and returns the place of its last line."""
@@ -72,6 +84,56 @@ class Words(unittest.TestCase):
         self.assertEqual(lot, self.words('draw', '5'))
         self.assertNotEqual(lot, self.words('draw', '6'))
         self.assertRegex(lot, r'(?m)^200 \S+\.h:\d+: ')
+        drawn = re.findall(r'(?m)^ *\d+ \S+:\d+: (.*)$', lot)
+        self.assertEqual(len(set(drawn)), 200)
+
+    def test_a_long_file_does_not_dominate(self):
+        """A file with a third of all messages is drawn from two or three times of fifty (at most nine
+        times in 1000 lots)."""
+        self.plant('config/log.c', 'static const char *words[] = {\n' + '\n'.join(
+            f'    "the {chr(97 + i // 26)}{chr(97 + i % 26)} table is long",'
+            for i in range(26 * 26)) + '\n};')
+        self.plant('config/load.c', 'static const char *words[] = {\n' + '\n'.join(
+            '    "one text that is often there",' for i in range(999)) + '\n};')
+        lot = self.words('draw', '7')
+        self.assertIn(len(re.findall(r'table is long$', lot, re.M)), range(12))
+        self.assertLessEqual(lot.count('one text that is often there'), 1)
+
+    def test_messages_are_whole(self):
+        """Literals side by side are one message, and what is no message is left out."""
+        place = self.plant('config/log.c', r'''void f(void)
+{
+    log("stream %s: waited for %" PRId64
+        " ms" /* not read */ ", and then no more");
+    log(b ? " and its tail" : "(changed: any change will do)", "{\"count\": %d, \"why\": %s}");
+    log("%s %d %s: %d of %d", "out of memory\n", "<p>a page for browsers\n", "the limit is " LIMIT);
+}''')
+        name, line = place.rstrip(': ').split(':')
+        found = [(number - int(line), text) for number, text in self.program().messages(name)
+                 if int(line) - number < 8]
+        self.assertEqual(found, [(-4, 'stream %s: waited for %d ms, and then no more'),
+                                 (-1, 'out of memory'), (-1, 'the limit is <LIMIT>')])
+
+    def test_header_comments_have_their_code(self):
+        self.plant('config/log.h', '''/* Waits for all who
+ * read. Any thread. Words of a list:
+ *   first    the one before all others
+ *   second   the one that follows the first */
+void f(void);
+int waits; /* number of those that wait now */''')
+        found = [text for _, text in self.program().header_comments('config/log.h')][-4:]
+        self.assertEqual(found, ['Waits for all who read. [void f(void);]',
+                                 'first the one before all others [void f(void);]',
+                                 'second the one that follows the first [void f(void);]',
+                                 'number of those that wait now [int waits;]'])
+
+    def test_examples_are_not_sentences(self):
+        text = ('*-x*\n\tReads it all. Named after W. Hwu of old.\n\n\thalod run -i in -vf gblur out\n\n'
+                '\tstreams:++\n  door: one two three++\n    four\n\n1. The first of the steps.\n'
+                '2. The second of the steps.\n')
+        self.assertEqual([sentence for _, sentence in self.program().sentences(1, text)],
+                         ['Named after W. Hwu of old.', 'The first of the steps.',
+                          'The second of the steps.'])
 
     def test_usage(self):
         for args in (('nothing',), ('draw',), ('check', 'docs')):
