@@ -111,43 +111,53 @@ static bool is_allowed(const struct halo_http_request *request, struct halo_http
     return route->what != HALO_HTTP_ERROR;
 }
 
+/* The paths that are served; tests compare these tables with docs/control.md. */
+struct path {
+    const char *name;
+    enum halo_http_what what;
+};
+
 /* Pages without a stream. */
-static enum halo_http_what find_page(const char *path)
+static const struct path pages[] = {
+    {"/", HALO_HTTP_INDEX},
+    {"/metrics", HALO_HTTP_METRICS},
+    {"/healthz", HALO_HTTP_HEALTH},
+    {"/api/streams", HALO_HTTP_STATUS},
+};
+
+/* FILE in "/NAME/FILE". */
+static const struct path files[] = {
+    {"stream.mjpeg", HALO_HTTP_STREAM},
+    {"snapshot.jpg", HALO_HTTP_SNAPSHOT},
+};
+
+/* WORD in "/NAME/?action=WORD" and "/?action=WORD", the paths of mjpg-streamer. */
+static const struct path actions[] = {
+    {"stream", HALO_HTTP_STREAM},
+    {"snapshot", HALO_HTTP_SNAPSHOT},
+};
+
+static enum halo_http_what find(const struct path *table, size_t count, const char *name)
 {
-    static const struct {
-        const char *path;
-        enum halo_http_what what;
-    } pages[] = {
-        {"/", HALO_HTTP_INDEX},
-        {"/metrics", HALO_HTTP_METRICS},
-        {"/healthz", HALO_HTTP_HEALTH},
-        {"/api/streams", HALO_HTTP_STATUS},
-    };
-    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++)
-        if (!strcmp(path, pages[i].path))
-            return pages[i].what;
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(name, table[i].name))
+            return table[i].what;
     return HALO_HTTP_ERROR;
 }
 
-/* "/NAME/FILE", and as mjpg-streamer has it "/NAME/?action=" and "/?action=". */
-static enum halo_http_what find_picture(const struct halo_http_request *request, char stream[65])
+/* A page of a stream, whose name is copied; "" means the first stream. */
+static enum halo_http_what find_stream(const struct halo_http_request *request, char stream[65])
 {
     const char *name = request->path + (request->path[0] == '/');
     const size_t length = strcspn(name, "/");
     const char *file = name + length;
-    const char *action = request->action;
     if (length > 0 && (!halo_is_name(name, length) || *file++ != '/'))
         return HALO_HTTP_ERROR;
     snprintf(stream, 65, "%.*s", (int)length, name);
     if (!*file)
-        return action && !strcmp(action, "stream")     ? HALO_HTTP_STREAM
-               : action && !strcmp(action, "snapshot") ? HALO_HTTP_SNAPSHOT
-                                                       : HALO_HTTP_ERROR;
-    if (length == 0)
-        return HALO_HTTP_ERROR;
-    return !strcmp(file, "stream.mjpeg")   ? HALO_HTTP_STREAM
-           : !strcmp(file, "snapshot.jpg") ? HALO_HTTP_SNAPSHOT
-                                           : HALO_HTTP_ERROR;
+        return request->action ? find(actions, sizeof actions / sizeof actions[0], request->action)
+                               : HALO_HTTP_ERROR;
+    return length > 0 ? find(files, sizeof files / sizeof files[0], file) : HALO_HTTP_ERROR;
 }
 
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret)
@@ -155,9 +165,10 @@ void halo_http_route(const struct halo_http_request *request, struct halo_http_r
     struct halo_http_route route = {.what = HALO_HTTP_INDEX, .status = 200, .why = ""};
     route.embedded = is_embedder(request->embed, request->referer);
     if (is_allowed(request, &route)) {
-        route.what = request->action ? HALO_HTTP_ERROR : find_page(request->path);
+        route.what = request->action ? HALO_HTTP_ERROR
+                                     : find(pages, sizeof pages / sizeof pages[0], request->path);
         if (route.what == HALO_HTTP_ERROR)
-            route.what = find_picture(request, route.stream);
+            route.what = find_stream(request, route.stream);
         if (route.what == HALO_HTTP_ERROR)
             fail(&route, 404, "no such page: / lists all");
     }

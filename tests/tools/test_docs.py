@@ -156,6 +156,65 @@ class Tables(unittest.TestCase):
                     self.assertIn(name, names, row[0])
 
 
+def paths_of_http():
+    """Each path that HTTP serves, from the tables in http_request.c."""
+    code = read('daemon/control/http_request.c')
+
+    def names(name):
+        rows = re.search(rf'(?s)\nstatic const struct path {name}\[\] = {{\n(.*?)\n}};', code)[1]
+        return re.findall(r'{"([^"]+)", HALO_HTTP_\w+},', rows)
+    return (names('pages') + [f'/NAME/{name}' for name in names('files')] +
+            [f'{folder}?action={name}' for folder in ('/NAME/', '/') for name in names('actions')])
+
+
+def exit_codes():
+    """{name without HALO_EXIT_: number}, from config/error.h."""
+    return {name: int(number) for name, number in
+            re.findall(r'(?m)^    HALO_EXIT_(\w+) = (\d+),$', read('config/error.h'))}
+
+
+class Code(unittest.TestCase):
+    """Tables of the documentation against those of the code."""
+
+    def test_paths_of_http(self):
+        served = paths_of_http()
+        self.assertGreater(len(served), 9)
+        rows = table(section(read('docs/control.md'), 'HTTP'), 'path')
+        listed = [path for row in rows for path in quoted(row[0])]
+        self.assertEqual(sorted(listed), sorted(served))
+
+    def check_exit_codes(self, listed, numbers):
+        """listed: pairs of numbers, as text with commas, and their meaning; signals that a meaning
+        names are in the order of their numbers."""
+        found = []
+        for codes, meaning in listed:
+            codes = [int(code) for code in re.findall(r'\d+', codes)]
+            found += codes
+            signals = [numbers[name] for name in re.findall(r'\bSIG[A-Z]+', meaning)]
+            self.assertEqual(signals, [code for code in codes if code > 128], meaning)
+        self.assertEqual(sorted(found), sorted(numbers.values()))
+
+    def test_exit_status(self):
+        codes = exit_codes()
+        self.assertGreater(len(codes), 7)
+        entries = re.findall(r'(?m)^(\*\d[^\n]*)\n\t((?:.+\n)*)',
+                             section(read('daemon/halod.8.scd'), 'EXIT STATUS'))
+        self.check_exit_codes(entries, codes)
+        # halod run has no file of settings.
+        self.assertNotIn('HALO_EXIT_CONFIG', ''.join(
+            read(os.path.join('daemon/run', name))
+            for name in os.listdir(os.path.join(ROOT, 'daemon/run')) if name.endswith('.c')))
+        self.check_exit_codes(
+            table(section(read('docs/transcoding.md'), 'Exit status'), '| |'),
+            {name: code for name, code in codes.items() if name != 'CONFIG'})
+
+    def test_exit_status_of_errors(self):
+        """CONTRIBUTING.md lists those that errors and success have, without signals."""
+        text = re.search(r'exit\s+code \(([^)]*)\)', read('CONTRIBUTING.md'))[1]
+        self.assertEqual([int(code) for code in re.findall(r'\d+', text)],
+                         [code for name, code in exit_codes().items() if 'SIG' not in name])
+
+
 class ManualPages(unittest.TestCase):
     @unittest.skipUnless(shutil.which('mandoc') and shutil.which('scdoc'),
                          'mandoc or scdoc is missing')
