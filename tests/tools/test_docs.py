@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The documentation agrees with the programs and with itself.
+import json
 import os
 import re
 import shutil
@@ -38,6 +39,28 @@ class Links(unittest.TestCase):
                   for name in MARKDOWN for path in re.findall(r'\]\(([^)#\s]*)', read(name))}
         self.assertEqual([name for name in MARKDOWN if name not in linked and name != 'README.md'],
                          [])
+
+
+class Installed(unittest.TestCase):
+    def test_links_lead_to_installed_files(self):
+        plan = json.loads(subprocess.run(['meson', 'introspect', '--install-plan', os.environ['BUILD']],
+                                         check=True, stdout=subprocess.PIPE, timeout=60).stdout)
+        installed = {row['destination']: path for rows in plan.values() for path, row in rows.items()
+                     if '/doc/halod/' in row['destination']}
+        pages = {place: path for place, path in installed.items() if place.endswith('.md')}
+        self.assertGreater(len(pages), 10)
+        for page, made in pages.items():
+            with open(made, encoding='utf-8') as file:
+                links = re.findall(r'\]\(([^)#\s]*)(?:#[^)\s]*)?\)', file.read())
+            for path in links:
+                if re.match(r'\w+:', path) or not path:
+                    continue
+                place = os.path.normpath(os.path.join(os.path.dirname(page), path))
+                folder = installed.get(os.path.dirname(place))
+                self.assertTrue(
+                    place in installed or
+                    folder and os.path.exists(os.path.join(folder, os.path.basename(place))),
+                    f'{page}: {path}')
 
 
 class Files(unittest.TestCase):
