@@ -52,13 +52,12 @@ enum halo_privacy {
 };
 extern const char *const halo_privacy_names[]; /* by enum halo_privacy; NULL-terminated */
 
+/* One for each row of outputs.def. */
 enum halo_output_kind {
-    HALO_OUTPUT_UNIX, /* a socket: .ts .mkv .nut encoded; .nut with codec raw; .fd frames */
-    HALO_OUTPUT_TCP,  /* the same, encoded or raw, at an address */
-    HALO_OUTPUT_FILE, /* strftime name, in segments where segment_time is given */
-    HALO_OUTPUT_URL,  /* FFmpeg pushes to it */
-    HALO_OUTPUT_V4L2, /* a virtual camera: a device of v4l2loopback */
-    HALO_OUTPUT_NULL, /* filtered and thrown away */
+#define OUTPUT(kind, name) HALO_OUTPUT_##kind,
+#include "config/outputs.def"
+#undef OUTPUT
+    HALO_OUTPUT_KINDS
 };
 
 /* When a camera is open, and with it its light. */

@@ -39,12 +39,12 @@ struct halo_output_row {
                   struct halo_node *node);
 };
 
-enum { HALO_OUTPUT_KINDS = HALO_OUTPUT_NULL + 1 };
 extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 
-/* For the table, from a file each. */
-extern const struct halo_output_row halo_output_unix, halo_output_tcp, halo_output_file,
-    halo_output_url, halo_output_v4l2, halo_output_null;
+/* The rows, each from a file of its own. */
+#define OUTPUT(kind, name) extern const struct halo_output_row halo_output_##name;
+#include "config/outputs.def"
+#undef OUTPUT
 
 /* That of the output's kind. */
 const struct halo_output_row *halo_output_row(const struct halo_output_settings *output);
