@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Confinement by seccomp: all is allowed but what these tables name. A list of what is allowed
- * instead would be the C library's, FFmpeg's and the GPU driver's to break with each update; the
- * service's unit has such a list (SystemCallFilter=) where somebody keeps it. */
+ * Confinement by seccomp: everything is allowed except what these tables name. With a list of
+ * allowed calls instead, any update of the C library, FFmpeg or the GPU driver could break the
+ * engine. The service's unit has such a list (SystemCallFilter=), which can be maintained there. */
 #include "daemon/engine/confine.h"
 
 #include <asm/ioctls.h>
@@ -31,7 +31,7 @@ struct call {
         SCMP_SYS(name), #name                                                                      \
     }
 
-/* What ends the process. */
+/* Calls that end the process. */
 static const struct call forbidden[] = {
     /* other processes */
     CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_getfd),
@@ -52,11 +52,11 @@ static const struct call forbidden[] = {
     /* the machine's clock and name */
     CALL(settimeofday), CALL(clock_settime), CALL(sethostname), CALL(setdomainname)};
 
-/* What fails: libraries ask for these and go on without. */
+/* Calls that fail: libraries try them and work without. */
 static const struct {
     int number, error;
 } refused[] = {
-    {SCMP_SYS(accept), EPERM}, /* not listen: without it CUDA does not start */
+    {SCMP_SYS(accept), EPERM}, /* listen is allowed: without it CUDA does not start */
     {SCMP_SYS(accept4), EPERM},
     {SCMP_SYS(mknod), EPERM},
     {SCMP_SYS(mknodat), EPERM},
@@ -68,19 +68,20 @@ static const struct {
     {SCMP_SYS(adjtimex), EPERM},
     {SCMP_SYS(pidfd_open), EPERM},
     {SCMP_SYS(pidfd_send_signal), EPERM},
-    {SCMP_SYS(tkill), EPERM}, /* names a thread of any process; the C library takes tgkill */
+    {SCMP_SYS(tkill), EPERM}, /* can name a thread of any process; the C library uses tgkill */
     {SCMP_SYS(io_uring_setup), ENOSYS},
     {SCMP_SYS(io_uring_enter), ENOSYS},
     {SCMP_SYS(io_uring_register), ENOSYS},
 };
 
-/* To begin another program, or a second process of this one. */
+/* Calls that start another program, or a second process of this one. */
 static const int beginnings[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
                                  SCMP_SYS(vfork)};
 
-static const char *priority = ""; /* of a line for the journal */
+static const char *priority = ""; /* prefix of a log line for the journal */
 
-/* On the stack of whoever made the call, so only what a signal handler may do. */
+/* Runs on the stack of the thread that made the call, so it does only what a signal handler may
+ * do. */
 static void on_forbidden(int signal_number, siginfo_t *info, void *context)
 {
     char line[96];
@@ -99,7 +100,7 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
     _exit(128 + signal_number);
 }
 
-/* The driver's, which has sockets of its own when CUDA starts. */
+/* Whether a GPU exists: its driver needs sockets when CUDA starts. */
 static bool has_gpu(void)
 {
     static const char *const nodes[] = {"/dev/nvidiactl", "/dev/nvmap", "/dev/dxg"};
@@ -134,7 +135,7 @@ static int deny_families(scmp_filter_ctx filter, bool reaches)
     return code;
 }
 
-/* Those of a pair that have no connection can send to others, too. */
+/* Socket pairs without a connection could send to other addresses, too. */
 static int deny_pairs(scmp_filter_ctx filter)
 {
     static const uint64_t types[] = {SOCK_DGRAM, SOCK_RAW};
@@ -145,14 +146,14 @@ static int deny_pairs(scmp_filter_ctx filter)
     return code;
 }
 
-/* SELF: the number of this process. */
+/* SELF: the ID of this process */
 enum { SELF = -1 };
 enum comparison { IS, IS_NOT };
 
-/* What fails by one argument of the call: signals to others, sent or asked for with a descriptor;
- * others' limits, priorities and processors; what a terminal would take for typed. Numbers of other
- * threads of this process look like any others, so those calls are left only for the thread that
- * makes them (0). */
+/* Calls that fail depending on one argument: signals to other processes, sent directly or through a
+ * descriptor; limits, priorities and processors of other processes; faked terminal input. IDs of
+ * other threads of this process cannot be told from those of other processes, so these calls are
+ * allowed only for the calling thread (0). */
 static const struct {
     int number;
     unsigned argument;
@@ -166,7 +167,7 @@ static const struct {
     {SCMP_SYS(fcntl), 1, IS, F_SETOWN},
     {SCMP_SYS(fcntl), 1, IS, F_SETOWN_EX},
     {SCMP_SYS(fcntl), 1, IS, F_SETSIG},
-    {SCMP_SYS(fcntl), 1, IS, F_SETLEASE}, /* lets others wait for a file */
+    {SCMP_SYS(fcntl), 1, IS, F_SETLEASE}, /* makes other processes wait for a file */
     {SCMP_SYS(ioctl), 1, IS, FIOSETOWN},
     {SCMP_SYS(ioctl), 1, IS, SIOCSPGRP},
     {SCMP_SYS(ioctl), 1, IS, TIOCSPGRP},
@@ -188,8 +189,8 @@ static const struct {
     {SCMP_SYS(move_pages), 0, IS_NOT, 0},
 };
 
-/* The kernel takes the lower half of each of these arguments, and libseccomp compares both: by a
- * mask, or what is not the value in either half. */
+/* The kernel uses the lower half of each of these arguments, but libseccomp compares both halves:
+ * compare by a mask, or deny whatever differs from the value in either half. */
 static struct scmp_arg_cmp compare(unsigned argument, enum comparison how, uint32_t value)
 {
     return how == IS ? SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, UINT32_MAX, value)
@@ -208,7 +209,8 @@ static int deny_by_argument(scmp_filter_ctx filter)
     return code;
 }
 
-/* clone3 has its flags in memory, where no filter sees them; the C library then takes clone. */
+/* clone3 has its flags in memory, where a filter cannot read them; if it fails, the C library uses
+ * clone. */
 static int deny_beginnings(scmp_filter_ctx filter)
 {
     const uint32_t deny = SCMP_ACT_ERRNO(EPERM);

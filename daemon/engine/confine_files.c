@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Landlock by its raw calls (confine_files.h). Rights that came after ABI 1 are left alone: all
- * that this takes away is there since Linux 5.13. */
+ * Landlock by its raw system calls (confine_files.h). Rights added after ABI 1 are not used: all
+ * those denied here exist since Linux 5.13. */
 #include "daemon/engine/confine_files.h"
 
 #include <dirent.h>
@@ -38,8 +38,8 @@ static const int rights[HALO_FILES_HOW] = {
     [HALO_FILES_RUN] = FS_READ | FS_LIST | FS_EXECUTE,
 };
 
-/* What libraries and drivers open. In /proc the kernel keeps the memory and the files of other
- * processes from those that are confined so. */
+/* Files that libraries and drivers open. In /proc the kernel itself denies access to the memory and
+ * files of other processes to processes that are confined this way. */
 static const struct halo_files common[] = {
     {"/usr", HALO_FILES_RUN},
     {"/lib", HALO_FILES_RUN},
@@ -98,7 +98,7 @@ static void make_folders(const char *path)
         }
 }
 
-/* What cannot be opened now cannot be later either, and who tries says why. */
+/* A path that cannot be opened now cannot be opened later either; the later attempt reports why. */
 static void add(int ruleset, const char *path, enum halo_files_how how)
 {
     struct stat st;
@@ -115,7 +115,7 @@ static void add(int ruleset, const char *path, enum halo_files_how how)
     close(fd);
 }
 
-/* The driver's nodes, and the folders in which it keeps what it compiled and shares memory. */
+/* The driver's nodes, and the folders in which it keeps compiled code and shares memory. */
 static void add_nvidia(int ruleset)
 {
     char path[PATH_MAX];
@@ -150,7 +150,7 @@ static void add_libraries(int ruleset)
     free(list);
 }
 
-/* Where halod tune has left its choices. */
+/* The folder in which halod tune stores its results. */
 static void add_tuning(int ruleset)
 {
     char path[PATH_MAX];

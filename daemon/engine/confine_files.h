@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The files that an engine may open, by Landlock: what its streams name, and what libraries and
- * drivers need. Nothing can be added later. connect() to the path of a socket is not governed. */
+ * The files that an engine may open, enforced by Landlock: those that its streams name, and those
+ * that libraries and drivers need. None can be added later. connect() to a path of a Unix socket is
+ * not restricted. */
 #ifndef HALO_CONFINE_FILES_H
 #define HALO_CONFINE_FILES_H
 
@@ -9,11 +10,12 @@
 #include "config/error.h"
 
 enum halo_files_how {
-    HALO_FILES_READ,    /* a file, or a folder with all in it */
-    HALO_FILES_WRITE,   /* a folder, made where it is missing: files are made, read and removed */
-    HALO_FILES_DEVICE,  /* nodes, or a folder of them: read and written, none is made */
-    HALO_FILES_RUN,     /* read, and libraries loaded */
-    HALO_FILES_NETWORK, /* no file (its path is ""): sockets to others (confine.h) */
+    HALO_FILES_READ, /* a file, or a folder with everything in it */
+    /* a folder, created if missing; files in it are created, read, written and removed */
+    HALO_FILES_WRITE,
+    HALO_FILES_DEVICE,  /* device nodes, or a folder of them: read and written, not created */
+    HALO_FILES_RUN,     /* read, and libraries loaded from it */
+    HALO_FILES_NETWORK, /* not a file (its path is ""): sockets to others are allowed (confine.h) */
     HALO_FILES_HOW,
 };
 
@@ -22,11 +24,12 @@ struct halo_files {
     enum halo_files_how how;
 };
 
-/* For this thread and all that it starts; without new privileges. What is not there is left out.
- * May block on the disks. 0 (also where the kernel has no Landlock) or -errno with err filled. */
+/* Restricts the calling thread and all that it starts, after it has given up new privileges. Paths
+ * that do not exist are skipped. May block on disk. 0 (also if the kernel has no Landlock) or
+ * -errno with err filled. */
 int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err);
 
-/* NULL, or why this build or kernel does not do that. */
+/* NULL if file access can be restricted; otherwise why this build or kernel cannot do it. */
 const char *halo_confine_files_missing(void);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * With sanitizers, which open what they like, and where the kernel's headers have no Landlock. */
+ * For builds with sanitizers, which open arbitrary files, and for kernel headers without
+ * Landlock. */
 #include <stddef.h>
 
 #include "daemon/engine/confine_files.h"

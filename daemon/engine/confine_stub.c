@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Without libseccomp, and with sanitizers, which look at their own process as a debugger does. */
+ * For builds without libseccomp, and with sanitizers, which inspect their own process as a debugger
+ * does. */
 #include <errno.h>
 #include <sys/prctl.h>
 

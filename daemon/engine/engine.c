@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * halod engine: runs live streams for the supervisor that started it, and nothing without one. */
+ * halod engine: runs live streams for the supervisor that started it; it cannot run without one. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,10 +20,10 @@
 #include "pipeline/region/mask_image.h"
 
 enum {
-    LOOK_MS = 50,     /* whether a stream that was stopped has ended */
-    STATS_EVERY = 10, /* looks: half a second */
-    QUIT_MS = 7000,   /* then it ends with what there is */
-    LEFT_MAX = 2,     /* streams that may be stuck: where more are the reason is not theirs */
+    LOOK_MS = 50,     /* interval of checks whether a stopped stream has ended */
+    STATS_EVERY = 10, /* ticks: half a second */
+    QUIT_MS = 7000,   /* then it ends even if streams have not finished */
+    LEFT_MAX = 2,     /* stuck streams: if there are more, they are not the cause */
 };
 
 static void on_wake(uv_async_t *wake)
@@ -31,7 +31,7 @@ static void on_wake(uv_async_t *wake)
     engine_send_notes(wake->data);
 }
 
-/* ---- what the supervisor asks for ---- */
+/* ---- requests of the supervisor ---- */
 
 static struct engine_stream *find(struct engine *engine, const char *name)
 {
@@ -86,7 +86,7 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
     if (code == 0)
         code = halo_live_set(stream->live, id, chains, &err);
     if (code < 0) {
-        halo_fail(&err, -EAGAIN, "the stream has just started"); /* unless it says more */
+        halo_fail(&err, -EAGAIN, "the stream has just started"); /* unless err is already set */
         engine_events.set(stream, id, &err);
     }
 }
@@ -120,11 +120,11 @@ static void do_record(struct engine_stream *stream, json_t *message)
     engine_stream_record(stream, json_is_true(json_object_get(message, "on")));
 }
 
-/* Of no use: counted by the feed. It is not answered, so a stream that has just begun says nothing:
- * all of it is hidden until the next one. */
+/* Invalid updates are counted by the region feed. This request has no answer, so one for a stream
+ * that has just started is dropped silently: whole frames are filtered until the next one. */
 static void do_regions(struct engine_stream *stream, json_t *message)
 {
-    static struct halo_regions regions; /* large for a stack */
+    static struct halo_regions regions; /* too large for the stack */
     const int64_t picture = halo_json_integer(message, "picture", 0, INT64_MAX, -1);
     struct halo_error err = {0};
     if (!is_running(stream) || picture < 0)
@@ -171,7 +171,7 @@ static void run_on_stream(struct engine *engine, const char *what, json_t *messa
     if (name && !stream && settings && !strcmp(what, "start") && !engine->quitting)
         engine_stream_start(engine, name, settings,
                             json_string_value(json_object_get(message, "camera")));
-    if (name && !stream && !strcmp(what, "stop")) /* could not even begin */
+    if (name && !stream && !strcmp(what, "stop")) /* it could not even start */
         halo_link_send(engine->link, engine_message("gone", name), NULL, 0);
     for (size_t i = 0; stream && i < sizeof requests / sizeof *requests; i++)
         if (!strcmp(requests[i].name, what)) {
@@ -203,7 +203,7 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
         run_on_stream(engine, what, message);
 }
 
-/* The supervisor is gone: nobody is there to serve, but files can still be ended well. */
+/* The supervisor is gone: no viewer can be served, but files can still be finished properly. */
 static void on_closed(void *arg, const char *why)
 {
     struct engine *engine = arg;
@@ -215,7 +215,8 @@ static void on_closed(void *arg, const char *why)
 
 /* ---- the process ---- */
 
-/* It holds up nobody else, and there are others for which this process should go on. */
+/* Whether ending only this stream is enough: its stuck call blocks no other stream, and other
+ * streams run in this process. */
 static bool may_abandon(const struct engine *engine, const struct engine_stream *stream)
 {
     int stuck = 0, others = 0;
@@ -228,7 +229,7 @@ static bool may_abandon(const struct engine *engine, const struct engine_stream 
     return halo_live_stalls_alone(stream->live) && others && stuck < LEFT_MAX;
 }
 
-/* One that stalls ends; the process does where that is not enough. */
+/* A stuck stream is abandoned; if that is not enough, the process ends. */
 static void end_what_is_stuck(struct engine *engine)
 {
     for (struct engine_stream *s = engine->streams; s; s = s->next) {
@@ -268,14 +269,14 @@ static void on_tick(uv_timer_t *timer)
     }
     if (engine->quitting && !engine->streams && engine->left) {
         engine_send_notes(engine);
-        _exit(HALO_EXIT_OK); /* a thread that is stuck would see what is freed here */
+        _exit(HALO_EXIT_OK); /* a stuck thread might still use what would be freed */
     }
     if (engine->quitting && !engine->streams && !engine->query && !engine->survey) {
         close_all(engine);
         return;
     }
     if (engine->quitting && uv_now(&engine->loop) >= engine->quit_deadline)
-        _exit(HALO_EXIT_OK); /* nothing is freed, and no handler of a driver is waited for */
+        _exit(HALO_EXIT_OK); /* nothing is freed, and exit handlers of drivers are not waited for */
     if (looks++ % STATS_EVERY != 0)
         return;
     halo_log_flush();
@@ -319,7 +320,8 @@ static int start(struct engine *engine)
     return code;
 }
 
-/* Signals of the terminal or of the service go to the supervisor too, which asks us to end. */
+/* Signals of the terminal or of the service also reach the supervisor, which then asks us to
+ * end. */
 static void prepare_process(void)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
@@ -329,15 +331,15 @@ static void prepare_process(void)
         signal(ignored[i], SIG_IGN);
     fcntl(HALO_LINK_FD, F_SETFD, FD_CLOEXEC);
     halo_log_be_service();
-    setenv("UV_THREADPOOL_SIZE", "16", 0); /* a disk that hangs must not hold up the others */
-    json_object_seed(0);                   /* before there are threads */
+    setenv("UV_THREADPOOL_SIZE", "16", 0); /* a disk that hangs must not block the others */
+    json_object_seed(0);                   /* before threads exist */
     halo_av_init_log();
 }
 
-/* Before the first thread, for a filter is a thread's and its children's; before anything is read
- * that others wrote. Devices are opened after it, by whoever comes to them: CUDA and decoders have
- * threads of their own, which a later filter would have to find. Standard input says which files
- * the streams need. */
+/* Called before the first thread is started, because a seccomp filter applies to a thread and those
+ * that it starts; and before anything is read that others wrote. Devices are opened afterwards:
+ * CUDA and decoders start threads of their own, which a later filter would miss. Standard input
+ * lists the files that the streams need. */
 static void confine(void)
 {
     struct halo_error err = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From the threads of live streams: packets into rings and outputs, words to the loop. */
+ * Events from the threads of live streams: packets go to rings and outputs, messages to the
+ * loop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libavutil/imgutils.h>
@@ -13,20 +14,21 @@
 
 enum {
     RING_CODED = 8 << 20,
-    RING_PICTURES = 8, /* of raw ones */
+    RING_PICTURES = 8, /* frames, of raw video */
     RING_MAX = 1 << 30,
-    RING_ROOM = 64 << 10, /* for heads */
-    NOTES_MAX = 4096,     /* a loop that is so far behind is lost anyway */
+    RING_ROOM = 64 << 10, /* for headers */
+    NOTES_MAX = 4096,     /* a loop that is so late has failed anyway */
 };
 
-/* ---- words ---- */
+/* ---- messages ---- */
 
 json_t *engine_message(const char *what, const char *stream)
 {
     return json_pack("{s:s, s:s}", "tell", what, "stream", stream);
 }
 
-/* A live stream has one video: its number in the input says nothing beside the stream's name. */
+/* A live stream has one video stream: next to the stream's name, its number in the input adds
+ * nothing. */
 static const char *words_of(const struct halo_error *err)
 {
     return err && err->code ? halo_log_skip_number(err->text) : "";
@@ -131,7 +133,7 @@ void engine_report_state(struct engine_stream *stream, enum halo_live_state stat
     engine_note(stream->engine, message, NULL, 0, device);
 }
 
-/* Its live stream cannot say it. */
+/* For failures that the live stream cannot report itself. */
 static json_t *report_failed(const struct engine_stream *stream, const struct halo_error *err)
 {
     json_t *message = engine_message("state", stream->name);
@@ -178,7 +180,7 @@ static void on_set(void *arg, uint64_t id, const struct halo_error *err)
     engine_note(stream->engine, message, NULL, 0, false);
 }
 
-/* A sealed memfd with the bytes, or -errno. */
+/* Returns a sealed memfd with the bytes, or -errno. */
 static int seal(const uint8_t *data, size_t size)
 {
     const int fd = memfd_create("snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -213,7 +215,7 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
         close(fd);
 }
 
-/* One encoding alone: what else the stream gives goes on. */
+/* Only this encoding has failed; the stream's other encodings go on. */
 static void on_failed(void *arg, int encoding, const struct halo_error *err)
 {
     struct engine_stream *stream = arg;
@@ -254,7 +256,7 @@ static size_t ring_size(const struct engine_stream *stream, int encoding,
     return size < RING_CODED ? RING_CODED : size > RING_MAX ? RING_MAX : size;
 }
 
-/* Larger pictures need a larger ring: the supervisor takes a new one in the place of the old. */
+/* Larger frames need a larger ring: the supervisor replaces the old ring by the new one. */
 static void make_ring(struct engine_stream *stream, int encoding, size_t size)
 {
     struct engine_ring *ring = &stream->ring[encoding];
@@ -279,7 +281,7 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
     engine_note(stream->engine, message, fds, 2, false);
 }
 
-/* What is to be served finds no place in a ring. */
+/* Reports that frames for viewers do not fit into a ring. */
 static void say_unserved(struct engine_stream *stream, int encoding,
                          const struct halo_live_begin *begin, int code)
 {
@@ -311,7 +313,8 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
         const int code = ring->writer ? halo_packet_write_begin(ring->writer, begin) : -ENOMEM;
         if (code < 0)
             say_unserved(stream, encoding, begin, code);
-        engine_wait_sent(stream->engine); /* whoever ends this process finds the cards there */
+        /* if this process dies now, viewers find the cards there */
+        engine_wait_sent(stream->engine);
     }
     for (int i = 0; i < stream->settings.outputs; i++)
         if (is_written_by(stream, i, encoding))
@@ -322,13 +325,13 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
 {
     struct engine_stream *stream = arg;
     if (stream->ring[encoding].writer)
-        halo_packet_write(stream->ring[encoding].writer, pkt); /* it counts what it drops */
+        halo_packet_write(stream->ring[encoding].writer, pkt); /* it counts dropped packets */
     for (int i = 0; i < stream->settings.outputs; i++)
         if (is_written_by(stream, i, encoding))
             halo_output_packet(stream->output[i], pkt);
 }
 
-/* To viewers marked as one, and to URLs; recordings have pictures alone. */
+/* Viewers get the card, marked as one, and so do URLs; recordings contain only frames. */
 static void on_card(void *arg, int encoding, const AVPacket *pkt)
 {
     struct engine_stream *stream = arg;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How full the GPUs are that this engine's streams use, and what others have to spare. The driver
- * is asked on a thread of libuv's: it may answer late, or never, and a look that does not come back
- * is the last one. */
+ * How full the GPUs are that this engine's streams use, and the free capacity of all GPUs. The
+ * driver is queried on a libuv worker thread, because it may answer late or never. If a query does
+ * not return, no further one is made. */
 #include <stdlib.h>
 
 #include "daemon/engine/engine_private.h"
 
 enum {
     EVERY_MS = 2000,
-    LATE_MS = 4000, /* then nobody knows */
+    LATE_MS = 4000, /* from then on the state is unknown */
 };
 
 struct engine_query {
@@ -27,7 +27,7 @@ static void note_gpu(struct engine_query *query, int number)
         query->gpu[query->gpus++].number = number;
 }
 
-/* Those that do not answer are left out. */
+/* GPUs that do not answer are left out. */
 static void ask(uv_work_t *work)
 {
     struct engine_query *query = work->data;
@@ -75,7 +75,7 @@ void engine_gpu_tick(struct engine *engine)
     uv_queue_work(&engine->loop, &query->work, ask, asked);
 }
 
-/* ---- all of the machine ---- */
+/* ---- all GPUs of the machine ---- */
 
 struct engine_survey {
     uv_work_t work;

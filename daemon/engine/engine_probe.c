@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * For tests (the fault "probe"): what somebody would try who has taken over an engine. Each line of
- * the log says what it was and what came of it. $HALOD_PROBE has the paths of files, with colons
- * between; the control socket is the last. */
+ * For tests (the fault "probe"): actions that an attacker who has taken over an engine would try.
+ * Each is logged with its result. $HALOD_PROBE contains the paths of files, separated by colons;
+ * the last one is the control socket. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ static void try_file(const char *path)
         close(fd);
 }
 
-/* An answer, or the end of the connection. */
+/* Succeeds with an answer; fails if the connection ends. */
 static void try_control(const char *path)
 {
     static const char call[] = "{\"method\": \"io.halod.Control.List\"}";

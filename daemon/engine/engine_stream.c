@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A stream of the engine, from its settings to gone. Folders of outputs may be on a disk that
- * hangs, and ends of files take their time: both are done beside the loop. */
+ * A stream of the engine, from its settings to its end. Folders of outputs may be on a disk that
+ * hangs, and finishing files takes time: both are done on worker threads. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "daemon/engine/engine_private.h"
 #include "kernels/fault.h"
 
-/* ---- numbers ---- */
+/* ---- statistics ---- */
 
 static struct halo_link_stage stage_of(const struct halo_histogram *h)
 {
@@ -100,7 +100,7 @@ static int64_t ring_dropped(struct engine_stream *stream)
     return sum;
 }
 
-/* Large for a stack. Loop thread only. */
+/* Too large for the stack. Loop thread only. */
 static struct {
     struct halo_live_stats live;
     struct halo_link_stats link;
@@ -109,7 +109,7 @@ static struct {
 void engine_stream_report_stats(struct engine_stream *stream)
 {
     if ((stream->phase != ENGINE_RUNNING && stream->phase != ENGINE_STOPPING) || !stream->live)
-        return; /* in this order: while it is made the pointer is another thread's */
+        return; /* phase first: until the stream is created, another thread owns the pointer */
     memset(&numbers, 0, sizeof numbers);
     halo_live_stats(stream->live, &numbers.live);
     copy_live(&numbers.link, &numbers.live);
@@ -127,7 +127,7 @@ void engine_stream_report_stats(struct engine_stream *stream)
                    NULL, 0);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static void make(uv_work_t *work)
 {
@@ -166,7 +166,7 @@ static void made(uv_work_t *work, int status)
     }
     if (stream->error.code) {
         engine_report_state(stream, HALO_LIVE_FAILED, &stream->error);
-        engine_send_notes(stream->engine); /* before gone */
+        engine_send_notes(stream->engine); /* before `gone` */
         stream->phase = ENGINE_STOPPING;
     }
     if (stream->late_set)
@@ -230,7 +230,7 @@ void engine_stream_stop(struct engine_stream *stream)
     engine_stream_tick(stream);
 }
 
-/* Nothing comes from its live stream any more. */
+/* Its live stream sends no more events. */
 static void finish_outputs(uv_work_t *work)
 {
     struct engine_stream *stream = work->data;
@@ -267,7 +267,7 @@ static void end_rings(struct engine_stream *stream)
 static void report_gone(const struct engine_stream *stream)
 {
     struct engine *engine = stream->engine;
-    engine_send_notes(engine); /* its last words come before */
+    engine_send_notes(engine); /* its last messages are sent first */
     if (engine->link)
         halo_link_send(engine->link, engine_message("gone", stream->name), NULL, 0);
 }
@@ -299,7 +299,7 @@ static void finish_later(struct engine_stream *stream)
     uv_queue_work(&stream->engine->loop, &stream->work, finish, finished);
 }
 
-/* Its place is free for a stream of that name. */
+/* A stream of the same name can be started from now on. */
 static void leave(uv_work_t *work, int status)
 {
     struct engine_stream *stream = work->data;
@@ -310,12 +310,12 @@ static void leave(uv_work_t *work, int status)
     stream->next = engine->left;
     engine->left = stream;
     if (stream->stop)
-        report_gone(stream); /* else the supervisor has yet to ask */
+        report_gone(stream); /* otherwise the supervisor has yet to request it */
 }
 
 void engine_stream_tick(struct engine_stream *stream)
 {
-    /* One that could not be made stays until the supervisor asks it to go. */
+    /* A stream that could not be created stays until the supervisor stops it. */
     if (stream->phase == ENGINE_STOPPING && stream->stop &&
         (!stream->live || halo_live_done(stream->live)))
         finish_later(stream);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A process that is not "dumpable" (hide.h). A limit on the size of core files would not do: the
- * kernel asks it of files alone, not of a program that core_pattern names. */
+ * Makes the process not "dumpable" (hide.h). A limit on the size of core files would not be enough:
+ * the kernel applies it to files only, not to a program that core_pattern names. */
 #include "daemon/engine/hide.h"
 
 #include <errno.h>

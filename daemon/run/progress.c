@@ -15,17 +15,17 @@
 
 enum {
     BAR_CELLS = 24,
-    PLAIN_SECONDS = 10, /* between lines where there is no terminal */
+    PLAIN_SECONDS = 10, /* between lines without a terminal */
 };
 
 struct halo_progress {
-    const char *target; /* -progress, the caller's */
-    FILE *blocks;       /* NULL without, and once it cannot be written */
+    const char *target; /* the -progress argument, owned by the caller */
+    FILE *blocks;       /* NULL without -progress, and after a failed write */
     bool terminal;
     uint64_t start, last_line; /* ns, monotonic */
     uint64_t last_rate;
     int64_t last_frames;
-    double recent; /* frames a second lately, for the time left */
+    double recent; /* recent frames per second, for the remaining time */
 };
 
 int halo_progress_open(struct halo_progress **ret, const char *target, struct halo_error *err)
@@ -88,7 +88,7 @@ double halo_progress_rate(const struct halo_progress *p, const struct halo_strea
     return elapsed > 0 ? (double)stats->frames / elapsed : 0;
 }
 
-/* A rate that follows the last seconds, so that the time left is honest when the picture
+/* A rate that follows the last seconds, so that the remaining time stays correct when the content
  * changes. */
 static void update_rate(struct halo_progress *p, const struct halo_stream_stats *stats)
 {
@@ -139,7 +139,7 @@ static void format_line(const struct halo_progress *p, const struct halo_stream_
              left);
 }
 
-/* FFmpeg's keys, so that programs made for its -progress read ours. */
+/* FFmpeg's keys, so that programs written for its -progress can read ours. */
 static void write_block(struct halo_progress *p, const struct halo_stream_stats *stats, bool last)
 {
     const long long us = (long long)(stats->time * 1e6);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * halod run: one stream in the foreground, on a libuv loop that has the signals and the clock. */
+ * halod run: one stream in the foreground; a libuv loop handles signals and time. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 enum { TICK_MS = 500 };
 
-/* All of it belongs to the loop thread. */
+/* Owned by the loop thread. */
 struct run {
     struct halo_run_settings settings;
     struct halo_chain *chain;
@@ -49,15 +49,15 @@ static void on_wake(uv_async_t *async)
         halo_stream_wake(run->stream);
 }
 
-/* From a stream thread: the only libuv call that may come from there. */
+/* Called by stream threads: uv_async_send is the only libuv call that they may make. */
 static void wake_loop(void *arg)
 {
     struct run *run = arg;
     uv_async_send(&run->wake);
 }
 
-/* A device that is silent may still write into our memory, and the driver's own end would wait for
- * it: the process ends here and now. */
+/* A device that is silent may still write into our memory, and the driver's own cleanup would wait
+ * for it: the process ends at once. */
 static void end_if_stuck(struct run *run)
 {
     struct halo_error err = {0};
@@ -76,7 +76,7 @@ static void on_tick(uv_timer_t *timer)
     struct halo_stream_stats stats;
     halo_stream_stats(run->stream, &stats);
     halo_progress_show(run->progress, &stats, false);
-    halo_stream_wake(run->stream); /* again: it may have begun to wait since */
+    halo_stream_wake(run->stream); /* again: the stream may have begun to wait since */
 }
 
 static void stop(void *arg)
@@ -204,7 +204,7 @@ int halo_command_run(int argc, char **argv)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
     const bool device = halo_stream_has_device(run->stream);
     if (device) {
-        halo_stream_abandon(run->stream); /* what is finished stays */
+        halo_stream_abandon(run->stream); /* finished output is kept */
         halo_run_end_limit(run->settings.device.gpu_timeout, code);
     }
     halo_stream_destroy(run->stream);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How halod run ends: by a signal, and past a device that does not let go. Loop thread. */
+ * How halod run ends: after a signal, and even if a device does not respond. Loop thread. */
 #ifndef HALO_RUN_END_H
 #define HALO_RUN_END_H
 
@@ -9,26 +9,26 @@
 
 #include "config/error.h"
 
-/* Filled by the caller but for what is below; it must outlive the loop. */
+/* The caller fills in stop, abandon and arg. Must outlive the loop. */
 struct halo_run_end {
-    void (*stop)(void *arg);    /* the first signal: finish with what there is */
-    void (*abandon)(void *arg); /* the second: the process is over at once */
+    void (*stop)(void *arg);    /* the first signal: finish with the frames read so far */
+    void (*abandon)(void *arg); /* the second signal: the process ends at once */
     void *arg;
     uv_signal_t signals[3];
-    int by;      /* signal number, 0 while none came */
+    int by;      /* signal number; 0: none received */
     uint64_t at; /* ns, monotonic */
 };
 
-/* SIGINT, SIGTERM and, where nohup(1) does not ask otherwise, SIGHUP. 0, or an error of libuv. */
+/* Handles SIGINT, SIGTERM and, unless nohup(1) ignores it, SIGHUP. 0, or an error of libuv. */
 int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop);
 
 int halo_run_end_code(const struct halo_error *err);
 
-/* From here on the process takes `seconds` at most: what is on a device may never be closed, and
- * nobody watches any more. */
+/* Ends the process with this code after `seconds` at the latest: a device may never close, and no
+ * watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
-/* All that is ours is finished. The driver's handlers at exit take their time, and with a lost
- * device might wait for ever: the kernel ends it as well. */
+/* Ends the process after all our own work is finished. The driver's exit handlers take time, and
+ * with a lost device might wait for ever; the kernel cleans up as well as they do. */
 void halo_run_end_now(int code) __attribute__((noreturn));
 
 #endif

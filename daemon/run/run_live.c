@@ -14,10 +14,11 @@
 
 enum {
     TICK_MS = 50,
-    SHOW_TICKS = 10, /* between two looks at the progress */
+    SHOW_TICKS = 10, /* between updates of the progress */
 };
 
-static const int64_t FIRST_PATIENCE = INT64_C(10000000000); /* ns, beside -t, for a first picture */
+/* ns, in addition to -t, for a first frame */
+static const int64_t FIRST_PATIENCE = INT64_C(10000000000);
 
 /* ---- the loop ---- */
 
@@ -54,7 +55,7 @@ static bool has_failed(struct run_live *run)
     return ret;
 }
 
-/* Stopped and done, or not begun: the loop ends. */
+/* Ends the loop if the stream was stopped and has ended, or was not started. */
 static void update(struct run_live *run)
 {
     if (has_failed(run) && !atomic_load(&run->stop))
@@ -93,7 +94,7 @@ static void reported(void *arg, const char *state, const char *why)
     }
 }
 
-/* The camera is not touched before there is somewhere to show it. */
+/* The camera is not opened before the output is. */
 static void watched(void *arg, bool somebody)
 {
     struct run_live *run = arg;
@@ -139,7 +140,7 @@ static void on_wake(uv_async_t *async)
     update(run);
 }
 
-/* A device that is silent may still write into our memory: the process ends here and now. */
+/* A device that is silent may still write into our memory: the process ends at once. */
 static void end_if_stuck(struct run_live *run)
 {
     struct halo_error err = {0};
@@ -152,7 +153,7 @@ static void end_if_stuck(struct run_live *run)
     _exit(HALO_EXIT_TRY_AGAIN);
 }
 
-/* -t, from the first picture on; where none comes something is wrong. */
+/* Applies -t, measured from the first frame; if no frame arrives, the run fails. */
 static void end_in_time(struct run_live *run)
 {
     struct halo_error err = {0};
@@ -178,7 +179,8 @@ static void on_tick(uv_timer_t *timer)
     end_if_stuck(run);
     if (run->ticks++ % SHOW_TICKS == 0 && run->running) {
         run_live_stats(run, &stats);
-        const bool unseen = run->encoding < 0 || !run->watched; /* no packet says so */
+        /* no packet reports the first frame */
+        const bool unseen = run->encoding < 0 || !run->watched;
         if (unseen && run->numbers.moved_at && !atomic_load(&run->first))
             atomic_store(&run->first, run->numbers.moved_at / 1000);
         halo_progress_show(run->progress, &stats, false);
@@ -189,7 +191,7 @@ static void on_tick(uv_timer_t *timer)
     update(run);
 }
 
-/* ---- beginning ---- */
+/* ---- start ---- */
 
 static void stop(void *arg)
 {
@@ -270,11 +272,11 @@ static void finish(struct run_live *run)
     free(run);
 }
 
-/* Of a stream that is over: the file, and the status. */
+/* Finishes the file of a stream that has ended; returns the exit status. */
 static int conclude(struct run_live *run, struct halo_error *err)
 {
     if (!err->code)
-        *err = run->error; /* its threads are over */
+        *err = run->error; /* its threads have ended */
     if (run->sink)
         halo_live_sink_finish(run->sink, err);
     if (run->running)

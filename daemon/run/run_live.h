@@ -3,11 +3,11 @@
  * camera, a file, a pipe or nothing.
  *
  *   loop: virtual camera, signals, clock       live stream's threads: camera -> gate -> packets
- *            ^------------------- newest picture, wake -------------------'  '--> file or pipe
+ *            ^-------------------- newest frame, wake --------------------'  '--> file or pipe
  *
- *   run_live.c           the run, from its start to its status: the loop
+ *   run_live.c           the run, from its start to its exit status: the loop
  *   run_live_events.c    what the stream's threads do
- *   run_live_report.c    numbers, and what is said of them
+ *   run_live_report.c    statistics and reports
  *   run_live_settings.c  the command line as settings of a stream
  */
 #ifndef HALO_RUN_LIVE_H
@@ -23,20 +23,21 @@
 /* Whether IN or OUT is a camera. */
 bool halo_run_live_is(const struct halo_run_settings *run);
 
-/* The whole run. settings and chain outlive it. Returns the exit status; says what went wrong.
- * Where filters ran on a GPU it does not come back: the process ends. */
+/* The whole run. settings and chain must outlive it. Logs errors and returns the exit status. If
+ * filters ran on a GPU, it does not return: the process ends. */
 int halo_run_live(const struct halo_run_settings *settings, const struct halo_chain *chain);
 
 /* ---- run_live_settings.c ---- */
 
 /* Whether OUT is a virtual camera. */
 bool halo_run_live_shows(const struct halo_run_settings *run);
-/* What can be said without a look at devices: 0 or a usage error. */
+/* Checks that are possible without accessing devices: 0 or a usage error. */
 int halo_run_live_check(const struct halo_run_settings *run, const struct halo_chain *chain,
                         struct halo_error *err);
-/* The stream: output 0 is OUT. codec: of the encoder, NULL: nothing is encoded; is_file: OUT is no
- * pipe or URL. Looks for the camera and what it has: an error with device set where there is none.
- * 0, a usage error or -errno; *ret is the caller's to finish, on failure too. */
+/* The settings of the stream; its output 0 is OUT. codec: the encoder's name, NULL: nothing is
+ * encoded; is_file: OUT is not a pipe or URL. Searches for the camera and its formats; if there is
+ * no camera, the error has device set. 0, a usage error or -errno; the caller must finish *ret,
+ * also on failure. */
 int halo_run_live_settings(struct halo_stream_settings *ret, const struct halo_run_settings *run,
                            const struct halo_chain *chain, const char *codec, bool is_file,
                            struct halo_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the threads of the stream of a run with a camera (run_live.h) do with what comes: into the
- * file or pipe, or kept for the loop. */
+ * The events of a run with a camera (run_live.h), called by the threads of its stream: packets are
+ * written into the file or pipe, or kept for the loop. */
 #include "config/log.h"
 #include "daemon/run/run_live_private.h"
 #include "kernels/clock.h"
@@ -31,7 +31,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
     uv_async_send(&run->wake);
 }
 
-/* Keeps it for the loop, which is told. */
+/* Keeps the packet for the loop, and wakes it. */
 static void hand_over(struct run_live *run, AVPacket *to, bool *has, const AVPacket *pkt,
                       int64_t taken)
 {
@@ -86,7 +86,8 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
         hand_over(run, run->picture, &run->has_picture, pkt, pkt->pts);
 }
 
-/* A file goes on where pictures do; who looks now is told. */
+/* A file leaves cards out and continues with the next frame; viewers of a pipe or camera see the
+ * card. */
 static void on_card(void *arg, int encoding, const AVPacket *pkt)
 {
     struct run_live *run = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the files of a run with a camera (run_live.h) share, and nobody else. */
+ * Declarations shared only by the files of a run with a camera (run_live.h). */
 #ifndef HALO_RUN_LIVE_PRIVATE_H
 #define HALO_RUN_LIVE_PRIVATE_H
 
@@ -19,38 +19,39 @@ struct run_live {
     struct halo_stream_settings stream;
     struct halo_live *live;
     struct halo_live_sink *sink; /* NULL: a virtual camera */
-    struct halo_virtual *shown;  /* NULL: none */
+    struct halo_virtual *shown;  /* NULL: OUT is not a virtual camera */
     struct halo_progress *progress;
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick;
     unsigned ticks;
     struct halo_run_end end;
-    int encoding; /* of OUT; -1: nothing is encoded */
+    int encoding; /* for OUT; -1: nothing is encoded */
     bool looped, running, writing, closing, watched;
-    int64_t began;                  /* ns */
-    struct halo_histogram delay;    /* ns, to when it was written; of OUT, once that is closed */
-    struct halo_live_stats numbers; /* loop thread: the last ones that were asked for */
+    int64_t began;               /* ns */
+    struct halo_histogram delay; /* ns, capture to writing; of a virtual camera once it is closed */
+    struct halo_live_stats numbers; /* loop thread: the statistics that were read last */
     atomic_int stop;
-    atomic_llong first; /* us: the first picture's time; 0: none came */
+    atomic_llong first; /* us: timestamp of the first frame; 0: none yet */
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct halo_error error;
-    struct halo_error away; /* code 0: pictures pass, or nothing is known */
+    struct halo_error away; /* code 0: frames arrive, or nothing is known yet */
     AVPacket *picture, *card;
-    int64_t taken; /* us: of picture; 0: it is a card */
+    int64_t taken; /* us: when `picture` was captured; 0: it is a card */
     bool has_picture, has_card;
 };
 
 /* ---- run_live_events.c ---- */
 extern const struct halo_live_events run_live_events; /* arg: struct run_live */
-/* The first error is the run's: the loop ends it. Any thread. */
+/* Stores the first error, with which the loop ends the run. Any thread. */
 void run_live_fail(struct run_live *run, const struct halo_error *err);
 
 /* ---- run_live_report.c; loop thread ---- */
-/* Into run->numbers, too. */
+/* Also updates run->numbers. */
 void run_live_stats(struct run_live *run, struct halo_stream_stats *ret);
-/* The last progress and, of a run without an error, what was made; -stats. */
+/* Shows the last progress; if the run had no error, also its result; with -stats, the
+ * statistics. */
 void run_live_report(struct run_live *run, const struct halo_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a run with a camera (run_live.h) says of itself. */
+ * Statistics and reports of a run with a camera (run_live.h). */
 #include <stdio.h>
 
 #include "config/log.h"
@@ -38,7 +38,7 @@ static void report(struct run_live *run)
     fprintf(stderr, "  %-8s %8s  %8s  %8s  %8s\n", "ms", "count", "p50", "p99", "most");
     for (int i = 0; i < HALO_LIVE_TOTAL; i++)
         print_times(halo_live_stage_names[i], &run->numbers.stage[i]);
-    print_times("packet", &run->numbers.stage[HALO_LIVE_TOTAL]); /* from the camera's time on */
+    print_times("packet", &run->numbers.stage[HALO_LIVE_TOTAL]); /* from the time of capture */
     print_times("written", &run->delay);
 }
 

@@ -24,7 +24,7 @@ bool halo_run_live_shows(const struct halo_run_settings *run)
     return halo_is_camera(run->output);
 }
 
-/* ---- what does not go together ---- */
+/* ---- options that exclude each other ---- */
 
 static int check_options(const struct halo_run_settings *run, struct halo_error *err)
 {
@@ -109,7 +109,7 @@ int halo_run_live_check(const struct halo_run_settings *run, const struct halo_c
     return code;
 }
 
-/* ---- what the camera is asked for ---- */
+/* ---- the requested capture format ---- */
 
 static const char *format_of(const char *name)
 {
@@ -155,7 +155,7 @@ static int read_capture(struct halo_capture_settings *capture, const struct halo
     return code;
 }
 
-/* ---- what OUT is ---- */
+/* ---- the output ---- */
 
 static bool is_nearer(const struct halo_camera_offered_mode *mode,
                       const struct halo_camera_offered_mode *best, int width, int height)
@@ -164,8 +164,8 @@ static bool is_nearer(const struct halo_camera_offered_mode *mode,
                         abs(best->width - width) + abs(best->height - height);
 }
 
-/* Programs do not follow a change of size, so the one that the camera will come to is looked up. It
- * may be in use: then what is wished for. */
+/* Programs do not follow a change of size, so this looks up the size that the camera will have. If
+ * the camera is in use, the requested size is kept. */
 static void choose_size(int *width, int *height, const struct halo_capture_settings *capture,
                         const struct halo_camera_id *id)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Shared only by stream.c (the life of a stream) and by stage_source.c, stage_filter.c and
- * stage_encode.c (the work of its threads, in the order in which a frame passes them). */
+ * Declarations shared only by stream.c (the life of a stream) and by stage_source.c, stage_filter.c
+ * and stage_encode.c (the work of its threads, in the order in which a frame passes them). */
 #ifndef HALO_STREAM_PRIVATE_H
 #define HALO_STREAM_PRIVATE_H
 
