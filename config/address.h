@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* "HOST:PORT" with an IPv4 address, an IPv6 address in brackets or localhost: its length in *ret;
- * 0: malformed. */
+/* Parses "HOST:PORT", where HOST is an IPv4 address, an IPv6 address in brackets, or localhost.
+ * Returns the length of the socket address in *ret, or 0 if text is malformed. */
 socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret);
 
-/* Whether only this machine itself reaches it. */
+/* Whether the address can be reached only from this machine. */
 bool halo_address_is_loopback(const struct sockaddr_storage *address);
 
 #endif

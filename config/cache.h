@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Files that halod makes for itself and can make again: measured times. Any thread. */
+ * Files that halod writes for itself and can create again: measured times. Any thread. */
 #ifndef HALO_CACHE_H
 #define HALO_CACHE_H
 
@@ -9,11 +9,11 @@
 
 /* Fills ret with the path of the table of measured times for a backend and its device: in
  * $CACHE_DIRECTORY (set by systemd), $XDG_CACHE_HOME/halod, $HOME/.cache/halod or, for root without
- * a home, /var/cache/halod. 0; -ENOENT where there is no such place, -ENAMETOOLONG. */
+ * a home, /var/cache/halod. Returns 0; -ENOENT if none of these applies; -ENAMETOOLONG. */
 int halo_cache_tuning_path(char *ret, size_t size, const char *backend, int device);
 
-/* Puts text into the file at path, whole or not at all, and makes the folders that are missing. 0,
- * or -errno with err in words. Blocks for the disk. */
+/* Writes text to the file at path, completely or not at all, and creates missing folders. Returns
+ * 0, or -errno with err filled. Blocks on disk. */
 int halo_cache_write(const char *path, const char *text, size_t size, struct halo_error *err);
 
 #endif

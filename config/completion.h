@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Completion for bash, from option tables: what a program's --completion prints is made of these.
- * The script has word (being completed) and last (before it), and sets words, one of which word
- * becomes; where words stays empty and files is set, the names of files are meant. */
+ * Completion for bash, from option tables: the parts of which a program's --completion prints its
+ * script. In the script, $word is the word being completed and $last the one before it. The script
+ * sets $words to the candidates for $word; if $words is empty and $files is set, file names are
+ * completed. */
 #ifndef HALO_COMPLETION_H
 #define HALO_COMPLETION_H
 
@@ -9,13 +10,14 @@
 
 #include "config/option.h"
 
-/* PREFIXname PREFIXname ... */
+/* Prints "PREFIXname PREFIXname ...". */
 void halo_completion_names(const struct halo_option *table, const char *prefix, FILE *to);
-/* Patterns of a case on last, each for one option that takes a value: its choices, files, or
- * nothing that could be known. indent: before each line. */
+/* Prints branches of a `case $last`, one for each option that takes a value: they set $words to the
+ * option's choices, set $files, or offer nothing if its values are not known. indent: before each
+ * line. */
 void halo_completion_values(const struct halo_option *table, const char *prefix, const char *indent,
                             FILE *to);
-/* The function's head and end, which belong around the lines that set words. */
+/* Print the beginning and the end of the shell function, around the lines that set $words. */
 void halo_completion_begin(const char *program, FILE *to);
 void halo_completion_end(const char *program, FILE *to);
 

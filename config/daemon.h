@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings of the daemon: streams, what becomes of them, and where it is reached. Const once
- * loaded; a reload makes new ones and compares.
+ * Settings of the daemon: its streams, their outputs, and how the daemon is reached. Const once
+ * loaded; a reload loads new ones and compares them.
  *
- * Every field but names and lists is a row of a table in daemon_tables.c: loading, checking,
- * --dump-config, the JSON Schema and the man page read the rows. Strings are owned by their struct;
- * NULL: not given. */
+ * Every field except names and lists is a row of a table in daemon_tables.c: loading, checking,
+ * --dump-config, the JSON Schema and the man page use the rows. Strings are owned by their struct;
+ * NULL means not given. */
 #ifndef HALO_DAEMON_SETTINGS_H
 #define HALO_DAEMON_SETTINGS_H
 
@@ -17,38 +17,39 @@
 
 enum {
     HALO_MAX_STREAMS = 256,
-    HALO_MAX_RENDITIONS = 8, /* of a stream, its own chain included */
-    HALO_MAX_OUTPUTS = 32,   /* of a stream */
+    HALO_MAX_RENDITIONS = 8, /* per stream, including its own chain */
+    HALO_MAX_OUTPUTS = 32,   /* per stream */
     HALO_MAX_CHAIN = 65536,  /* bytes of a chain's text */
 };
 
-/* Pictures where neither settings nor a source says what they are. */
+/* The format of frames if neither the settings nor the source defines it. */
 enum {
     HALO_DEFAULT_WIDTH = 1280,
     HALO_DEFAULT_HEIGHT = 720,
     HALO_DEFAULT_RATE = 30,
 };
 
-/* What viewers see while no filtered picture can be had. */
+/* What viewers see while no filtered frame is available. */
 enum halo_on_error {
-    HALO_ON_ERROR_CARD,  /* gray, with the stream's name and, where that is known, why */
+    HALO_ON_ERROR_CARD,  /* gray, with the stream's name and, if known, the reason */
     HALO_ON_ERROR_SOLID, /* black */
-    HALO_ON_ERROR_LAST,  /* the last key frame that was filtered, for last_for seconds; then card */
-    HALO_ON_ERROR_STOP,  /* viewers are closed */
+    HALO_ON_ERROR_LAST,  /* the last filtered keyframe, for last_for seconds; then a card */
+    HALO_ON_ERROR_STOP,  /* viewers are disconnected */
 };
 
 enum halo_restart {
-    HALO_RESTART_ALWAYS,     /* ends of files too */
-    HALO_RESTART_ON_FAILURE, /* what fails is started again, what ends has ended */
+    HALO_RESTART_ALWAYS,     /* after a failure, and when a file ends */
+    HALO_RESTART_ON_FAILURE, /* after a failure only; a stream that ended stays ended */
     HALO_RESTART_NEVER,
 };
 
-/* What a chain may leave of the raw picture (pipeline: privacy.h). What is not strict only the file
- * says, for one stream. */
+/* How much of the unfiltered frame a chain may leave (pipeline: privacy.h). Only the file can set a
+ * level other than strict, and only for single streams. */
 enum halo_privacy {
-    HALO_PRIVACY_STRICT,  /* a part of its detail, on every plane */
-    HALO_PRIVACY_CHANGED, /* all but the picture as it is: "null", filters that do nothing */
-    HALO_PRIVACY_OFF,     /* that, too */
+    HALO_PRIVACY_STRICT,  /* a part of its detail at most, on every plane */
+    HALO_PRIVACY_CHANGED, /* anything but the unchanged frame: refuses "null" and filters that do
+                           * nothing */
+    HALO_PRIVACY_OFF,     /* the unchanged frame, too */
 };
 extern const char *const halo_privacy_names[]; /* by enum halo_privacy; NULL-terminated */
 
@@ -60,68 +61,71 @@ enum halo_output_kind {
     HALO_OUTPUT_KINDS
 };
 
-/* When a camera is open, and with it its light. */
+/* When a camera is open; while it is, its light is on. */
 enum halo_capture_open {
     HALO_CAPTURE_ALWAYS,
-    HALO_CAPTURE_ON_DEMAND, /* while somebody takes an encoding of the stream */
+    HALO_CAPTURE_ON_DEMAND, /* while an encoding of the stream is in use */
 };
 
 enum halo_mirror {
     HALO_MIRROR_NONE,
-    HALO_MIRROR_HORIZONTAL, /* left and right trade places, before it is turned */
+    HALO_MIRROR_HORIZONTAL, /* left and right are swapped, before the rotation */
     HALO_MIRROR_VERTICAL,
 };
 
-/* What a camera is asked for (pipeline/camera/camera.h says what becomes of that). */
+/* What is requested from a camera (pipeline/camera/camera.h describes the result). */
 struct halo_capture_settings {
-    char *size;     /* "WxH"; NULL: 1280x720, or what lies nearest */
-    double fps;     /* 0: what the camera has, at most 30 where there is a choice */
+    char *size;     /* "WxH"; NULL: 1280x720, or the nearest size */
+    double fps;     /* 0: the camera's rate, at most 30 if it offers several */
     int format;     /* index into halo_capture_formats; 0: the one that fits best */
     int open;       /* enum halo_capture_open */
-    int rotate;     /* quarters of a turn, clockwise */
+    int rotate;     /* in quarter turns, clockwise */
     int mirror;     /* enum halo_mirror */
-    double stall;   /* seconds without a whole picture until it is reopened */
+    double stall;   /* seconds without a complete frame until the camera is reopened */
     char *controls; /* "name=value,name=value"; NULL: none */
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
 
-/* What a detector tells of the stream's pictures (pipeline/region/region_feed.h). */
+/* The regions that a detector sends for the stream's frames (pipeline/region/region_feed.h). */
 struct halo_region_feed_settings {
-    bool on;       /* the stream has one */
-    double margin; /* 0.1: a tenth of a shape's width on each side, and of its height */
-    double hold;   /* seconds that a shape stays when it is not named any more */
-    double limit;  /* seconds without an update, and everything is hidden */
+    bool on;       /* whether the stream has a region feed */
+    double margin; /* added on each side of a shape; 0.1: a tenth of its width and height */
+    double hold;   /* seconds for which a shape remains after updates no longer contain it */
+    double limit;  /* seconds without an update after which the whole frame is hidden */
 };
 
-/* How finely what is encoded has its colours. */
+/* The resolution of chroma in encoded video. */
 enum halo_chroma {
-    HALO_CHROMA_AUTO, /* as every player has it, 4:2:0; in codecs that are not for players source */
+    HALO_CHROMA_AUTO, /* 4:2:0, which every player supports; in codecs that are not for players, as
+                       * SOURCE */
     HALO_CHROMA_420,
-    HALO_CHROMA_SOURCE, /* as the filters give them, as far as the encoder takes that */
+    HALO_CHROMA_SOURCE, /* as it leaves the filters, if the encoder supports that */
 };
 
-/* One encoding. Equal ones of a rendition are computed once. */
+/* One encoding. Outputs of one rendition with equal settings share it. */
 struct halo_video_settings {
     char *codec; /* an encoder's name; "raw": not encoded; NULL: libx264 */
     char *bitrate, *crf, *preset;
-    char *size; /* "WxH", scaled after the filters; NULL: the input's */
+    char *size; /* "WxH", scaled after the filters; NULL: the input's size */
     int chroma; /* enum halo_chroma */
-    double gop; /* seconds between key frames */
-    double fps; /* at most; 0: every picture */
+    double gop; /* seconds between keyframes */
+    double fps; /* frames per second, at most; 0: every frame */
 };
 
 struct halo_output_settings {
     int kind;        /* enum halo_output_kind */
-    char *target;    /* path, name pattern, URL or device; NULL for null */
-    char *rendition; /* name of the one that it shows; NULL: the stream's own chain */
-    struct halo_video_settings video; /* v4l2: size and fps are always given */
+    char *target;    /* path, pattern of names, URL or device; NULL for HALO_OUTPUT_NULL */
+    char *rendition; /* name of the rendition to output; NULL: the stream's own chain */
+    struct halo_video_settings video; /* for V4L2, size and fps are always given */
     char *audio;                      /* "copy", "off" or an encoder's name; NULL: off */
-    char *format; /* url: FFmpeg's muxer, NULL: from the target; v4l2: halo_camera_formats; tcp: a
-                   * suffix without its dot, NULL: ts */
-    char *reach;  /* TCP: "network": other machines may connect; NULL: none may */
+    char *format; /* URL: FFmpeg's muxer, NULL: from the target; V4L2: one of halo_camera_formats;
+                   * TCP: a suffix without its dot, NULL: ts */
+    char *reach;  /* TCP: "network" allows other machines to connect; NULL: only this one */
     double segment_time; /* FILE: seconds; 0: one file */
-    int64_t keep_size;   /* FILE: bytes of all its segments; oldest go first; 0: all are kept */
-    char *hook;          /* FILE: a program started with each finished segment's path */
+    int64_t keep_size;   /* FILE: bytes of all segments together; the oldest are deleted first; 0:
+                          * all are kept */
+    char *hook;          /* FILE: a program that is started with the path of each finished
+                          * segment */
 };
 
 struct halo_rendition_settings {
@@ -135,30 +139,31 @@ struct halo_stream_settings {
     struct halo_device_settings device;
     char *filters;        /* the stream's own chain, as one text */
     bool enabled;         /* started with the daemon */
-    bool loop, realtime;  /* of files: begin again at the end; not faster than their clock */
-    bool own_engine;      /* a process of its own */
-    double input_timeout; /* seconds without a packet from a live input until it is opened again */
+    bool loop, realtime;  /* of files: start again at the end; not faster than their timestamps */
+    bool own_engine;      /* in a process of its own */
+    double input_timeout; /* seconds without a packet from a live input until it is reopened */
     int on_error;         /* enum halo_on_error */
     int privacy;          /* enum halo_privacy */
-    double min_coverage;  /* 0 .. 1: part of every plane that its chains must hide */
-    double last_for;      /* seconds, of HALO_ON_ERROR_LAST */
+    double min_coverage;  /* 0 .. 1: the part of every plane that each chain must hide */
+    double last_for;      /* seconds, for HALO_ON_ERROR_LAST */
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
     struct halo_region_feed_settings region_feed;
     struct halo_rendition_settings rendition[HALO_MAX_RENDITIONS];
-    int renditions; /* beside the stream's own */
+    int renditions; /* in addition to the stream's own chain */
     struct halo_output_settings output[HALO_MAX_OUTPUTS];
     int outputs;
 };
 
 struct halo_http_settings {
     char *listen; /* ADDRESS:PORT or unix:PATH; NULL: off */
-    char *hosts;  /* further names that Host: may say, with commas between */
-    char *embed;  /* origins whose pages may show pictures, with commas between */
+    char *hosts;  /* further names allowed in Host:, separated by commas */
+    char *embed;  /* origins whose pages may embed frames, separated by commas */
 };
 
 struct halo_control_settings {
-    char *path; /* NULL: /run/halod/control.sock for root and services, else in XDG_RUNTIME_DIR */
+    char *path; /* NULL: /run/halod/control.sock for root and services, otherwise in
+                 * $XDG_RUNTIME_DIR */
 };
 
 struct halo_log_settings {
@@ -174,67 +179,70 @@ struct halo_daemon_settings {
     int streams;
 };
 
-/* Puts name=value into a text of controls (halo_capture_settings.controls), in the place of the one
- * that it has; malloc'ed. NULL: out of memory. */
+/* Returns the list of controls (halo_capture_settings.controls) with name=value added, or replaced
+ * if the list has that name; malloc'ed. NULL: out of memory. */
 char *halo_controls_put(const char *controls, const char *name, int64_t value);
-/* The next control of the text at *at, which moves on: false at its end. */
+/* Reads the control at *at and advances *at past it. Returns false at the end of the list. */
 bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *ret_value);
 
 /* Whether these bytes can be the name of a stream or a rendition. */
 bool halo_is_name(const char *text, size_t length);
 
-/* Errors of a file, all at once: "FILE:LINE: PATH.OF.KEY: what, nearest". */
+/* All errors of a file, as "FILE:LINE: PATH.OF.KEY: MESSAGE", with the nearest known name if a name
+ * is unknown. */
 struct halo_error_list;
 int halo_error_list_count(const struct halo_error_list *list);
 const char *halo_error_list_text(const struct halo_error_list *list, int index);
-void halo_error_list_destroy(struct halo_error_list *list); /* NULL is nothing to do */
+void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
 
-/* Where chains, encoders and cameras are known is above this folder: who loads says how they are
- * checked. 0, or a negative errno with err filled. May be NULL. filters also refuses a text longer
- * than HALO_MAX_CHAIN. */
+/* Checks of chains, encoders and cameras. Their code is in folders that this one does not depend
+ * on, so the caller of the loader passes the functions. Each returns 0, or a negative errno with
+ * err filled, and may be NULL. `filters` also refuses a chain longer than HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
-    /* With HALO_PRIVACY_OFF it is the chain's form alone that is looked at. */
+    /* HALO_PRIVACY_OFF: checks only the chain's syntax. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
-    /* Whether the chain hides as much as the stream's min_coverage, as far as that is known. */
+    /* Whether the chain hides at least the stream's min_coverage, as far as that is known. */
     int (*coverage)(const char *chain, const struct halo_stream_settings *stream,
                     struct halo_error *err);
-    /* Of a chain for a stream without a region feed. */
+    /* Checks a chain for a stream without a region feed. */
     int (*feed)(const char *chain, struct halo_error *err);
-    int (*encoder)(const char *codec, bool audio, struct halo_error *err); /* not copy, off, raw */
-    /* Whether the encoder takes this; key: "bitrate", "crf", "preset". */
+    /* Whether there is such an encoder, of audio or of video; not called for copy, off or raw. */
+    int (*encoder)(const char *codec, bool audio, struct halo_error *err);
+    /* Whether the encoder accepts the value of this key: "bitrate", "crf" or "preset". */
     int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);
     int (*camera)(const char *input, struct halo_error *err);
-    /* Whether the container of a file, URL or encoded socket holds the codecs that are named. */
+    /* Whether the container of a file, URL or encoded socket can hold the output's codecs. */
     int (*output)(const struct halo_output_settings *output, struct halo_error *err);
 };
 
-/* Reads path and, beside it, conf.d/ *.yaml in the order of their names (later files add streams
- * and replace single keys). ${NAME} comes from systemd's credentials, then the environment; $${ is
- * "${". 0: the caller owns *ret. -EINVAL: *ret_errors says what is wrong, the caller's; -ENOMEM;
- * other -errno of the file with one error in the list. */
+/* Reads path and then conf.d/ *.yaml in the same folder, sorted by name; later files add streams
+ * and replace single keys. ${NAME} is replaced by a credential of systemd or, if there is none of
+ * that name, by an environment variable; $${ stands for "${". Returns 0: the caller owns *ret.
+ * -EINVAL: *ret_errors lists what is wrong; the caller owns it. -ENOMEM. Any other -errno: the file
+ * could not be read, and the list contains that error. */
 int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
                      const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors);
-/* The same from text in memory, named `name` in messages; no conf.d. */
+/* The same for text in memory, without conf.d; messages call it `name`. */
 int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, size_t length,
                           const char *name, const struct halo_daemon_checks *checks,
                           struct halo_error_list **ret_errors);
-void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* NULL: nothing */
+void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* may be NULL */
 
-/* The settings as a file that loads to the same ones: defaults are written out, comments and
- * texts that are not given are not. secrets false: passwords in URLs are "***". 0, or -EIO where
- * `to` fails. */
+/* Writes the settings as a file that loads as the same settings: with defaults, without comments
+ * and strings that are not given. If secrets is false, passwords in URLs become "***". Returns 0,
+ * or -EIO if writing to `to` fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
 
-/* The JSON Schema of the file. 0, -EIO. */
+/* Prints the JSON Schema of the file. Returns 0 or -EIO. */
 int halo_daemon_print_schema(FILE *to);
 
-/* One stream as JSON text and back: what goes to an engine. Text is malloc'ed; NULL: out of
- * memory. From text: 0, -EINVAL with err filled, -ENOMEM; *ret is untouched on failure, and else
- * the caller's to finish. */
+/* Convert one stream to JSON text and back, to send it to an engine. _write returns malloc'ed text;
+ * NULL: out of memory. _read returns 0, -EINVAL with err filled, or -ENOMEM; on success the caller
+ * finishes *ret, on failure it is unchanged. */
 char *halo_stream_settings_write(const struct halo_stream_settings *stream);
 int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text,
                               struct halo_error *err);
-/* 0: *ret is the caller's to finish; -ENOMEM: it is untouched. */
+/* Returns 0: the caller finishes *ret; -ENOMEM: *ret is unchanged. */
 int halo_stream_settings_copy(struct halo_stream_settings *ret,
                               const struct halo_stream_settings *stream);
 void halo_stream_settings_finish(struct halo_stream_settings *stream);
@@ -242,18 +250,19 @@ void halo_stream_settings_finish(struct halo_stream_settings *stream);
 /* What a reload has to do for a stream. */
 enum halo_change {
     HALO_CHANGE_NONE,
-    HALO_CHANGE_FILTERS, /* chains only: swapped at a frame border */
-    HALO_CHANGE_REST,    /* restarted */
+    HALO_CHANGE_FILTERS, /* only chains: they are replaced between two frames */
+    HALO_CHANGE_REST,    /* anything else: the stream is restarted */
 };
-/* Renditions are compared by name: their order may differ with every answer but REST. */
+/* Renditions are compared by name: except with REST, their order may differ. */
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
 
-/* Passwords, values of queries that are named like secrets, and RTMP's stream keys become "***", in
- * every URL of the text; malloc'ed, NULL: out of memory. */
+/* Replaces passwords, values of query parameters that are named like secrets, and stream keys of
+ * RTMP by "***" in every URL of the text. Returns malloc'ed text; NULL: out of memory. */
 char *halo_hide_secrets(const char *url);
-/* The same in a sentence, where URLs end at blanks: what follows them stays. In place, cut at size;
- * for what others wrote: who has the URL hides it before it makes a sentence of it. */
+/* The same, in place, for URLs in running text: each ends at a blank, and what follows it is kept.
+ * Truncates at size. Meant for messages of other libraries; code that has the URL itself calls
+ * halo_hide_secrets before it composes a message. */
 void halo_hide_in_words(char *text, size_t size);
 
 #endif

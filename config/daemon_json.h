@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings as JSON objects, in the file's own keys: for engines, for the dump, to compare. New
- * references; NULL: out of memory (or text that is not UTF-8). */
+ * Settings as JSON objects with the keys of the file: for engines, for the dump, and to compare.
+ * Functions return new references; NULL: out of memory, or a string is not UTF-8. */
 #ifndef HALO_DAEMON_JSON_H
 #define HALO_DAEMON_JSON_H
 
@@ -8,14 +8,14 @@
 
 #include "config/daemon.h"
 
-/* The rows that are given, defaults among them. */
+/* The rows that have a value, including defaults. */
 json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings);
 
-/* All but the name. */
+/* The stream without its name. */
 json_t *halo_stream_to_json(const struct halo_stream_settings *stream);
 
-/* json_object_set_new that tells whether it did, NULL for value being a failure; object may be
- * NULL. */
+/* Like json_object_set_new, but returns whether it succeeded; NULL for value or object is a
+ * failure. */
 bool halo_json_put(json_t *object, const char *key, json_t *value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The rows of the daemon's file. Loading, checks, the dump, the JSON Schema and the form that goes
- * to engines walk them. For config/daemon_*.c. */
+ * The rows of the daemon's file, used by loading, checks, the dump, the JSON Schema and the JSON
+ * for engines. For config/daemon_*.c. */
 #ifndef HALO_DAEMON_TABLES_H
 #define HALO_DAEMON_TABLES_H
 
@@ -11,12 +11,12 @@ extern const struct halo_option halo_control_options[];
 extern const struct halo_option halo_http_options[];
 extern const struct halo_option halo_log_options[];
 extern const struct halo_option halo_stream_options[];
-extern const struct halo_option halo_capture_options[]; /* but controls */
+extern const struct halo_option halo_capture_options[]; /* except controls */
 extern const struct halo_option halo_region_feed_options[];
 extern const struct halo_option halo_output_options[];
 extern const struct halo_option halo_video_options[];
 
-/* Words of keys that are no rows: lists, maps and the chain. */
+/* Help for keys that are not rows: lists, maps and the chain. */
 #define HALO_HELP_FILTERS                                                                          \
     "the chain as one text, or a list of filters; none passes pictures unchanged, which needs "    \
     "privacy: off"
@@ -30,15 +30,15 @@ extern const struct halo_option halo_video_options[];
 #define HALO_HELP_OUTPUTS "where the filtered frames go"
 #define HALO_HELP_VIDEO   "how frames are encoded"
 
-/* What halo_is_name says, for the schema. */
+/* The rule of halo_is_name, for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
 #define HALO_NAME_MUST_BE "1 to 64 letters, digits, _ and -"
 
-/* Of a control. */
+/* The name of a control. */
 #define HALO_CONTROL_PATTERN "^[a-z0-9_]{1,64}$"
 
-/* Whether the row's field holds a value that the file can say; numbers outside their range and
- * NULL are "not given". */
+/* Whether the row's field holds a value that the file can express; numbers outside their range and
+ * NULL mean "not given". */
 bool halo_option_is_given(const struct halo_option *row, const void *settings);
 
 #endif

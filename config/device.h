@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What pictures are filtered and decoded on, as `halod run` and the streams of the daemon have it.
+ * Settings of the device that decodes and filters, common to `halod run` and the daemon's streams.
  * Const once loaded. */
 #ifndef HALO_DEVICE_SETTINGS_H
 #define HALO_DEVICE_SETTINGS_H
 
-/* Words of -backend: "auto", and the backends' names. */
+/* Values of -backend: "auto", and the names of the backends. */
 extern const char *const halo_run_backends[];
 extern const char *const halo_run_hwaccels[]; /* by enum halo_hwaccel */
 
@@ -18,10 +18,10 @@ enum halo_hwaccel {
 struct halo_device_settings {
     int backend;        /* index into halo_run_backends */
     int hwaccel;        /* enum halo_hwaccel */
-    int gpu;            /* number of the device; negative: the one with most to spare */
-    int depth;          /* frames in flight on it */
+    int gpu;            /* number of the device; negative: the one with the most free memory */
+    int depth;          /* frames in flight on the device */
     int threads;        /* filter workers; 0: one for each CPU */
-    double gpu_timeout; /* seconds that a frame may take there */
+    double gpu_timeout; /* seconds that a frame may take on the device */
 };
 
 #endif

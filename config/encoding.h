@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Encodings: what a stream's outputs need to be computed, each once. Supervisor and engine both
- * make this list from the same settings, and speak of an encoding by its number in it. */
+ * Encodings: everything that has to be encoded for a stream's outputs, each only once. The
+ * supervisor and the engine both derive this list from the same settings, and identify an encoding
+ * by its index in it. */
 #ifndef HALO_ENCODING_H
 #define HALO_ENCODING_H
 
@@ -11,41 +12,43 @@ enum { HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + 1 };
 
 enum halo_encoding_kind {
     HALO_ENCODING_CODED,
-    HALO_ENCODING_RAW,  /* pictures one after the other */
-    HALO_ENCODING_JPEG, /* one image for each picture: for HTTP, and for virtual cameras */
+    HALO_ENCODING_RAW,  /* unencoded frames */
+    HALO_ENCODING_JPEG, /* one image for each frame: for HTTP and virtual cameras */
 };
 
 struct halo_encoding {
     enum halo_encoding_kind kind;
-    int rendition;                           /* 0: the stream's own chain; else 1 + index */
-    const struct halo_video_settings *video; /* of an output; NULL: HTTP's */
-    const char *format; /* RAW: FFmpeg's pixel format; NULL: as the gate gives them */
-    const char *audio;  /* encoder or "copy"; NULL: none */
-    bool feeds;         /* viewers of the supervisor take it (unix sockets, HTTP) */
-    bool writes;        /* outputs of the engine do (files, URLs): it runs always */
+    int rendition;                           /* 0: the stream's own chain; otherwise 1 + index of
+                                              * the rendition */
+    const struct halo_video_settings *video; /* of an output; NULL: the encoding of HTTP */
+    const char *format; /* RAW: FFmpeg's pixel format; NULL: as the gate outputs them */
+    const char *audio;  /* encoder or "copy"; NULL: no audio */
+    bool feeds;         /* used by viewers of the supervisor (sockets, HTTP) */
+    bool writes;        /* used by outputs of the engine (files, URLs): always running */
 };
 
-/* What virtual cameras can be fed with: "yuyv", the default, ...; NULL-terminated. */
+/* The formats that virtual cameras accept: "yuyv", the default, ...; NULL-terminated. */
 extern const char *const halo_camera_formats[];
 
-/* The encoder's name, or "raw"; what is not given is libx264. */
+/* The encoder's name, or "raw"; libx264 if none is given. */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
-/* What viewers of a socket or an address get; NULL: of other outputs, and where its suffix or its
- * format is none. */
+/* What viewers of a socket or an address receive; NULL for other outputs, or if the suffix or
+ * format is unknown. */
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
-/* Fills ret, HALO_MAX_ENCODINGS long, and of, HALO_MAX_OUTPUTS long: the encoding of each output,
- * or -1 for null. The last one is always HTTP's: JPEG of the stream's own chain. Returns how many
- * there are. Points into stream. */
+/* Fills ret (HALO_MAX_ENCODINGS entries) with the encodings, and `of` (HALO_MAX_OUTPUTS entries)
+ * with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encoding is always
+ * that of HTTP: JPEG of the stream's own chain. Returns the number of encodings. They point into
+ * stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
-/* Index of the stream's rendition of that name; -1: there is none. */
+/* Index of the stream's rendition of that name; -1: not found. */
 int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);
 
-bool halo_is_same_text(const char *a, const char *b); /* NULL: not given, as two can be */
+bool halo_is_same_text(const char *a, const char *b); /* NULL: not given; two NULLs are the same */
 
-/* Number of the rendition that output shows, as in struct halo_encoding; -1: there is none so. */
+/* Number of the output's rendition, as in struct halo_encoding; -1: it does not exist. */
 int halo_output_rendition(const struct halo_stream_settings *stream,
                           const struct halo_output_settings *output);
 

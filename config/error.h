@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One error, in words for the user: what, where, what to do. */
+ * An error with a message for the user: what failed, where, and what to do. */
 #ifndef HALO_ERROR_H
 #define HALO_ERROR_H
 
 #include <stdbool.h>
 
-/* Exit codes of every halod program (sysexits.h where it has one). */
+/* Exit codes of all halod programs (from sysexits.h if it defines a suitable one). */
 enum halo_exit {
     HALO_EXIT_OK = 0,
     HALO_EXIT_FAILED = 1,
@@ -17,18 +17,19 @@ enum halo_exit {
     HALO_EXIT_SIGTERM = 143,
 };
 
-/* Caller's memory, zeroed; one thread at a time. The first error is kept: later ones are its
- * echo. */
+/* Memory of the caller, initialised with zeros; one thread at a time. Only the first error is kept,
+ * because later ones follow from it. */
 struct halo_error {
-    int code;       /* negative errno, 0 while there is none */
-    bool usage;     /* the caller asked for what cannot be (exit 64), nothing failed */
-    bool device;    /* the GPU failed: another try may do (exit 75) */
-    bool scarce;    /* and all that failed is that its memory is full: it goes on for others */
-    char text[600]; /* one line, no newline, no "halod:" in front */
+    int code;       /* negative errno; 0: no error */
+    bool usage;     /* the request was invalid (exit 64); nothing failed */
+    bool device;    /* the GPU failed: another attempt may succeed (exit 75) */
+    bool scarce;    /* set with device: only the GPU's memory is full; the GPU continues to work for
+                     * others */
+    char text[600]; /* one line, without a newline or the prefix "halod:" */
 };
 
-/* Records an error unless one is there already, and returns code (a negative errno) for the caller
- * to return. err may be NULL. */
+/* Records an error, unless err already holds one, and returns code (a negative errno) for the
+ * caller to return. err may be NULL. */
 int halo_fail(struct halo_error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -40,11 +41,11 @@ int halo_fail_usage(struct halo_error *err, const char *format, ...)
 int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same where its memory is full: sets scarce too, and returns -ENOMEM. */
+/* The same if the device's memory is full: also sets scarce, and returns -ENOMEM. */
 int halo_fail_scarce(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether the process has to leave the device to be rid of this. */
+/* Whether the process has to stop using the device to recover from this error. */
 static inline bool halo_error_is_lost(const struct halo_error *err)
 {
     return err->device && !err->scarce;

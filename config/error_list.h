@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Making a list of errors (config/daemon.h has its reading side). One thread at a time. */
+ * Functions to fill a list of errors (functions to read it: config/daemon.h). One thread at a
+ * time. */
 #ifndef HALO_ERROR_LIST_H
 #define HALO_ERROR_LIST_H
 
 #include "config/daemon.h"
 
-/* A file, and its place in the order in which files were read. Outlives nothing: lists copy. */
+/* A file, and its position in the order in which files were read. Lists copy it. */
 struct halo_source {
     const char *name;
     int number;
@@ -13,16 +14,16 @@ struct halo_source {
 
 struct halo_error_list *halo_error_list_create(void); /* NULL: out of memory */
 
-/* "NAME:LINE: PATH: what"; line 0 and an empty path are left out. What is beyond the most that a
- * list holds is counted, and said in one last line. */
+/* Adds "NAME:LINE: PATH: MESSAGE"; line 0 and an empty path are omitted. When the list is full,
+ * further errors are only counted, and a last line reports their number. */
 void halo_error_list_add(struct halo_error_list *list, const struct halo_source *source, int line,
                          const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* In the order of files and lines. */
+/* Sorts by file, in the order of reading, and line. */
 void halo_error_list_sort(struct halo_error_list *list);
 
-/* Memory was short while it was made: something is missing in it. */
+/* Whether errors are missing because memory ran out. */
 bool halo_error_list_is_short(const struct halo_error_list *list);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Lines on stderr. Thread: any; lines are never torn and never mixed with the progress bar. */
+ * Log lines on stderr. Any thread; lines are never torn or mixed with the progress bar. */
 #ifndef HALO_LOG_H
 #define HALO_LOG_H
 
@@ -16,34 +16,35 @@ enum halo_log_level {
 void halo_log_set_level(enum halo_log_level level); /* default HALO_LOG_INFO */
 enum halo_log_level halo_log_get_level(void);
 
-/* "halod: TEXT\n" at levels up to the set one. Control characters in the text come out as '?':
- * names in files are not ours to trust. */
+/* Writes "halod: TEXT\n" if level is at most the current one. Control characters in the text become
+ * '?', because names in files are not trusted. */
 void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What this thread says from here on is of that stream (copied; NULL: of none): its lines begin
- * with "stream NAME: ", in place of the number that a stream of an input has in messages. */
+/* From now on, lines of this thread concern this stream and begin with "stream NAME: ", in place of
+ * "stream NUMBER: ", which messages use for the streams of an input. The name is copied; NULL ends
+ * this. */
 void halo_log_set_stream(const char *name);
-/* text without "stream NUMBER: " in front, for who names the stream another way. */
+/* text without the prefix "stream NUMBER: ", for callers that name the stream in another way. */
 const char *halo_log_skip_number(const char *text);
 
-/* For a service: to systemd's journal with fields where standard error is connected to it (without
- * libsystemd with the level as "<N>" in front), and an error or warning that comes again within
- * half a minute is only counted, and said again as "TEXT (N times more)". Secrets in URLs are
- * hidden. Once, before there are
- * threads. */
+/* Switches to logging for a service. If standard error is connected to systemd's journal, lines are
+ * sent there with fields (without libsystemd, with the level as a prefix "<N>"). An error or
+ * warning that repeats within half a minute is only counted, and later logged as "TEXT (N times
+ * more)". Secrets in URLs are hidden. Call once, before threads are started. */
 void halo_log_be_service(void);
-/* Says what was counted and is due. About every few seconds. */
+/* Logs counted lines that are due. Call every few seconds. */
 void halo_log_flush(void);
 
-/* A status line that stays at the bottom of a terminal: log lines go above it. NULL removes it. */
+/* Shows a status line that stays at the bottom of a terminal, below the log lines. NULL removes
+ * it. */
 void halo_log_set_status(const char *line);
 
-/* After the last line on standard output: the exit code, with an error logged if it cannot be
- * written. */
+/* Flushes standard output after its last line. Returns the exit code; logs an error if writing
+ * failed. */
 int halo_end_print(void);
 
-/* For messages that appear once per process: true the first time. */
+/* For messages that appear once in a process: true the first time. */
 #define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
 
 #endif

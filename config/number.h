@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Readers of numbers. Each takes all of text, in the C locale whatever the process has set: no
- * blanks, no hexadecimal, no inf or nan. 0, or -EINVAL with *ret untouched. Any thread. */
+ * Parsers of numbers. The number has to be all of text, in the C locale whatever the process has
+ * set: blanks, hexadecimal, inf and nan are refused. They return 0, or -EINVAL with *ret unchanged.
+ * Any thread. */
 #ifndef HALO_NUMBER_H
 #define HALO_NUMBER_H
 
-int halo_parse_integer(const char *text, double *ret); /* "-3"; a huge one comes out about right */
+int halo_parse_integer(const char *text, double *ret); /* "-3"; huge ones are rounded */
 int halo_parse_real(const char *text, double *ret);    /* "0.5", "-1e3" */
-int halo_parse_ratio(const char *text, double *ret);   /* a real, or two as in "1/9" */
-int halo_parse_part(const char *text, double *ret);    /* a real, or one in percent: "10%" is 0.1 */
-/* Seconds, as FFmpeg writes them: [-][HH:]MM:SS[.m] or [-]S[.m][s|ms|us]. */
+int halo_parse_ratio(const char *text, double *ret);   /* a real, or a fraction such as "1/9" */
+int halo_parse_part(const char *text, double *ret);    /* a real, or a percentage: "10%" is 0.1 */
+/* Seconds, in FFmpeg's syntax: [-][HH:]MM:SS[.m] or [-]S[.m][s|ms|us]. */
 int halo_parse_time(const char *text, double *ret);
 
-/* Bytes: a real with k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (of 1024). Whole below 2^53. */
+/* Bytes: a real, which may be followed by k, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (powers of
+ * 1024). The result is rounded down to an integer, exact below 2^53. */
 int halo_parse_bytes(const char *text, double *ret);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Options as rows: name, type, default, bounds and place in a settings struct. The command line,
- * filter chains, --help and the manual all read the same rows, so a key is spelled once.
+ * Options as rows: name, type, default, bounds, and offset in a settings struct. The command line,
+ * filter chains, --help and the manual all use the same rows, so that each key is written only
+ * once.
  *
- * Settings structs are plain memory of the caller. Strings in them are owned by the struct
- * (halo_options_finish frees them). No thread rules: no shared state. */
+ * Settings structs are the caller's memory. Strings in them are owned by the struct
+ * (halo_options_finish frees them). Any thread: there is no shared state. */
 #ifndef HALO_OPTION_H
 #define HALO_OPTION_H
 
@@ -14,7 +15,7 @@
 #include "config/error.h"
 
 enum halo_option_type {
-    HALO_OPTION_FLAG,   /* bool; on a command line takes no argument, in a chain 0 or 1 */
+    HALO_OPTION_FLAG,   /* bool; without argument on a command line, 0 or 1 in a chain */
     HALO_OPTION_INT,    /* int, min .. max */
     HALO_OPTION_REAL,   /* double, min .. max, finite */
     HALO_OPTION_RATIO,  /* double; "3", "0.5" or "1/9" */
@@ -31,13 +32,15 @@ struct halo_option {
     enum halo_option_type type;
     size_t offset;              /* of the field in the settings struct */
     double value;               /* default; outside min .. max: "not given" (STRING: always NULL) */
-    double min, max;            /* INT, REAL, RATIO, PART, TIME, BYTES */
-    const char *const *choices; /* CHOICE: NULL-terminated; numbers: one word for the default */
-    const char *argument;       /* placeholder in --help, e.g. "SECONDS"; NULL: from the type */
+    double min, max;            /* of INT, REAL, RATIO, PART, TIME, BYTES */
+    const char *const *choices; /* CHOICE: NULL-terminated; numbers: a single word that means the
+                                 * default */
+    const char *argument;       /* placeholder in --help, such as "SECONDS"; NULL: derived from the
+                                 * type */
     const char *help;           /* one line */
-    const char *pattern;        /* STRING: POSIX extended expression, anchored, or NULL */
-    const char *must_be;        /* "must be FORM" where the pattern does not match */
-    bool list; /* STRING: several with commas between; in YAML a list means the same */
+    const char *pattern;        /* STRING: anchored POSIX extended regular expression, or NULL */
+    const char *must_be;        /* FORM in the error "must be FORM" if the pattern does not match */
+    bool list; /* STRING: several values, separated by commas; YAML may also use a list */
 };
 
 /* Tables end with a row whose name is NULL. */
@@ -47,32 +50,35 @@ void halo_options_init(const struct halo_option *table, void *settings);
 /* Frees the strings and sets them to NULL. */
 void halo_options_finish(const struct halo_option *table, void *settings);
 
-/* Settings whose bytes were copied from others get strings of their own. 0; -ENOMEM: those that
- * found no memory are NULL. */
+/* Duplicates the strings of settings whose bytes were copied from other settings. Returns 0;
+ * -ENOMEM: strings for which memory was missing are NULL. */
 int halo_options_own(const struct halo_option *table, void *settings);
 
-/* The row named name (or aliased so), or NULL. length: of name, which need not end there. */
+/* The row with this name or alias, or NULL. length: of name, which need not be NUL-terminated. */
 const struct halo_option *halo_option_find(const struct halo_option *table, const char *name,
                                            size_t length);
 
-/* Parses text into the field. 0; -EINVAL (not of that type), -ERANGE (outside min .. max), -ENOMEM,
- * with err saying "NAME=TEXT: what is wrong, what is allowed"; the field is then unchanged. */
+/* Parses text into the field. Returns 0; on failure -EINVAL (not of that type), -ERANGE (outside
+ * min .. max) or -ENOMEM, with err as "NAME=TEXT: what is wrong, what is allowed", and the field is
+ * unchanged. */
 int halo_option_set(const struct halo_option *row, void *settings, const char *text,
                     struct halo_error *err);
 
-/* The candidate nearest to name by edit distance, or NULL where none is near enough to be meant. */
+/* The candidate nearest to name by edit distance, or NULL if none is near enough to be a likely
+ * misspelling. */
 const char *halo_nearest(const char *name, size_t length, const char *const *candidates,
                          size_t count);
-/* Same, over a table's names. */
+/* The same for the names of a table. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
-/* The same two for the end of a message, or "". Return ret. */
+/* The same two, as words for the end of a message, or "". Return ret. */
 enum { HALO_NEAREST_WORDS = 96 };
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
                                const char *const *candidates, size_t count);
 const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct halo_option *table,
                                       const char *name, size_t length);
 
-/* One line for each row: name, argument, help, range, default. prefix: "-" for a command line. */
+/* Prints a line for each row: name, argument, help, range, default. prefix: "-" for a command
+ * line. */
 void halo_options_print(const struct halo_option *table, const char *prefix, FILE *to);
 
 #endif

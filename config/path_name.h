@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a name on the command line or in the daemon's file means: a URL or a path. Any thread; looks
- * at the name alone. */
+ * Whether a name on the command line or in the daemon's file is a URL or a path. Any thread; only
+ * the name is examined, not the file system. */
 #ifndef HALO_PATH_NAME_H
 #define HALO_PATH_NAME_H
 
 #include <stdbool.h>
 
-/* SCHEME://..., unix: or pipe:. The scheme file is none: it names a file, see halo_path_of. */
+/* SCHEME://..., unix: or pipe:. Names with the scheme file are not URLs but paths, see
+ * halo_path_of. */
 bool halo_path_is_url(const char *name);
 
-/* The path in name: what follows file:, or name itself. As in FFmpeg file:///x is /x. */
+/* The path in name: the part after file:, or name itself. As in FFmpeg, file:///x is /x. */
 const char *halo_path_of(const char *name);
 
 #endif

@@ -16,7 +16,7 @@ struct halo_run_settings {
     struct halo_source_settings source; /* -i, and how it is read */
     struct halo_source_part part;
     struct halo_device_settings device;
-    char *output;             /* last word */
+    char *output;             /* the last argument */
     char *output_format;      /* -f after -i */
     char *filters;            /* -vf */
     char *video_codec;        /* -c:v */
@@ -24,19 +24,20 @@ struct halo_run_settings {
     char *bitrate;            /* -b:v, FFmpeg's number syntax */
     char *crf, *preset;       /* passed to the encoder as they are */
     char *map_metadata;       /* "-1" drops metadata and chapters */
-    char *progress;           /* file, or "-" */
-    char *stats_json, *trace; /* files */
-    char *capture_format;     /* of a camera's pictures */
+    char *progress;           /* a file, or "-" */
+    char *stats_json, *trace; /* names of files */
+    char *capture_format;     /* format of a camera's frames */
     char *gpu_name;           /* -gpu as given, or NULL */
     bool overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
-    int pinned_memory; /* MiB that may be page-locked; negative where not given */
+    int pinned_memory; /* MiB that may be page-locked; negative: not given */
     int log_level;     /* enum halo_log_level */
 };
 
-extern const struct halo_option halo_run_options[]; /* every row but IN's and OUT's -f */
+extern const struct halo_option halo_run_options[]; /* all rows except the -f of IN and OUT */
 
-/* Parses the words after "run". -f is the demuxer's before -i and the muxer's after it. 0; -EINVAL
- * with err in words (usage: exit 64); *ret is untouched then. The caller finishes *ret. */
+/* Parses the arguments after "run". Before -i, -f selects the demuxer, and after it the muxer.
+ * Returns 0: the caller finishes *ret; -EINVAL with err filled (usage: exit 64): *ret is
+ * unchanged. */
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err);
 void halo_run_finish(struct halo_run_settings *settings);
 void halo_run_print_help(void);

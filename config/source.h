@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which source is read, as `halod run` and the streams of the daemon have it. Const once loaded;
- * strings are owned by the settings that contain it; NULL: not given. */
+ * Settings of a source, common to `halod run` and the daemon's streams. Const once loaded. Strings
+ * are owned by the settings that contain them; NULL means not given. */
 #ifndef HALO_SOURCE_SETTINGS_H
 #define HALO_SOURCE_SETTINGS_H
 
 #include <stdbool.h>
 
-/* 8192x8192, twice what 8K has. A picture of 4:2:0 with 8 bits takes 96 MiB then, and a decoder
- * keeps several. */
+/* 8192x8192, twice the pixels of 8K. A frame of that size takes 96 MiB in 4:2:0 with 8 bits, and a
+ * decoder keeps several. */
 enum { HALO_MAX_PIXELS = 1 << 26 };
 
 struct halo_source_settings {
     char *input;     /* file, URL, camera or "test:" (test:size=WxH:rate=N) */
-    const char *url; /* what is opened, where input only names it; not owned; NULL: input */
-    char *format;    /* of FFmpeg's demuxer */
-    int max_pixels;  /* of a picture that is decoded */
-    /* Of `halod run` alone: */
-    char *video_size, *framerate, *pixel_format; /* for the demuxer; the first two: the camera */
+    const char *url; /* the URL to open if it differs from input; not owned; NULL: input */
+    char *format;    /* name of FFmpeg's demuxer */
+    int max_pixels;  /* of a decoded frame, at most */
+    /* Only for `halod run`: */
+    char *video_size, *framerate, *pixel_format; /* for the demuxer; the first two also for
+                                                  * cameras */
     bool no_audio;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the two files of the YAML reader share: tree_parse.c follows the text, tree_value.c makes
- * single values, aliases among them, and keeps the bounds. */
+ * Shared by the two files of the YAML reader: tree_parse.c processes the events; tree_value.c
+ * creates single values, including aliases, and enforces the limits. */
 #ifndef HALO_TREE_READER_H
 #define HALO_TREE_READER_H
 
@@ -22,9 +22,10 @@ struct halo_reader {
     size_t bytes;
     struct halo_anchor anchor[HALO_TREE_MAX_ANCHORS];
     int anchors;
-    struct halo_node *refused; /* what is in no tree, but may have an anchor */
-    int code;                  /* 0; -EINVAL: said, and the rest cannot be read; -ENOMEM */
-    bool bad;                  /* an error has been said, and more may come */
+    struct halo_node *refused; /* nodes that are in no tree, but may have an anchor */
+    int code;                  /* 0; -EINVAL: an error was reported, and the rest cannot be read;
+                                * -ENOMEM */
+    bool bad;                  /* an error was reported; more may follow */
 };
 
 #define HALO_READER_SAY(r, line, ...)                                                              \
@@ -38,23 +39,24 @@ static inline int halo_reader_line(yaml_mark_t mark)
     return (int)mark.line + 1;
 }
 
-/* What was said is the last that can be said of this file; code says why. Returns NULL. */
+/* Stops reading this file, with this code. Returns NULL. */
 void *halo_reader_give_up(struct halo_reader *r, int code);
 
-/* A scalar's node; NULL: given up. Its ${} are replaced by halo_reader_expand. */
+/* A scalar's node, in which halo_reader_expand has not expanded ${} yet; NULL: reading stopped. */
 struct halo_node *halo_reader_scalar(struct halo_reader *r, const yaml_event_t *event);
 void halo_reader_expand(struct halo_reader *r, struct halo_node *node);
 
-/* A copy of what the alias stands for; NULL: given up. */
+/* A copy of the node that the alias refers to; NULL: reading stopped. */
 struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *event);
 
-/* Takes the anchor's name down; its node follows when it is whole. -1: there is none. */
+/* Records the anchor's name; its node is set when it is complete. Returns the anchor's index; -1:
+ * no anchor, or reading stopped. */
 int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int line);
 
-/* Counts what comes; false: too much, and given up. */
+/* Counts these nodes against the limits; false: a limit is exceeded, and reading stopped. */
 bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line);
 
-/* True where there is a tag, which is then said. */
+/* Returns whether there is a tag, which is reported as an error. */
 bool halo_reader_refuse_tag(struct halo_reader *r, const yaml_char_t *tag, int line);
 
 #endif

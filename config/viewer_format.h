@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What viewers get: the suffix of a socket's name chooses one of these forms, or a key does. */
+ * Formats that viewers receive, selected by the suffix of a socket's name or by a key. */
 #ifndef HALO_VIEWER_FORMAT_H
 #define HALO_VIEWER_FORMAT_H
 
@@ -8,22 +8,23 @@
 
 struct halo_viewer_format {
     const char *suffix;
-    const char *muxer; /* FFmpeg's name of it; NULL: finished frames by descriptor */
-    bool raw;          /* may have pictures that are not encoded */
-    bool rigid;        /* says once, at its beginning, what is in it */
+    const char *muxer; /* its name in FFmpeg; NULL: filtered frames, passed as descriptors */
+    bool raw;          /* can contain unencoded frames */
+    bool rigid;        /* has one header, at its beginning, that describes the contents */
 };
 extern const struct halo_viewer_format halo_viewer_formats[]; /* ends with a suffix of NULL */
 
-/* That of the path, or NULL. */
+/* The format for the suffix of the path, or NULL. */
 const struct halo_viewer_format *halo_viewer_format_find(const char *path);
 
-/* That of the suffix without its dot, or NULL; frames by descriptor need a path. */
+/* The format with this suffix (given without its dot), or NULL; never frames as descriptors, which
+ * need a path. */
 const struct halo_viewer_format *halo_viewer_format_named(const char *name);
 
 enum halo_viewer_format_list {
-    HALO_FORMS_SUFFIXES,       /* ".ts, .mkv, .nut or .fd", with "or" as the word */
-    HALO_VIEWER_FORMATS_RAW,   /* only those of raw forms */
-    HALO_VIEWER_FORMATS_NAMES, /* what halo_viewer_format_named takes */
+    HALO_FORMS_SUFFIXES,       /* ".ts, .mkv, .nut or .fd", if word is "or" */
+    HALO_VIEWER_FORMATS_RAW,   /* only suffixes of raw formats */
+    HALO_VIEWER_FORMATS_NAMES, /* the names that halo_viewer_format_named accepts */
 };
 const char *halo_viewer_format_list(char *ret, size_t size, enum halo_viewer_format_list which,
                                     const char *word);
