@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The border rule: which input cell stands for a ghost cell. Compiled by the C compiler and
+ * The border rule: which input cell's value a ghost cell has. Compiled by the C compiler and
  * nvcc. */
 #ifndef HALO_BORDER_H
 #define HALO_BORDER_H
@@ -21,9 +21,9 @@ enum halo_border {
 
 enum { HALO_GHOST = -1 };
 
-/* The index in [0, size) whose sample stands for index i, or HALO_GHOST where the constant does.
- * i may be any distance outside: reflections fold as often as the mask is wider than the picture.
- * size >= 1; |i| < 2^29. */
+/* The index in [0, size) of the cell whose sample is used for index i, or HALO_GHOST if the
+ * constant is. i may be any distance outside: if the mask is wider than the plane, reflections
+ * repeat as often as necessary. size >= 1; |i| < 2^29. */
 static inline HALO_HOST_DEVICE int halo_border_index(int i, int size, enum halo_border border)
 {
     if (i >= 0 && i < size)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The clock by which frames, lanes and stages are timed, and that of calendars. */
+ * The monotonic clock, which times frames, lanes and stages, and the calendar clock. */
 #ifndef HALO_CLOCK_H
 #define HALO_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* ns of CLOCK_MONOTONIC. Any thread. */
+/* Nanoseconds of CLOCK_MONOTONIC. Any thread. */
 static inline int64_t halo_now_ns(void)
 {
     struct timespec t;
@@ -14,13 +14,13 @@ static inline int64_t halo_now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* us of it. */
+/* Microseconds of CLOCK_MONOTONIC. Any thread. */
 static inline int64_t halo_now_us(void)
 {
     return halo_now_ns() / 1000;
 }
 
-/* Seconds since 1970, which may jump. Any thread. */
+/* Seconds since 1970; may jump. Any thread. */
 static inline double halo_unix_time(void)
 {
     struct timespec t;

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The integer contract: what a convolution is, down to the last bit.
  *
- * Every strategy on every backend gives exactly these integers, so tests compare with memcmp. p(x,
- * y) is the sample value (plane.h) at x, y of the same channel, with ghost cells by border.h.
+ * Every strategy of every backend computes exactly these integers, so tests compare with memcmp.
+ * p(x, y) is the sample value (plane.h) at x, y of the same channel; ghost cells follow border.h.
  *
  *   COPY
- *     out = p(x, y), in the container's form
+ *     out = p(x, y)
  *   SEPARABLE
  *     T(x, y) = (sum_i row[i] * p(x + i - rx, y) + 2^(row_bits-frac-1)) >> (row_bits - frac)
  *     out = clamp((sum_j col[j] * T(x, y + j - ry) + 2^(col_bits+frac-1)) >> (col_bits + frac))
- *     The row weights sum to 2^row_bits and the column weights to 2^col_bits exactly, none is
+ *     The row weights sum to 2^row_bits and the column weights to 2^col_bits exactly, no weight is
  *     negative, and both masks are symmetric. A ghost row of constant v has T = v << frac.
- *     A direction of radius 0 is the identity, its one weight 2^bits. Where accum is not I64,
+ *     A direction of radius 0 is the identity; its only weight is 2^bits. If accum is not I64,
  *     all other weights and T are below 2^15; at depth 8 the weights have at most 11 significant
- *     bits, so FP16 holds them. Where it is, T has depth + 5 bits and all sums stay below 2^46.
+ *     bits, so FP16 holds them. If it is, T has depth + 5 bits and all sums stay below 2^46.
  *       depth    row_bits   frac        col_bits   accum
  *       8        15         2           14         F24
- *       9..14    16, or 15  15 - depth  16, or 15  I32   15: where a weight would reach 2^15
- *       9..16    depth + 8  5           depth + 8  I64   where I32 has an error_bound above 1
+ *       9..14    16, or 15  15 - depth  16, or 15  I32   15 if a weight would reach 2^15
+ *       9..16    depth + 8  5           depth + 8  I64   if I32 has an error_bound above 1
  *   DENSE
  *     out = clamp((sum_ji mask[j (2 rx + 1) + i] * p(x + i - rx, y + j - ry) + bias) >> mask_bits)
- *     bias holds the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic. The
- *     sums that accum stands for are those with the bias.
+ *     bias includes the user's bias and the rounding constant 2^(mask_bits-1); >> is arithmetic.
+ *     The bounds of accum apply to the sums with the bias.
  *   BOX
  *     out = floor((sum over the (2 rx + 1) by (2 ry + 1) window of p + area / 2) / area)
  *   GRADIENT
@@ -29,11 +29,11 @@
  *     t = (min(a^2 + b^2, limit) * scale) >> scale_bits
  *     out = clamp((isqrt(t) + bias) >> mask_bits)
  *     isqrt is the integer square root, rounded down. a and b fit 32 bits, their squares and the
- *     product with scale 63, and t is below 2^52: doubles give its root exactly. Where accum is
- *     I32, a^2, b^2 and limit are below 2^32 and t is below 2^24: floats do.
+ *     product with scale 63, and t is below 2^52: doubles give its root exactly. If accum is
+ *     I32, a^2, b^2 and limit are below 2^32 and t is below 2^24: floats suffice.
  *   PIXELIZE
- *     The picture is cut into blocks of block_w by block_h from its upper left corner; those at the
- *     right and lower edges may be smaller. With the n samples of the block that holds x, y:
+ *     The plane is cut into blocks of block_w by block_h from its upper left corner; those at the
+ *     right and lower edges may be smaller. With the n samples of the block that contains x, y:
  *     out = floor((their sum + n / 2) / n), or their minimum, or their maximum
  *   SOLID
  *     out = mask[c] in channel c, whatever p is
@@ -41,27 +41,28 @@
  *     A Gaussian on a plane of nodes, step_x by step_y pixels apart. In each direction, with s its
  *     step, node k lies on the left (upper) edge of pixel k s. With w(j) = 2 j + 1 for j < s and
  *     4 s - 1 - 2 j for s <= j < 2 s, which sum to 2 s^2, times the same in the other direction:
- *     R(k) = sum_j w(j) * p(k s - s + j), times 2^frac over the sum of the weights, to nearest
+ *     R(k) = sum_j w(j) * p(k s - s + j), times 2^frac over the sum of the weights, rounded
  *     T(k) = (sum_i mask[|i|] * R(k + i) + 2^(row_bits-1)) >> row_bits, |i| <= reach_x, along rows
  *     U(k) = the same of T along columns, with mask[reach_x + 1 + |i|], reach_y and col_bits
  *     out(x) = U between the nodes k = x / s and k + 1, with i = x % s:
  *              ((2 s - 1 - 2 i) * U(k) + (2 i + 1) * U(k + 1)) / (2 s), in both directions at once,
- *              times 2^-frac, to nearest
+ *              times 2^-frac, rounded
  *     Halves are rounded up. In a direction of step 1 the nodes are the pixels: R = p, out = U.
- *     Ghost cells are pixels: R of nodes outside the picture comes from them. Weights are not
- *     negative and sum to 2^row_bits and 2^col_bits. The sums of R, and those of out, are below
+ *     Ghost cells count as pixels: R of nodes outside the plane is computed from them. Weights are
+ *     not negative and sum to 2^row_bits and 2^col_bits. The sums of R, and those of out, are below
  *     2^31.
  *       depth    row_bits, col_bits  frac        accum
  *       8..14    16                  15 - depth  I32
- *       8..16    28                  5           I64   sums below 2^50, which doubles hold as well
+ *       8..16    28                  5           I64   sums below 2^50, exact in doubles, too
  *
- * As in FFmpeg and the lectures' applications the mask is not mirrored (a correlation). clamp is to
- * [0, 2^depth - 1]. Kinds are not comparable with each other: a Gaussian given as a dense mask may
- * differ by 1 from the separable one.
+ * As in FFmpeg, the mask is not mirrored (a correlation). clamp is to [0, 2^depth - 1]. Results of
+ * different kinds may differ: a Gaussian given as a dense mask may differ by 1 from the separable
+ * one.
  *
- * The number formats (bits, accumulators) follow from a bound on the error against the same mask in
- * real numbers, over all inputs: error_bound. See docs/filters.md. All functions here are pure and
- * may be called on any thread; none blocks. A halo_conv owns no memory and may be copied. */
+ * The number formats (bits, accumulators) are chosen by a bound on the error, for all inputs,
+ * compared with the same mask in real numbers: error_bound. See docs/filters.md. All functions here
+ * are pure, may be called on any thread and never block. A halo_conv owns no memory and may be
+ * copied. */
 #ifndef HALO_CONV_H
 #define HALO_CONV_H
 
@@ -69,14 +70,16 @@
 
 #include "kernels/border.h"
 
-#define HALO_MAX_TAPS       127 /* of a separable mask, or a dense one of one row or column */
-#define HALO_MAX_DENSE      63  /* width and height of a dense mask */
+#define HALO_MAX_TAPS                                                                              \
+    127                        /* of a separable mask, or of a dense mask with a single row or
+                                 * column */
+#define HALO_MAX_DENSE      63 /* width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
 #define HALO_MAX_BLOCK      1024 /* width and height of a block of PIXELIZE */
 #define HALO_MAX_SIGMA      200.0
 #define HALO_MAX_STEP       16 /* pixels between the nodes of DECIMATED */
 
-/* Up to here a Gaussian is SEPARABLE: 127 taps hold three sigma on each side. */
+/* Up to this sigma a Gaussian is SEPARABLE: 127 taps cover three sigma on each side. */
 #define HALO_MAX_SEPARABLE_SIGMA 21.0
 
 enum halo_conv_kind {
@@ -92,7 +95,7 @@ enum halo_conv_kind {
 
 enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
 
-/* What the sums of this mask are proved to fit into, whatever the order of the terms. */
+/* A type that the sums of a mask are proved to fit, whatever the order of the terms. */
 enum halo_accum {
     HALO_ACCUM_F24, /* every partial sum is below 2^24: exact in float, int32 and on tensor cores */
     HALO_ACCUM_I32, /* below 2^31 */
@@ -106,7 +109,8 @@ struct halo_conv {
     int radius_x, radius_y; /* pixels */
     enum halo_border border;
     int border_value;   /* HALO_BORDER_CONSTANT: the ghost cells, in sample values */
-    double error_bound; /* code values, against the same mask in real numbers, for all inputs */
+    double error_bound; /* in code values, compared with the same mask in real numbers, for all
+                         * inputs */
 
     int32_t row[HALO_MAX_TAPS], col[HALO_MAX_TAPS]; /* SEPARABLE: 2 radius + 1 weights each */
     int row_bits, frac, col_bits;
@@ -114,21 +118,22 @@ struct halo_conv {
     int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE]; /* DENSE: rows of 2 radius_x + 1 weights */
     int mask_bits;
     int64_t bias;
-    int32_t mask_least, mask_most; /* DENSE: of the weights */
-    int mask_zeros;                /* DENSE: low bits that are 0 in all weights */
+    int32_t mask_least, mask_most; /* DENSE: least and largest weight */
+    int mask_zeros;                /* DENSE: number of low bits that are 0 in all weights */
 
-    uint64_t limit; /* GRADIENT, with two masks of 3x3 in mask, and mask_bits and bias */
+    uint64_t limit; /* GRADIENT; mask holds its two masks of 3x3; also uses mask_bits and bias */
     uint32_t scale;
     int scale_bits;
 
     int block_w, block_h; /* PIXELIZE */
     enum halo_pixelize mode;
 
-    int step_x, step_y;   /* DECIMATED: 1, 2, 4, 8 or 16; with row_bits, frac and col_bits */
-    int reach_x, reach_y; /* nodes; mask holds reach_x + 1 and then reach_y + 1 weights */
+    int step_x, step_y;   /* DECIMATED: 1, 2, 4, 8 or 16; also uses row_bits, frac and col_bits */
+    int reach_x, reach_y; /* DECIMATED: in nodes; mask holds reach_x + 1 weights, followed by
+                           * reach_y + 1 */
 };
 
-/* What a filter is made for. */
+/* The planes for which a convolution is made. */
 struct halo_conv_target {
     int depth; /* 8 .. 16 */
     enum halo_border border;
@@ -136,22 +141,22 @@ struct halo_conv_target {
 };
 
 /* Each constructor fills *ret and returns 0, or leaves it untouched and returns
- * -EINVAL  arguments outside the ranges given here,
- * -ERANGE  no format holds this mask with an error_bound of at most 1, or 2 where it is
+ * -EINVAL  if arguments are outside the ranges given here,
+ * -ERANGE  if no number format keeps the error_bound of this mask within 1, or 2 for
  *          DECIMATED. */
 
 /* out = in. */
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target);
 
-/* Gaussian; 0 <= sigma <= HALO_MAX_SIGMA in pixels of this plane, radius = ceil(3 sigma), the
- * weights are samples of exp(-x^2 / (2 sigma^2)) divided by their sum. A sigma that rounds to the
- * identity in both directions gives COPY, one above HALO_MAX_SEPARABLE_SIGMA DECIMATED. */
+/* Gaussian; 0 <= sigma <= HALO_MAX_SIGMA in pixels of this plane, radius = ceil(3 sigma); the
+ * weights are samples of exp(-x^2 / (2 sigma^2)) divided by their sum. Sigmas that round to the
+ * identity in both directions give COPY; a sigma above HALO_MAX_SEPARABLE_SIGMA gives DECIMATED. */
 int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
                     const struct halo_conv_target *target);
 
-/* Any mask of width x height (both odd, at most HALO_MAX_DENSE, or up to HALO_MAX_TAPS by 1),
- * weights real, finite, row by row; out = round(sum w p + bias) with bias in code values of this
- * depth. */
+/* Any mask of width x height (both odd; both at most HALO_MAX_DENSE, or one at most
+ * HALO_MAX_TAPS and the other 1). weights: real, finite, row by row; out = round(sum w p + bias)
+ * with bias in code values of this depth. */
 int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
                     double bias, const struct halo_conv_target *target);
 
@@ -159,11 +164,12 @@ int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int
 int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
                   const struct halo_conv_target *target);
 
-/* Edges: out = floor(scale * sqrt(a^2 + b^2) + delta), a and b the sums of the 3x3 masks mx and my
- * (rows of three; the magnitudes of each sum to at most 32767), scale 0 .. 65535, delta -65535 ..
- * 65535 in code values of this depth. Exact where scale^2 is a binary fraction and delta a whole
- * number. -ERANGE also where a^2 + b^2 can reach 2^50: never where the weights of one sign sum to
- * at most 256. Masks as heavy as that take every scale to 15 bits, and only exact ones above. */
+/* Edges: out = floor(scale * sqrt(a^2 + b^2) + delta), where a and b are the sums of the 3x3 masks
+ * mx and my (rows of three; the magnitudes of each mask sum to at most 32767), scale is 0 .. 65535,
+ * and delta is -65535 .. 65535 in code values of this depth. Exact if scale^2 is a binary fraction
+ * and delta an integer. Also returns -ERANGE if a^2 + b^2 can reach 2^50: never if the weights of
+ * one sign sum to at most 256. Masks whose sums reach that limit accept every scale up to depth 15,
+ * and only exact ones above. */
 int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
                        double delta, const struct halo_conv_target *target);
 
@@ -172,8 +178,8 @@ int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], 
 int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum halo_pixelize mode,
                        const struct halo_conv_target *target);
 
-/* One colour: the sample that each of the two channels, or the one, has everywhere; 0 .. 2^depth -
- * 1. */
+/* One colour: values[c] is the sample of channel c everywhere, 0 .. 2^depth - 1; for planes with
+ * one channel or two. */
 int halo_conv_solid(struct halo_conv *ret, const int values[2],
                     const struct halo_conv_target *target);
 

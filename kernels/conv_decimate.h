@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The part of halo_conv_gauss() that is for wide Gaussians. */
+ * The part of halo_conv_gauss() for wide Gaussians. */
 #ifndef HALO_CONV_DECIMATE_H
 #define HALO_CONV_DECIMATE_H
 
 #include "kernels/conv.h"
 
-/* Fills what DECIMATED needs into *conv, whose kind, depth and border are set. 0 or -ERANGE. */
+/* Fills the fields of DECIMATED in *conv, whose kind, depth and border are set. Returns 0 or
+ * -ERANGE. */
 int halo_conv_decimate(struct halo_conv *conv, double sigma_x, double sigma_y);
 
 #endif

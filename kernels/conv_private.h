@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the makers of masks share. Any thread. */
+ * Shared by the functions that make masks. Any thread. */
 #ifndef HALO_CONV_PRIVATE_H
 #define HALO_CONV_PRIVATE_H
 

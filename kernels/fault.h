@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Faults on demand, in builds for tests (-Dfaults=true). HALOD_FAULT lists them, with commas:
+ * Fault injection, in builds for tests (-Dfaults=true). HALOD_FAULT lists faults, separated by
+ * commas:
  *
  *     KIND:N      the N-th call of that kind fails as a device does
- *     KIND:N+     that one and every later one
- *     KIND:/FILE  every one that is made while that file is there
- *     KIND:p=P    every call with probability P, 0 to 1; KIND:p=P+ once one has, all
- *     seed:N      of those probabilities
+ *     KIND:N+     that call and every later one fail
+ *     KIND:/FILE  every call fails while this file exists
+ *     KIND:p=P    every call fails with probability P, 0 to 1; KIND:p=P+ once one
+ *                 has failed, all
+ *     seed:N      seed of these random failures
  *
  *     submit  a frame is refused               finish    a frame has failed
  *     hang    a frame never ends               memory    no page-locked memory is left
  *     stall   a frame waits for three seconds before it is submitted
  *     kill    the process is killed with a frame
- *     illegal a kernel of the frame reads where nothing is: with CUDA the device is really lost
+ *     illegal a kernel of the frame reads an invalid address: with CUDA the device is really lost
  *     open    the backend does not start       alloc     no device memory is left
- *     decoder  encoder  a live stream's call of it never returns; with KIND:/FILE, not before that
- *             file is gone
- *     skip    the filters of a frame write nothing, and say that all is well
- *     step    one filter of a frame does so
- *     epoch   a picture leaves the gate for another configuration than it entered with
- *     call    an engine makes a system call that it may not make, when it meets a stream
- *     probe   an engine tries what it may not do, when it meets a stream (engine_probe.c)
+ *     decoder  encoder  a live stream's call of it never returns; with KIND:/FILE, not before the
+ *             file is removed
+ *     skip    the filters of a frame write nothing, and report success
+ *     step    one filter of a frame writes nothing, and reports success
+ *     epoch   a frame leaves the gate with another configuration than it entered with
+ *     call    an engine makes a forbidden system call when it receives a stream
+ *     probe   an engine tries forbidden operations when it receives a stream (engine_probe.c)
  *     upload  poison  launch  download  event  such a call of the device fails
- *     heap  code  time  any call in pipeline/ of those that base/fault_calls.h names: finds no
- *             memory, returns an error, or says that its time is over
- *     leak    something of a raw picture is put into an output picture (gate/leak.c): for the
+ *     heap  code  time  any call in pipeline/ that base/fault_calls.h lists: runs out of memory,
+ *             returns an error, or reports a timeout
+ *     leak    a part of an unfiltered frame is put into an output frame (gate/leak.c): for the
  *             tests of leak checkers
  *
- * The CPU has the calls of a device too, one of each for a frame; "alloc" is a memory that is full
- * there, "alloc:N+" one that stays so. With CUDA they are the calls of
- * its runtime (cuda/wrapped.c), and after KIND:N+ all calls fail, as in a context that is lost. The
- * faults are those of the backend that meets the first: one that takes over is sound. Anything else
- * ends the process at the first call, with a line and status 64; empty is no fault.
+ * The CPU backend has the calls of a device, too, one of each for a frame; there "alloc" is a
+ * failure to allocate memory, and "alloc:N+" a lasting one. With CUDA they are calls of its runtime
+ * (cuda/wrapped.c), and after KIND:N+ all calls fail, as in a lost context. Faults apply only to
+ * the backend that meets the first one: a backend that takes over works. A malformed list ends the
+ * process at the first call, with a message and status 64; an empty one means no faults.
  *
- * HALOD_FAULT_LOG names a file, to which every process adds a line for each fault: "KIND", or
+ * HALOD_FAULT_LOG names a file to which every process appends a line for each fault: "KIND" or
  * "KIND FILE:FUNCTION CALL". Any thread. */
 #ifndef HALO_FAULT_H
 #define HALO_FAULT_H
@@ -41,30 +43,30 @@
 #include <stdbool.h>
 
 #ifdef HALO_FAULTS
-/* A call in the source that can fail: static memory, the first four are given. */
+/* A call in the source that can fail. Static memory; the first four members are initialised. */
 struct halo_fault_point {
     const char *kind, *file, *function, *call;
     atomic_int known;
     struct halo_fault_point *next;
 };
 
-/* Whether this call is to fail; who: its backend's name. */
+/* Whether this call has to fail; who: the name of its backend. */
 bool halo_fault(const char *who, const char *kind);
 bool halo_fault_at(struct halo_fault_point *point);
 
-/* Whether the fault that this thread met last stays. */
+/* Whether the fault that this thread met last is permanent. */
 bool halo_fault_stays(void);
-/* Whether that one is still there: without a file it always is. */
+/* Whether that fault still applies: always, unless it depends on a file. */
 bool halo_fault_lasts(void);
 
-/* For programs that are tests, before their threads begin: a list in place of HALOD_FAULT's, and
- * who is told of each fault, in the words of the log. Not more often than once. */
+/* For test programs, before they start threads: replaces the list in HALOD_FAULT, and sets a
+ * function that is called for each fault, with the line of the log. At most once. */
 void halo_fault_begin(const char *list, void (*notify)(const char *words));
 
-/* How many points of the source have been passed so far. */
+/* The number of points in the source that were reached so far. */
 int halo_fault_points(void);
 
-/* The frame that this thread submits is to hang: set by frame.c, taken by the backend. */
+/* The frame that this thread submits has to hang: set by frame.c, read by the backend. */
 extern _Thread_local bool halo_fault_hangs;
 #else
 static inline bool halo_fault(const char *who, const char *kind)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Frames: whole pictures through chains of convolutions, without waiting for them.
+ * Frames: all planes pass through chains of convolutions, asynchronously.
  *
  *   submit:  src (host) --upload--> device --step--> scratch --step--> ... device --download--> dst
- *   finish:  waits until dst is whole
+ *   finish:  waits until dst is complete
  *
- * An opened backend is a lane: it holds one frame at a time, on a stream and in memory of its own.
- * Frames in several lanes overlap, copies with kernels; a ring of them (pipeline/gate/ring.h) keeps
- * their order. The CPU's submit does the work before it returns.
+ * An opened backend is a lane: it processes one frame at a time, on its own stream and in its own
+ * memory. Frames in different lanes overlap, and copies with kernels; a ring of lanes
+ * (pipeline/gate/ring.h) keeps the order of frames. On the CPU, submit does the work before it
+ * returns.
  *
- * submit and finish may be called by two threads, one after the other: what orders them is the
- * caller's. Nothing is allocated after the first frame of a shape. */
+ * submit and finish may be called by different threads if the caller orders the calls. No memory is
+ * allocated after the first frame of a format. */
 #ifndef HALO_FRAME_H
 #define HALO_FRAME_H
 
@@ -23,41 +24,43 @@
 struct halo_step {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
-    const struct halo_region *region;     /* NULL: everywhere. Its mask is on the host */
+    const struct halo_region *region;     /* NULL: the whole plane. Its mask is in host memory */
 };
 
-/* A plane and its way: src through 1 or more steps to dst. From and to host memory of
- * halo_backend_memory() copies overlap, from elsewhere they may block. Bytes between the rows of
- * dst may be written: rows that lie as the device has them come back in one copy. On the device
- * every row has room for a multiple of 16 bytes, the last one too: what is behind a row's samples
- * may be read, and written in dst. */
+/* A plane and its path: from src through one or more steps to dst. Copies from and to memory of
+ * halo_backend_memory() are asynchronous; with other host memory they may block. Bytes between the
+ * rows of dst may be written: if its layout is that of the device, it is downloaded in one copy. In
+ * device memory, every row including the last must have room for a multiple of 16 bytes: the bytes
+ * after a row's samples may be read, and in dst also written. */
 struct halo_frame_plane {
-    struct halo_plane src, dst; /* of one shape, not overlapping */
+    struct halo_plane src, dst; /* of the same format, not overlapping */
     const struct halo_step *steps;
     int count;
-    /* 0, or the samples of src lie so far apart, and its shift may be another than dst's: they are
-     * gathered first (gather.h). Only with src_on_device, stride positive. */
+    /* 0, or the distance between the samples of src, which are then gathered first (gather.h); the
+     * shift of src may differ from that of dst. Only with src_on_device and a positive stride. */
     int gather;
 };
 
 struct halo_frame {
     struct halo_frame_plane plane[HALO_MAX_PLANES];
     int planes;
-    /* Planes that are in memory of the lane's own device, in its primary context, and need no
-     * upload or download; otherwise they are on the host. The CPU refuses such frames. */
+    /* Whether the planes are in memory of the lane's own device, in its primary context, and need
+     * no upload or download; otherwise they are in host memory. The CPU refuses such frames. */
     bool src_on_device, dst_on_device;
     void *after; /* with src_on_device: the cudaStream_t on which src is being written */
 };
 
-/* Starts a frame. The lane must be idle; src, dst and steps must stay until halo_frame_finish().
- * The rules of halo_job hold for each step. 0, -EINVAL, -ENOMEM, -EIO (the device failed). After a
- * failure the lane is idle, and dst undefined: it must not be shown. */
+/* Starts a frame. The lane must be idle; src, dst and steps must remain valid until
+ * halo_frame_finish(). The rules of halo_job apply to each step. Returns 0, -EINVAL, -ENOMEM or
+ * -EIO (the device failed). After a failure the lane is idle, and dst is undefined: it must not be
+ * shown. */
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 
-/* Blocks until the submitted frame is done. 0: every dst is whole. -EIO: none may be shown.
- * -EINVAL: nothing was submitted. The lane is idle then. A device that never answers blocks it for
- * ever: who must not wait so long watches from another thread (pipeline/gate/ring.h) and ends the
- * process, since nothing else ends the device's writing. */
+/* Blocks until the submitted frame is done; afterwards the lane is idle. Returns 0: every dst is
+ * complete; -EIO: no dst of the frame must be shown; -EINVAL: no frame was submitted. Blocks
+ * forever if the device never answers: a caller that must not wait so long monitors the call from
+ * another thread (pipeline/gate/ring.h) and ends the process, because nothing else stops the device
+ * from writing. */
 int halo_frame_finish(struct halo_backend *b);
 
 struct halo_span {
@@ -65,59 +68,60 @@ struct halo_span {
 };
 
 struct halo_copies {
-    int count;     /* of planes */
-    int pageable;  /* of them: from or to host memory that the driver copies once more */
-    int64_t bytes; /* between rows too, where they went along */
+    int count;     /* of planes, counted */
+    int pageable;  /* copies from or to pageable host memory, which the driver copies once more */
+    int64_t bytes; /* including bytes between rows if they were copied */
 };
 
-/* What became of a frame on a device. upload and download are empty where nothing was copied. A
- * copy that waited for another lane's is as long as both. */
+/* When the stages of a frame ran on a device. upload and download are empty if nothing was copied.
+ * A copy that waited for one of another lane includes the time of both. */
 struct halo_frame_times {
     struct halo_span upload, kernels, download;
-    struct halo_copies up, down, inside; /* inside: on the device, for alignment */
+    struct halo_copies up, down, inside; /* inside: within the device, for alignment */
 };
 
-/* From the next frame on the lane, which is idle, keeps its times; that costs a little. Nothing on
- * backends that do the work at once: their caller's clock does. */
+/* Makes the lane, which is idle, record the times of its frames from the next one on; this costs a
+ * little. Does nothing on backends whose submit does the work: the caller can time it. */
 void halo_frame_measure(struct halo_backend *b);
 
-/* Of the frame that was finished last, before the next one is submitted. 0, -ENOTSUP (nothing was
- * measured), -EIO. */
+/* The times of the last finished frame; call before the next one is submitted. Returns 0, -ENOTSUP
+ * (nothing was measured) or -EIO. */
 int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret);
 
-/* Host memory that the device copies from and to without a detour, or uses where it is
- * (page-locked, mapped), aligned to 256 bytes; NULL where there is none left: other memory does,
- * slower. Any thread; it may be freed after the backend was closed. */
+/* Allocates host memory that the device copies from and to directly or accesses in place
+ * (page-locked, mapped), aligned to 256 bytes. NULL: none is left; other memory works, too, but is
+ * slower. Any thread; may be freed after the backend is closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
 
-/* What it took so far to get such memory, for the whole process: page-locking is slow. */
+/* The cost of such memory so far, for the whole process: page-locking is slow. */
 struct halo_memory_cost {
-    int64_t count, bytes, ns; /* ns: of all threads together */
+    int64_t count, bytes, ns; /* ns: all threads together */
 };
 void halo_backend_memory_cost(struct halo_memory_cost *ret); /* any thread */
 
 /* ---- for backends ---- */
 
-/* What every byte of a plane is before a step writes it: 8-bit gray. What a kernel has left out
- * shows that then, and never an older picture. */
+/* The value of every byte of a plane before a step writes it: 8-bit gray. If a kernel leaves out
+ * pixels, they show this value and never an older frame. */
 enum { HALO_POISON = 0x80 };
 
-/* Where the planes of a frame are between their steps: planes of the frame's shapes. */
+/* The memory of a frame's planes before, between and after their steps: planes of the frame's
+ * formats. */
 struct halo_frame_places {
     struct halo_plane src[HALO_MAX_PLANES], dst[HALO_MAX_PLANES];
     struct halo_plane scratch[2][HALO_MAX_PLANES];
 };
 
-/* Fills jobs with step number `step` of every plane that has one; returns how many, 0 after the
- * last. A plane's last step writes dst. */
+/* Fills jobs with step number `step` of every plane that has this step; returns the number of jobs,
+ * 0 after the last step. A plane's last step writes dst. */
 int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_places *places,
                     int step, struct halo_job *jobs);
 
-/* Scratch planes that the frame needs: 0 .. 2. */
+/* The number of scratch planes that the frame needs: 0 .. 2. */
 int halo_frame_scratch(const struct halo_frame *frame);
 
-/* The one that the step writes for plane p of the frame; NULL: it writes none. */
+/* The scratch plane that the step writes for plane p of the frame; NULL: it does not write one. */
 const struct halo_plane *halo_frame_scratch_of(const struct halo_frame *frame,
                                                const struct halo_frame_places *places, int step,
                                                int p);

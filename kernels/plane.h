@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A plane of samples in memory, and how one sample is read and written. */
+ * A plane of samples in memory, and how a sample is read and written. */
 #ifndef HALO_PLANE_H
 #define HALO_PLANE_H
 
@@ -8,16 +8,17 @@
 
 #include "kernels/border.h"
 
-/* Samples lie in bytes (depth 8) or in native 16-bit words (depth 9 to 16). A plane owns
- * nothing. */
+/* Samples are bytes (depth 8) or native 16-bit words (depth 9 to 16). A plane does not own its
+ * memory. */
 struct halo_plane {
     void *data;       /* first sample of the first row */
-    ptrdiff_t stride; /* bytes between rows; negative where the picture is upside down */
-    int width;        /* pixels, that is samples of one channel, in a row */
+    ptrdiff_t stride; /* bytes from one row to the next; negative if the image is stored upside
+                       * down */
+    int width;        /* pixels in a row, that is, samples of one channel */
     int height;       /* rows */
     int channels;     /* interleaved channels: 1, or 2 (the chroma plane of NV12 and P010) */
     int depth;        /* significant bits of a sample */
-    int shift;        /* bits below them in a 16-bit word: 0, 6 (P010) or 4 (P012) */
+    int shift;        /* unused low bits of a 16-bit word: 0, 6 (P010) or 4 (P012) */
 };
 
 static inline HALO_HOST_DEVICE int halo_sample_max(int depth)
@@ -25,8 +26,8 @@ static inline HALO_HOST_DEVICE int halo_sample_max(int depth)
     return (1 << depth) - 1;
 }
 
-/* The value of a 16-bit word as a sample. Stray bits above the depth read as the largest sample, so
- * that no hostile picture can overflow a sum that was proved for its depth. */
+/* The value of a 16-bit word as a sample. A word with stray bits above the depth reads as the
+ * largest sample, so that no hostile input can overflow a sum that was proved for its depth. */
 static inline HALO_HOST_DEVICE int halo_sample_value(uint16_t word, int depth, int shift)
 {
     const int v = word >> shift;
@@ -38,7 +39,7 @@ static inline int halo_plane_sample_bytes(const struct halo_plane *p)
     return p->depth > 8 ? 2 : 1;
 }
 
-/* The samples of one row, without what lies between rows. */
+/* The bytes of one row's samples, without those between rows. */
 static inline size_t halo_plane_row_bytes(const struct halo_plane *p)
 {
     return (size_t)p->width * (size_t)p->channels * (size_t)halo_plane_sample_bytes(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Ranges for NVIDIA's profilers (NVTX): what a thread does, under a name, in their timelines. They
- * cost next to nothing while no profiler runs, and are nothing in builds without CUDA. Any thread;
- * ranges of one thread nest. */
+ * Ranges for NVIDIA's profilers (NVTX): named intervals of a thread in their timelines. They cost
+ * next to nothing while no profiler runs, and do nothing in builds without CUDA. Any thread; ranges
+ * of one thread nest. */
 #ifndef HALO_RANGES_H
 #define HALO_RANGES_H
 

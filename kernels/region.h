@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions of interest: where in a plane a filter applies, down to the last bit.
+ * Regions of interest: the parts of a plane to which a filter applies, defined to the last bit.
  *
- * A region gives each pixel a weight m in 0 .. 255; all channels of the pixel share it. With f the
- * sample that the filter gives for the whole plane (conv.h), and p the source's sample (plane.h):
+ * A region gives each pixel a weight m in 0 .. 255, the same for all its channels. f is the sample
+ * that the filter computes without a region (conv.h), and p the sample of the source (plane.h):
  *
- *   RECTANGLES   m = 255 in a pixel that at least one rectangle holds, else 0
+ *   RECTANGLES   m = 255 for a pixel in at least one rectangle, otherwise 0
  *   MASK PLANE   m = the mask's sample
  *   INVERT       m becomes 255 - m
  *
  *   out = (m * f + (255 - m) * p + 127) / 255      integers, the quotient rounded down
  *
- * So 255 is the filter's sample and 0 the source's, exactly, in the container's form (a word with
- * stray bits becomes the largest sample). The sum is below 2^24 and never a tie: it is the nearest
- * integer, and no weight is favoured.
+ * So 255 gives exactly the filter's sample, and 0 the source's (a word with stray bits becomes the
+ * largest sample). The sum is below 2^24, and the quotient never a tie: out is the nearest integer,
+ * without bias to either side.
  *
- * What must not be seen: a filter reads the source on both sides of an edge of its region, but of a
- * pixel with m = 255 nothing but f is written. A pixel is inside or not; nothing here rounds a
- * region. Who makes one from fractions of a pixel, or for a plane of fewer samples (chroma), rounds
+ * Privacy: a filter reads the source on both sides of an edge of its region, but for a pixel with m
+ * = 255 only f is written. A pixel is either inside or not; nothing here rounds a region. Code that
+ * makes a region from fractions of a pixel, or for a plane with fewer samples (chroma), rounds
  * outwards: a sample that belongs to any hidden pixel is inside. Backends may filter more than the
- * region asks for, in tiles, and never show it.
+ * region, in tiles, but never output the additional pixels.
  *
- * All functions may be called on any thread; none blocks. A region owns nothing. */
+ * All functions may be called on any thread and never block. A region does not own its memory. */
 #ifndef HALO_REGION_H
 #define HALO_REGION_H
 
@@ -28,25 +28,25 @@
 
 #include "kernels/plane.h"
 
-/* Pixels [x0, x1) by [y0, y1) of the plane. Any numbers will do: what lies outside the plane does
- * not count, and where x1 <= x0 or y1 <= y0 there is nothing. */
+/* Pixels [x0, x1) by [y0, y1) of the plane. Any numbers are valid: parts outside the plane are
+ * ignored, and a rectangle with x1 <= x0 or y1 <= y0 is empty. */
 struct halo_rect {
     int x0, y0, x1, y1;
 };
 
 struct halo_region {
     const struct halo_rect *rects; /* may overlap */
-    int rect_count;                /* 0, and no mask: nowhere (or with invert everywhere) */
-    /* Instead of rectangles, where data is not NULL: one channel of depth 8, as wide and high as
+    int rect_count;                /* 0 without a mask: no pixel (with invert: all pixels) */
+    /* Used instead of rectangles if data is not NULL: one channel of depth 8, as wide and high as
      * the plane, in the same kind of memory as src. Only read. */
     struct halo_plane mask;
-    /* Not 0: no other mask has this number, and the samples of this one never change, so that a
-     * device may keep them from frame to frame. halo_region_number() makes one. */
+    /* Not 0: no other mask has this number, and the samples of this mask never change, so a device
+     * may keep them from frame to frame. halo_region_number() returns new numbers. */
     uint64_t number;
     bool invert;
 };
 
-/* A number that was never given before in this process. */
+/* A number that was never returned before in this process. */
 uint64_t halo_region_number(void);
 
 static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, unsigned source,
@@ -55,11 +55,11 @@ static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, uns
     return (weight * filtered + (255 - weight) * source + 127) / 255;
 }
 
-/* The weights of row y, which is in the plane, of pixels 0 .. width - 1. */
+/* Fills ret with the weights of pixels 0 .. width - 1 of row y, which must be in the plane. */
 void halo_region_row(const struct halo_region *region, int y, int width, uint8_t *ret);
 
-/* Columns [*ret_x0, *ret_x1) hold every pixel of rows [y0, y1) whose weight is not 0; none: both
- * are 0. region may be NULL. */
+/* Finds the columns [*ret_x0, *ret_x1) that contain every pixel of rows [y0, y1) whose weight is
+ * not 0. Both are 0 if no such pixel exists. region may be NULL. */
 void halo_region_columns(const struct halo_region *region, int y0, int y1, int width, int *ret_x0,
                          int *ret_x1);
 

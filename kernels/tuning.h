@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Tables of measured times: which strategy is the fastest for what, on one device.
+ * Tables of measured times: which strategy is the fastest for a mask and plane, on one device.
  *
  *     halod-tuning 1
  *     version 0.1.0
@@ -8,9 +8,8 @@
  *     separable     8   24        1   7x7 3840x2160  tensor    11.94
  *     end
  *
- * halo-bench --tune writes one; halo_backend_tune reads it. All strategies give the same bits, so a
- * table changes the speed and nothing else, however wrong it is. No thread rules: a table is const
- * once parsed. */
+ * halo-bench --tune writes a table; halo_backend_tune reads it. All strategies give the same bits,
+ * so even a wrong table changes only the speed. Any thread: a table is const once parsed. */
 #ifndef HALO_TUNING_H
 #define HALO_TUNING_H
 
@@ -20,7 +19,7 @@
 
 enum { HALO_TUNING_MAX_ROWS = 1024, HALO_TUNING_MAX_BYTES = 1 << 17 };
 
-/* What was measured, or what is asked for. */
+/* The conditions that were measured, or for which a strategy is looked up. */
 struct halo_tuning_key {
     enum halo_conv_kind kind;
     enum halo_accum accum;
@@ -32,7 +31,7 @@ struct halo_tuning_key {
 struct halo_tuning_row {
     struct halo_tuning_key key;
     const struct halo_strategy *strategy; /* the fastest */
-    double us;                            /* that it took for a plane */
+    double us;                            /* measured for a plane */
 };
 
 struct halo_tuning; /* a parsed table */
@@ -40,31 +39,32 @@ struct halo_tuning; /* a parsed table */
 struct halo_tuning_key halo_tuning_key_of(const struct halo_conv *conv,
                                           const struct halo_plane *like);
 
-/* Write the head of a table, a row, and the end. device: one line. */
+/* Write the header, a row and the end of a table. device: one line. */
 void halo_tuning_print_head(FILE *to, const char *device);
 void halo_tuning_print_row(FILE *to, const struct halo_tuning_row *row);
 void halo_tuning_print_end(FILE *to);
 
-/* Why a text is no table. */
+/* Why a text is not a valid table. */
 struct halo_tuning_fault {
     int line;         /* from 1 */
-    const char *what; /* is wrong with it */
+    const char *what; /* the error in this line */
 };
 
-/* Parses size bytes of text (any bytes) as a table for ops on device. 0 with *ret to be destroyed;
- * -ESTALE (of another version or device) or -EINVAL (damaged) with *ret_fault; -ENOMEM. */
+/* Parses size bytes of text (any bytes) as a table for ops on device. Returns 0: the caller
+ * destroys *ret; -ESTALE (for another version or device) or -EINVAL (malformed) with *ret_fault
+ * filled; -ENOMEM. */
 int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
                       const struct halo_backend_ops *ops, const char *device,
                       struct halo_tuning_fault *ret_fault);
 
-/* The same of a file; text is one line for the user that begins with path. Also -ENOENT, and
- * whatever reading gave. May block for the disk. */
+/* The same for a file. On failure text is a line for the user that begins with path. Also returns
+ * -ENOENT and other errors from reading. May block on disk. */
 int halo_tuning_read(struct halo_tuning **ret, const char *path, const struct halo_backend_ops *ops,
                      const char *device, char *text, size_t size);
-void halo_tuning_destroy(struct halo_tuning *tuning); /* NULL is nothing to do */
+void halo_tuning_destroy(struct halo_tuning *tuning); /* may be NULL */
 
-/* The strategy of the nearest row, or NULL where nothing like key was measured. It may be unable to
- * do the job: the caller asks. Allocates nothing. */
+/* The strategy of the nearest row, or NULL if nothing similar to key was measured. The caller
+ * checks whether it supports the job. Does not allocate memory. */
 const struct halo_strategy *halo_tuning_find(const struct halo_tuning *tuning,
                                              const struct halo_tuning_key *key);
 

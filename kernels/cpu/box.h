@@ -9,7 +9,7 @@
 #define HALO_BOX_NAME(isa)  HALO_BOX_NAME_(isa)
 #define HALO_BOX_BAND       HALO_BOX_NAME(HALO_ISA)
 
-/* As halo_cpu_strategy's band; kind BOX only. */
+/* As `band` of halo_cpu_strategy; only for kind BOX. */
 int halo_box_band_base(const struct halo_job *job, int y0, int y1,
                        struct halo_cpu_scratch *scratch);
 int halo_box_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * nodes_tmpl.c: the blur, of BLOCK neighbouring nodes at once. Nodes at the same distance are added
- * before they are weighed; their sums have at most 22 bits. */
+ * nodes_tmpl.c: the blur, of BLOCK neighbouring nodes at once. The two nodes at each distance are
+ * added before they are multiplied by their weight; their sums have at most 22 bits. */
 
 enum { LANES = 16, HALF = LANES / 2, BLOCK = 2 * LANES };
 
 typedef uint32_t nodes_vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef nodes_vec nodes_unaligned __attribute__((aligned(4)));
-typedef int32_t half_vec __attribute__((vector_size(4 * HALF), may_alias)); /* CPUs convert these */
+/* signed: CPUs convert these */
+typedef int32_t half_vec __attribute__((vector_size(4 * HALF), may_alias));
 typedef double wide_vec __attribute__((vector_size(8 * HALF)));
 
 static inline nodes_vec at(const uint32_t *p)
@@ -14,7 +15,7 @@ static inline nodes_vec at(const uint32_t *p)
     return *(const nodes_unaligned *)p;
 }
 
-/* Sums below 2^31. */
+/* For sums below 2^31. */
 static void blur_narrow(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, const int32_t *side,
                         int reach, int bits)
 {
@@ -30,7 +31,7 @@ static void blur_narrow(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, c
     *(nodes_unaligned *)(to + LANES) = b >> bits;
 }
 
-/* Sums of nodes that nobody reads, behind the line's end, may wrap. */
+/* Sums of nodes after the line's end may wrap: nothing reads them. */
 static inline wide_vec wide(const uint32_t *before, const uint32_t *after)
 {
     typedef uint32_t unaligned __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
@@ -44,7 +45,7 @@ static inline void put_wide(uint32_t *to, wide_vec sum, double unit)
     *(unaligned *)to = __builtin_convertvector(sum * unit + 0.5, half_vec);
 }
 
-/* Sums below 2^50: exact in doubles. The centre counts half of twice itself. */
+/* For sums below 2^50: exact in doubles. The centre is added to itself, with half its weight. */
 static void blur_wide(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, const int32_t *side,
                       int reach, int bits)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * nodes_tmpl.c: from the picture to R.
+ * nodes_tmpl.c: from the plane to R.
  *
- * A cell is the step pixels between two nodes. With S the sum of its pixels p(j) and F that of the
- * sums S(j) of the first of them, the weights that fall, 2 (step - j) - 1, give 2 F - S to the node
- * before the cell, and those that rise, 2 j + 1, give 2 step S less that to the node after it. */
+ * A cell is the step pixels between two nodes. S is the sum of its pixels p(j), and F the sum of
+ * the partial sums S(j) of the first j pixels. The falling weights, 2 (step - j) - 1, add 2 F - S
+ * to the node before the cell, and the rising ones, 2 j + 1, add 2 step S - (2 F - S) to the node
+ * after it. */
 
-enum { MAX_ROWS = 4 }; /* that are summed at once */
+enum { MAX_ROWS = 4 }; /* that are summed together */
 
 INLINE void add_bytes(uint16_t *restrict s, uint16_t *restrict f, const uint8_t *const *rows,
                       int count, int n)
@@ -75,7 +76,8 @@ static void sum_cells(const struct band *b, int l)
     }
 }
 
-/* From a row of cells to the columns of the line above it and what the line below gets. */
+/* From a row of cells to the columns of the line above it, and the part that is added to the line
+ * below. */
 static void line_of_columns(const struct band *b)
 {
     const uint32_t step = (uint32_t)b->job->conv->step_y;
@@ -89,7 +91,7 @@ static void line_of_columns(const struct band *b)
     }
 }
 
-/* A channel's columns from the pixel before R's first node on. */
+/* The columns of a channel, beginning at the pixel before the first node of R. */
 static void fill_pixels(const struct band *b, int channel)
 {
     const struct halo_conv *c = b->job->conv;
@@ -123,7 +125,7 @@ INLINE void sum_pixels(uint32_t *restrict r, const uint32_t *restrict pixels, in
     }
 }
 
-/* All nodes of a channel's line, those of its margins too. */
+/* All nodes of a channel's line, including its margins. */
 static void line_of_nodes(const struct band *b)
 {
     const struct halo_conv *c = b->job->conv;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * nodes_tmpl.c: from U to the picture. */
+ * nodes_tmpl.c: from U to the output plane. */
 
 INLINE void spread_bytes(uint8_t *restrict out, const uint32_t *restrict v, int cells, int step,
                          int shift)
@@ -23,7 +23,7 @@ INLINE void spread_words(uint16_t *restrict out, const uint32_t *restrict v, int
     }
 }
 
-/* One channel of a row, from V: whole cells, so a few pixels more than the row has. */
+/* One channel of a row, from V: complete cells, so a few pixels more than the row has. */
 static void spread(const struct band *b, const uint32_t *v)
 {
     const struct halo_conv *c = b->job->conv;

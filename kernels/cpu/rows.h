@@ -5,18 +5,19 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* "rows" takes the best this CPU has; the others are the same code held to an older instruction
- * set, there to be tested and timed. */
+/* "rows" uses the best instruction set of this CPU; the others are the same code, limited to an
+ * older instruction set, for tests and timing. */
 extern const struct halo_cpu_strategy halo_cpu_rows, halo_cpu_rows_v3, halo_cpu_rows_base;
 
-/* What "rows" uses here, in words: "AVX-512". */
+/* The instruction set that "rows" uses on this CPU, as text: "AVX-512". */
 const char *halo_rows_isa(void);
 
-/* Whether the code for x86-64-v3, and that for v4 with VNNI, may be called here. */
+/* Whether this CPU supports the code for x86-64-v3, and that for v4 with VNNI. */
 bool halo_has_v3(void);
 bool halo_has_v4(void);
 
-/* rows_tmpl.c; HALO_ISA names the last part. v3 and v4 exist, and may be called, on x86-64 only. */
+/* Defined in rows_tmpl.c, where HALO_ISA is the last part of the name. v3 and v4 exist, and may be
+ * called, only on x86-64. */
 int halo_rows_band_base(const struct halo_job *job, int y0, int y1,
                         struct halo_cpu_scratch *scratch);
 int halo_rows_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * rows_tmpl.c: dense masks. A ring row is a source row. */
 
-/* Whether all weights and the samples fit 16 bits with a sign; fills *f then. */
+/* Returns whether all weights and samples fit signed 16 bits, and if so fills *f. */
 static bool set_pairs(struct fir *f, const struct halo_conv *c)
 {
     const int taps = 2 * c->radius_x + 1, rows = 2 * c->radius_y + 1;
@@ -26,7 +26,7 @@ static bool set_pairs(struct fir *f, const struct halo_conv *c)
     return true;
 }
 
-/* One segment of four output rows, which begin at word first of the window and of out. */
+/* One segment of four output rows, beginning at word `first` of the window and of out. */
 static void dense_by_pairs(const struct strip *s, const struct fir *f, const struct window *w,
                            size_t segment, size_t first)
 {
@@ -101,8 +101,8 @@ static void dense(struct strip *s)
     struct fir f;
     const bool by_pairs = set_pairs(&f, c);
 
-    /* Virtual row m is y0 - radius_y + m; those past the last meet no output that is written.
-     * Two Y need all of their rows, even if one is not. */
+    /* Virtual row m is y0 - radius_y + m; rows after the last do not affect an output that is
+     * written. A pair of outputs Y needs all of its rows, even if one of the two is not written. */
     const int last = (s->y1 - s->y0 + 1) / 2 * 2 + 2 * c->radius_y;
     int next = 0;
     for (int y = s->y0; y < s->y1; y += 4) {

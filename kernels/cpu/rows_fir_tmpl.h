@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: what column passes and dense masks have in common. Outputs Y are sums over P rows X
- * of a ring, Y_i = sum_j W_j X_(i+j), where a product W X is itself a sum over pairs of words in a
- * row, and there are two of them, for "even" and "odd" outputs, with pairs of weights of their own.
+ * rows_tmpl.c: shared by column passes and dense masks. Outputs Y are sums over P rows X of a ring,
+ * Y_i = sum_j W_j X_(i+j). A product W X is itself a sum over pairs of words in a row; each is
+ * computed twice, for "even" and "odd" outputs, which have different pairs of weights.
  *
- * Two neighbours Y_i and Y_(i+1) take three products for four, W a and W b being consecutive (the
- * fast FIR algorithm for two outputs; S. Winograd, "Arithmetic Complexity of Computations", 1980):
+ * Two neighbours Y_i and Y_(i+1) need three products instead of four if Wa and Wb are consecutive
+ * (fast FIR algorithm for two outputs; S. Winograd, "Arithmetic Complexity of Computations", 1980):
  *     Y_i     = sum (Wa + Wb) X_(i+1)  -  sum Wa (X_(i+1) - X_i)
  *     Y_(i+1) = sum (Wa + Wb) X_(i+1)  +  sum Wb (X_(i+2) - X_(i+1))
- * over the pairs of rows. All are integers, and sums that wrap on the way end right, so it is exact
- * wherever weights and differences fit 16 bits. */
+ * over the pairs of rows. All are integers, and the result is right even if partial sums wrap, so
+ * it is exact if weights and differences fit 16 bits. */
 
 enum { FIR_INTS = HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) };
 
-/* Weights of row after row: of each pair of words the one for even outputs, then that for odd. */
+/* The weights, row after row: for each pair of words the weight for even outputs, then the one for
+ * odd outputs. */
 struct fir {
-    int rows, pairs; /* P, and how many pairs of words in each */
+    int rows, pairs; /* P, and the number of pairs of words in each row */
     bool fast;
     int32_t direct[FIR_INTS];
     int32_t sum[FIR_INTS / 2 + HALO_MAX_TAPS], minus_even[FIR_INTS / 2 + HALO_MAX_TAPS],
-        odd[FIR_INTS / 2]; /* where it is fast: Wa + Wb, -Wa, Wb */
+        odd[FIR_INTS / 2]; /* if fast: Wa + Wb, -Wa, Wb */
 };
 
-/* *to = fa a + fb b, pair by pair of weights; whether they fit. */
+/* Sets *to = fa a + fb b for a pair of weights; returns whether they fit. */
 static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
 {
     const int low = fa * (int16_t)a + fb * (int16_t)b, high = fa * (a >> 16) + fb * (b >> 16);
@@ -29,8 +30,8 @@ static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
     return low >= INT16_MIN && low <= INT16_MAX && high >= INT16_MIN && high <= INT16_MAX;
 }
 
-/* Fills in the rest where f->direct is set; differences of the rows' words fit 16 bits. They
- * take time to make, which pays from least rows on. */
+/* Fills in the other members after f->direct was set, and if differences of the rows' words fit 16
+ * bits. Computing differences takes time, which pays off from `least` rows on. */
 static void hasten(struct fir *f, int least)
 {
     const int size = 2 * f->pairs;
@@ -48,12 +49,13 @@ static void hasten(struct fir *f, int least)
     }
 }
 
-/* Even outputs of two vectors, then odd ones. */
+/* Sums for the even outputs of two vectors, then for the odd ones. */
 struct sums {
     v32 even0, even1, odd0, odd1;
 };
 
-/* What Y_0 to Y_3 need: X_j in rows[j], X_(j+1) - X_j in diffs[j], and the place in all of them. */
+/* The inputs of Y_0 to Y_3: X_j in rows[j], X_(j+1) - X_j in diffs[j], and the position in all of
+ * them. */
 struct window {
     const uint16_t *rows[HALO_MAX_TAPS + 3], *diffs[HALO_MAX_TAPS + 3];
 };
@@ -68,7 +70,7 @@ static inline __attribute__((always_inline)) void add_pair(struct sums *s, v32 p
     s->odd1 = mac(s->odd1, p1, odd);
 }
 
-/* Either of a and b may be NULL; the calls say which as a constant, and the branches fold away. */
+/* a or b may be NULL; callers pass NULL as a constant, so the branches are optimised away. */
 static inline __attribute__((always_inline)) void add_row(struct sums *a, struct sums *b,
                                                           const uint16_t *p, const int32_t *wa,
                                                           const int32_t *wb, int pairs)
@@ -82,14 +84,15 @@ static inline __attribute__((always_inline)) void add_row(struct sums *a, struct
     }
 }
 
-/* The words at one place in every step-th row. */
+/* The words at one position in every step-th row. */
 struct column {
     const uint16_t *const *rows;
     int step;
     size_t at;
 };
 
-/* a += w times so many rows of the column, b the same from its second on. */
+/* Adds to a the products of w and this many rows of the column; to b the same, beginning at its
+ * second row. */
 static inline __attribute__((always_inline)) void add_rows(struct sums *a, struct sums *b,
                                                            struct column of, const int32_t *w,
                                                            int count, int pairs)
@@ -104,7 +107,7 @@ static inline __attribute__((always_inline)) void add_rows(struct sums *a, struc
     add_row(NULL, b, of.rows[of.step] + of.at, NULL, w, pairs);
 }
 
-/* Y_0 to Y_3 of the words from at on. pairs is f->pairs, constant where it can be. */
+/* Y_0 to Y_3 for the words from `at` on. pairs is f->pairs, as a constant if possible. */
 static inline __attribute__((always_inline)) void four_sums(struct sums y[4], const struct fir *f,
                                                             const struct window *w, size_t at,
                                                             int pairs, v32 bias)
@@ -132,7 +135,7 @@ static uint16_t *ring_row(const struct ring *r, int j)
     return r->rows + (size_t)(j % r->slots) * r->length;
 }
 
-/* To be called when row j has been written: with the one above it that gives a difference. */
+/* Call when row j has been written: computes its difference from the row above it. */
 static void ring_difference(const struct ring *r, int j)
 {
     const uint16_t *restrict below = ring_row(r, j), *restrict above = ring_row(r, j - 1);
@@ -141,7 +144,7 @@ static void ring_difference(const struct ring *r, int j)
         to[i] = (uint16_t)(below[i] - above[i]);
 }
 
-/* The window whose row X_0 is row j. */
+/* Sets w to the window whose row X_0 is row j. */
 static void ring_window(struct window *w, const struct ring *r, int j)
 {
     for (int i = 0; i < r->slots; i++) {

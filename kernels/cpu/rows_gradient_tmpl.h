@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: gradients. Both masks in one walk over three source rows, with pairs of weights as
- * for dense masks; then the root of the sum of squares, by the unit for floats: the correctly
- * rounded root of an integer below 2^24 never reaches the next integer (that of n^2 - 1 is below
- * n - 2^-13, and n is a multiple of the distance of floats there), so cutting it off is exact. The
- * same holds for doubles below 2^52. */
+ * rows_tmpl.c: gradients. Both masks are applied in one pass over three source rows, with pairs of
+ * weights as for dense masks, followed by the root of the sum of squares in floating point: the
+ * correctly rounded root of an integer below 2^24 never reaches the next integer (that of n^2 - 1
+ * is below n - 2^-13, and n is a multiple of the distance of floats there), so truncating it is
+ * exact. The same holds for doubles below 2^52. */
 #include <math.h>
 
 typedef float f32v __attribute__((vector_size(VECTOR), may_alias));
 typedef uint64_t u64v __attribute__((vector_size(VECTOR), may_alias));
 
-/* Of each mask row. */
+/* The weights of each mask row. */
 struct gradient_pairs {
     struct taps a[3], b[3];
 };
 
-/* Low halves of 64-bit lanes, multiplied to 64 bits. */
+/* Multiplies the low halves of 64-bit lanes to 64 bits. */
 static inline u64v mul_low_halves(u64v a, u64v b)
 {
 #if defined(__AVX512BW__)
@@ -30,7 +30,7 @@ static inline u64v mul_low_halves(u64v a, u64v b)
 #endif
 }
 
-/* Lanes below 2^24. */
+/* The integer square roots of lanes below 2^24. */
 static inline v32 root(v32 v)
 {
 #if defined(__AVX512BW__)
@@ -53,7 +53,7 @@ static inline v32 narrow_root(v32 a, v32 b, const struct halo_conv *c)
 {
     const u32v limit = (u32v)splat((int32_t)(uint32_t)c->limit);
     const u32v aa = (u32v)a * (u32v)a, sum = aa + (u32v)b * (u32v)b;
-    const u32v low = (u32v)((sum < limit) & (sum >= aa)); /* else it is too large, or wrapped */
+    const u32v low = (u32v)((sum < limit) & (sum >= aa)); /* otherwise too large, or wrapped */
     const u32v square = (sum & low) | (limit & ~low);
     u32v t;
     if (c->scale == 1 && c->scale_bits < 32) {
@@ -81,7 +81,7 @@ static inline v32 wide_root(v32 a, v32 b, const struct halo_conv *c)
     return ret;
 }
 
-/* Of a block. */
+/* One block of output. */
 static inline __attribute__((always_inline)) void gradient_block(
     const struct halo_conv *c, const struct gradient_pairs *g, const uint16_t *const *rows,
     size_t at, v32 ret[2], v32 (*finish)(v32, v32, const struct halo_conv *))
@@ -100,7 +100,7 @@ static inline __attribute__((always_inline)) void gradient_block(
     ret[1] = finish(a_odd, b_odd, c);
 }
 
-/* One segment of an output row, from word first on. */
+/* One segment of an output row, from word `first` on. */
 static inline __attribute__((always_inline)) void gradient_row(
     const struct strip *s, const struct gradient_pairs *g, const uint16_t *const *rows,
     size_t segment, size_t first, v32 (*finish)(v32, v32, const struct halo_conv *))

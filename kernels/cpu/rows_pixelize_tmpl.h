@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: blocks of one colour. The rows of a block row are gathered into one, sample by
- * sample, then each block's part of that row into one value; a finished row is copied down. */
+ * rows_tmpl.c: blocks of one colour. The rows of a row of blocks are reduced to one row, sample by
+ * sample, and then each block's part of that row to one value; a finished row is copied down. */
 
-/* into: sums (at most 1024 * 65535), least or largest samples of each column. */
+/* into: the sum (at most 1024 * 65535), least or largest sample of each column. */
 static inline __attribute__((always_inline)) void gather_row(uint32_t *restrict into,
                                                              const struct halo_plane *p,
                                                              const void *row, bool first,
@@ -21,7 +21,7 @@ static inline __attribute__((always_inline)) void gather_row(uint32_t *restrict 
     }
 }
 
-/* The calls give bytes and mode as constants, so that each loop is compiled for itself. */
+/* Callers pass bytes and mode as constants, so that each loop is compiled separately. */
 static inline __attribute__((always_inline)) void gather_rows(uint32_t *into,
                                                               const struct halo_plane *p, int y,
                                                               int end, enum halo_pixelize mode)
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void gather_rows(uint32_t *into,
     }
 }
 
-/* One value of n columns, which lie step apart. */
+/* Reduces n columns, which are `step` apart, to one value. */
 static int gather_columns(const uint32_t *from, int n, int step, int rows, enum halo_pixelize mode)
 {
     uint64_t sum = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: between planes and rows of 16-bit words, one segment for each channel. */
+ * rows_tmpl.c: conversion between planes and rows of 16-bit words, with one segment for each
+ * channel. */
 
 enum { MAX_OUT = 8 };
 
-/* Rows of 16-bit words, of which the last few are kept. Either of the two is there twice: itself,
- * and less than the row below it by what diff holds. */
+/* Rows of 16-bit words, of which the last few are kept, each in two forms: the row itself, and in
+ * diff its difference from the row below. */
 struct ring {
     int slots;
     size_t
-        length; /* words of a row; rows are an odd number of cache lines apart, in no one's way */
+        length; /* words of a row; rows are an odd number of cache lines apart to avoid conflicts */
     uint16_t *rows, *diffs;
 };
 
@@ -16,15 +17,17 @@ struct ring {
 struct strip {
     const struct halo_job *job;
     int x, n;    /* pixels [x, x + n) */
-    int width;   /* n rounded up to whole steps: one segment of an output row */
-    int segment; /* of a source row: width, halo and what the last load reads beyond */
+    int width;   /* n rounded up to whole steps: length of a segment of an output row */
+    int segment; /* of a source row: width, halo, and the words that the last load reads beyond
+                  * them */
     int y0, y1;
     uint16_t *rows; /* two source rows */
-    uint8_t *bytes; /* two segments of them as bytes */
+    uint8_t *bytes; /* two segments of these rows as bytes */
     struct ring ring;
-    double *wide; /* what rows_wide_tmpl.h keeps */
+    double *wide; /* memory of rows_wide_tmpl.h */
     void *buffers[MAX_OUT];
-    void *out[MAX_OUT]; /* finished rows: bytes at depth 8, else words still to be shifted up */
+    void *out[MAX_OUT]; /* finished rows: bytes at depth 8, otherwise words that are not shifted up
+                         * yet */
 };
 
 static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
@@ -33,7 +36,7 @@ static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
     return v > max ? max : v;
 }
 
-/* n samples of one channel, first counting all channels. */
+/* Unpacks n samples of one channel; `first` counts the samples of all channels. */
 static void unpack(uint16_t *restrict to, const struct halo_plane *p, const void *row, int first,
                    int n)
 {
@@ -67,7 +70,7 @@ static void fill(uint16_t *to, int v, int n)
         to[i] = (uint16_t)v;
 }
 
-/* Pixels [x, end), which lie outside the picture. */
+/* Fills pixels [x, end), which are outside the plane. */
 static void ghosts(const struct strip *s, uint16_t *to, const void *row, int channel, int x,
                    int end)
 {
@@ -80,7 +83,7 @@ static void ghosts(const struct strip *s, uint16_t *to, const void *row, int cha
     }
 }
 
-/* One channel of row sy, pixels [x - radius_x, x + n + radius_x). */
+/* Reads one channel of row sy, pixels [x - radius_x, x + n + radius_x). */
 static void read_segment(const struct strip *s, uint16_t *to, int sy, int channel)
 {
     const struct halo_conv *c = s->job->conv;
@@ -98,8 +101,8 @@ static void read_segment(const struct strip *s, uint16_t *to, int sy, int channe
     fill(to + (end - first), 0, s->segment - (end - first));
 }
 
-/* Strips begin a new page with every row, which the hardware does not foresee: asks for what will
- * be read soon. */
+/* In a strip every row begins on another page, which the hardware does not predict: prefetches the
+ * data that will be read soon. */
 static inline __attribute__((always_inline)) void prefetch_row(const struct strip *s, int y)
 {
     const struct halo_plane *p = &s->job->src;
@@ -119,7 +122,7 @@ static void read_row(const struct strip *s, uint16_t *to, int y)
         read_segment(s, to + ch * s->segment, sy, ch);
 }
 
-/* Samples of 8 bits, as bytes. */
+/* Converts samples of 8 bits to bytes. */
 static void to_bytes(uint8_t *restrict to, const uint16_t *restrict from, int n)
 {
     for (int i = 0; i < n; i++)
@@ -157,7 +160,7 @@ static void write_row(const struct strip *s, const void *row, int y)
     }
 }
 
-/* Sets s->out[0 .. count) for the rows from y on: in the plane itself where it can take them. */
+/* Sets s->out[0 .. count) for the rows from y on: in the plane itself if possible. */
 static void begin_rows(struct strip *s, int y, int count)
 {
     const struct halo_plane *p = &s->job->dst;

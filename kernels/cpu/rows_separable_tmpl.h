@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: separable masks. A ring row is T of two rows, the upper one in the low half of a
- * lane: "row pairs", even outputs of a block in one vector and odd ones in the next. */
+ * rows_tmpl.c: separable masks. A row of the ring is a "row pair": T of two rows, the upper one in
+ * the low half of each lane, with the even outputs of a block in one vector and the odd ones in the
+ * next. */
 
 /* T of n samples of two rows, as row pairs. */
 static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
@@ -21,7 +22,7 @@ static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_
     }
 }
 
-/* The row pass of the identity, whose weight does not fit 16 bits: T = p << frac. */
+/* The row pass for the identity, whose weight does not fit 16 bits: T = p << frac. */
 static void row_identity(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
                          int n, int frac)
 {
@@ -33,7 +34,8 @@ static void row_identity(v32 *restrict to, const uint16_t *restrict a, const uin
     }
 }
 
-/* A block of two output rows. Needs no clamp: the weights are not negative and sum to 1. */
+/* Writes a block of two output rows. Does not have to clamp: the weights are not negative and sum
+ * to 1. */
 static inline void put_rows(void *const *out, int x, const struct sums *s, int shift, bool bytes)
 {
     const v32 ae = s->even0 >> shift, ao = s->even1 >> shift;
@@ -77,11 +79,11 @@ static void column_identity(void *const *out, const uint16_t *const *rows, int n
 
 struct row_taps {
     struct taps pairs;
-    bool by_steps; /* then those are used */
+    bool by_steps; /* then row_pass_by_steps() is used */
     struct steps steps;
 };
 
-/* Row pair m of the band: T of the virtual rows y0 - radius_y + 2m and the one below. */
+/* Makes row pair m of the band: T of virtual row y0 - radius_y + 2m and of the row below it. */
 static void make_row_pair(const struct strip *s, const struct row_taps *t, int m)
 {
     const struct halo_conv *c = s->job->conv;
@@ -122,8 +124,8 @@ static void separable(struct strip *s)
     }
     hasten(&f, FAST_COLUMN);
 
-    /* Row pairs past the last hold what they did: they meet no output that is written. Two Y need
-     * all of their rows, even if one is not. */
+    /* Row pairs after the last keep old contents: they do not affect an output that is written. A
+     * pair of outputs Y needs all of its rows, even if one of the two is not written. */
     const int last = (s->y1 - s->y0 + 3) / 4 * 2 + f.rows - 1;
     int next = 0;
     for (int y = s->y0; y < s->y1; y += 8) {

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * rows_tmpl.c: the row pass of broad Gaussians at depth 8 with AVX-512 VNNI. The sum at x + 1 is
- * the sum at x and a step: a sum over the differences of neighbouring weights, which fit a signed
- * byte where the Gaussian is broad. Four of them meet four samples in a lane, where two weights
- * meet two in the others. The steps are then added up from left to right, with log2(LANES)
- * additions for LANES of them (W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", 1986).
+ * the sum at x plus a step: the step is a sum over the differences of neighbouring weights, which
+ * fit a signed byte if the Gaussian is broad. A lane multiplies four differences by four samples at
+ * once, while the other row passes multiply two weights by two samples. The steps are then added up
+ * from left to right, with log2(LANES) additions for LANES of them (W. D. Hillis, G. L. Steele,
+ * "Data Parallel Algorithms", 1986).
  *
- * A load at p + x holds four samples for each of the steps x, x + 4, ..., and with the weights
- * shifted by s = 1, 2 or 3 taps those for the steps x + s, x + s + 4, ... */
+ * A load at p + x contains four samples for each of the steps x, x + 4, ..., and, with the weights
+ * shifted by s = 1, 2 or 3 taps, for the steps x + s, x + s + 4, ... */
 
 struct steps {
     int first[HALO_MAX_TAPS]; /* the weights themselves */
     int taps, quads;
-    int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* of each quad of samples, for s = 0 .. 3 */
+    int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* differences for each quad of samples, for s = 0 ..
+                                                * 3 */
 };
 
 #if defined(__AVX512VNNI__)
 
-/* Whether c's row mask is one for steps; fills *t then. */
+/* Returns whether the row mask of c can be computed by steps, and if so fills *t. */
 static bool set_steps(struct steps *t, const struct halo_conv *c)
 {
     if (c->depth != 8 || c->radius_x == 0)
@@ -59,8 +61,8 @@ static inline v32 from_lower_lanes(v32 v, const int lanes)
     return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 8);
 }
 
-/* From steps to sums; *next is the sum at the first of these samples, then at the first of the
- * next. */
+/* Converts steps to sums. *next is the sum at the first of these samples, and on return the sum at
+ * the first of the following ones. */
 static inline void add_up(v32 steps[4], v32 *next)
 {
     const v32 two = steps[0] + steps[1], three = two + steps[2], all = three + steps[3];
@@ -76,7 +78,7 @@ static inline void add_up(v32 steps[4], v32 *next)
     steps[0] = base;
 }
 
-/* row_pass from bytes; reads up to 4 quads - 1 of them after the n-th. */
+/* As row_pass, but from bytes; reads up to 4 * quads - 1 of them after the n-th. */
 static void row_pass_by_steps(v32 *restrict to, const uint8_t *restrict a,
                               const uint8_t *restrict b, int n, const struct steps *t, int shift)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: the vectors of the instruction set it is being built for. */
+ * rows_tmpl.c: the vectors of the instruction set for which it is being compiled. */
 #include <string.h>
 
 #include "kernels/cpu/rows.h"
@@ -21,7 +21,7 @@
 enum {
     LANES = VECTOR / 4,
     BLOCK = 2 * LANES, /* samples: an even vector and an odd one */
-    STEP = 2 * BLOCK,  /* what an inner loop does at once */
+    STEP = 2 * BLOCK,  /* samples of one iteration of an inner loop */
 };
 
 typedef int32_t v32 __attribute__((vector_size(VECTOR), may_alias));
@@ -33,7 +33,7 @@ static inline v32 splat(int32_t v)
     return v - (v32){0};
 }
 
-/* GCC would rather load a vector again than use a register twice; the empty statement stops
+/* GCC prefers loading a vector again to keeping it in a register; the empty statement prevents
  * that. */
 static inline v32 keep(v32 v)
 {
@@ -55,8 +55,8 @@ static inline void store(void *p, v32 v)
     memcpy(p, &v, sizeof v);
 }
 
-/* In each lane: sum (which may wrap) plus low half of a times low half of w plus high half times
- * high half, all signed. */
+/* In each lane: sum, which may wrap, plus the product of the low halves of a and w, plus the
+ * product of their high halves, all signed. */
 static inline v32 mac(v32 sum, v32 a, v32 w)
 {
 #if defined(__AVX512VNNI__)
@@ -68,7 +68,7 @@ static inline v32 mac(v32 sum, v32 a, v32 w)
 #elif defined(__SSE2__)
     return (v32)((u32v)sum + (u32v)_mm_madd_epi16((__m128i)a, (__m128i)w));
 #elif defined(__aarch64__)
-    /* The halves of a vector are taken apart once for all its uses. */
+    /* A vector is split into its halves once for all its uses. */
     const int32x4_t va = (int32x4_t)a, vw = (int32x4_t)w;
     const int32x4_t low = vmlal_s16((int32x4_t)sum, vmovn_s32(va), vmovn_s32(vw));
     return (v32)vmlal_s16(low, vshrn_n_s32(va, 16), vshrn_n_s32(vw, 16));
@@ -98,17 +98,18 @@ static inline v32 clamp32(v32 v, int max)
     return (v32)_mm256_min_epi32(_mm256_max_epi32((__m256i)v, _mm256_setzero_si256()),
                                  _mm256_set1_epi32(max));
 #else
-    v &= v >= 0; /* a comparison gives all ones or none */
+    v &= v >= 0; /* a comparison sets all bits or none */
     const v32 over = v > max;
     return (v & ~over) | (splat(max) & over);
 #endif
 }
 
-/* Bytes, clamped: those of a block's even and odd vectors, then those of another block's. */
+/* Clamps to bytes and interleaves: the even and odd vectors of one block, then those of another. */
 static inline v32 narrow(v32 even0, v32 odd0, v32 even1, v32 odd1)
 {
 #if defined(__AVX512BW__)
-    /* Each 128-bit lane for itself: words of both blocks, bytes even | odd, bytes in turns. */
+    /* Within each 128-bit lane: words of both blocks, then bytes even | odd, then interleaved
+     * bytes. */
     const __m512i e = _mm512_packs_epi32((__m512i)even0, (__m512i)even1);
     const __m512i o = _mm512_packs_epi32((__m512i)odd0, (__m512i)odd1);
     const __m512i v = _mm512_packus_epi16(e, o);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * rows_tmpl.c: separable masks with sums of more than 31 bits, in doubles. Every number on the way
- * is an integer below 2^53 (conv.h), so nothing is rounded but where the contract rounds, and fused
- * multiply-adds change nothing. */
+ * rows_tmpl.c: separable masks with sums of more than 31 bits, in doubles. Every intermediate
+ * number is an integer below 2^53 (conv.h), so values are rounded only where the contract rounds,
+ * and fused multiply-adds do not change results. */
 
 typedef double vd __attribute__((vector_size(VECTOR), may_alias));
 typedef vd vd_unaligned __attribute__((aligned(8)));
 typedef int32_t half_v32 __attribute__((vector_size(VECTOR / 2)));
 
-enum { DOUBLES = VECTOR / 8, WIDE_STEP = 4 * DOUBLES }; /* a part of STEP */
+enum { DOUBLES = VECTOR / 8, WIDE_STEP = 4 * DOUBLES }; /* WIDE_STEP divides STEP */
 
 /* The strip's memory in s->wide. */
 struct wide {
@@ -28,7 +28,8 @@ static size_t wide_bytes(const struct strip *s)
     return ((taps_y + 1) * wide_row(s) + (size_t)s->segment) * sizeof(double);
 }
 
-/* to[x] = floor((sum_i weights[i] tap[i][x] + 2^(shift-1)) / 2^shift), nothing being negative. */
+/* to[x] = floor((sum_i weights[i] tap[i][x] + 2^(shift-1)) / 2^shift), where no term is
+ * negative. */
 static void wide_pass(double *restrict to, const double *const *tap, const double *weights,
                       int taps, int n, int shift)
 {
@@ -49,7 +50,7 @@ static void wide_pass(double *restrict to, const double *const *tap, const doubl
     }
 }
 
-/* T of one virtual row into its place in the ring. */
+/* Writes T of one virtual row into its place in the ring. */
 static void wide_source_row(const struct strip *s, const struct wide *w, const double *weights,
                             double *to, int y)
 {
