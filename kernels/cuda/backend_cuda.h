@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA backend beyond its ops; also there in builds without CUDA. */
+ * Functions of the CUDA backend besides its ops; also available in builds without CUDA. */
 #ifndef HALO_BACKEND_CUDA_H
 #define HALO_BACKEND_CUDA_H
 
 #include "kernels/frame.h"
 
-/* What went wrong in the last call on b that failed: one line, valid until the next call on it.
- * Empty while nothing did. b is a CUDA backend; NULL: why this thread's last open failed. */
+/* The error of the last call on b that failed: one line, valid until the next call on b; empty if
+ * no call failed. b is a CUDA backend; if it is NULL: why this thread's last open failed. */
 const char *halo_cuda_error_text(const struct halo_backend *b);
 
-/* The describe of its ops. */
+/* Implements `describe` of the ops. */
 int halo_cuda_describe(char *text, size_t size);
 
-/* halo_frame_measure() and halo_frame_times() of a CUDA backend. */
+/* Implement halo_frame_measure() and halo_frame_times(). */
 void halo_cuda_measure(struct halo_backend *b);
 int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the files of the CUDA backend share: one device, one stream, memory that grows and stays.
+ * Shared by the files of the CUDA backend: one device, one stream, and memory that grows and is
+ * kept.
  *
  *   backend_cuda.c   opening, closing and errors
- *   convolve.c       a call that waits, with planes in ordinary memory
+ *   convolve.c       synchronous calls, with planes in ordinary memory
  *   lane.c           a frame in flight (lane.h)
  *   enqueue.c        the launches of both (enqueue.h)
- *   kept_masks.c     masks as the kernels read them
+ *   kept_masks.c     masks in the layout of the kernels
  *
- * All calls: the backend's thread, its device current. Errors are noted (halo_cuda_check). */
+ * All functions are called on the backend's thread, with its device current. Errors are recorded
+ * (halo_cuda_check). */
 #ifndef HALO_BACKEND_PRIVATE_H
 #define HALO_BACKEND_PRIVATE_H
 
@@ -18,7 +20,7 @@
 #include "kernels/cuda/strategies.h"
 
 enum { HALO_CUDA_KEPT_MASKS = 16 };
-/* Those of a launch are made ready one after the other, and then read together. */
+/* The masks of a launch are prepared one after the other, and then read together. */
 _Static_assert((int)HALO_CUDA_KEPT_MASKS >= (int)HALO_CUDA_MAX_PLANES, "a launch needs all masks");
 
 struct halo_cuda_buffer {
@@ -26,7 +28,7 @@ struct halo_cuda_buffer {
     size_t size;
 };
 
-/* A mask as a strategy's kernels read it. conv is a copy: the key. */
+/* A mask in the layout of a strategy's kernels. conv is a copy: the key. */
 struct halo_cuda_kept_mask {
     const struct halo_cuda_strategy *strategy;
     struct halo_conv conv;
@@ -50,31 +52,34 @@ struct halo_cuda_backend {
     char error[200];
 };
 
-/* Makes b at least size bytes; what it held is lost. Nothing on the stream uses it any more. */
+/* Makes b at least size bytes long; its contents are lost. Nothing on the stream must still use
+ * it. */
 cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
                            cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *));
 
-/* A copy is the source inside and outside. */
+/* A copy equals the source inside and outside a region. */
 static inline const struct halo_region *halo_cuda_region_of(const struct halo_job *job)
 {
     return job->conv->kind == HALO_CONV_COPY ? NULL : job->region;
 }
 
-/* Device memory that the kernels of these jobs need beside the planes. */
+/* Reserves the device memory that the kernels of these jobs need in addition to the planes. */
 cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct halo_job *jobs,
                                       int count);
 
-/* Jobs whose planes lie in device memory, onto the stream; the scratch is reserved. 0 or -errno. */
+/* Enqueues jobs whose planes are in device memory; the scratch is already reserved. Returns 0 or
+ * -errno. */
 int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jobs, int count);
 
-/* conv as the kernels of a strategy read it, in device memory, the same as long as it is kept;
- * *ret_mask is NULL where they need none. Waits for the stream where it is new. 0 or -errno. */
+/* Sets *ret_mask to the mask of conv in device memory, in the layout of a strategy's kernels; the
+ * address does not change while the mask is kept. NULL if the kernels need none. Waits for the
+ * stream if the mask is new. Returns 0 or -errno. */
 int halo_cuda_prepared_mask(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                             const struct halo_conv *conv, int channels, const void **ret_mask);
-void halo_cuda_free_masks(struct halo_cuda_backend *c);   /* on the device */
-void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* and on the host */
+void halo_cuda_free_masks(struct halo_cuda_backend *c);   /* frees the device memory */
+void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* and the host's copies */
 
-/* The convolve of its ops. */
+/* Implements `convolve` of the ops. */
 int halo_cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the box kernels on tensor cores share: the product, the mean, and ghost columns.
+ * Shared by the box kernels on tensor cores: the product, the mean, and ghost columns.
  *
- * The mean is floor(sum / area + 1/2): area is odd, so no sum lies at a tie, and none nearer to one
- * than 1/2 area. Where the largest sum, area times the largest sample, is below 2^23, sums are
- * floats, and the error of the product with the rounded 1/area, at most sample 2^-24, is less than
- * 1/2 area. Of x + 1/2 + 2^15, rounded down, the integer below 2^15 begins at bit 8.
+ * The mean is floor(sum / area + 1/2): area is odd, so no quotient is a tie, or nearer to a tie
+ * than 1 / (2 area). If the largest sum, area times the largest sample, is below 2^23, sums are
+ * floats, and the error of the product with the rounded 1/area, at most sample * 2^-24, is less
+ * than 1 / (2 area). In the float x + 1/2 + 2^15, rounded down, the integer part of x, which is
+ * below 2^15, begins at bit 8.
  *
- * Ghost columns go by words: the columns of a word come from at most two aligned words of the same
- * row, or one and the constant, so that a gather is two loads and a byte permutation. */
+ * Ghost columns are made word by word: the columns of a word come from at most two aligned words of
+ * the same row, or from one word and the constant, so that a gather is two loads and a byte
+ * permutation. */
 #ifndef HALO_BOX_CUH
 #define HALO_BOX_CUH
 
@@ -15,7 +17,7 @@
 #include "kernels/cuda/tile.cuh"
 
 enum {
-    HALO_BOX_BASE = 0x4b000000, /* the float 2^23: integers added to it are its fraction */
+    HALO_BOX_BASE = 0x4b000000, /* the float 2^23: integers added to its bits are its fraction */
     HALO_BOX_MAX_SUM = (1 << 23) - 1,
     HALO_BOX_MAX_DEPTH = 12,
 };
@@ -33,14 +35,14 @@ static __device__ inline void halo_box_multiply(int (&d)[4], const uint32_t *a, 
 #endif
 }
 
-/* The integer begins at bit 8. sum stands on HALO_BOX_BASE. */
+/* The integer part of the result begins at bit 8. sum includes HALO_BOX_BASE. */
 static __device__ inline uint32_t halo_box_mean(int sum, float scale)
 {
     const float exact = __int_as_float(sum) - __int_as_float(HALO_BOX_BASE);
     return __float_as_uint(__fmaf_rd(exact, scale, 32768.5f));
 }
 
-/* Two samples in a word, in the order of the sums. */
+/* Two means in a word, in the order of the sums. */
 static __device__ inline uint32_t halo_box_mean_pair(int sum0, int sum1, float scale)
 {
     return __byte_perm(halo_box_mean(sum0, scale), halo_box_mean(sum1, scale), 0x6521);
@@ -56,8 +58,8 @@ static __device__ inline uint32_t halo_box_means(const int (*sums)[4], int first
     return __byte_perm(pair0, pair1, 0x5410);
 }
 
-/* Four elements of a band of ones, from this many elements right of the output on: weights of one
- * where the distance is within the radius and a whole number of pixels. */
+/* Four elements of a band of ones, beginning this many elements to the right of the output: the
+ * weight is one if the distance is within the radius and a whole number of pixels. */
 static inline uint32_t halo_box_word(int radius_e, int channels, int distance)
 {
     uint32_t word = 0;
@@ -69,15 +71,16 @@ static inline uint32_t halo_box_word(int radius_e, int channels, int distance)
     return word;
 }
 
-/* Of a word of elements: offsets of two words in the row, HALO_GHOST where the constant is
- * meant. */
+/* The source of a word of elements: offsets of two words in the row, or HALO_GHOST for the
+ * constant. */
 struct alignas(16) halo_word_source {
     int a, b;        /* bytes */
     uint32_t select; /* for __byte_perm */
 };
 
-/* Whether two words do wherever a mask of this reach in elements looks. Where a picture wraps more
- * than once, its right end can lie anywhere in the four and in a third word. */
+/* Whether two words suffice for all columns that a mask of this reach, in elements, reads. If a
+ * plane wraps more than once, its right end can be anywhere within the four elements, which then
+ * need a third word. */
 static inline bool halo_word_sources_do(const struct halo_plane *p, enum halo_border border,
                                         int reach)
 {
@@ -101,7 +104,7 @@ static __device__ inline struct halo_word_source halo_word_source_of(int e,
     struct halo_word_source ret = {HALO_GHOST, HALO_GHOST, 0};
     for (int i = 0; i < 4 / BYTES; i++) {
         const int x = halo_far_index((e + i) >> log2_channels, p.width, border);
-        int byte = 4; /* of both words: the first of b */
+        int byte = 4; /* index in both words: the first byte of b */
         if (x != HALO_GHOST) {
             const int from = ((x << log2_channels) + ((e + i) & log2_channels)) * BYTES;
             const int word = from & ~3;
@@ -115,7 +118,7 @@ static __device__ inline struct halo_word_source halo_word_source_of(int e,
     return ret;
 }
 
-/* ghost: a word of constants. */
+/* ghost: a word filled with the constant. */
 static __device__ inline uint32_t halo_gather_word(const uint8_t *row,
                                                    const struct halo_word_source &from,
                                                    uint32_t ghost)

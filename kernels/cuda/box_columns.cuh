@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The columns of box-stream: running sums, from global into shared memory. */
+ * The columns of box-stream: running sums, from global to shared memory. */
 #ifndef HALO_BOX_COLUMNS_CUH
 #define HALO_BOX_COLUMNS_CUH
 
 #include "kernels/cuda/box.cuh"
 
 enum {
-    HALO_BOX_WIDTH = 512, /* columns of a block, the halo included */
+    HALO_BOX_WIDTH = 512, /* columns of a block, including the halo */
     HALO_BOX_COLUMN_THREADS = HALO_BOX_WIDTH / 4,
-    HALO_BOX_THREADS = 2 * HALO_BOX_COLUMN_THREADS, /* the others take the sums */
+    HALO_BOX_THREADS = 2 * HALO_BOX_COLUMN_THREADS, /* the other threads use the sums */
     HALO_BOX_BATCH = 16,                            /* rows */
 
-    /* A buffer: the low bytes of a batch of sums, and the high ones. Rows y and y + 8 lie together,
-     * a word of each in turns; the padding keeps those of different y in different banks. */
+    /* A buffer: the low bytes of a batch of sums, and the high bytes. Rows y and y + 8 are
+     * interleaved word by word; the padding keeps rows of different y in different banks. */
     HALO_BOX_PAIR_STRIDE = 2 * HALO_BOX_WIDTH + 64, /* bytes */
     HALO_BOX_PLANE = HALO_BOX_BATCH / 2 * HALO_BOX_PAIR_STRIDE,
 
-    /* Named barriers of all threads; each kind has two, one for each buffer. */
+    /* Named barriers of all threads: two of each kind, one for each buffer. */
     HALO_BOX_FULL = 1,
     HALO_BOX_FREE = 3,
 };
 
-/* Four columns of a row, in words, or what those are made of where there are ghosts. */
+/* Four columns of a row, in words; at edges, the two words from which each is made. */
 template <typename Sample, bool EDGE>
 struct box_cells {
     uint32_t a[sizeof(Sample)], b[sizeof(Sample)];
 };
 
-/* A thread's columns and the rows: offset[y] of row y from src.data on, -1 for a row of ghosts. */
+/* A thread's columns, and the rows: offset[y] is the offset of row y from src.data, -1 for a row of
+ * ghost cells. */
 template <typename Sample>
 struct halo_box_source {
     const uint8_t *data;
@@ -36,7 +37,7 @@ struct halo_box_source {
     int stride; /* offsets fit 31 bits */
     uint32_t ghost;
     int shift;
-    uint32_t most; /* two of the largest samples */
+    uint32_t most; /* the largest sample, twice */
 };
 
 static __device__ inline void halo_box_sync(int id)
@@ -69,7 +70,7 @@ static __device__ inline struct box_cells<Sample, EDGE> load_cells(
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
         ret.a[i] = ret.b[i] = s.ghost;
-        if ((at | s.columns[i].a) >= 0) /* one test, and so a predicate and no branch */
+        if ((at | s.columns[i].a) >= 0) /* a single test becomes a predicate, not a branch */
             ret.a[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].a));
         if ((at | s.columns[i].b) >= 0)
             ret.b[i] = *(const uint32_t *)(s.data + (uint32_t)(at + s.columns[i].b));
@@ -77,7 +78,7 @@ static __device__ inline struct box_cells<Sample, EDGE> load_cells(
     return ret;
 }
 
-/* Four cells as two pairs: of bytes those at even and those at odd places. */
+/* Four cells as two pairs: for bytes, those at even and those at odd positions. */
 template <bool EDGE, typename Sample>
 static __device__ inline uint2 pairs_of(const struct box_cells<Sample, EDGE> &cells,
                                         const struct halo_box_source<Sample> &s)
@@ -97,7 +98,8 @@ static __device__ inline uint2 pairs_of(const struct box_cells<Sample, EDGE> &ce
     }
 }
 
-/* Every second of the rows from first to before end, from this thread's half of the block on. */
+/* Sums every second row from first up to, but not including, end; each half of the block's threads
+ * begins at a different row. */
 template <bool EDGE, typename Sample>
 static __device__ inline uint2 halo_box_sum_rows(const struct halo_box_source<Sample> &s, int first,
                                                  int end)
@@ -113,17 +115,18 @@ static __device__ inline uint2 halo_box_sum_rows(const struct halo_box_source<Sa
     return sum;
 }
 
-/* A thread's columns on their way down: the sums of the window and the rows loaded ahead, up to a
- * batch, past the last as well: no window reaches there. */
+/* A thread's columns on their way down: the sums of the window, and up to a batch of rows that are
+ * loaded ahead, also after the last row, which no window includes. */
 template <bool EDGE, typename Sample>
 struct halo_box_window {
     static constexpr int AHEAD =
-        EDGE && sizeof(Sample) == 2 ? HALO_BOX_BATCH / 2 : HALO_BOX_BATCH; /* registers are few */
+        /* registers are scarce */
+        EDGE && sizeof(Sample) == 2 ? HALO_BOX_BATCH / 2 : HALO_BOX_BATCH;
     struct box_cells<Sample, EDGE> enters[AHEAD], leaves[AHEAD];
     uint2 sum;
 };
 
-/* This thread's half of the window above row y; the other half is the caller's to add. */
+/* This thread's half of the window above row y; the caller adds the other half. */
 template <bool EDGE, typename Sample>
 static __device__ inline void halo_box_begin_columns(struct halo_box_window<EDGE, Sample> &w,
                                                      const struct halo_box_source<Sample> &s, int y,

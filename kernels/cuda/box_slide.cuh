@@ -9,20 +9,23 @@
 enum {
     SLIDE_WARPS = 4,
     SLIDE_THREADS = SLIDE_WARPS * 32,
-    SLIDE_STEPS = 10, /* of 16 outputs, of a warp */
+    SLIDE_STEPS = 10, /* of a warp, with 16 outputs each */
     SLIDE_OUTPUTS = SLIDE_WARPS * SLIDE_STEPS * SLIDE_CHUNK,
     SLIDE_MAX_CHUNKS =
-        (SLIDE_OUTPUTS + 2 * SLIDE_MAX_RADIUS + 32) / SLIDE_CHUNK, /* with what steps reach */
-    SLIDE_STRIDE = 33, /* cells: 4 by 8, and one that spreads the chunks over the banks */
+        /* including what the steps reach */
+    (SLIDE_OUTPUTS + 2 * SLIDE_MAX_RADIUS + 32) / SLIDE_CHUNK,
+    SLIDE_STRIDE = 33, /* in cells: 4 by 8, and one more to spread the chunks over the banks */
     SLIDE_PLANE =
-        SLIDE_MAX_CHUNKS * SLIDE_STRIDE, /* of the low bytes; then that of the high ones */
+        SLIDE_MAX_CHUNKS * SLIDE_STRIDE, /* size of the plane of low bytes; the plane of high bytes
+                                          * follows */
     SLIDE_AHEAD = 8,                     /* rows */
     SLIDE_MAX_BEGIN = (2 * SLIDE_MAX_RADIUS + 14 + 31) / 32,
 };
 
 static_assert(2 * SLIDE_MAX_CHUNKS <= SLIDE_THREADS, "two threads to a chunk");
 
-/* Of the steps: a word for each lane, for columns that enter and for those that leave. */
+/* The masks of the steps: a word for each lane, for columns that enter and for columns that
+ * leave. */
 struct slide_mask {
     uint32_t begin[SLIDE_MAX_BEGIN][2][32]; /* from no sums to the first */
     uint32_t step[2][2][2][32];             /* by 2 and by 14; 16 columns; enter, leave */
@@ -32,9 +35,10 @@ struct slide_launch {
     struct slide_plane p;
     struct halo_plane dst;
     int halo_e;       /* a multiple of SLIDE_CHUNK */
-    int enter, leave; /* elements from output 0 to the first column of each: multiples of 4 */
-    int begin;        /* products */
-    bool long_step;   /* the step by 2 needs 32 columns as well */
+    int enter, leave; /* elements from output 0 to the first entering and leaving column: multiples
+                       * of 4 */
+    int begin;        /* number of products of the beginning */
+    bool long_step;   /* the step by 2 needs 32 columns, too */
     int half;         /* of the area */
     uint32_t multiplier;
     float scale; /* 1 / area */
@@ -46,15 +50,16 @@ static __device__ inline int slide_cell(int slot, int g)
     return slot / 4 * SLIDE_STRIDE + g * 4 + slot % 4;
 }
 
-/* What a thread reads of the rows that enter and leave the window. */
+/* What a thread reads from the rows that enter and leave the window. */
 struct slide_source {
-    const uint8_t *enter, *leave; /* its eight columns: of rows 0, or EDGE: at offset 0 */
+    const uint8_t *enter, *leave; /* its eight columns: in the rows 0, or with EDGE, at offset 0 */
     ptrdiff_t stride;
-    const int *offsets; /* EDGE: of the entering rows, then of the leaving ones; -1: ghosts */
+    const int *offsets; /* EDGE: offsets of the entering rows, then of the leaving ones; -1: ghost
+                         * cells */
     uint32_t ghost;
 };
 
-/* Eight columns. What lies behind the end of a row is read as well. */
+/* Loads eight columns. Also reads bytes after the end of a row. */
 template <bool EDGE>
 static __device__ inline uint2 slide_load(const struct slide_source &s, const uint8_t *from,
                                           int row, int offset)
@@ -65,7 +70,7 @@ static __device__ inline uint2 slide_load(const struct slide_source &s, const ui
     return offset < 0 ? make_uint2(s.ghost, s.ghost) : v;
 }
 
-/* 16 rows of sums of half a chunk. EDGE: some of the rows lie outside the picture. */
+/* 16 rows of column sums for half a chunk. EDGE: some of the rows are outside the plane. */
 template <bool EDGE>
 static __device__ inline void slide_columns_down(uint2 *cells, const struct slide_plane &p,
                                                  const struct slide_source &s, int chunk, int half)
@@ -109,8 +114,8 @@ static __device__ inline void slide_columns_down(uint2 *cells, const struct slid
     }
 }
 
-/* 16 columns that enter and 16 that leave, or both of those: operands of a product, of low bytes
- * and of high ones. */
+/* Operands of a product, low bytes and high bytes: 16 columns that enter and 16 that leave, or 32
+ * of one kind. */
 struct slide_operands {
     uint32_t low[4], high[4];
 };
@@ -129,8 +134,8 @@ static __device__ inline void slide_multiply(int (&low)[4], int (&high)[4],
     halo_mma_u8s8(high, c.high[0], c.high[1], c.high[2], c.high[3], b[0], b[1]);
 }
 
-/* A mean begins at bit 8. FLOATS: of a sum on HALO_BOX_BASE (box.cuh); else of one plus half the
- * area, as the upper half of a product. */
+/* A mean begins at bit 8. FLOATS: the sum includes HALO_BOX_BASE (box.cuh); otherwise it includes
+ * half the area, and the mean is the upper half of a product. */
 template <bool FLOATS>
 static __device__ inline uint32_t slide_mean(int low, int high, const struct slide_launch &l)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The first kernel of box-slide: of each 16th row the sums of the columns of its window.
+ * The first kernel of box-slide: for each 16th row, the sums of the columns of its window.
  *
  *    row 16 g - radius  +--------+  a thread sums 16 rows of 16 columns, two columns in a register,
  *                       |  16    |  and remembers the sum of the first REST of them, where
@@ -8,8 +8,8 @@
  *                       +--------+  window of row 16 g: WHOLE of these sums from g on, and the
  *    row 16 g + radius  +- REST -+  remembered one of the next
  *
- * Sixteen columns are eight words of two 16-bit sums: of each four columns those of 0 and 2, then
- * those of 1 and 3. */
+ * Sixteen columns are eight words of two 16-bit sums: for each four columns, the sums of columns 0
+ * and 2, then those of 1 and 3. */
 #ifndef HALO_BOX_STARTS_CUH
 #define HALO_BOX_STARTS_CUH
 
@@ -21,30 +21,30 @@ enum {
     SLIDE_CHUNK = 16, /* columns of a thread */
     SLIDE_MAX_RADIUS = 128,
 
-    STARTS_LANES = 4, /* chunks side by side of a block */
+    STARTS_LANES = 4, /* chunks of a block, side by side */
     STARTS_MAX_DOWN = 128,
     STARTS_MAX_GROUPS = STARTS_MAX_DOWN - 2 * SLIDE_MAX_RADIUS / SLIDE_ROWS - 1,
     STARTS_BLOCKS_WANTED = 264, /* two for each multiprocessor of an H200 */
 };
 
-/* What both kernels know of a plane. */
+/* The parameters of both kernels for a plane. */
 struct slide_plane {
     struct halo_plane src;
     struct halo_cuda_wanted wanted;
-    uint32_t *starts; /* of each 16th row: chunks times eight words */
-    int chunks;       /* of a row of the picture */
+    uint32_t *starts; /* for each 16th row: chunks times eight words */
+    int chunks;       /* in a row of the plane */
     int radius_y;
     int reach_e; /* elements from an output to the farthest column that it needs */
     enum halo_border border;
-    uint32_t ghost; /* a word of constants */
+    uint32_t ghost; /* a word filled with the constant */
 };
 
 struct starts_launch {
     struct slide_plane p;
-    int groups; /* of 16 rows, of a block */
+    int groups; /* of a block, each of 16 rows */
 };
 
-/* Of row y, from src.data on; -1 for a row of ghosts. */
+/* The offset of row y from src.data; -1 for a row of ghost cells. */
 static __device__ inline int slide_row_offset(const struct slide_plane &p, int y)
 {
     if ((unsigned)y >= (unsigned)p.src.height)
@@ -107,7 +107,7 @@ static __global__ void __launch_bounds__(STARTS_LANES *STARTS_MAX_DOWN, 1)
 #pragma unroll
     for (int i = 0; i < SLIDE_ROWS; i++)
         cells[i] = *(const uint4 *)(from + max(offsets[down * SLIDE_ROWS + i], 0));
-    if (p.border == HALO_BORDER_CONSTANT) { /* all rows are on their way now */
+    if (p.border == HALO_BORDER_CONSTANT) { /* the loads of all rows are under way now */
 #pragma unroll
         for (int i = 0; i < SLIDE_ROWS; i++)
             if (offsets[down * SLIDE_ROWS + i] < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * CUDA status to negative errno, where it enters the program. */
+ * Converts CUDA's status to a negative errno at the places where it enters the program. */
 #ifndef HALO_CUDA_ERROR_H
 #define HALO_CUDA_ERROR_H
 
@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-/* 0; -ENOMEM; -ENODEV: this process can use no such device; -EIO: the device or driver failed. */
+/* 0; -ENOMEM; -ENODEV: this process cannot use the device; -EIO: the device or driver failed. */
 static inline int halo_cuda_errno(cudaError_t status)
 {
     switch (status) {

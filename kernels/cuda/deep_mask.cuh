@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A separable mask for samples of more than 8 bits as the tensor cores take it: shared by what
- * prepares it and the kernel. */
+ * A separable mask for samples of more than 8 bits in the layout of the tensor cores: shared by the
+ * kernel and the code that prepares the mask. */
 #ifndef HALO_DEEP_MASK_CUH
 #define HALO_DEEP_MASK_CUH
 
 #include "kernels/cuda/strategies.h"
 
-enum { HALO_HIGH, HALO_LOW, HALO_DIGITS }; /* bytes of a number of 16 bits */
-enum { HALO_DEEP_STEPS = 9 };              /* of 16 in k, at most: 127 taps */
+enum { HALO_HIGH, HALO_LOW, HALO_DIGITS }; /* the bytes of a 16-bit number */
+enum { HALO_DEEP_STEPS = 9 };              /* steps of 16 in k, at most: enough for 127 taps */
 
-/* The bands of a mask as fragments, a word for each lane: of each step the upper and the lower 8
+/* The bands of a mask as fragments, a word for each lane: for each step, the upper and the lower 8
  * rows of the band. */
 struct halo_deep_mask {
     uint32_t row[HALO_DIGITS][2 * HALO_DEEP_STEPS][32];
     uint32_t column[HALO_DIGITS][2 * HALO_DEEP_STEPS][32];
 };
 
-/* The identity weighs 2^bits: with 15 for bits two digits hold it, and nothing changes. */
+/* The weight of the identity is 2^bits. With 15 bits instead, two digits can hold it, and the
+ * results are the same. */
 static inline int halo_deep_bits(int bits, int radius)
 {
     return radius == 0 ? 15 : bits;

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy tensor, dense masks: samples on their way into the matrix products, and sums of these on
- * their way out. tensor_dense.cuh says how they are laid out. */
+ * Strategy tensor, dense masks: conversion of samples to operands of the matrix products, and of
+ * sums to samples. tensor_dense.cuh describes their layout. */
 #ifndef HALO_DENSE_SAMPLES_CUH
 #define HALO_DENSE_SAMPLES_CUH
 
 #include "kernels/cuda/division.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
-/* What makes outputs of sums. */
+/* How sums are converted to outputs. */
 struct dense_finish {
-    int64_t start; /* the bias with the rounding constant, less what all weights share */
-    int shift;     /* likewise */
+    int64_t start; /* bias and rounding constant, shifted right by the zero bits that all weights
+                    * share */
+    int shift;     /* reduced by these bits as well */
     struct halo_division area; /* of a box */
-    int word_shift;            /* of samples of 16 bits */
-    uint32_t largest;          /* of these, twice */
+    int word_shift;            /* for samples of 16 bits */
+    uint32_t largest;          /* the largest 16-bit sample, twice */
 };
 
 /* How a sum becomes an output. */
 enum finish {
-    FINISH_NARROW, /* 32 bits hold the sum with start, which is in it already */
+    FINISH_NARROW, /* the sum fits 32 bits and includes start already */
     FINISH_WIDE,
-    FINISH_MEAN, /* of a box: as FINISH_NARROW, and an exact division (division.cuh) */
+    FINISH_MEAN, /* for a box: as FINISH_NARROW, and an exact division (division.cuh) */
 };
 
-/* A sum by its parts, of scale 1, 256, ... */
+/* Combines a sum from its parts, with scales 1, 256, ... */
 template <enum finish FINISH, int SUMS>
 static __device__ inline int finish_sum(const int (&parts)[SUMS][4], int i,
                                         const struct dense_finish &by)
@@ -43,7 +44,7 @@ static __device__ inline int finish_sum(const int (&parts)[SUMS][4], int i,
     return FINISH == FINISH_MEAN ? (int)halo_divide(sum, by.area) : (int)sum >> by.shift;
 }
 
-/* Four values, clamped to bytes. */
+/* Clamps four values to bytes. */
 static __device__ inline uint32_t pack_bytes(int a, int b, int c, int d)
 {
     uint32_t high, all;
@@ -52,7 +53,7 @@ static __device__ inline uint32_t pack_bytes(int a, int b, int c, int d)
     return all;
 }
 
-/* Two values, clamped to words of the plane. */
+/* Clamps two values to words of the plane. */
 static __device__ inline uint32_t pack_words(int a, int b, const struct dense_finish &by)
 {
     uint32_t words;
@@ -60,7 +61,7 @@ static __device__ inline uint32_t pack_words(int a, int b, const struct dense_fi
     return __vminu2(words, by.largest) << by.word_shift;
 }
 
-/* Four samples each become four low bytes and four high ones. */
+/* Splits four samples into four low bytes and four high bytes. */
 static __device__ inline uint2 split_words(uint32_t first, uint32_t second,
                                            const struct halo_plane &p)
 {
@@ -82,7 +83,7 @@ static __device__ inline void split_tile(const struct halo_raw_tile &t, const st
         }
 }
 
-/* The bytes of four samples from cells on: low ones, high ones. */
+/* Reads the bytes of four samples from cells on: the low bytes, then the high bytes. */
 template <int BYTES>
 static __device__ inline void read_samples(uint32_t (&ret)[BYTES], const uint8_t *cells)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy direct: how pixels come into the registers. A warp takes a strip of 128 bytes of the
- * picture and walks down it.
+ * Strategy direct: how pixels are loaded into registers. A warp processes a strip of the plane, 128
+ * bytes wide, from top to bottom.
  *
  *             lane g of 8:  16 bytes each
  *      row   +----+----+----+-- --+----+
@@ -10,8 +10,9 @@
  *          3 |    |    |    |     |    |
  *            +----+----+----+-- --+----+
  *
- * Ghost cells beside the picture are made of the piece next to them where they can be (near), for
- * strips with ghosts are few and must not be late; elsewhere they are loaded one by one. */
+ * Ghost cells left and right of the plane are made from the piece next to them if possible
+ * ("near"), because strips with ghost cells are few and must not be slower than the others;
+ * otherwise they are loaded one by one. */
 #ifndef HALO_DIRECT_CUH
 #define HALO_DIRECT_CUH
 
@@ -22,17 +23,18 @@ enum {
     HALO_PIECE = 16,
     HALO_STRIP = 8 * HALO_PIECE, /* bytes */
     HALO_GROUP = 4,              /* rows */
-    HALO_BESIDE = 4,             /* elements on either side: no mask here reaches further */
-    HALO_LOW = 16,               /* a picture of fewer rows has no near ghosts */
+    HALO_BESIDE = 4,             /* elements on each side: no mask of this strategy reaches
+                                  * further */
+    HALO_LOW = 16,               /* ghosts are never near in a plane with fewer rows */
 };
 
-/* A lane's own 16 elements, and one word of its neighbours on either side. */
+/* The 16 elements of a lane, and one word from the neighbour on each side. */
 struct halo_piece {
     uint32_t word[6];
 };
 
-/* A piece on its way: before is valid in the first lane of a row, after in the last and where the
- * picture ends. */
+/* A piece that is being loaded: `before` is valid in the first lane of a row, `after` in the last
+ * lane and at the end of the plane. */
 struct halo_raw_piece {
     uint4 own;
     uint32_t before, after;
@@ -40,13 +42,13 @@ struct halo_raw_piece {
 
 /* Where a lane's pieces come from. */
 struct halo_strip {
-    int e, y; /* of its piece in the first group; the row may be outside */
+    int e, y; /* position of its piece in the first group; the row may be outside */
     int g;
 };
 
-/* Near ghosts: those left (0) and right (1) are bytes of words base and base + 1 of the piece
- * beside them, or constant where base is -1; row y above or below the picture is row slope y +
- * above or below. Rows end with a whole piece. */
+/* Near ghosts. Those on the left (0) and right (1) are bytes of words base and base + 1 of the
+ * adjacent piece, or the constant if base is -1. Row y above or below the plane is row slope * y +
+ * above, or + below. Rows consist of complete pieces. */
 struct halo_ghosts {
     bool near;
     int slope, above, below;
@@ -54,16 +56,16 @@ struct halo_ghosts {
     uint32_t selector[2];
 };
 
-/* What a kernel reads. */
+/* The input of a kernel. */
 struct halo_picture {
     struct halo_plane plane;
-    int elements; /* of a row */
+    int elements; /* in a row */
     enum halo_border border;
-    uint32_t constant; /* four of the border's cells */
+    uint32_t constant; /* the border's constant, four times */
     struct halo_ghosts ghosts;
 };
 
-/* One side; false: these ghosts are not near. */
+/* Computes one side. Returns false if its ghosts are not near. */
 static inline bool halo_near_side(struct halo_ghosts *ghosts, const struct halo_picture &picture,
                                   int right)
 {
@@ -118,9 +120,9 @@ static inline struct halo_picture halo_picture_of(const struct halo_cuda_call *c
     return picture;
 }
 
-/* What kind of a strip it is: the same in all lanes of a warp. */
+/* The kind of a strip: the same in all lanes of a warp. */
 enum halo_strip_kind {
-    HALO_STRIP_INSIDE, /* no ghost cells: most are so */
+    HALO_STRIP_INSIDE, /* no ghost cells: most strips */
     HALO_STRIP_NEAR,
     HALO_STRIP_ANY,
 };
@@ -134,7 +136,7 @@ static __device__ inline enum halo_strip_kind halo_strip_kind_of(int strip_e, in
     return picture.ghosts.near ? HALO_STRIP_NEAR : HALO_STRIP_ANY;
 }
 
-/* The group-th piece of a strip. */
+/* Loads piece number `group` of a strip. */
 static __device__ inline struct halo_raw_piece halo_load_inside(const struct halo_strip &strip,
                                                                 int group,
                                                                 const struct halo_picture &picture)
@@ -150,7 +152,7 @@ static __device__ inline struct halo_raw_piece halo_load_inside(const struct hal
     return ret;
 }
 
-/* Left and right of the picture nothing is loaded. */
+/* As above, but nothing left or right of the plane is loaded. */
 static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_strip &strip,
                                                               int group,
                                                               const struct halo_picture &picture)
@@ -158,13 +160,14 @@ static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_
     const struct halo_plane &src = picture.plane;
     const struct halo_ghosts &ghosts = picture.ghosts;
     const int left = picture.elements - strip.e, y = strip.y + group * HALO_GROUP;
-    /* Not where the whole piece is right of the picture: that may be behind its memory. */
+    /* Not if the whole piece is to the right of the plane: it may be after the end of its
+     * memory. */
     const bool beside =
         left > 0 && (strip.g == 0 ? strip.e > 0 : strip.g == 7 && left > HALO_PIECE);
     const bool outside = y < 0 || y >= src.height;
     const bool constant = outside && picture.border == HALO_BORDER_CONSTANT;
     const int row = outside ? ghosts.slope * y + (y < 0 ? ghosts.above : ghosts.below) : y;
-    /* Rows further below are of no use, but must be somewhere. */
+    /* Rows further below are not used, but their addresses must be valid. */
     const uint8_t *from =
         (const uint8_t *)src.data + min(max(row, 0), src.height - 1) * src.stride + strip.e;
 
@@ -178,7 +181,7 @@ static __device__ inline struct halo_raw_piece halo_load_near(const struct halo_
     return ret;
 }
 
-/* The ghosts on one side, from the piece beside them. */
+/* The ghosts on one side, from the adjacent piece. */
 static __device__ inline uint32_t halo_near_ghosts(const uint4 &own, int right,
                                                    const struct halo_picture &picture)
 {
@@ -203,8 +206,8 @@ static __device__ inline uint32_t halo_load_cells(const uint8_t *row, int e,
     return cells;
 }
 
-/* Whole, with its ghosts. What lies between the end of a row and the next multiple of 16 may be
- * read. */
+/* Loads a complete piece with its ghosts. The bytes between the end of a row and the next multiple
+ * of 16 may be read. */
 static __device__ inline struct halo_raw_piece halo_load_any(const struct halo_strip &strip,
                                                              int group,
                                                              const struct halo_picture &picture)
@@ -224,7 +227,7 @@ static __device__ inline struct halo_raw_piece halo_load_any(const struct halo_s
     uint32_t words[5] = {ret.own.x, ret.own.y, ret.own.z, ret.own.w, follow};
 #pragma unroll
     for (int i = 0; i < 5; i++) {
-        const int bits = 8 * (at - 4 * i); /* of this word that are in the picture */
+        const int bits = 8 * (at - 4 * i); /* bits of this word that are in the plane */
         if (bits <= 0)
             words[i] = bits > -32 ? follow >> -bits : 0;
         else if (bits < 32)
@@ -244,7 +247,7 @@ static __device__ inline struct halo_raw_piece halo_load(const struct halo_strip
                                      : halo_load_any(strip, group, picture);
 }
 
-/* Waits for a piece and adds what the neighbours have; all lanes. */
+/* Waits for a piece and adds the words of the neighbours; called by all lanes. */
 template <enum halo_strip_kind KIND>
 static __device__ inline struct halo_piece halo_complete(const struct halo_raw_piece &raw,
                                                          const struct halo_strip &strip,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Division by a number that stays the same, as a multiplication: with 2^k < d <= 2^(k+1) and
- * m = ceil(2^(32+k) / d), floor(n m / 2^(32+k)) is floor(n / d) for all n below 2^31 (Granlund and
- * Montgomery, "Division by invariant integers using multiplication", 1994). */
+ * Division by a constant, as a multiplication: with 2^k < d <= 2^(k+1) and m = ceil(2^(32+k) / d),
+ * floor(n m / 2^(32+k)) is floor(n / d) for all n below 2^31 (Granlund and Montgomery, "Division by
+ * invariant integers using multiplication", 1994). */
 #ifndef HALO_DIVISION_CUH
 #define HALO_DIVISION_CUH
 

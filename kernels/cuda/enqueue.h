@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA backend from inside: work on planes that already lie in device memory. */
+ * The CUDA backend's internal interface: work on planes that are already in device memory. */
 #ifndef HALO_ENQUEUE_H
 #define HALO_ENQUEUE_H
 
@@ -7,26 +7,28 @@
 
 #include "kernels/backend.h"
 
-/* Puts jobs, checked before, onto the backend's stream and does not wait for them. Their planes are
- * device memory, data and strides multiples of 16; those of regions' masks too, while rectangles
- * are host memory that is read before the return. The first call with a mask, a larger plane or
- * more rectangles allocates and waits; later ones do neither, so that they can be captured into a
- * graph. 0 or -errno. */
+/* Enqueues jobs, which have been checked, on the backend's stream and does not wait for them. Their
+ * planes, including masks of regions, are in device memory, with data and strides that are
+ * multiples of 16; rectangles are in host memory and are read before the function returns. The
+ * first call with a mask, a larger plane or more rectangles allocates and waits; later ones do
+ * neither, so that they can be captured into a graph. Returns 0 or -errno. */
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
 
-/* Whether kernels may be started early (launch.cuh): true after opening, where the device can. */
+/* Sets whether kernels may be started early (launch.cuh): true after opening if the device supports
+ * it. */
 void halo_cuda_set_early(struct halo_backend *b, bool early);
 
 cudaStream_t halo_cuda_stream(const struct halo_backend *b);
 struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b);
 
-/* Each thread has a current device of its own: makes it the backend's. 0 or -errno. */
+/* Makes the backend's device the current device of this thread (each thread has its own). Returns 0
+ * or -errno. */
 int halo_cuda_make_current(struct halo_backend *b);
 
-/* Notes a failure for halo_cuda_error_text: 0 or -errno. */
+/* Records a failure for halo_cuda_error_text. Returns 0 or -errno. */
 int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what);
 
-/* The time of its ops. */
+/* Implements `time` of the ops. */
 int halo_cuda_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
 
 #endif

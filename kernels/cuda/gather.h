@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * kernels/gather.h on planes in device memory. Read by the C compiler and nvcc. */
+ * kernels/gather.h for planes in device memory. Compiled by the C compiler and nvcc. */
 #ifndef HALO_CUDA_GATHER_H
 #define HALO_CUDA_GATHER_H
 
@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* Puts one plane's work onto the stream. dst's data and stride are multiples of 16, and what lies
- * between the end of a row of it and the next multiple of 16 may be written; src may lie anywhere
- * where its samples can. Returns what the runtime said. */
+/* Enqueues the gathering of one plane. The data and stride of dst are multiples of 16, and the
+ * bytes between the end of a row of dst and the next multiple of 16 may be written; src needs only
+ * the alignment of its samples. Returns the status of the runtime. */
 cudaError_t halo_cuda_gather(const struct halo_plane *dst, const struct halo_plane *src, int step,
                              cudaStream_t stream);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * When a frame's copies and kernels ran on the device, told in the host's time.
+ * When a frame's copies and kernels ran on the device, converted to the host's time.
  *
- * Events with timing are put around them; they cost a little, so a lane has a clock only where
- * somebody asked. A device counts from a zero of its own: one event of known time is the reference
- * for the next frame's, and each frame's end for the frame after it, so that differences stay small
- * (they are floats). What the host knows for sure - no frame begins before it is submitted, none
- * ends after it was waited for - corrects the drift between both clocks.
+ * They are enclosed in events with timing; these cost a little, so a lane has a clock only on
+ * request. The zero of a device's time is arbitrary: an event of known time is the reference for
+ * the first frame, and each frame's end for the next frame, so that differences stay small (they
+ * are floats). Two facts correct the drift between both clocks: no frame begins before it is
+ * submitted, and none ends after the wait for it returned.
  *
- * NULL for a clock is nothing to do. */
+ * With NULL for a clock, functions do nothing. */
 #ifndef HALO_LANE_CLOCK_H
 #define HALO_LANE_CLOCK_H
 
@@ -25,19 +25,19 @@ enum halo_cuda_mark {
     HALO_CUDA_MARKS,
 };
 
-/* NULL: there is none, for lack of memory or by a failure that later calls will meet. The device is
+/* Returns NULL if memory is short, or after a failure that later calls will report. The device is
  * current and the stream idle. */
 struct halo_cuda_clock *halo_cuda_clock_create(cudaStream_t stream);
 void halo_cuda_clock_destroy(struct halo_cuda_clock *clock);
 
-/* Puts a mark onto the stream. */
+/* Enqueues a mark on the stream. */
 cudaError_t halo_cuda_clock_mark(struct halo_cuda_clock *clock, enum halo_cuda_mark mark,
                                  cudaStream_t stream);
 /* Counts the copies that the frame needs. */
 void halo_cuda_clock_count(struct halo_cuda_clock *clock, const struct halo_frame *frame,
                            const struct halo_frame_places *places);
 
-/* After the frame is done. 0, -ENOTSUP (no clock), -EIO. */
+/* Call after the frame is done. Returns 0, -ENOTSUP (no clock) or -EIO. */
 int halo_cuda_clock_read(struct halo_cuda_clock *clock, struct halo_frame_times *ret);
 
 #endif

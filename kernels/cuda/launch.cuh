@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Kernels that are started while the one before them on the stream is still at work (programmatic
- * dependent launch): their start then costs no time. */
+ * Kernels that are started while the previous kernel on the stream is still running (programmatic
+ * dependent launch), which hides the time that a start takes. */
 #ifndef HALO_LAUNCH_CUH
 #define HALO_LAUNCH_CUH
 
 #include "kernels/cuda/strategies.h"
 
-/* Waits for the end of the kernel before; then the next may be started. All blocks that have work
- * call this before they touch a plane or what a region wants: that kernel did so too, or was
- * started when it was alone, so all that was enqueued earlier has ended as well. Planes are read by
- * plain loads (not __ldg, for which memory must not change while the kernel is there). */
+/* Waits for the end of the previous kernel, and then allows the start of the next one. All blocks
+ * that have work call this before they access a plane or the flags of a region. The previous kernel
+ * did so, too, or was started after all others had ended; so all work that was enqueued earlier has
+ * ended as well. Planes are read by plain loads, not by __ldg, for which memory must not change
+ * while the kernel runs. */
 static __device__ inline void halo_wait_for_kernel_before()
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -18,8 +19,8 @@ static __device__ inline void halo_wait_for_kernel_before()
 #endif
 }
 
-/* Starts a kernel that waits, with so many bytes of dynamic shared memory, as call says: on its
- * stream, and early or not. */
+/* Starts a kernel that calls the function above, with `shared` bytes of dynamic shared memory, on
+ * the stream of call, and early if call->early is set. */
 template <class Launch>
 static inline cudaError_t halo_launch(void (*kernel)(Launch), const Launch &launch, dim3 blocks,
                                       int threads, int shared, const struct halo_cuda_call *call)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A bank of constant memory for masks. Each .cu file that includes this has a bank of its own:
+ * A bank of constant memory for masks. Each .cu file that includes this header has its own bank:
  * without relocatable device code a __constant__ array belongs to one file, and so do its 64 KB. */
 #ifndef HALO_MASK_BANK_CUH
 #define HALO_MASK_BANK_CUH
@@ -10,8 +10,9 @@
 #include "kernels/cuda/tile.cuh"
 
 enum {
-    HALO_ROW_WEIGHTS = 0,                /* in a slot: where a separable mask has its row ... */
-    HALO_COLUMN_WEIGHTS = HALO_MAX_TAPS, /* ... and its column; a dense one begins at 0 */
+    HALO_ROW_WEIGHTS = 0,                /* in a slot: the index of the row of a separable mask
+                                          * ... */
+    HALO_COLUMN_WEIGHTS = HALO_MAX_TAPS, /* ... and of its column; a dense mask begins at 0 */
 };
 
 static __constant__ int32_t halo_mask_bank[HALO_MASK_SLOTS][HALO_MASK_WORDS];
@@ -25,7 +26,7 @@ static inline cudaError_t halo_mask_copy(const int32_t *weights, int count, int 
                                    word * sizeof *weights, cudaMemcpyHostToDevice, stream);
 }
 
-/* The mask of conv into a slot. */
+/* Copies the mask of conv to a slot. */
 static inline cudaError_t halo_mask_fill(const struct halo_conv *conv, int slot,
                                          cudaStream_t stream)
 {
@@ -52,8 +53,9 @@ static inline cudaError_t halo_launch_typed(const struct halo_cuda_call *calls, 
                 : Kernels::template launch<uint16_t, int32_t>(calls, count, slots);
 }
 
-/* Planes that halo_alike. Kernels::launch<Sample, Accum>(calls, count, slots) puts their kernels on
- * the stream, which read the bank unless their masks were prepared in device memory. */
+/* Launches planes for which halo_alike() is true. Kernels::launch<Sample, Accum>(calls, count,
+ * slots) enqueues their kernels, which read the bank unless their masks were prepared in device
+ * memory. */
 template <class Kernels>
 static inline cudaError_t halo_launch_alike(const struct halo_cuda_call *calls, int count)
 {

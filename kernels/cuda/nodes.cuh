@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy nodes: the planes of nodes between its kernels, and their order.
+ * Strategy nodes: the planes of nodes between its kernels, and the order of the kernels.
  *
  *     src --halo_nodes_gather--> R --rows--> T --columns--> U --halo_nodes_spread--> dst
  *
- * As with samples, element k * channels + c is node k of channel c. Nodes that no pixel of the
- * picture reaches all hold the same where the border repeats one cell: then one of them is kept on
- * each side, for all. */
+ * As with samples, element k * channels + c is node k of channel c. If the border repeats one cell,
+ * all nodes on one side that no pixel of the plane reaches have the same value: then only one of
+ * them is kept on each side. */
 #ifndef HALO_NODES_CUH
 #define HALO_NODES_CUH
 
 #include "kernels/cuda/strategies.h"
 
-/* One direction. */
+/* The nodes in one direction. */
 struct halo_axis {
     int step, log2_step;
-    int count;  /* nodes that pixels lie between: 0 .. count - 1 */
+    int count;  /* nodes 0 .. count - 1, between which all pixels are */
     int margin; /* nodes of R before and after these */
     int reach, bits;
-    int node_bits, pixel_bits; /* what the weights of R, and of out, sum to */
+    int node_bits, pixel_bits; /* log2 of the sums of the weights of R, and of out */
 };
 
 struct halo_nodes {
@@ -26,9 +26,10 @@ struct halo_nodes {
     int ghost; /* HALO_BORDER_CONSTANT: the sample of ghost cells */
     int frac;
     bool wide;                    /* 64-bit sums */
-    bool overlap;                 /* kernels may start before the one they wait for has ended */
-    uint32_t *r, *t, *u;          /* their first elements; U takes the place of R */
-    ptrdiff_t r_stride, t_stride; /* elements; U has T's */
+    bool overlap;                 /* kernels may start before the one for which they wait has
+                                   * ended */
+    uint32_t *r, *t, *u;          /* their first elements; U reuses the memory of R */
+    ptrdiff_t r_stride, t_stride; /* in elements; U has the stride of T */
     const int32_t *row, *column;  /* one side of each mask, in device memory */
 };
 
@@ -36,9 +37,9 @@ struct halo_nodes {
 cudaError_t halo_nodes_gather(const struct halo_cuda_call *call, const struct halo_nodes *nodes);
 cudaError_t halo_nodes_spread(const struct halo_cuda_call *call, const struct halo_nodes *nodes);
 
-/* Blocks of the next kernel may come in from here on, where there is room. Not before this one's
- * are at work: blocks that wait for two kernels would lie where they fell, many on one
- * multiprocessor and none on the next. */
+/* From here on, blocks of the next kernel may start if resources are free. Do not call this before
+ * the blocks of this kernel run: blocks that wait for two kernels would be distributed badly, many
+ * on one multiprocessor and none on the next. */
 static __device__ inline void halo_nodes_let_next_in(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -46,7 +47,7 @@ static __device__ inline void halo_nodes_let_next_in(void)
 #endif
 }
 
-/* For the kernel before, and for all that it has written. */
+/* Waits for the previous kernel and everything that it has written. */
 static __device__ inline void halo_nodes_wait(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -55,13 +56,13 @@ static __device__ inline void halo_nodes_wait(void)
     halo_nodes_let_next_in();
 }
 
-/* What a kernel is launched as. */
+/* The dimensions of a launch. */
 struct halo_nodes_grid {
-    dim3 blocks, threads; /* threads of a block */
+    dim3 blocks, threads; /* threads: of a block */
     size_t shared;        /* bytes of its dynamic shared memory */
 };
 
-/* A kernel that calls halo_nodes_wait(). */
+/* Launches a kernel that calls halo_nodes_wait(). */
 template <typename... Parameters, typename... Arguments>
 static cudaError_t halo_nodes_launch(const struct halo_cuda_call *call,
                                      const struct halo_nodes *nodes, void (*kernel)(Parameters...),
@@ -80,7 +81,7 @@ static cudaError_t halo_nodes_launch(const struct halo_cuda_call *call,
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-/* Calls KERNELS::launch<Sample, CHANNELS, STEP> for the plane's. */
+/* Calls KERNELS::launch<Sample, CHANNELS, STEP> with the plane's step. */
 template <typename KERNELS, typename Sample, int CHANNELS>
 static cudaError_t halo_nodes_by_step(const struct halo_cuda_call *call,
                                       const struct halo_nodes *nodes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the map and the merge of regions share: patches and their place in memory. */
+ * Shared by the map and the merge of regions: patches and their place in memory. */
 #ifndef HALO_PATCH_CUH
 #define HALO_PATCH_CUH
 
@@ -7,10 +7,10 @@
 
 #include "kernels/cuda/tile.cuh"
 
-/* Pixels of a patch, and what is known of their weights, before invert. */
+/* The pixels of a patch, and properties of their weights before `invert` is applied. */
 struct halo_patch {
     int x0, y0, x1, y1;
-    bool some, whole; /* some are not 0; all are 255 */
+    bool some, whole; /* some: at least one is not 0; whole: all are 255 */
 };
 
 static __device__ inline struct halo_patch halo_patch_at(int number, int across,
@@ -38,7 +38,7 @@ static inline int halo_patches_down(const struct halo_plane &p)
     return (p.height + HALO_PATCH_HEIGHT - 1) / HALO_PATCH_HEIGHT;
 }
 
-/* Flags, and behind them the rectangles. */
+/* The size of the flags, which are followed by the rectangles. */
 static inline size_t halo_flag_bytes(const struct halo_plane &p)
 {
     return ((size_t)halo_patches_across(p) * halo_patches_down(p) + 255) / 256 * 256;

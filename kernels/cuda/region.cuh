@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How a kernel leaves out what no region asks for. A strategy whose kernels do not ask filters the
- * whole plane, which is as right: region_merge.cu takes the source wherever the weight is 0. */
+ * How a kernel skips tiles that no region needs. A strategy whose kernels do not check this filters
+ * the whole plane, which is also correct: region_merge.cu uses the source if the weight is 0. */
 #ifndef HALO_REGION_CUH
 #define HALO_REGION_CUH
 
@@ -12,10 +12,11 @@ struct halo_tile {
     int columns, rows;
 };
 
-enum { HALO_MAX_LOOKS = 2048 }; /* beyond, to look takes longer than to filter */
+enum { HALO_MAX_LOOKS = 2048 }; /* patches; for more, checking takes longer than filtering */
 
-/* Whether no pixel of the tile is to be filtered: then nobody looks at what is written there. The
- * answer is the same in all threads of a warp, which must all ask, with the same tile. */
+/* Whether no pixel of the tile has to be filtered: then anything may be written there, because it
+ * is not used. The result is the same in all threads of a warp, which must all call this with the
+ * same tile. */
 static __device__ inline bool halo_tile_outside(const struct halo_cuda_wanted &wanted,
                                                 const struct halo_tile &tile)
 {
@@ -25,7 +26,7 @@ static __device__ inline bool halo_tile_outside(const struct halo_cuda_wanted &w
     int x1 = min((tile.e + tile.columns - 1) / HALO_PATCH_WIDTH + 1, wanted.across);
     const int y0 = max(tile.y, 0) / HALO_PATCH_HEIGHT;
     const int y1 = min((tile.y + tile.rows - 1) / HALO_PATCH_HEIGHT + 1, wanted.down);
-    const bool wide = x1 - x0 >= HALO_PATCH_ROW; /* then 16 at a time */
+    const bool wide = x1 - x0 >= HALO_PATCH_ROW; /* then 16 patches are read at a time */
     if (wide) {
         x0 = x0 / HALO_PATCH_ROW;
         x1 = (x1 + HALO_PATCH_ROW - 1) / HALO_PATCH_ROW;
@@ -46,8 +47,8 @@ static __device__ inline bool halo_tile_outside(const struct halo_cuda_wanted &w
     return !__any_sync(0xffffffff, any & HALO_PATCH_FILTERED * 0x01010101u);
 }
 
-/* Whether any plane of a launch has a region. Kernels that even a question that is answered at once
- * would slow down are there twice. */
+/* Whether any plane of a launch has a region. Kernels that even a trivial check would slow down are
+ * compiled twice, with and without it. */
 template <class Launch>
 static inline bool halo_has_region(const Launch &launch)
 {
@@ -57,7 +58,7 @@ static inline bool halo_has_region(const Launch &launch)
     return false;
 }
 
-/* halo_tile_outside() for a block of those that cover the plane, each width elements by height
+/* halo_tile_outside() for a block, if the plane is covered by blocks of width elements by height
  * rows. */
 static __device__ inline bool halo_block_outside(const struct halo_cuda_wanted &wanted,
                                                  const int2 block, int width, int height)
@@ -65,8 +66,8 @@ static __device__ inline bool halo_block_outside(const struct halo_cuda_wanted &
     return halo_tile_outside(wanted, {block.x * width, block.y * height, width, height});
 }
 
-/* The same for a row pass: whether no column pass will read what the block would write. Where the
- * plane wraps, the other end of a column reads the rows near this one. */
+/* The same for a row pass: whether no column pass will read the output of the block. If the plane
+ * wraps, the opposite end of a column also reads rows near this end. */
 static __device__ inline bool halo_block_unread(const struct halo_cuda_wanted &wanted,
                                                 const int2 block, int width, int height)
 {

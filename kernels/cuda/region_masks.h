@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Masks of regions on the device. Frames bring them in host memory, the same ones again and again;
- * a lane keeps those that it used last. All calls: the lane's thread, its device current. */
+ * Masks of regions on the device. Frames pass them in host memory, often the same masks again; a
+ * lane keeps the ones that it used last. All functions are called on the lane's thread, with its
+ * device current. */
 #ifndef HALO_REGION_MASKS_H
 #define HALO_REGION_MASKS_H
 
@@ -12,21 +13,22 @@ enum { HALO_KEPT_REGIONS = 32 };
 
 struct halo_cuda_region_masks {
     struct halo_cuda_region_mask {
-        uint64_t number; /* of the mask (region.h); 0: none, or one that may have changed */
+        uint64_t number; /* number of the mask (region.h); 0: no mask, or one that may have
+                          * changed */
         struct halo_plane plane;
         size_t size;
-        uint64_t used, step;   /* the last frame and step that did */
-    } kept[HALO_KEPT_REGIONS]; /* zeroed at first */
+        uint64_t used, step;   /* the last frame and step that used it */
+    } kept[HALO_KEPT_REGIONS]; /* initially zeros */
     uint64_t frame, step;
 };
 
-/* Begins a step, which has at most one mask for each of HALO_MAX_PLANES planes; first: of a frame.
- * What the steps before it were given may be taken for other masks. */
+/* Begins a step, which has at most one mask for each of HALO_MAX_PLANES planes; first: it is the
+ * first of a frame. The memory of masks that earlier steps used may be reused for other masks. */
 void halo_cuda_region_masks_step(struct halo_cuda_region_masks *masks, bool first);
 
-/* Gives *mask, on the host, its place on the device; copied there on the stream where it is not yet
- * there. What the call returns holds for work that is put on the stream before the next step
- * begins. The host's memory must stay until that work is done. */
+/* Replaces the memory of *mask, in host memory, by its copy on the device; if that does not exist
+ * yet, enqueues the copying. The result is valid for work that is enqueued before the next step
+ * begins. The host memory must remain valid until that work is done. */
 cudaError_t halo_cuda_region_mask(struct halo_cuda_region_masks *masks, uint64_t number,
                                   struct halo_plane *mask, cudaStream_t stream);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA strategies: what a launcher gets, and the table. Read by the C compiler and nvcc. */
+ * The CUDA strategies: arguments of launchers, and the table. Compiled by the C compiler and
+ * nvcc. */
 #ifndef HALO_CUDA_STRATEGIES_H
 #define HALO_CUDA_STRATEGIES_H
 
@@ -13,53 +14,57 @@
 extern "C" {
 #endif
 
-/* What a region wants filtered: flags for each patch of so many elements by so many rows. */
+/* The parts of a plane that a region needs: flags for each patch of HALO_PATCH_WIDTH elements by
+ * HALO_PATCH_HEIGHT rows. */
 enum {
     HALO_PATCH_WIDTH = 64,
     HALO_PATCH_HEIGHT = 32,
-    HALO_PATCH_ROW = 16,     /* a row of patches is a multiple of this, for wide loads */
-    HALO_PATCH_FILTERED = 1, /* some of its pixels have a weight above 0 */
-    HALO_PATCH_SOURCE = 2,   /* some have one below 255 */
+    HALO_PATCH_ROW = 16,     /* the length of a row of patches is a multiple of this, for wide
+                              * loads */
+    HALO_PATCH_FILTERED = 1, /* some pixels of the patch have a weight above 0 */
+    HALO_PATCH_SOURCE = 2,   /* some have a weight below 255 */
 };
 
 struct halo_cuda_wanted {
-    const uint8_t *flags; /* device memory, row by row; NULL: no region, all is wanted */
+    const uint8_t *flags; /* device memory, row by row; NULL: no region, the whole plane is
+                           * wanted */
     int across, down;     /* patches */
     int height;           /* of the plane */
     int reach;            /* rows from an output to the farthest of its inputs */
-    bool wraps;           /* the plane's border does */
+    bool wraps;           /* whether the plane's border is HALO_BORDER_WRAP */
 };
 
-/* One plane in device memory. A launcher only puts work on the stream: it neither blocks for the
+/* One plane in device memory. A launcher only enqueues work on the stream: it neither waits for the
  * kernels nor allocates. *conv is read before the launcher returns (it must not be pinned memory,
  * which the copy engine would read later). */
 struct halo_cuda_call {
     const struct halo_conv *conv;
-    /* Device memory; data and strides are multiples of 16, positive. What lies between the end of a
+    /* Device memory; data and strides are multiples of 16, positive. The bytes between the end of a
      * row of dst and the next multiple of 16 may be written. */
     struct halo_plane src, dst;
     int32_t *wide;        /* scratch of halo_cuda_scratch_bytes(conv, &src), between passes */
-    const void *prepared; /* what the strategy's prepare wrote, in device memory */
-    const struct halo_region *region; /* NULL: everywhere; a mask lies in device memory */
-    void *region_memory;              /* halo_cuda_region_bytes() of it */
-    /* From the region; kernels may leave out a tile that is outside (region.cuh). Written on the
-     * stream: a kernel that is started early asks behind its wait. */
+    const void *prepared; /* written by the strategy's prepare, in device memory */
+    const struct halo_region *region; /* NULL: the whole plane; a mask is in device memory */
+    void *region_memory;              /* halo_cuda_region_bytes() bytes */
+    /* Computed from the region; kernels may skip a tile that is outside (region.cuh). Written by a
+     * kernel on the stream: a kernel that is started early reads it after its wait. */
     struct halo_cuda_wanted wanted;
     cudaStream_t stream; /* the same in all calls of a launch */
-    bool early;   /* kernels that wait themselves may be started before the one before has ended */
-    bool chained; /* the same of those that follow a kernel of the same launcher */
+    bool early;   /* kernels that wait themselves may be started before the previous kernel has
+                   * ended */
+    bool chained; /* the same for kernels that follow one of the same launcher */
 };
 
-enum { HALO_CUDA_MAX_PLANES = 4 }; /* that one launch may take */
+enum { HALO_CUDA_MAX_PLANES = 4 }; /* of one launch */
 
-/* A row: one .cu file, or one more way that it has, named FILE/WAY. */
+/* A row: one .cu file, or a variant of it, named FILE/VARIANT. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
-    int compute; /* least compute capability, 80 for 8.0; 0: any */
-    /* Filters 1 .. HALO_CUDA_MAX_PLANES planes, in any order; returns what the runtime said. */
+    int compute; /* lowest compute capability, 80 for 8.0; 0: any */
+    /* Filters 1 .. HALO_CUDA_MAX_PLANES planes, in any order; returns the status of the runtime. */
     cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
-    /* A mask in the form that the kernels read; both NULL, or prepared_bytes 0, where they need
-     * none. */
+    /* Make a mask in the layout of the kernels; both NULL, or prepared_bytes returns 0, if they
+     * need none. */
     size_t (*prepared_bytes)(const struct halo_conv *conv, int channels);
     void (*prepare)(void *ret, const struct halo_conv *conv, int channels);
 };
@@ -115,26 +120,28 @@ bool halo_cuda_tensor_dense_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_tensor_dense_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int channels);
 
-/* HALO_CONV_COPY has nothing to tile: one kernel serves every strategy. */
+/* HALO_CONV_COPY needs no tiles: all strategies share one kernel. */
 cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count);
 
-/* The same of HALO_CONV_PIXELIZE, for the strategies that take it. */
+/* The same for HALO_CONV_PIXELIZE and the strategies that support it. */
 cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int count);
 
-/* The same of HALO_CONV_SOLID. */
+/* The same for HALO_CONV_SOLID. */
 cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count);
 
-/* Around the launch of calls of which some have a region: the map sets what is wanted, the merge
- * takes what is not filtered from src. */
+/* Called before and after the launch of calls if some have a region: the map sets `wanted`, and the
+ * merge copies everything that is not filtered from src. */
 size_t halo_cuda_region_bytes(const struct halo_region *region, const struct halo_plane *like);
 cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count);
 
-/* The compute capability that this program's kernels were compiled for here, 90 for 9.0: that of
- * the device, or less where the driver translated them from PTX. An error: none of them can run. */
+/* Determines the compute capability for which the kernels that run on this device were compiled, 90
+ * for 9.0: that of the device, or less if the driver translated them from PTX. An error means that
+ * no kernel can run. */
 cudaError_t halo_cuda_probe(int *ret_compute);
 
-/* The intermediate plane: int32 elements, rows padded so that each starts a memory transaction. */
+/* The intermediate plane: int32 elements, with rows padded so that each begins a memory
+ * transaction. */
 static inline ptrdiff_t halo_cuda_wide_stride(const struct halo_plane *p)
 {
     return ((ptrdiff_t)p->width * p->channels + 31) / 32 * 32;
@@ -145,7 +152,7 @@ static inline size_t halo_cuda_wide_bytes(const struct halo_plane *p)
     return (size_t)halo_cuda_wide_stride(p) * p->height * sizeof(int32_t);
 }
 
-/* What every strategy that can filter a plane so has room in. */
+/* A size that is sufficient for every strategy that supports this convolution. */
 static inline size_t halo_cuda_scratch_bytes(const struct halo_conv *conv,
                                              const struct halo_plane *p)
 {

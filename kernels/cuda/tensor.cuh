@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the tensor-core kernels share: the matrix instructions.
+ * Shared by the tensor-core kernels: the matrix instructions.
  *
  * A convolution with a mask of M taps is a product with a banded (Toeplitz) matrix: column k of an
- * input row meets output x with weight w[k - x]. So a block of outputs is a tiled matrix product
- * whose boundary tests are the zeros of the band.
+ * input row contributes to output x with weight w[k - x]. So a block of outputs is a tiled matrix
+ * product in which the zeros of the band replace tests of boundaries.
  *
- * Fragments (PTX ISA, mma.m16n8k16 and mma.m16n8k32): which registers of a lane hold which square
+ * Fragments (PTX ISA, mma.m16n8k16 and mma.m16n8k32): the registers of a lane that hold each square
  * of 8 rows or columns by half of k,
  *
  *            k                              n                       n
@@ -15,7 +15,7 @@
  *          | a1 | a3 |  rows 8 .. 15      | b1 |                  | c2 c3 |  rows 8 .. 15
  *          +----+----+                    +----+                  +-------+
  *
- * and where in its square a lane's part lies; of B rows and columns are exchanged:
+ * and the position of a lane's part in its square (for B, exchange rows and columns):
  *
  *                  elements of k, 16 bits (or columns of C)
  *                  0 1    2 3    4 5    6 7
@@ -24,7 +24,7 @@
  *       ...                                           or of 8 bits 4t .. 4t + 3 of 16
  *      row 7     | L28  | L29  | L30  | L31  |
  *
- * Which input cell an element of k stands for is ours to choose, as long as A and B agree. */
+ * The order of input cells along k is arbitrary as long as A and B agree. */
 #ifndef HALO_TENSOR_CUH
 #define HALO_TENSOR_CUH
 
@@ -74,7 +74,7 @@ static __device__ inline void halo_mma_u8s8(int (&c)[4], uint32_t a0, uint32_t a
 #endif
 }
 
-/* The same with 16 in k, for half the price: a0, a1 and b0 are what they are there. */
+/* The same with 16 in k, for half the cost: a0, a1 and b0 have the same meaning. */
 static __device__ inline void halo_mma_u8s8_half(int (&c)[4], uint32_t a0, uint32_t a1, uint32_t b0)
 {
 #if HALO_HAVE_MMA
@@ -85,7 +85,7 @@ static __device__ inline void halo_mma_u8s8_half(int (&c)[4], uint32_t a0, uint3
 #endif
 }
 
-/* Both of unsigned bytes; _first: c = a b + start. */
+/* The same two products with unsigned bytes only; _first: c = a b + start. */
 static __device__ inline void halo_mma_u8u8(int (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2,
                                             uint32_t a3, uint32_t b0, uint32_t b1)
 {
@@ -119,15 +119,16 @@ static __device__ inline void halo_mma_u8u8_half(int (&c)[4], uint32_t a0, uint3
 #endif
 }
 
-/* Where a lane's outputs go: of two strips from element e on, into every eighth row from y + g on.
- * Of samples of 16 bits they are 4t .. 4t+3 of each strip, of bytes those of halo_pair_strips. */
+/* Where a lane's outputs are written: for two strips from element e on, every eighth row from y + g
+ * on. With samples of 16 bits, elements 4t .. 4t+3 of each strip; with bytes, those of
+ * halo_pair_strips. */
 struct halo_lane_out {
     uint8_t *at;
     ptrdiff_t step;   /* bytes to the next row */
-    int rows_left[2]; /* in the picture, of each strip; of bytes the first is all */
+    int rows_left[2]; /* rows inside the plane, of each strip; with bytes only the first is used */
 };
 
-/* A product for each row would cost as much as the row. */
+/* Advances by addition: a multiplication for each row would cost as much as the row itself. */
 static __device__ inline void halo_next_row(struct halo_lane_out &out)
 {
     out.at += out.step;
@@ -147,8 +148,8 @@ static __device__ inline struct halo_lane_out halo_lane_out_of(const struct halo
             {e < elements ? dst.height - y : 0, e + 16 < elements ? dst.height - y : 0}};
 }
 
-/* Two lanes of a quad hold, for two neighbouring strips of 16 outputs, 4 bytes each at 4t; after
- * this each holds 8 bytes in a row: of strip t % 2, from byte 8 (t / 2) on. */
+/* Before the call, two lanes of a quad hold 4 bytes each at 4t for two neighbouring strips of 16
+ * outputs; afterwards, each holds 8 consecutive bytes: of strip t % 2, from byte 8 (t / 2) on. */
 static __device__ inline uint2 halo_pair_strips(uint32_t strip0, uint32_t strip1, int t)
 {
     const bool odd = t & 1;

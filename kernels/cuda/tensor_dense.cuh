@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy tensor, dense masks: one matrix product for each row of the mask. What is compiled for
- * bytes (tensor_dense_8.cu) and for words of 16 bits (tensor_dense_16.cu).
+ * Strategy tensor, dense masks: one matrix product for each row of the mask. Compiled for bytes
+ * (tensor_dense_8.cu) and for words of 16 bits (tensor_dense_16.cu).
  *
  *      input tile (shared memory)               a warp: 64 or 32 rows x two strips of 16 columns
  *      +------------------------------+
@@ -9,15 +9,15 @@
  *      |   +----------------------+   |         W_j: band of the weights of row j, 16 columns
  *      +------------------------------+
  *
- * Samples are one unsigned byte or two, and weights one signed digit or two (w = 256 high + low,
- * both in -128 .. 127). Each product of digits goes into a sum of its scale, 2^0, 2^8 or 2^16: all
- * is exact in 32 bits, for 63x63 products of digits, twice, are below 2^28. What all weights share
- * as a power of two is taken off first. In shared memory four samples of 16 bits become their four
- * low and their four high bytes, so that a lane reads both in one.
+ * Samples are one or two unsigned bytes, and weights one or two signed digits (w = 256 high + low,
+ * both in -128 .. 127). Each product of digits is added to the sum of its scale, 2^0, 2^8 or 2^16:
+ * all are exact in 32 bits, because 63x63 products of digits, twice, are below 2^28. A power of two
+ * that divides all weights is removed first. In shared memory, four samples of 16 bits are stored
+ * as their four low bytes and their four high bytes, so that a lane reads both in one load.
  *
- * An output x of a strip: column n of product i is output 4 (n / 2) + 2i + n % 2, so that a lane
- * ends with four outputs in a row, and both products of a strip use the same pixels. The bands are
- * read from a table with the weights of a row at each of the four offsets in a word. */
+ * Outputs of a strip: column n of product i is output 4 (n / 2) + 2i + n % 2, so that a lane ends
+ * with four consecutive outputs, and both products of a strip use the same pixels. The bands are
+ * read from a table that contains the weights of a row at each of the four offsets in a word. */
 #ifndef HALO_TENSOR_DENSE_CUH
 #define HALO_TENSOR_DENSE_CUH
 
@@ -27,10 +27,10 @@
 #include "kernels/cuda/tensor_tile.cuh"
 
 enum {
-    TABLE_ROWS = 16, /* of the mask, in shared memory at a time */
+    TABLE_ROWS = 16, /* rows of the mask that are in shared memory at a time */
 };
 
-/* A warp has as many sums as registers allow. */
+/* A warp computes as many sums as registers allow. */
 template <typename Sample>
 struct dense_tile {
     enum { BYTES = sizeof(Sample), BANDS = 4 / BYTES, TILE_HEIGHT = BANDS * 16 };
@@ -55,7 +55,7 @@ struct dense_plane {
     struct halo_dense_plan plan;
     int radius_y;
     enum halo_border border;
-    uint32_t ghost; /* as a sample of the plane */
+    uint32_t ghost; /* in the format of the plane's samples */
     struct dense_finish finish;
 };
 
@@ -64,12 +64,12 @@ struct dense_launch {
     int count;
 };
 
-/* A lane's sums: strip, band, product of a strip, scale. */
+/* A lane's sums, indexed by strip, band, product of a strip, and scale. */
 template <typename Sample, int DIGITS>
 using dense_sums = int[2][dense_tile<Sample>::BANDS][2][DIGITS + sizeof(Sample) - 1][4];
 
-/* One row of the mask: pixels and weights are where the lane reads. Two steps of 16 go together, a
- * last one goes alone. */
+/* Applies one row of the mask: pixels and weights point to what the lane reads. Steps of 16 are
+ * combined in pairs; a last one may be single. */
 template <typename Sample, int STEPS, int DIGITS>
 static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, const uint8_t *pixels,
                                            const uint32_t *weights)
@@ -125,7 +125,8 @@ static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &su
     }
 }
 
-/* How many blocks the compiler leaves registers for on a multiprocessor; 1 is no limit. */
+/* The number of blocks per multiprocessor for which the compiler limits registers; 1 is no
+ * limit. */
 template <typename Sample>
 static constexpr int blocks_of(int steps, int digits, enum finish finish)
 {
@@ -252,7 +253,7 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call, i
     *blocks += grid.x * grid.y;
 }
 
-/* All of the calls are of one kind and of like plans. */
+/* All calls have the same kind, and plans that agree as in dense_plan.cuh. */
 template <typename Sample>
 static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
 {

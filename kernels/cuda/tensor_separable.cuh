@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What tensor_separable.cu (bytes) and tensor_separable_deep.cu (9 to 14 bits) share: what a plane
- * of a launch says, and the launch.
+ * Shared by tensor_separable.cu (bytes) and tensor_separable_deep.cu (9 to 14 bits): the parameters
+ * of a plane in a launch, and the launch.
  *
  * Why T never leaves the registers. Lane 4g + t of a warp, in both products:
  *
@@ -12,21 +12,22 @@
  *      g + 8    | c2 | c3 | --- packed, as b0 --> 2t, 2t+1  | b0 |  for outputs x 8 .. 15
  *               +----+----+                                 +----+
  *
- * The next 8 rows of T give b1: elements 2t + 8 and 2t + 9 of k. So it is with FP16. Of words two
- * such pairs are split into a register of four high bytes and one of four low ones; which row of T
- * an element of k is then says tensor_separable_deep.cu. */
+ * The next 8 rows of T give b1: elements 2t + 8 and 2t + 9 of k. This applies to FP16. With words,
+ * two such pairs are split into a register of four high bytes and one of four low bytes;
+ * tensor_separable_deep.cu describes which row of T each element of k then is. */
 #ifndef HALO_TENSOR_SEPARABLE_CUH
 #define HALO_TENSOR_SEPARABLE_CUH
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
-/* One plane of a launch; the kernels' own begin with it. */
+/* One plane of a launch; the types of both kernels begin with it. */
 struct halo_separable_plane {
     struct halo_plane src, dst;
     struct halo_cuda_wanted wanted;
     int first_block, blocks_x;
-    int halo_e, radius_e; /* elements: radius times channels, and that rounded up to 4 */
+    int halo_e, radius_e; /* in elements: radius times channels (radius_e), and this rounded up to a
+                           * multiple of 4 */
     int radius_y;
     enum halo_border border;
 };
@@ -44,7 +45,7 @@ static inline void halo_separable_fill(struct halo_separable_plane *plane,
     plane->border = conv->border;
 }
 
-/* How many steps of 16 in k the masks of all planes take, 2 at least. */
+/* The number of steps of 16 in k that the masks of all planes need, at least 2. */
 template <class Launch>
 static inline int halo_separable_steps(const Launch &launch)
 {

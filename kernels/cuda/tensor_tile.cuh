@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the tensor-core kernels share: the shape of a block, and how they load an input tile, by
- * asynchronous copies, of samples of one byte or two as they lie in the plane. */
+ * Shared by the tensor-core kernels: the shape of a block, and the loading of an input tile by
+ * asynchronous copies, with samples of one or two bytes unchanged. */
 #ifndef HALO_TENSOR_TILE_CUH
 #define HALO_TENSOR_TILE_CUH
 
@@ -17,9 +17,10 @@ enum {
 
 enum {
     HALO_CHUNK = 16,        /* bytes of one asynchronous copy; rows of planes are aligned to it */
-    HALO_MAX_COLUMNS = 256, /* of an input tile, in elements */
+    HALO_MAX_COLUMNS = 256, /* width of an input tile, in elements */
     HALO_PLAIN_SHARED =
-        40 * 1024, /* dynamic shared memory that needs no asking, static one aside */
+        40 * 1024, /* dynamic shared memory that is available without opt-in, next to static
+                    * memory */
 };
 
 static __device__ inline void halo_copy_async(void *shared, const void *global)
@@ -30,8 +31,8 @@ static __device__ inline void halo_copy_async(void *shared, const void *global)
 #endif
 }
 
-/* Copies since the last call become a group; halo_copy_wait<N>() waits until only N of this
- * thread's groups are under way. A barrier must follow. */
+/* Makes a group of the copies since the last call. halo_copy_wait<N>() waits until at most N groups
+ * of this thread are under way; a barrier must follow. */
 static __device__ inline void halo_copy_commit()
 {
 #if HALO_HAVE_MMA
@@ -54,22 +55,22 @@ static __device__ inline const uint8_t *halo_row_or_ghost(const struct halo_plan
     return from == HALO_GHOST ? NULL : (const uint8_t *)src.data + from * src.stride;
 }
 
-/* How a row of a tile is loaded: in chunks side by side, by as many threads as the widest needs. */
+/* How a row of a tile is loaded: in adjacent chunks, by as many threads as the widest row needs. */
 template <typename Sample>
 struct halo_chunks {
     enum { CELLS = HALO_CHUNK / sizeof(Sample), LANES = HALO_MAX_COLUMNS / CELLS };
 };
 
-/* An input tile on its way into shared memory, with samples as they lie in the plane; tile.columns
- * (at most HALO_MAX_COLUMNS) and tile.e are whole chunks. All threads of a block of one dimension
- * take part in each call; then come halo_copy_commit(), halo_copy_wait() and a barrier. */
+/* An input tile that is being loaded into shared memory, with samples unchanged; tile.columns (at
+ * most HALO_MAX_COLUMNS) and tile.e are multiples of chunks. All threads of a one-dimensional block
+ * take part in each call; then call halo_copy_commit(), halo_copy_wait() and a barrier. */
 struct halo_raw_tile {
     uint8_t *cells; /* of the first row */
     int stride;     /* bytes */
     struct halo_tile tile;
 };
 
-/* The input tile of width by height outputs from element e of row y on. */
+/* The input tile for width by height outputs from element e of row y on. */
 template <typename Sample>
 static __device__ inline struct halo_tile halo_tile_around(int e, int y, int width, int height,
                                                            int halo_e, int radius_y)
@@ -80,7 +81,7 @@ static __device__ inline struct halo_tile halo_tile_around(int e, int y, int wid
     return {e - left, y - radius_y, columns, height + 2 * radius_y};
 }
 
-/* No ghost cells: most blocks. */
+/* Whether a tile has no ghost cells, as in most blocks. */
 static __device__ inline bool halo_is_inside(const struct halo_tile &tile,
                                              const struct halo_plane &src)
 {
@@ -88,9 +89,9 @@ static __device__ inline bool halo_is_inside(const struct halo_tile &tile,
            tile.y + tile.rows <= src.height;
 }
 
-/* A tile with ghost cells. Each thread settles one word of the columns that are not whole chunks,
- * in every so many rows, so that where its cells come from is found once and many loads are under
- * way. */
+/* Loads a tile with ghost cells. Each thread handles one word of the columns that are not complete
+ * chunks, in every n-th row, so that the source of its cells is computed only once and many loads
+ * are under way. */
 template <typename Sample, int THREADS>
 static __device__ inline void halo_load_edge(const struct halo_raw_tile &t,
                                              const struct halo_plane &src, enum halo_border border,
@@ -99,7 +100,8 @@ static __device__ inline void halo_load_edge(const struct halo_raw_tile &t,
     constexpr int CELLS = halo_chunks<Sample>::CELLS, LANES = halo_chunks<Sample>::LANES;
     constexpr int IN_WORD = 4 / sizeof(Sample), BITS = 8 * sizeof(Sample);
     const int elements = src.width * src.channels;
-    const int left = min(max(-t.tile.e, 0), t.tile.columns); /* before the first whole chunk */
+    const int left = min(max(-t.tile.e, 0), t.tile.columns); /* columns before the first complete
+                                                              * chunk */
     const int right = max(min((elements - t.tile.e) / CELLS * CELLS, t.tile.columns), left);
 
     const int column = threadIdx.x % LANES * CELLS;
@@ -134,7 +136,7 @@ static __device__ inline void halo_load_edge(const struct halo_raw_tile &t,
     }
 }
 
-/* Rows first .. first + ROWS - 1 of a tile that is inside. */
+/* Loads rows first .. first + ROWS - 1 of a tile that is inside. */
 template <typename Sample, int THREADS, int ROWS>
 static __device__ inline void halo_load_rows(const struct halo_raw_tile &t, int first,
                                              const struct halo_plane &src)
@@ -152,7 +154,7 @@ static __device__ inline void halo_load_rows(const struct halo_raw_tile &t, int 
             halo_copy_async(to + y * t.stride, from + y * src.stride);
 }
 
-/* The whole of a tile, inside or not. */
+/* Loads a complete tile, inside or not. */
 template <typename Sample, int THREADS>
 static __device__ inline void halo_load_tile_raw(const struct halo_raw_tile &t,
                                                  const struct halo_plane &src,
@@ -177,8 +179,8 @@ static __device__ inline void halo_load_tile_raw(const struct halo_raw_tile &t,
         }
 }
 
-/* A tile of BANDS bands of 16 rows comes in band by band, each a group of copies, so that the first
- * is at work while the last is on its way. Rows past the last that is needed meet weights of
+/* Loads a tile of BANDS bands of 16 rows band by band, each as a group of copies, so that the first
+ * band is processed while the last is being loaded. Rows after the last needed one have weights of
  * zero. */
 template <typename Sample, int THREADS, int BANDS>
 static __device__ inline void halo_load_bands(struct halo_raw_tile t, const struct halo_plane &src,

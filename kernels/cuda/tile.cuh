@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the kernels share: samples, ghost cells, rounding and the load of an input tile.
+ * Shared by the kernels: samples, ghost cells, rounding, and the loading of an input tile.
  *
  * An element is one sample of a row: pixel x of channel c is element x * channels + c, so that
- * neighbouring threads read neighbouring addresses for one channel and for two (the most). */
+ * neighbouring threads read neighbouring addresses with one channel and with two (the maximum). */
 #ifndef HALO_TILE_CUH
 #define HALO_TILE_CUH
 
@@ -11,14 +11,14 @@
 #include "kernels/cuda/region.cuh"
 #include "kernels/cuda/strategies.h"
 
-/* One pass of a mask over a plane: out = (sum + round) >> shift. Goes by value to a kernel. */
+/* One pass of a mask over a plane: out = (sum + round) >> shift. Passed by value to a kernel. */
 struct halo_pass {
-    int slot;               /* of the file's mask bank */
+    int slot;               /* slot of the file's mask bank */
     int radius_x, radius_y; /* in pixels */
     int shift;
     int64_t round; /* the rounding constant, and the bias of a dense mask */
     enum halo_border border;
-    int ghost; /* HALO_BORDER_CONSTANT: what ghost cells of this pass's input hold */
+    int ghost; /* HALO_BORDER_CONSTANT: value of ghost cells in the input of this pass */
 };
 
 /* The intermediate plane between two passes. */
@@ -34,15 +34,15 @@ struct halo_task {
     struct halo_pass pass;
     const void *prepared;
     struct halo_cuda_wanted wanted;
-    int first_block; /* of the launch */
+    int first_block; /* index of its first block in the launch */
     int across;      /* blocks side by side */
 };
 
-/* Goes by value to a kernel. */
+/* Passed by value to a kernel. */
 struct halo_tasks {
     struct halo_task plane[HALO_CUDA_MAX_PLANES];
     int count, blocks;
-    dim3 grid; /* of the first plane */
+    dim3 grid; /* grid of the first plane */
 };
 
 static inline struct halo_wide halo_wide_of(const struct halo_cuda_call *call)
@@ -75,7 +75,7 @@ static inline struct halo_pass halo_column_pass(const struct halo_conv *conv, in
     pass.shift = conv->col_bits + conv->frac;
     pass.round = halo_half(pass.shift);
     pass.border = conv->border;
-    pass.ghost = conv->border_value << conv->frac; /* what the row pass makes of a ghost row */
+    pass.ghost = conv->border_value << conv->frac; /* the result of the row pass for a ghost row */
     return pass;
 }
 
@@ -92,13 +92,13 @@ static inline struct halo_pass halo_dense_pass(const struct halo_conv *conv, int
     return pass;
 }
 
-/* Blocks of width elements by height rows that cover the plane. */
+/* The grid of blocks of width elements by height rows that covers the plane. */
 static inline dim3 halo_grid(const struct halo_plane &p, int width, int height)
 {
     return dim3((p.width * p.channels + width - 1) / width, (p.height + height - 1) / height);
 }
 
-/* Adds a plane: each block makes width elements by height rows of it. */
+/* Adds a plane: each block computes width elements by height rows of it. */
 static inline void halo_add_task(struct halo_tasks *tasks, const struct halo_cuda_call *call,
                                  const struct halo_pass &pass, int width, int height)
 {
@@ -110,7 +110,8 @@ static inline void halo_add_task(struct halo_tasks *tasks, const struct halo_cud
     tasks->blocks += (int)(grid.x * grid.y);
 }
 
-/* How many calls from the first on have the same kernels: kind, samples and sums. */
+/* The number of calls, from the first on, that use the same kernels: with the same kind, and sizes
+ * of samples and sums. */
 static inline int halo_alike(const struct halo_cuda_call *calls, int count)
 {
     int alike = 1;
@@ -121,7 +122,7 @@ static inline int halo_alike(const struct halo_cuda_call *calls, int count)
     return alike;
 }
 
-/* Of a launch over several planes, each with a first_block: the one that this block works on. */
+/* The plane of this block in a launch with several planes, each of which has a first_block. */
 template <typename Launch>
 static __device__ inline const auto &halo_plane_of(const Launch &launch)
 {
@@ -131,12 +132,12 @@ static __device__ inline const auto &halo_plane_of(const Launch &launch)
     return launch.plane[p];
 }
 
-/* What a block of a plane does; block: which one it is. */
+/* The work of one block; block: its position in the plane. */
 typedef void halo_body(const struct halo_task &task, int2 block);
 
-/* One plane, everywhere, in a grid of its own. Parameters of their own stay in constant operands,
- * and loops are split by the border: as parts of one struct they are up to a fifth slower. What no
- * region wants is not asked: the question alone took up to a tenth. */
+/* One plane, without a region, in its own grid. Separate parameters remain constant operands, and
+ * loops are split by the border; as members of one struct they made kernels up to a fifth slower.
+ * Regions are not checked: the check alone took up to a tenth of the time. */
 template <halo_body body>
 static __global__ void halo_one_kernel(const struct halo_plane src, const struct halo_plane dst,
                                        const struct halo_wide wide, const struct halo_pass pass,
@@ -146,7 +147,7 @@ static __global__ void halo_one_kernel(const struct halo_plane src, const struct
     body(task, make_int2(blockIdx.x, blockIdx.y));
 }
 
-/* Many planes, or one with a region: their blocks stand in one line. */
+/* Several planes, or one with a region: their blocks are numbered in one dimension. */
 template <halo_body body>
 static __global__ void halo_many_kernel(const __grid_constant__ struct halo_tasks tasks)
 {
@@ -167,8 +168,8 @@ static inline void halo_launch_tasks(const struct halo_tasks &tasks, dim3 thread
         halo_many_kernel<body><<<tasks.blocks, threads, 0, stream>>>(tasks);
 }
 
-/* The sums were proved for Accum, the rounding constant and the bias were not: both are added wide.
- * >> of a negative number is arithmetic in nvcc, as the contract wants. */
+/* Sums are proved to fit Accum, but not with the rounding constant and the bias: both are added in
+ * 64 bits. >> of a negative number is arithmetic in nvcc, as the contract requires. */
 template <typename Accum>
 static __device__ inline int64_t halo_finish(Accum sum, const struct halo_pass &pass)
 {
@@ -191,21 +192,21 @@ static __device__ inline void halo_write(const struct halo_plane &p, int e, int 
     row[e] = (Sample)(sizeof(Sample) == 1 ? sample : sample << p.shift);
 }
 
-/* Of two words of 16 bits, the samples. */
+/* The samples in two words of 16 bits. */
 static __device__ inline uint32_t halo_sample_pair(uint32_t words, const struct halo_plane &p)
 {
     const uint32_t samples = words >> p.shift & (0xffffu >> p.shift) * 0x00010001u;
     return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x00010001u);
 }
 
-/* The same in the container's form: stray bits become the largest sample. */
+/* The same, shifted as in the plane: a word with stray bits becomes the largest sample. */
 static __device__ inline uint32_t halo_copy_words(uint32_t words, const struct halo_plane &p)
 {
     return halo_sample_pair(words, p) << p.shift;
 }
 
-/* The element that stands for element e of a row, or HALO_GHOST. channels - 1 is log2(channels),
- * and >> rounds down left of the picture, where / would not. */
+/* The element whose value is used for element e of a row, or HALO_GHOST. channels - 1 is
+ * log2(channels), and >> rounds down even to the left of the plane, unlike /. */
 static __device__ inline int halo_border_element(int e, const struct halo_plane &p,
                                                  enum halo_border border)
 {
@@ -214,7 +215,7 @@ static __device__ inline int halo_border_element(int e, const struct halo_plane 
     return x == HALO_GHOST ? HALO_GHOST : (x << log2_channels) + (e & log2_channels);
 }
 
-/* Element e of row y, which may both be outside. */
+/* Element e of row y; both may be outside. */
 template <typename Sample>
 static __device__ inline int halo_input(const struct halo_plane &p, const struct halo_pass &pass,
                                         int e, int y)
@@ -225,7 +226,7 @@ static __device__ inline int halo_input(const struct halo_plane &p, const struct
                                                         : halo_read<Sample>(p, from_e, from_y);
 }
 
-/* The same of the intermediate plane; e is inside. */
+/* The same for the intermediate plane; e is inside. */
 static __device__ inline int halo_wide_input(const struct halo_wide &wide, int height,
                                              const struct halo_pass &pass, int e, int y)
 {
@@ -233,8 +234,8 @@ static __device__ inline int halo_wide_input(const struct halo_wide &wide, int h
     return from_y == HALO_GHOST ? pass.ghost : wide.data[from_y * wide.stride + e];
 }
 
-/* Loads an input tile row by row into cells, in as many steps as the block needs to cover it. All
- * threads of the block take part; the caller sets the barrier. */
+/* Loads an input tile row by row into cells, in as many steps as the block needs to cover the tile.
+ * All threads of the block take part; the caller adds the barrier. */
 template <typename Sample>
 static __device__ inline void halo_load_tile(Sample *cells, const struct halo_tile &tile,
                                              const struct halo_plane &src,
