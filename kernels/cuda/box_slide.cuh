@@ -28,7 +28,8 @@ static_assert(2 * SLIDE_MAX_CHUNKS <= SLIDE_THREADS, "two threads to a chunk");
  * leave. */
 struct slide_mask {
     uint32_t begin[SLIDE_MAX_BEGIN][2][32]; /* from no sums to the first */
-    uint32_t step[2][2][2][32];             /* by 2 and by 14; 16 columns; enter, leave */
+    uint32_t step[2][2][2][32];             /* by 2 and by 14; first and next 16 columns; enter,
+                                             * leave */
 };
 
 struct slide_launch {
