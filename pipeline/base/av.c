@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The small FFmpeg glue that more than one file needs. */
+ * FFmpeg's errors, log and scaler (av.h). */
 #include "pipeline/base/av.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ void halo_av_probe(struct halo_complaints *complaints)
     probe = complaints;
 }
 
-/* Frame threads have copies of the context, and with it of opaque. */
+/* A decoder's frame threads use copies of its context, with the same opaque. */
 static struct halo_complaints *complaints_of(void *avcl, const AVClass *class)
 {
     if (class == avcodec_get_class()) {
@@ -61,8 +61,8 @@ static struct halo_complaints *complaints_of(void *avcl, const AVClass *class)
     return NULL;
 }
 
-/* FFmpeg gives back the same error for this as for damage; the line is that of a part of the
- * decoder's, its parent. */
+/* FFmpeg returns the same error for a frame that is too large as for damage, so only the log line
+ * shows it. The line is logged by a part of the decoder: the parent context is the decoder's. */
 static void note_too_large(void *avcl, const AVClass *class, const char *text)
 {
     unsigned width, height;
@@ -94,7 +94,7 @@ int halo_av_check_complaints(const char *name, const struct halo_complaints *com
     return halo_av_check_size(name, size >> 32, size & UINT32_MAX, most, err);
 }
 
-/* Pictures are repaired in a line of a lower level. */
+/* Repairs of damaged frames ("concealing ...") are logged at a lower level than errors. */
 static bool is_complaint(const struct halo_complaints *c, int level, const char *format)
 {
     if (level > AV_LOG_ERROR)
@@ -112,7 +112,7 @@ static void count_decoders(struct halo_complaints *to, int64_t time, int level, 
     long long latest = atomic_load(&to->latest);
     while (latest < time && !atomic_compare_exchange_weak(&to->latest, &latest, time))
         ;
-    atomic_fetch_add(&to->lines, 1); /* last: who sees it sees its time */
+    atomic_fetch_add(&to->lines, 1); /* last: a thread that sees the count sees the time, too */
 }
 
 static void count_complaint(void *avcl, const AVClass *class, int level, const char *format)
@@ -124,14 +124,14 @@ static void count_complaint(void *avcl, const AVClass *class, int level, const c
         atomic_fetch_add(&to->lines, 1);
 }
 
-/* Of hardware decoding that is not set up: the line before says why. */
+/* If hardware decoding cannot be set up, these lines follow another one, which has the reason. */
 static bool is_echo(const char *text)
 {
     return strstr(text, "Failed setup for format") == text ||
            strstr(text, "Failed loading nvcuvid") == text;
 }
 
-/* Cuts the clause that names an option of FFmpeg's own program, and what follows it. */
+/* Cuts the text from the clause on that names an option of the program ffmpeg. */
 static void cut_advice(char *text)
 {
     static const char *const named[] = {" -strict", "'-strict", "vstrict=", "set strict ",
@@ -166,7 +166,7 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
     const char *name = class ? class->item_name(avcl) : "ffmpeg";
     if (level <= AV_LOG_ERROR && !is_echo(text)) {
         pthread_mutex_lock(&log_lock);
-        const size_t kept = *text == ' ' ? strlen(last_line) : 0; /* a line in parts goes on */
+        const size_t kept = *text == ' ' ? strlen(last_line) : 0; /* the line continues */
         if (kept)
             snprintf(last_line + kept, sizeof last_line - kept, "%.200s", text);
         else
@@ -179,10 +179,10 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
 
 void halo_av_init_log(void)
 {
-    /* What is shown is chosen by keep_line; some libraries print by themselves from this level. */
+    /* keep_line() chooses what is shown; but some libraries print by themselves, by this level. */
     const bool debug = halo_log_get_level() >= HALO_LOG_DEBUG;
     av_log_set_level(debug ? AV_LOG_VERBOSE : AV_LOG_ERROR);
-    if (!debug) /* SVT-AV1 prints past FFmpeg's log and listens to this alone */
+    if (!debug) /* SVT-AV1 does not use FFmpeg's log and obeys only this variable */
         setenv("SVT_LOG", "0", 0);
     av_log_set_callback(keep_line);
 }
@@ -272,13 +272,12 @@ struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scal
         sws_freeContext(sws);
         return NULL;
     }
-    /* A palette becomes limited-range BT.601 inside swscale, whatever it is told. */
+    /* swscale converts palettes to limited-range BT.601, whatever the settings are. */
     if (av_pix_fmt_desc_get(from.format)->flags & AV_PIX_FMT_FLAG_PAL) {
         from.space = AVCOL_SPC_SMPTE170M;
         from.full_range = 0;
     }
-    /* Without this a conversion between YUV formats would change the range of full-range
-     * pictures. */
+    /* Otherwise conversions between YUV formats would change the range of full-range frames. */
     sws_setColorspaceDetails(sws, sws_getCoefficients(scaler_matrix(from)), from.full_range,
                              sws_getCoefficients(scaler_matrix(to)), to.full_range, 0, 1 << 16,
                              1 << 16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The canary (canary.h): painted and looked for. */
+ * Painting the canary and searching frames for it (canary.h). */
 #include "pipeline/base/canary.h"
 
 #include <libavutil/common.h>
@@ -12,16 +12,16 @@
 enum {
     CELL = HALO_CANARY_CELL,
     ACROSS = 6,
-    DOWN = 4,             /* cells of a place */
-    BITS = ACROSS * DOWN, /* of a word */
-    CHECK = 8,            /* of them */
-    SWING = 24,           /* of the smooth ground, to both sides of gray */
+    DOWN = 4,             /* a place has ACROSS x DOWN cells */
+    BITS = ACROSS * DOWN, /* bits of a word */
+    CHECK = 8,            /* check bits, of these */
+    SWING = 24,           /* amplitude of the smooth ground around gray */
     EDGE_ROWS = 3,
-    FLAT = 10, /* between samples of one colour, encoded ones too */
+    FLAT = 10, /* largest difference between samples of one colour, even after encoding */
     MAX_COLUMNS = 2048,
 };
 
-/* Of one plane: how far the patterns go from the ground. */
+/* The amplitudes of the patterns on one plane. */
 struct strength {
     int mark, bit;
 };
@@ -37,7 +37,7 @@ static int bit_at(int x, int y)
     return (x ^ (y >> 1)) & 1 ? -1 : 1;
 }
 
-/* The sign of a cell's mark, without any order that pictures have by themselves. */
+/* The sign of a cell's mark: pseudo-random, unlike any order in ordinary frames. */
 static int sign_of(int plane, int column, int row)
 {
     uint32_t h = (uint32_t)column * 0x9e3779b1u ^ (uint32_t)row * 0x85ebca77u ^
@@ -68,7 +68,7 @@ static int bit_of(unsigned word, int column, int row)
     return word >> (row % DOWN * ACROSS + column % ACROSS) & 1 ? 1 : -1;
 }
 
-/* Up and down along a line, without a step anywhere. */
+/* A triangle wave: no steps. */
 static int wave(int at)
 {
     const int period = 8 * SWING;
@@ -76,12 +76,12 @@ static int wave(int at)
     return place < 2 * SWING ? place - SWING : 3 * SWING - place;
 }
 
-/* The cell of a component that a sample lies in, or the samples of a row from x on do. */
+/* The amplitudes and the ground's phase in one cell of a component. */
 struct cell {
     int mark, bit, wave;
 };
 
-/* Of the planes of RGB each is painted as luma is, so that the brightness of all has the marks. */
+/* All planes of RGB are painted like luma, so that their brightness has the marks, too. */
 static int role_of(const AVPixFmtDescriptor *d, int component)
 {
     return d->flags & AV_PIX_FMT_FLAG_RGB ? 0 : component;
@@ -112,7 +112,8 @@ static struct cell cell_at(const AVPixFmtDescriptor *d, int component, int x, in
                          (int)(number % 4096) * (3 + component)};
 }
 
-/* Always odd: filters can be chosen whose samples are even. Below 8 bits it is chance. */
+/* The value is always odd, because filters can be chosen whose samples are all even. The bits below
+ * the upper 8 are pseudo-random. */
 static unsigned sample_of(const AVPixFmtDescriptor *d, struct cell cell, int x, int y)
 {
     const int depth = d->comp[0].depth;
@@ -156,9 +157,9 @@ void halo_canary_paint(AVFrame *frame, unsigned number)
         paint_component(frame, d, c, number);
 }
 
-/* ---- looking ---- */
+/* ---- searching ---- */
 
-/* The cells of a plane as a picture has them. */
+/* The cells of a plane of a frame. */
 struct grid {
     const AVFrame *frame;
     int plane, width, height; /* of a cell, in samples */
@@ -203,7 +204,7 @@ static void check_cell(const struct grid *g, int column, int row, float mark,
     ret->y = row * g->height;
 }
 
-/* Cells, and blocks of those with the two of the row before. */
+/* Checks each cell, and each block of 2x2 cells. */
 static void check_cells(const struct grid *g, struct halo_canary_finding *ret)
 {
     float signs[2][MAX_COLUMNS];
@@ -268,7 +269,7 @@ static bool is_flat(const AVFrame *f, int plane, int from, int to)
     return most - least <= FLAT;
 }
 
-/* Words are white on gray or black, and reach no edge. */
+/* Cards are plain: their text is white on gray or black, and does not reach the edges. */
 static bool is_plain(const AVFrame *f)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(f->format);

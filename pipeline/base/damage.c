@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Damaged input: an error, or counted and passed over (damage.h). */
+ * Damaged input: an error, or counted and skipped (damage.h). */
 #include "pipeline/base/damage.h"
 
 #include "config/log.h"
 
-enum { SAID = 3 }; /* places named one by one; the rest is a number at the end */
+enum { SAID = 3 }; /* damaged places that are reported one by one; the others are only counted */
 
 int halo_damage_meet(struct halo_damage *damage, int code, struct halo_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What is damaged in an input: an error, or, where -keep-going accepts it, counted and passed
- * over. One for each stream; any of its threads. */
+ * Damaged input: an error, or, with -keep-going, counted and skipped. One struct halo_damage for
+ * each stream; any of its threads may call this. */
 #ifndef HALO_DAMAGE_H
 #define HALO_DAMAGE_H
 
@@ -14,9 +14,9 @@ struct halo_damage {
     atomic_llong places;
 };
 
-/* Call where input was found damaged, with the code that halo_fail(err) gave for it. Returns code,
- * or 0 where the input is to be read on: then err is empty again and what it said is logged (the
- * first times) and counted. */
+/* Call it when input is damaged, with the code that halo_fail(err) returned. Returns code, or 0 if
+ * the stream shall continue: err is then empty again, and the damage is counted and its message
+ * logged (the first few as warnings, the others at -v debug). */
 int halo_damage_meet(struct halo_damage *damage, int code, struct halo_error *err);
 
 #endif

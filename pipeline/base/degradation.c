@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The words of what streams lack (degradation.h). */
+ * The words for degraded streams (degradation.h). */
 #include "pipeline/base/degradation.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Display matrices as turns by right angles. */
+ * Display matrices that rotate by right angles (display.h). */
 #include "pipeline/base/display.h"
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 enum {
     ONE = 1 << 16,
     ONE_W = 1 << 30,
-    SLIP = 4 /* of ONE: a quarter of a pixel in 4096 */
+    SLIP = 4 /* tolerance, in units of 1 / ONE: a quarter of a pixel in 4096 */
 };
 
 static bool is_near(int32_t v, int32_t wanted)
@@ -23,8 +23,8 @@ static bool is_unit(int32_t v)
     return is_near(v, ONE) || is_near(v, -ONE);
 }
 
-/* The picture is moved back to where players show it, so what the matrix says of that is left out.
- */
+/* The matrix also moves the rotated frame back into view: those numbers are ignored, because
+ * players place the frame themselves. */
 int halo_display_of(const void *matrix, size_t size)
 {
     int32_t m[9];
@@ -75,7 +75,7 @@ const char *halo_display_words(int turn)
         "turned by 270 degrees clockwise",
         "turned by 90 degrees clockwise",
         "mirrored and turned by 90 degrees clockwise",
-        "turned by no right angle, or scaled",
+        "turned by another angle than a right one, or scaled",
     };
     return words[turn];
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * In builds for tests every source of pipeline/ is compiled with this header before it: its calls
- * of these functions can be made to fail (kernels/fault.h), each place in the source being a point
- * of its own. No call is made then. */
+ * In builds with -Dfaults=true, every source file of pipeline/ is compiled with this header
+ * included first. Each call of these functions in it can be made to fail separately
+ * (kernels/fault.h); the real function is not called then. */
 #ifndef HALO_FAULT_CALLS_H
 #define HALO_FAULT_CALLS_H
 

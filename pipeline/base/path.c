@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Names of files on the command line (path.h). */
+ * File names on the command line (path.h). */
 #include "pipeline/base/path.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_LINKS = 40, /* as the kernel */
+    MAX_LINKS = 40, /* the kernel's limit */
 };
 
 static bool starts(const char *text, const char *with)
@@ -57,7 +57,7 @@ static char *join(const char *folder, int length, const char *name)
     return asprintf(&all, "%.*s%s", length, folder, name) < 0 ? NULL : all;
 }
 
-/* Where a symbolic link leads. NULL with errno: ENOMEM, or another where path is none. */
+/* The target of a symbolic link. NULL with errno: ENOMEM, or another one if path is not a link. */
 static char *link_target(const char *path)
 {
     char target[PATH_MAX];
@@ -84,7 +84,7 @@ char *halo_path_follow(const char *path)
     return NULL;
 }
 
-/* Of a path that is in /proc/self/fd itself. */
+/* The number of a path directly in /proc/self/fd (own), or -1. */
 static int number_in_proc(const char *path, const char *own)
 {
     char *folder = join(path, folder_length(path), "."), *end = NULL;
@@ -112,7 +112,7 @@ int halo_path_descriptor(const char *path)
     return fd;
 }
 
-/* One spelling for each file, there or not. NULL where its folder is not there. */
+/* A unique spelling for each file, whether it exists or not. NULL if its folder does not exist. */
 static char *canonical(const char *path)
 {
     char *whole = NULL, *folder = NULL;

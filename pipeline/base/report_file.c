@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A file that is written once, when a run is over (report_file.h). */
+ * A file that is written once, at the end of a run (report_file.h). */
 #include "pipeline/base/report_file.h"
 
 #include <errno.h>
@@ -15,13 +15,14 @@
 
 struct halo_report_file {
     const char *option, *name;
-    FILE *file;   /* direct: from the start; else while it is written */
-    char *path;   /* symbolic links followed; NULL: direct */
-    char *beside; /* while it is written */
-    mode_t mode;  /* of the file that is there; 0 where none is */
+    FILE *file;   /* direct: open from the start; otherwise only while it is written */
+    char *path;   /* with symbolic links followed; NULL: written directly */
+    char *beside; /* the temporary file while it is written */
+    mode_t mode;  /* of the existing file; 0 if there is none */
 };
 
-/* A descriptor's offset is shared: what it has and will have stays beside the report. */
+/* A descriptor is duplicated, not opened again: both share one offset, so the report does not
+ * overwrite other output. */
 static int open_direct(struct halo_report_file *report, const char *path, int fd)
 {
     if (fd >= 0) {
@@ -123,7 +124,7 @@ FILE *halo_report_begin(struct halo_report_file *report)
     return report->file;
 }
 
-/* In this order: the name is given to what is on the disk. */
+/* Renames only after fsync(): the final name must not refer to data that is not on disk yet. */
 static int finish(struct halo_report_file *report)
 {
     int code = fflush(report->file) || ferror(report->file) ? errno : 0;

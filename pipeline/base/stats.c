@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Recording what a stream's time goes into (stats.h). */
+ * Records where the time of a stream is spent (stats.h). */
 #include "pipeline/base/stats.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@
 
 const struct halo_stage_row halo_stage_table[HALO_STAGES] = {
     [HALO_STAGE_OPEN_INPUT] = SOURCE("open_input", ONCE, false, NULL),
-    /* Beside open_input, in a thread of its own: drawn where nothing runs yet. */
+    /* Runs in its own thread, at the same time as open_input; it is drawn on the filter thread's
+     * track, which is still empty. */
     [HALO_STAGE_OPEN_DEVICE] = FILTER("open_device", ONCE, false, NULL),
     [HALO_STAGE_OPEN_STREAMS] = SOURCE("open_streams", ONCE, false, NULL),
     [HALO_STAGE_OPEN_OUTPUT] = SOURCE("open_output", ONCE, false, NULL),
@@ -105,7 +106,7 @@ int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage)
     return s ? halo_now_ns() : 0;
 }
 
-/* Which frame of this stage a span belongs to. */
+/* Adds a span. Returns the number of the frame in this stage to which it belongs. */
 static int64_t record(struct halo_stage_record *r, bool by_frame, int64_t ns)
 {
     pthread_mutex_lock(&r->lock);
@@ -156,7 +157,7 @@ static void record_device(struct halo_stats *s, enum halo_stage stage, int lane,
     if (span.end <= span.begin)
         return;
     span.begin = FFMAX(span.begin, r->until);
-    span.end = r->until = FFMAX(span.end, span.begin); /* planes of two lanes may take turns */
+    span.end = r->until = FFMAX(span.end, span.begin); /* planes of two lanes may alternate */
     record(r, false, span.end - span.begin);
     halo_trace_add(s->trace, HALO_TRACK_LANES + lane,
                    &(struct halo_trace_event){halo_stage_table[stage].name, span.begin, span.end,

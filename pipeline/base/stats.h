@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the time of a stream goes into: how long each stage works and waits, when each lane of the
- * device copies and computes, and what is copied.
+ * Where the time of a stream is spent: how long each stage works and waits, when each lane of the
+ * device copies and computes, and how much is copied.
  *
- * A stage records spans; the device's come with each frame. Memory is fixed, whatever the number of
- * frames. Without -stats, -stats_json and -trace there is no struct halo_stats: NULL is taken by
- * every call and costs a branch, and the range that profilers see (kernels/ranges.h). Threads: each
- * stage is recorded by any, under a lock of its own; reports come when all is over. */
+ * Stages record spans of time; the device's spans are delivered with each frame. The memory is
+ * fixed, whatever the number of frames. Without -stats, -stats_json and -trace no struct halo_stats
+ * exists: every call accepts NULL, at the cost of a branch and of the range that profilers show
+ * (kernels/ranges.h). Any thread may record a stage, under the stage's own lock; reports are
+ * written when all stages have ended. */
 #ifndef HALO_STATS_H
 #define HALO_STATS_H
 
@@ -19,7 +20,7 @@
 
 struct halo_stats;
 
-/* In the order of the report; rows of halo_stage_table. WAITs are no work. */
+/* Rows of halo_stage_table, in the order of the report. A stage named WAIT does no work. */
 enum halo_stage {
     HALO_STAGE_OPEN_INPUT,
     HALO_STAGE_OPEN_DEVICE, /* backend, lanes: the driver starts here */
@@ -28,14 +29,14 @@ enum halo_stage {
     HALO_STAGE_READ, /* demux */
     HALO_STAGE_DECODE,
     HALO_STAGE_DECODED_WAIT, /* for room in the queue to the filter thread */
-    HALO_STAGE_FILTER_WAIT,  /* for pictures */
+    HALO_STAGE_FILTER_WAIT,  /* for decoded frames */
     HALO_STAGE_CONVERT,      /* to the native format, on the host */
     HALO_STAGE_LANE_WAIT,
-    HALO_STAGE_MEMORY, /* an output picture; the first ones are allocated */
+    HALO_STAGE_MEMORY, /* getting memory for an output frame; the first ones are allocated */
     HALO_STAGE_SUBMIT, /* putting a frame onto the device's stream */
     HALO_STAGE_FILTERED_WAIT,
     HALO_STAGE_UPLOAD,
-    HALO_STAGE_KERNELS, /* of the device, or on the CPU */
+    HALO_STAGE_KERNELS, /* the filters, on the device or the CPU */
     HALO_STAGE_DOWNLOAD,
     HALO_STAGE_COLLECT_WAIT,
     HALO_STAGE_DEVICE_WAIT,
@@ -48,38 +49,39 @@ enum halo_stage {
     HALO_STAGES,
 };
 
-/* NULL in *ret where settings ask for nothing. Checks the files that they name, or opens them
- * (report_file.h): their names have been checked against IN and OUT. 0 or -errno with err filled.
- * The caller owns *ret. */
+/* *ret is NULL if settings request no statistics. Checks or opens the files that settings name
+ * (report_file.h); that they differ from IN and OUT was checked before. 0 or -errno with err
+ * filled. The caller owns *ret. */
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err);
 void halo_stats_destroy(struct halo_stats *s);
 
-/* A span of work or waiting; begin returns what end wants. Spans of a thread nest. */
+/* A span of work or waiting: pass the result of begin to end. Spans of a thread nest. */
 int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage);
 void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin);
 
-/* All spans of decode, or encode, since the last call were for one frame. */
+/* Records that all spans of decode, or encode, since the last call belong to one frame. */
 void halo_stats_frame(struct halo_stats *s, enum halo_stage stage);
 
-/* What a frame did on the device. Lanes of one ring share the copy engines and the processors: time
- * in which an earlier frame had them is waiting, and left out. One thread. */
+/* Records a frame's times on the device. The lanes of a ring share the copy engines and the
+ * processors: time in which an earlier frame used them is waiting, and is not counted. One
+ * thread. */
 void halo_stats_device(struct halo_stats *s, int lane, const struct halo_frame_times *times);
 
-/* A picture was copied or converted on the host, into one like this. */
+/* Records that a frame was copied or converted on the host; picture is the result, for its size. */
 void halo_stats_copied(struct halo_stats *s, const AVFrame *picture);
 
-/* The stages run (true), or are over. */
+/* Records that the stages begin to run (true), or have ended. */
 void halo_stats_running(struct halo_stats *s, bool running);
 
-/* What a report says of the stream. */
+/* Facts about the stream for the report. */
 struct halo_stats_about {
     const char *backend; /* NULL: none was opened */
     int depth;           /* lanes */
     int64_t frames, bytes;
 };
 
-/* After the end: the table to stderr, and the files, as asked. */
+/* After all stages have ended: prints the table to stderr and writes the files, as requested. */
 void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What recording (stats.c) and reporting (stats_report.c) share, and nobody else. */
+ * Shared by recording (stats.c) and reporting (stats_report.c) only. */
 #ifndef HALO_STATS_PRIVATE_H
 #define HALO_STATS_PRIVATE_H
 
@@ -21,8 +21,8 @@ struct halo_stage_row {
     const char *name;
     enum halo_track_of thread;
     enum halo_stage_kind kind;
-    bool by_frame;        /* halo_stats_frame() says when a frame's spans are complete */
-    const char *resource; /* that may be the bound; NULL: none */
+    bool by_frame;        /* halo_stats_frame() marks the end of a frame's spans */
+    const char *resource; /* what the stage keeps busy, for the report's "bound"; NULL: nothing */
 };
 
 extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
@@ -30,9 +30,9 @@ extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
 struct halo_stage_record {
     pthread_mutex_t lock;
     int64_t busy;                /* ns, all spans */
-    int64_t pending;             /* ns of the frame that is not complete */
-    int64_t until;               /* device: end of the span before */
-    struct halo_histogram times; /* ns of a frame */
+    int64_t pending;             /* ns, spans of the frame that is not complete yet */
+    int64_t until;               /* device: end of the previous span */
+    struct halo_histogram times; /* ns for each frame */
 };
 
 struct halo_stats {
@@ -41,7 +41,7 @@ struct halo_stats {
     struct halo_trace *trace;            /* NULL without -trace */
     struct halo_report_file *json;       /* NULL without -stats_json */
     int64_t created, run_begin, run_end; /* ns of CLOCK_MONOTONIC; 0: not yet */
-    int64_t device_frames;               /* whose copies are counted: */
+    int64_t device_frames;               /* number of frames in the following sums */
     struct halo_copies up, down, inside; /* sums */
     pthread_mutex_t copied_lock;
     int64_t host_copies, host_bytes; /* under copied_lock */

@@ -13,11 +13,11 @@ static const char *const thread_names[] = {
     [HALO_TRACK_LANES] = "lanes",
 };
 
-/* What both forms say. */
+/* The numbers in both the table and the JSON file. */
 struct summary {
     struct halo_stats_about about;
-    double run, share[HALO_STAGES]; /* seconds; busy part of the run; 0 where no frame came out */
-    int bound;                      /* stage with the largest share among the resources; or -1 */
+    double run, share[HALO_STAGES]; /* seconds; busy part of the run, 0 without frames */
+    int bound; /* the stage with a resource that has the largest share; or -1 */
     struct halo_memory_cost memory;
 };
 

@@ -11,11 +11,11 @@
 #include "config/log.h"
 #include "pipeline/base/report_file.h"
 
-enum { THREADS = 1, LANES = 2 }; /* the trace's processes: groups of tracks */
+enum { THREADS = 1, LANES = 2 }; /* "processes" in the trace: groups of tracks */
 
 struct track {
     struct halo_trace_event *events; /* HALO_TRACE_MAX; untouched pages cost nothing */
-    atomic_llong count;              /* offered: more than fit in the end */
+    atomic_llong count;              /* of all events, including those that were not kept */
 };
 
 struct halo_trace {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A trace of what ran when, for chrome://tracing and ui.perfetto.dev (the JSON trace-event format):
- * one track for each stage thread, one for each lane of the device.
+ * A trace of when each stage ran, for chrome://tracing and ui.perfetto.dev (the JSON trace-event
+ * format): one track for each stage thread, one for each lane of the device.
  *
- * Events are kept in memory up to a fixed number for each track and written at the end; what came
- * after that is counted and left out. Any thread may add. */
+ * Events are kept in memory and written at the end. Each track has a maximum number of events;
+ * those beyond it are only counted. Any thread may add events. */
 #ifndef HALO_TRACE_H
 #define HALO_TRACE_H
 
@@ -21,7 +21,7 @@ enum halo_track_of {
 };
 
 enum {
-    HALO_TRACE_MAX = 1 << 17,   /* events of a track: 4 MB where it has so many */
+    HALO_TRACE_MAX = 1 << 17,   /* events in a track; that many use 4 MB */
     HALO_TRACE_LEAST_NS = 2000, /* shorter spans of threads are not drawn */
 };
 
@@ -33,17 +33,18 @@ struct halo_trace_event {
 
 struct halo_trace;
 
-/* path: where it will be written; see halo_report_open. zero: the trace's time 0. 0 or
- * -errno with err filled. The caller owns *ret; path stays the caller's. */
+/* path: the file that will be written; see halo_report_open(). zero: the time (ns of
+ * CLOCK_MONOTONIC) that is 0 in the trace. 0 or -errno with err filled. The caller owns *ret and
+ * keeps path. */
 int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
                       struct halo_error *err);
 void halo_trace_destroy(struct halo_trace *trace); /* NULL is nothing to do */
 
-/* Neither blocks nor allocates. NULL is nothing to do. */
+/* Adds an event. Neither blocks nor allocates. NULL is nothing to do. */
 void halo_trace_add(struct halo_trace *trace, int track, const struct halo_trace_event *event);
 
-/* Once, when nothing is added any more; says what was left out and what cannot be written.
- * backend: of the lanes, or NULL. */
+/* Writes the file, once, when no more events will be added; logs how many events are missing, and
+ * errors. backend: the name of the lanes' backend, or NULL. */
 void halo_trace_write(struct halo_trace *trace, const char *backend);
 
 #endif

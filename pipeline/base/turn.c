@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Turns to open something on a GPU (turn.h): one line for the whole process. */
+ * Turns to open something on a GPU (turn.h): one queue for the whole process. */
 #include "pipeline/base/turn.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static struct halo_turn *line; /* those that wait, the next one first */
+static struct halo_turn *line; /* waiting threads, the next one first */
 static int inside;
 
 static void count_places(void)
@@ -28,7 +28,7 @@ static void leave_line(struct halo_turn *turn)
     count_places();
 }
 
-/* As many as there is room for. */
+/* Gives turns to waiting threads while fewer than HALO_TURNS have one. */
 static void let_in(void)
 {
     while (line && inside < HALO_TURNS) {
