@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Mask images: a file's bytes, FFmpeg's decoder for them, and gray of what it gives. */
+ * Mask images (mask_image.h): reads files, decodes them with FFmpeg and converts them to gray. */
 #include "pipeline/region/mask_image.h"
 
 #include <errno.h>
@@ -28,16 +28,16 @@ static const struct {
     {"P6", 2, AV_CODEC_ID_PPM},
 };
 
-enum { BEGINNING = 8, MAX_TAIL = 512 /* in which a JPEG's end is looked for */ };
+enum { BEGINNING = 8, MAX_TAIL = 512 /* bytes that are searched for a JPEG's end */ };
 
 static int no_image(const char *path, const char *why, struct halo_error *err)
 {
-    return halo_fail(err, -EINVAL, "the mask %.200s cannot be used: %s", path, why);
+    return halo_fail(err, -EINVAL, "the mask image %.200s cannot be used: %s", path, why);
 }
 
 static int no_file(const char *path, int code, struct halo_error *err)
 {
-    return halo_fail(err, code, "the mask %.200s cannot be read: %s", path, strerror(-code));
+    return halo_fail(err, code, "the mask image %.200s cannot be read: %s", path, strerror(-code));
 }
 
 static enum AVCodecID find_codec(const uint8_t *bytes, size_t length)
@@ -48,7 +48,7 @@ static enum AVCodecID find_codec(const uint8_t *bytes, size_t length)
     return AV_CODEC_ID_NONE;
 }
 
-/* Some devices do something when they are opened. */
+/* Called before opening, too, because opening some devices has an effect. */
 static const char *why_not(const struct stat *is)
 {
     return !S_ISREG(is->st_mode)               ? "it is not a file"
@@ -56,7 +56,7 @@ static const char *why_not(const struct stat *is)
                                                : NULL;
 }
 
-/* ---- what was given ---- */
+/* ---- descriptors given for paths ---- */
 
 static struct given {
     struct given *next;
@@ -92,7 +92,7 @@ void halo_mask_image_give(const char *path, int fd)
     pthread_mutex_unlock(&giving);
 }
 
-/* A descriptor of its own, or -1 with errno. */
+/* Returns a new descriptor, or -1 with errno. */
 static int open_given(const char *path)
 {
     pthread_mutex_lock(&giving);
@@ -126,7 +126,7 @@ static int open_file(const char *path, size_t *ret_size, struct halo_error *err)
     return fd;
 }
 
-/* As much as there is, up to size. */
+/* Reads up to size bytes, fewer at the end of the file. */
 static ssize_t read_bytes(int fd, uint8_t *to, size_t size)
 {
     size_t have = 0;
@@ -143,7 +143,7 @@ static ssize_t read_bytes(int fd, uint8_t *to, size_t size)
     return (ssize_t)have;
 }
 
-/* The file's beginning tells the decoder. */
+/* Chooses the decoder by the file's first bytes. */
 static int check(const char *path, const uint8_t *bytes, ssize_t length, enum AVCodecID *ret,
                  struct halo_error *err)
 {
@@ -185,7 +185,7 @@ void halo_mask_image_destroy(struct halo_mask_image *image)
     free(image);
 }
 
-/* A packet of the file's bytes, with the room behind them that decoders want. */
+/* Reads the file into a packet, with the padding that decoders need. */
 static int read_packet(const char *path, AVPacket *packet, enum AVCodecID *ret,
                        struct halo_error *err)
 {
@@ -204,7 +204,7 @@ static int read_packet(const char *path, AVPacket *packet, enum AVCodecID *ret,
     return code;
 }
 
-/* Of a JPEG that ends before its end the decoder shows what there is. */
+/* False for a JPEG without its end marker: the decoder would return an incomplete image. */
 static bool is_whole(enum AVCodecID id, const AVPacket *packet)
 {
     const int first = packet->size > MAX_TAIL ? packet->size - MAX_TAIL : 0;
@@ -219,7 +219,7 @@ static int decode(const char *path, enum AVCodecID id, const AVPacket *packet, A
 {
     const AVCodec *codec = avcodec_find_decoder(id);
     AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
-    struct halo_complaints complaints = {0}; /* of missing rows, which would count as not hidden */
+    struct halo_complaints complaints = {0}; /* of missing rows: they would not be hidden */
     int code = context ? 0 : codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
     if (code >= 0) {
         context->thread_count = 1;
@@ -267,7 +267,7 @@ static bool is_gray(const AVFrame *frame)
     return !(d->flags & other) && d->comp[0].depth == 8 && d->comp[0].step == 1 && full;
 }
 
-/* Row by row through the format that has everything. */
+/* Converts to weights, through RGBA, which can represent colours and transparency. */
 static int convert(const AVFrame *frame, uint8_t *weight)
 {
     const int width = frame->width, height = frame->height;
@@ -309,7 +309,8 @@ static void find_inside(struct halo_mask_image *image)
     image->inside = in.x0 < in.x1 ? in : (struct halo_rect){0};
 }
 
-/* Weights of a picture of width x height that are to be stored; NULL: out of memory. */
+/* Converts weights from displayed to stored orientation; width x height is the size as displayed.
+ * NULL: out of memory. */
 static uint8_t *turn_weights(const uint8_t *shown, int width, int height, int turn)
 {
     const bool aside = turn & HALO_DISPLAY_ASIDE;
@@ -354,7 +355,7 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
             memcpy(weight + y * width, frame->data[0] + (ptrdiff_t)y * frame->linesize[0], width);
     else if (code == 0)
         code = convert(frame, weight);
-    if (code == 0 && turn) { /* who painted it saw it so */
+    if (code == 0 && turn) { /* its author saw it displayed like this */
         uint8_t *stored = weight;
         weight = turn_weights(stored, frame->width, frame->height, turn);
         code = weight ? 0 : -ENOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Mask images: files whose gray tells how much of a filter a pixel gets. PNG, JPEG, PGM and PPM;
- * white is 255, black and what is transparent 0, colours count as bright as they are. */
+ * Mask images: files whose gray values are the weights with which a filter applies to each pixel.
+ * PNG, JPEG, PGM and PPM; white is 255, black and transparent pixels are 0, and colours count by
+ * their brightness. */
 #ifndef HALO_MASK_IMAGE_H
 #define HALO_MASK_IMAGE_H
 
@@ -10,28 +11,29 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MAX_MASK_BYTES = 32 << 20, /* of the file */
-    HALO_MAX_MASK_SIDE = 8192       /* pixels */
+    HALO_MAX_MASK_BYTES = 32 << 20, /* largest file */
+    HALO_MAX_MASK_SIDE = 8192       /* largest width and height in pixels */
 };
 
 struct halo_mask_image {
     char *path;
     int width, height;       /* 0: not loaded */
     uint8_t *weight;         /* rows without gaps */
-    struct halo_rect inside; /* the smallest that holds all weights that are not 0 */
+    struct halo_rect inside; /* the smallest rectangle with all weights that are not 0 */
 };
 
-/* For a process that may not open the file: fd, taken over, is read whenever path is asked for,
- * until another one is given for it. Any thread. */
+/* For a process that is not allowed to open the file: fd is read instead of path from now on, until
+ * another one is given for the same path. Takes over fd. Any thread. */
 void halo_mask_image_give(const char *path, int fd);
 
-/* Looks whether the file is there, may be read and begins as an image does. 0, or with err filled
- * -errno, -EINVAL (no such image), -ENOMEM. The caller owns *ret. */
+/* Checks that the file exists, is readable and begins like an image; does not decode it. 0, or with
+ * err filled -errno, -EINVAL (not such an image), -ENOMEM. The caller owns *ret. */
 int halo_mask_image_find(struct halo_mask_image **ret, const char *path, struct halo_error *err);
-/* Reads and decodes it; what was there stays where that fails. Blocks. Errors as above. */
+/* Reads and decodes the file; if that fails, the weights stay as they were. Blocks. Errors as for
+ * halo_mask_image_find(). */
 int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
-/* The image as it lies in the stored picture, where it is meant in the shown one (display.h). 0 or
- * -ENOMEM; the caller owns *ret. */
+/* Converts an image that is meant for frames as displayed to the stored orientation (display.h). 0
+ * or -ENOMEM; the caller owns *ret. */
 int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
                           int turn);
 void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is nothing to do */

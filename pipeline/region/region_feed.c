@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a detector has told, by the things that it told of. Fixed in size: a thing more than there
- * are places for is taken together with the one that grows least by it. */
+ * The objects that a detector has reported (region_feed.h). Their number is fixed: if there are
+ * more, an object is merged with the one whose area increases least. */
 #include "pipeline/region/region_feed.h"
 
 #include <errno.h>
@@ -12,22 +12,22 @@
 #include "pipeline/region/region_motion.h"
 
 enum {
-    THINGS = 2 * HALO_MAX_SHAPES, /* that were named last, and that are held */
+    THINGS = 2 * HALO_MAX_SHAPES, /* objects in the last update, and those that are held */
     MINUTE_US = 60000000,
-    SKEW_US = 100000, /* of a detector's clock; as long as the shortest limit */
+    SKEW_US = 100000, /* tolerance for a detector's clock; equal to the shortest limit */
     MAX_TTL_S = 3600,
 };
 
-/* Something that was told of, as it was in the last two pictures that it was told of in. */
+/* An object as it was in the last two frames for which it was reported. */
 struct thing {
     char id[HALO_REGION_ID];
     struct halo_motion last, before;
-    int64_t at, at_before; /* us, of these pictures */
-    bool moves;            /* there is a `before` */
-    bool named;            /* by the last update */
-    bool joined;           /* `last` is the box around more than what was told */
+    int64_t at, at_before; /* us, times of these frames */
+    bool moves;            /* `before` is valid */
+    bool named;            /* in the last update */
+    bool joined;           /* `last` was merged: it is larger than reported */
     int64_t ttl;           /* us, after `at` */
-    int64_t end;           /* us; of one that is not named: not in pictures after that */
+    int64_t end;           /* us; if not named: the last time at which frames hide it */
 };
 
 struct halo_region_feed {
@@ -36,13 +36,13 @@ struct halo_region_feed {
     int64_t hold, limit; /* us, ns */
     struct thing thing[THINGS];
     int things;
-    int64_t session;    /* us: its first picture */
-    int64_t newest;     /* us: the last one that was given out; INT64_MIN: none was */
-    int64_t at, before; /* us: pictures of the last two updates of this session */
-    int64_t came;       /* ns: when the last one did; 0: none has, in this session */
-    int regions;        /* that it named */
+    int64_t session;    /* us: its first frame */
+    int64_t newest;     /* us: the last frame that entered the pipeline; INT64_MIN: none */
+    int64_t at, before; /* us: frames of the last two updates of this session */
+    int64_t came;       /* ns: arrival of the last update; 0: none in this session */
+    int regions;        /* in the last update */
     int64_t updates, refused, pictures, whole;
-    struct halo_motion motion; /* of who updates */
+    struct halo_motion motion; /* scratch memory of the thread that updates */
 };
 
 int halo_region_feed_create(struct halo_region_feed **ret,
@@ -148,7 +148,7 @@ static struct thing *find(struct halo_region_feed *feed, const char *id)
     return NULL;
 }
 
-/* No picture asks for what ended before the update before. */
+/* Drops objects that ended before the previous update's frame: older frames hide everything. */
 static void drop_ended(struct halo_region_feed *feed)
 {
     int kept = 0;
@@ -167,7 +167,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Another picture: until it is named for this one, a thing ends. */
+/* Begins an update about another frame: every object counts as missing until the update names
+ * it. */
 static void turn_to(struct halo_region_feed *feed, int64_t picture_us)
 {
     feed->before = feed->came ? feed->at : picture_us;
@@ -193,7 +194,7 @@ static void renew(struct thing *t, const struct halo_motion *motion, int64_t at,
         t->ttl = later(ttl, t->ttl - (at - t->at));
         t->at = at;
     } else if (t->last.relative == motion->relative) {
-        halo_motion_join(&t->last, motion); /* twice in one picture */
+        halo_motion_join(&t->last, motion); /* reported twice for one frame */
         t->joined = true;
         t->ttl = later(ttl, t->ttl);
     }
@@ -205,7 +206,8 @@ static double size_of(const struct halo_motion *motion)
     return (motion->box.x1 - motion->box.x0) * (motion->box.y1 - motion->box.y0);
 }
 
-/* There is no place left: the one that grows least by it, in this unit; NULL: there is none. */
+/* If there is no room for another object: the one with this unit whose area would increase least by
+ * merging; NULL: no object has this unit. */
 static struct thing *nearest(struct halo_region_feed *feed, const struct halo_motion *motion)
 {
     struct thing *best = NULL;
@@ -238,7 +240,7 @@ static void add(struct halo_region_feed *feed, const char *id, const struct halo
         return;
     }
     struct thing *t = nearest(feed, motion);
-    if (!t) { /* of the other unit alone: until this is over, everything is hidden */
+    if (!t) { /* all have the other unit: everything is hidden until the next update */
         forget(feed);
         return;
     }
@@ -248,14 +250,14 @@ static void add(struct halo_region_feed *feed, const char *id, const struct halo
         halo_motion_join(&t->before, motion);
     t->ttl = later(t->at + t->ttl, at + ttl) - t->at;
     t->named = true;
-    t->id[0] = '\0'; /* an update of either one would forget the other */
+    t->id[0] = '\0'; /* otherwise an update of one of the two would forget the other */
 }
 
 static int take(struct halo_region_feed *feed, int64_t picture_us,
                 const struct halo_region_update *updates, int count, int64_t now)
 {
     const bool silent = !feed->came || now - feed->came > feed->limit;
-    if (picture_us - SKEW_US > feed->newest) /* it lies within a minute of now: no overflow */
+    if (picture_us - SKEW_US > feed->newest) /* within a minute of now: no overflow */
         return -ERANGE;
     if (picture_us < feed->session || (!silent && picture_us < feed->at))
         return -ESTALE;
@@ -295,7 +297,7 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
     return code;
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 /* Why everything is hidden, or NULL. */
 static const char *why_whole(const struct halo_region_feed *feed, int64_t picture_us, int64_t now)
@@ -309,7 +311,7 @@ static const char *why_whole(const struct halo_region_feed *feed, int64_t pictur
     return NULL;
 }
 
-/* From where to where it is to be hidden. */
+/* Adds what a frame hides of an object: its path between two positions, or its last position. */
 static bool put(struct halo_region_list *list, const struct thing *t, int64_t picture_us,
                 double margin, int most)
 {

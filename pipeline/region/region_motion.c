@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Moving shapes. What is passed on the way between two places is never less than what a shape would
- * cover that goes there in a straight line:
+ * Moving shapes (region_motion.h). The path between two positions always includes everything that
+ * the shape would cover if it moved there in a straight line:
  *
  *   rectangle   the box around both
- *   ellipse     a row of ellipses, as large as the larger one and a little more, so that nothing
- *               shows between them
- *   polygon     the convex one around both */
+ *   ellipse     a row of ellipses, slightly larger than the larger one, so that nothing shows
+ *               between them
+ *   polygon     the convex hull of both */
 #include "pipeline/region/region_motion.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 #include "config/error.h"
 
-/* Lengths of shapes, and of what is made of them. */
-static const double MAX_PIXELS = 1e5, MAX_PARTS = 100, STEP = 0.5; /* half axes */
+/* The largest lengths that are accepted; STEP: between the ellipses of a path, in half axes. */
+static const double MAX_PIXELS = 1e5, MAX_PARTS = 100, STEP = 0.5;
 enum { HULL_POINTS = 8 * HALO_MAX_CORNERS };
 
 static double most_of(bool relative)
@@ -24,7 +24,7 @@ static double most_of(bool relative)
     return relative ? MAX_PARTS : MAX_PIXELS;
 }
 
-/* ---- from what is told ---- */
+/* ---- from an update ---- */
 
 static bool is_length(const struct halo_length *length, bool relative)
 {
@@ -123,7 +123,7 @@ static bool is_within(struct halo_box a, double most)
     return a.x0 >= -most && a.y0 >= -most && a.x1 <= most && a.y1 <= most;
 }
 
-/* What shapes_draw.c draws; of anything longer it hides everything. */
+/* The largest length that shapes_draw.c draws; with a longer one it hides everything. */
 static double drawn_of(bool relative)
 {
     return relative ? HALO_MAX_PARTS : HALO_MAX_LENGTH;
@@ -135,7 +135,7 @@ static bool can_be_drawn(struct halo_box a, bool relative)
     return is_within(a, most) && a.x1 - a.x0 <= most && a.y1 - a.y0 <= most;
 }
 
-/* Pictures are far smaller: what is cut off is in none. */
+/* Clips a box. Frames are far smaller than `most`, so none contains the clipped part. */
 static struct halo_box within(struct halo_box a, double most)
 {
     return (struct halo_box){fmin(fmax(a.x0, -most), most), fmin(fmax(a.y0, -most), most),
@@ -148,7 +148,7 @@ void halo_motion_join(struct halo_motion *motion, const struct halo_motion *othe
     motion->box = around(motion->box, other->box);
 }
 
-/* ---- on their way ---- */
+/* ---- motion ---- */
 
 static void go_on(double *ret0, double *ret1, const double now[2], const double before[2],
                   double by)
@@ -198,7 +198,8 @@ static bool is_relative(const struct halo_shape *shape)
     return shape->kind == HALO_SHAPE_POLYGON ? shape->corner[0][0].relative : shape->x.relative;
 }
 
-/* The one that grows least by it becomes the box around both. */
+/* Merges a box into the shape whose area increases least, which becomes the box around both. False:
+ * no shape has this unit. */
 static bool fold(struct halo_region_list *list, struct halo_box box, bool relative)
 {
     int best = -1;
@@ -248,7 +249,7 @@ static bool put_ellipses(struct halo_region_list *list, const struct halo_motion
         return put_box(list, HALO_SHAPE_RECT, around(a, b), from->relative);
     const int steps = (int)ceil(way / STEP);
     const double step = steps ? way / steps : 0;
-    const double larger = sqrt(1 + step * step / 4); /* half a step to the side, at right angles */
+    const double larger = sqrt(1 + step * step / 4); /* covers the gap halfway between two */
     bool fine = true;
     for (int i = 0; i <= steps; i++) {
         const double at = steps ? (double)i / steps : 0, x = ax + dx * at, y = ay + dy * at;
@@ -273,7 +274,7 @@ static double turn(const double *o, const double *a, const double *b)
     return (a[0] - o[0]) * (b[1] - o[1]) - (a[1] - o[1]) * (b[0] - o[0]);
 }
 
-/* Corners of the convex polygon around the points, which are sorted, into hull: how many. */
+/* Sorts the points and writes the corners of their convex hull. Returns the number of corners. */
 static int find_hull(double (*point)[2], int count, double (*hull)[2])
 {
     int n = 0;
@@ -286,7 +287,7 @@ static int find_hull(double (*point)[2], int count, double (*hull)[2])
                 n--;
             memcpy(hull[n++], p, sizeof *hull);
         }
-        n--; /* the last one begins the other half */
+        n--; /* the last point begins the other half */
     }
     return n;
 }

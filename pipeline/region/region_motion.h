@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Shapes of a region feed in numbers of one unit each, luma pixels or parts of the picture: how
- * they move, grow and come together. All of it is the same in either unit. For region_feed.c.
+ * How the shapes of a region feed move, grow and are merged. All lengths of a shape have the same
+ * unit: luma pixels, or fractions of the frame; the calculations are the same for both. Used by
+ * region_feed.c.
  *
- * Any thread; nothing allocates. */
+ * Any thread; nothing allocates memory. */
 #ifndef HALO_REGION_MOTION_H
 #define HALO_REGION_MOTION_H
 
@@ -13,39 +14,39 @@ struct halo_box {
 };
 
 struct halo_motion {
-    enum halo_shape_kind kind; /* no MASK */
+    enum halo_shape_kind kind; /* not MASK */
     bool relative;
     struct halo_box box;
     double corner[HALO_MAX_CORNERS][2]; /* POLYGON */
     int corners;
 };
 
-/* 0, or -EINVAL with err filled: it is none, or not finite, or far too large. */
+/* Converts a shape. 0, or -EINVAL with err filled: it is invalid, not finite, or far too large. */
 int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
                      struct halo_error *err);
 
-/* The box around both, which are of one unit. */
+/* Replaces motion by the box around both shapes, which must have the same unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
-/* Where it would be, `by` times as much farther from `before` than it is now; never smaller than
- * it is now. */
+/* Extrapolates: *ret is the shape moved on from motion by `by` times the way from `before` to
+ * motion. It may grow likewise, but is never smaller than motion. */
 void halo_motion_go_on(struct halo_motion *ret, const struct halo_motion *motion,
                        const struct halo_motion *before, double by);
 
-/* What has been put into a picture so far, and its boxes. */
+/* The shapes for a frame so far, and the box around each of them. */
 struct halo_region_list {
     struct halo_region_now *now;
     struct halo_box box[HALO_MAX_SHAPES];
 };
 
-/* Puts all that the shape passes on its way from one to the other (NULL: it stays), grown by
- * margin, into the list, as at most `most` shapes if there is room. False: there is no room left in
- * that unit. */
+/* Adds everything that the shape passes on its way between two positions (to NULL: it does not
+ * move), enlarged by margin, to the list: as at most `most` shapes if there is room, otherwise
+ * merged into one of the same unit. False: the list is full and has none of that unit. */
 bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
                      const struct halo_motion *to, double margin, int most);
 
-/* Puts the shape, smaller by margin on all sides (a polygon as it is), into the list, where
- * something is left of it and there is room. */
+/* Adds the shape, reduced by margin on all sides (a polygon unchanged), to the list, if anything is
+ * left of it and there is room. */
 void halo_motion_put_less(struct halo_region_list *list, const struct halo_motion *motion,
                           double margin);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Shapes: what they own, and how large they are. */
+ * Shapes (shapes.h): their memory, their size, and their orientation. */
 #include "pipeline/region/shapes.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_wi
         const struct halo_shape_box box = halo_shape_box(&shapes[i], picture_width, picture_height);
         if (fmax(box.x0, 0) >= fmin(box.x1, picture_width) ||
             fmax(box.y0, 0) >= fmin(box.y1, picture_height))
-            continue; /* nothing of it is in the picture */
+            continue; /* outside of the frame */
         all = (struct halo_shape_box){fmin(all.x0, box.x0), fmin(all.y0, box.y0),
                                       fmax(all.x1, box.x1), fmax(all.y1, box.y1)};
     }
@@ -107,12 +107,12 @@ bool halo_shapes_in_pixels(const struct halo_shapes *shapes)
     return has;
 }
 
-/* ---- from the shown picture to the stored one ---- */
+/* ---- from the frame as displayed to the frame as stored ---- */
 
 struct turning {
     int turn;
-    int width, height;             /* of the stored picture, luma pixels */
-    int shown_width, shown_height; /* likewise */
+    int width, height;             /* of the frame as stored, luma pixels */
+    int shown_width, shown_height; /* of the frame as displayed */
 };
 
 static struct halo_length pixels(double value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Drawing shapes. A row of samples is a band of the picture; what a shape has of a band are spans,
- * and a sample counts as the shape's if the span meets any of it, or, with invert, if the shape
- * holds all of it. Coordinates are whole numbers of 1/4096 pixel, so that edges are exact. */
+ * Drawing shapes (shapes.h). A row of samples is a band of the frame. A shape covers spans of each
+ * band; a sample belongs to the shape if a span touches any part of it, or, with invert, if the
+ * shape contains all of it. Coordinates are integers in units of 1/4096 pixel, so that edges are
+ * exact. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +13,16 @@
 
 enum { FIX = 4096 };
 
-/* Pictures are far smaller than this; cross products of two lengths below it fit 63 bits. */
+/* Frames are far smaller than this; cross products of two lengths below it fit in 63 bits. */
 #define MAX_FIXED ((int64_t)1 << 29)
 
 struct drawing {
     const struct halo_shape_canvas *canvas;
     struct halo_drawn_region *to;
-    bool inner;                            /* of each shape only the samples that it holds whole */
-    int64_t unit_x, unit_y;                /* of a sample */
-    uint8_t *row;                          /* one for a polygon: canvas->width */
-    struct halo_rect box[HALO_MAX_SHAPES]; /* of what differs */
+    bool inner;                            /* only samples that lie completely within a shape */
+    int64_t unit_x, unit_y;                /* size of a sample, in 1/4096 pixel */
+    uint8_t *row;                          /* scratch for polygons: canvas->width */
+    struct halo_rect box[HALO_MAX_SHAPES]; /* around the samples that differ */
     int boxes;
 };
 
@@ -47,14 +48,14 @@ static int limit(int64_t v, int most)
     return v < 0 ? 0 : v > most ? most : (int)v;
 }
 
-/* The row or column of samples that a box is measured in. */
+/* One axis of the plane. */
 struct scale {
-    int64_t unit; /* of a sample */
+    int64_t unit; /* size of a sample */
     int count;
 };
 
-/* The samples that meet [v0, v1), or with inner those that it holds. One without a length meets the
- * sample that it lies within. */
+/* The samples that [v0, v1) touches, or, if inner, those that it contains. An interval without
+ * length touches the sample in which it lies. */
 static void span(struct scale of, double v0, double v1, bool inner, int *ret0, int *ret1)
 {
     const int64_t from = fixed(v0), to = fixed(v1);
@@ -101,7 +102,7 @@ static struct halo_rect box_of(const struct drawing *d, const struct halo_shape_
                        down = {d->unit_y, d->canvas->height};
     span(across, box->x0, box->x1, inner, &r.x0, &r.x1);
     span(down, box->y0, box->y1, inner, &r.y0, &r.y1);
-    /* What the last sample has outside of the picture is not shown by it. */
+    /* The part of the last sample outside of the frame does not count. */
     if (inner && box->x1 >= d->canvas->picture_width)
         r.x1 = d->canvas->width;
     if (inner && box->y1 >= d->canvas->picture_height)
@@ -119,8 +120,9 @@ static void draw_rect(struct drawing *d, const struct halo_shape_box *box)
 
 /* ---- ellipses ---- */
 
-/* A sample meets the ellipse if its band's nearest line to the centre does; the ellipse holds it if
- * it holds the farthest. What roots round is made up for, outwards. */
+/* The ellipse touches a sample if it does so on the band's line nearest to the centre; it contains
+ * a sample if it does so on the farthest line. Rounding errors of the root are compensated towards
+ * hiding more. */
 static void draw_ellipse(struct drawing *d, const struct halo_shape_box *box)
 {
     const double x0 = (double)fixed(box->x0), x1 = (double)fixed(box->x1);
@@ -128,7 +130,7 @@ static void draw_ellipse(struct drawing *d, const struct halo_shape_box *box)
     const double cx = (x0 + x1) / 2, cy = (y0 + y1) / 2;
     const double a = (x1 - x0) / 2, b = (y1 - y0) / 2;
     const struct halo_rect r = box_of(d, box, false);
-    if (a <= 0 || b <= 0) { /* thinner than a step */
+    if (a <= 0 || b <= 0) { /* thinner than 1/4096 pixel */
         draw_rect(d, box);
         return;
     }
@@ -140,7 +142,7 @@ static void draw_ellipse(struct drawing *d, const struct halo_shape_box *box)
         const double at = (d->inner ? far : near) / b;
         if (at >= 1)
             continue;
-        const double slack = at == 0 ? 0 : 1e-4 + 1e-11 * a; /* of 1/4096 pixel */
+        const double slack = at == 0 ? 0 : 1e-4 + 1e-11 * a; /* in 1/4096 pixel */
         const double reach = a * sqrt((1 - at) * (1 + at)) + (d->inner ? -slack : slack);
         const double left = cx - reach, right = cx + reach;
         const double u = (double)d->unit_x;
@@ -173,8 +175,8 @@ static int get_edges(const struct drawing *d, const struct halo_shape *shape, st
     return shape->corners;
 }
 
-/* floor or ceil of the edge's x at y, in steps of unit; y is within the edge, which is not level.
- * */
+/* The edge's x at y in units of `unit`, rounded down or up; y is within the edge, which is not
+ * horizontal. */
 static int64_t edge_floor(const struct edge *e, int64_t y, int64_t unit)
 {
     const int64_t high = e->y1 - e->y0;
@@ -192,7 +194,7 @@ static int compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Samples whose middle is inside, even-odd. 2 * middle is a whole number. */
+/* Fills the samples whose middle is inside, by the even-odd rule. */
 static void fill_middles(const struct drawing *d, const struct edge *edges, int count, int y)
 {
     int at[HALO_MAX_CORNERS], crossings = 0;
@@ -201,7 +203,7 @@ static void fill_middles(const struct drawing *d, const struct edge *edges, int 
         const struct edge *e = &edges[i];
         if (e->y0 > middle || e->y1 <= middle)
             continue;
-        /* The first sample whose middle is not left of the crossing. */
+        /* The first sample whose middle is not to the left of the crossing. */
         const int64_t halves = edge_ceil(e, middle, d->unit_x / 2);
         at[crossings++] = limit(floor_div(halves, 2), d->canvas->width);
     }
@@ -210,7 +212,7 @@ static void fill_middles(const struct drawing *d, const struct edge *edges, int 
         memset(d->row + at[i], 255, (size_t)(at[i + 1] - at[i]));
 }
 
-/* Samples that an edge goes through, which are inside in part. */
+/* Marks the samples that an edge passes through: they are partly inside. */
 static void mark_edges(const struct drawing *d, const struct edge *edges, int count, int y)
 {
     const int64_t above = y * d->unit_y, below = above + d->unit_y;
@@ -253,7 +255,8 @@ static void draw_polygon(struct drawing *d, const struct halo_shape *shape,
 
 /* ---- masks ---- */
 
-/* The mask's pixels that lie in part under a sample of size step, of `whole` luma pixels. */
+/* The mask image's pixels that sample i covers at least partly; step is a sample's size, and whole
+ * the frame's, in luma pixels. */
 static void mask_span(int i, int step, int whole, int mask, int *ret0, int *ret1)
 {
     const int64_t v0 = (int64_t)i * step, end = v0 + step;
@@ -262,7 +265,7 @@ static void mask_span(int i, int step, int whole, int mask, int *ret0, int *ret1
     *ret1 = (int)ceil_div(v1 * mask, whole);
 }
 
-/* The most that is hidden of the mask's pixels under one sample. */
+/* The largest weight (after inversion by flip) of the mask image's pixels under one sample. */
 static uint8_t under(const struct halo_mask_image *mask, struct halo_rect r, uint8_t flip)
 {
     uint8_t most = 0;
@@ -313,7 +316,7 @@ static void draw_shape(struct drawing *d, const struct halo_shape *shape)
 static bool is_length(const struct halo_length *length)
 {
     const double most = length->relative ? HALO_MAX_PARTS : HALO_MAX_LENGTH;
-    return length->value >= -most && length->value <= most; /* and a number */
+    return length->value >= -most && length->value <= most; /* false for NaN */
 }
 
 static bool is_shape(const struct halo_shape *s)
@@ -334,7 +337,7 @@ static bool is_shape(const struct halo_shape *s)
     return false;
 }
 
-/* Everything is hidden by one rectangle. */
+/* Hides everything with one rectangle. */
 static void hide_all(const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret)
 {
     ret->rects[0] = (struct halo_rect){0, 0, canvas->width, canvas->height};
@@ -359,12 +362,12 @@ static bool draw_rects(struct drawing *d, const struct halo_shape *shapes, int c
     for (int i = 0; i < rects; i++) {
         const struct halo_rect *r = &d->to->rects[i];
         if (r->x0 == 0 && r->y0 == 0 && r->x1 == c->width && r->y1 == c->height)
-            return false; /* several that cover it all together are looked for by nobody */
+            return false; /* not checked: several rectangles that cover everything together */
     }
     return true;
 }
 
-/* The mask as it was before any shape, all of one weight. */
+/* Resets the mask to one weight everywhere, as before the first shape. */
 static int clear(struct drawing *d)
 {
     struct halo_drawn_region *to = d->to;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Feathers: the exact distance of each sample to the nearest hidden one, as P. Felzenszwalb and
- * D. Huttenlocher compute it: along columns first, then along rows the lower envelope of the
- * parabolas that the columns give. */
+ * Feathers: the exact distance of each sample to the nearest hidden one, by the algorithm of P.
+ * Felzenszwalb and D. Huttenlocher: first along columns, then along rows, as the lower envelope of
+ * the parabolas that the columns yield. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "pipeline/region/shapes_private.h"
 
-/* Where the feather may fall, and the weights there. */
+/* A part of the mask in which weights may change. */
 struct field {
-    uint8_t *mask; /* of its upper left sample */
+    uint8_t *mask; /* its upper left sample */
     ptrdiff_t stride;
     int width, height;
     int step_x, step_y; /* luma pixels between samples */
     double reach;       /* luma pixels */
-    int16_t *rows;      /* for each sample how far down the nearest hidden one of its column is */
-    int16_t *bottom;    /* FAR, or how far below one is, for a row */
-    int *at;            /* the envelope: columns, */
-    double *from;       /* and where each begins to be the lowest */
+    int16_t *rows;      /* for each sample, rows down to the nearest hidden one in its column */
+    int16_t *bottom;    /* for a row, rows down to the nearest hidden sample below, or FAR */
+    int *at;            /* the envelope: its columns, */
+    double *from;       /* and the x from which each of them is the lowest */
 };
 
 enum { FAR = INT16_MAX };
@@ -33,8 +33,8 @@ void *halo_shapes_room(void **memory, size_t *size, size_t bytes)
     return *memory;
 }
 
-/* Of a row, how far up the nearest is, and in *bottom how far down: the less of both; of two that
- * are as near the stronger one. */
+/* The nearest hidden sample in column x of row y, `up` rows above or f->bottom[x] rows below; of
+ * two equally near ones, that with the larger weight. */
 static int16_t nearer(const struct field *f, int x, int y, int up)
 {
     const int down = f->bottom[x];
@@ -44,7 +44,8 @@ static int16_t nearer(const struct field *f, int x, int y, int up)
     return (int16_t)(up <= down ? -up : down);
 }
 
-/* How far up the nearest is, then how far down where that is less. Rows of FAR stand outside. */
+/* Finds the nearest hidden sample of each column: first above each sample, then below. Outside of
+ * the field all distances are FAR. */
 static void scan_columns(struct field *f)
 {
     const int width = f->width;
@@ -77,7 +78,8 @@ static double squared(double v)
     return v * v;
 }
 
-/* The columns whose hidden samples are the nearest of this row's, from left to right; how many. */
+/* Finds the columns with the hidden samples nearest to this row's samples, from left to right.
+ * Returns their number. */
 static int build_envelope(struct field *f, const int16_t *row)
 {
     int count = 0;
@@ -86,7 +88,7 @@ static int build_envelope(struct field *f, const int16_t *row)
         if (abs(row[x]) * f->step_y >= f->reach)
             continue;
         if (!row[x] && x > 0 && x + 1 < f->width && !row[x - 1] && !row[x + 1])
-            continue; /* of a run the ends are the nearest, to all that is not in it */
+            continue; /* within a run of hidden samples: its ends are nearer to all others */
         const double height = squared(row[x] * f->step_y);
         double from = -HUGE_VAL;
         while (count > 0) {
@@ -104,8 +106,8 @@ static int build_envelope(struct field *f, const int16_t *row)
     return count;
 }
 
-/* How strong the nearest to sample x is, column k of the envelope; of those as near the strongest.
- */
+/* The weight of the hidden sample nearest to sample x, which is in column k of the envelope; of
+ * several equally near ones, the largest weight. */
 static uint8_t strongest(const struct field *f, const int16_t *row, const uint8_t *mask, int x,
                          int k, int count)
 {
@@ -117,7 +119,8 @@ static uint8_t strongest(const struct field *f, const int16_t *row, const uint8_
     return most;
 }
 
-/* Writes what lies outside of all that was hidden before, so that it never counts as hidden. */
+/* Writes only samples that were not hidden before; mask is read only at samples that were, so a
+ * feathered sample never counts as hidden. */
 static void shade_row(struct field *f, int y, const uint8_t *mask)
 {
     const int16_t *row = f->rows + (ptrdiff_t)y * f->width;
@@ -135,12 +138,12 @@ static void shade_row(struct field *f, int y, const uint8_t *mask)
             const uint8_t most = strongest(f, row, here, x, k, count);
             const double weight = most * (f->reach - d) / f->reach;
             to[x] = (uint8_t)weight;
-            to[x] = (uint8_t)(to[x] + (to[x] < weight)); /* up */
+            to[x] = (uint8_t)(to[x] + (to[x] < weight)); /* rounded up */
         }
     }
 }
 
-/* Memory for the field's work, one piece after the other. */
+/* Divides the scratch memory among the field's arrays. */
 static int place(struct field *f, struct halo_drawn_region *region)
 {
     const size_t width = (size_t)f->width;
@@ -179,7 +182,7 @@ static bool meet(struct halo_rect a, struct halo_rect b)
     return a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1;
 }
 
-/* Those that meet become one; how many are left. */
+/* Joins boxes that overlap. Returns the number of boxes left. */
 static int join(struct halo_rect *boxes, int count)
 {
     for (int i = 0; i < count; i++)
@@ -187,7 +190,7 @@ static int join(struct halo_rect *boxes, int count)
             if (meet(boxes[i], boxes[k])) {
                 boxes[i] = halo_rect_join(boxes[i], boxes[k]);
                 boxes[k] = boxes[--count];
-                k = i; /* it may meet others now */
+                k = i; /* the larger box may overlap others */
             }
     return count;
 }
@@ -195,12 +198,12 @@ static int join(struct halo_rect *boxes, int count)
 int halo_shapes_feather(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
                         struct halo_rect *boxes, int count)
 {
-    const bool all = region->around != 0; /* hidden is what lies around */
+    const bool all = region->around != 0; /* everything around the boxes is hidden */
     const int reach_x = all ? 1 : (int)ceil(ldexp(canvas->feather, -canvas->log2_sub_x));
     const int reach_y = all ? 1 : (int)ceil(ldexp(canvas->feather, -canvas->log2_sub_y));
     for (int i = 0; i < count; i++)
         boxes[i] = halo_rect_grow(boxes[i], reach_x, reach_y, canvas->width, canvas->height);
-    /* What is done in one box may not be what is hidden in another. */
+    /* Boxes must not overlap: a sample feathered in one would count as hidden in another. */
     for (int left = join(boxes, count); left < count; left = join(boxes, count))
         count = left;
     for (int i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Shapes as users write them. Columns are counted from 1, in bytes. */
+ * Parses shapes as users write them (shapes.h). Columns are counted from 1, in bytes. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static void skip_blanks(struct reader *r)
     r->at += strspn(r->text + r->at, BLANKS);
 }
 
-/* Bytes up to the next blank, plus sign or end. */
+/* The number of bytes up to the next blank, plus sign or end. */
 static size_t word_length(const struct reader *r)
 {
     return strcspn(r->text + r->at, BLANKS "+");
@@ -51,7 +51,7 @@ static bool is_number_next(const struct reader *r)
     return c && strchr("0123456789.-", c);
 }
 
-/* "10%", "12.5" */
+/* Reads a length: "10%", "12.5". */
 static int read_length(struct reader *r, const char *what, struct halo_length *ret)
 {
     char text[MAX_NUMBER];
@@ -75,7 +75,7 @@ static int read_length(struct reader *r, const char *what, struct halo_length *r
     return 0;
 }
 
-/* A width or a height: 0 would hide nothing. */
+/* Reads a width or height: 0 is refused because it would hide nothing. */
 static int read_size(struct reader *r, const char *what, struct halo_length *ret)
 {
     skip_blanks(r);
@@ -116,7 +116,7 @@ static int read_corners(struct reader *r, struct halo_shape *shape)
     return 0;
 }
 
-/* All that is left is the file's name. */
+/* The rest of the text is the file's path. */
 static int read_mask(struct reader *r, struct halo_shape *shape)
 {
     skip_blanks(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Masks of planes whose samples also show what lies beside them (format.h): what a region hides
- * grows by a sample. */
+ * Masks of planes with chroma spill (format.h), whose samples also show what lies next to them: the
+ * hidden part is enlarged by one sample. */
 #include <errno.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static void spread_across(const struct halo_drawn_region *region, const struct h
     }
 }
 
-/* above, own: memory for a row each. */
+/* above, own: scratch memory for a row each. */
 static void spread_down(const struct halo_drawn_region *region, const struct halo_rect *r,
                         uint8_t *above, uint8_t *own)
 {

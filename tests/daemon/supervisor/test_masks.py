@@ -36,7 +36,7 @@ class Masks(DaemonTest):
     def test_start(self):
         code, said = self.check({'one': self.masked()})
         self.assertEqual(code, 78)
-        self.assertIn(f'the mask {self.mask} cannot be read: No such file', said)
+        self.assertIn(f'the mask image {self.mask} cannot be read: No such file', said)
         pgm(self.mask)
         self.assertEqual(self.check({'one': self.masked()}), (0, ''))
         daemon = self.start({'one': self.masked()})
@@ -60,7 +60,7 @@ class Masks(DaemonTest):
         daemon = self.start({'one': self.masked()})
         self.assertTrue(wait_until(lambda: 'mask' in (daemon.status('one')['why'] or '')),
                         daemon.logged())
-        self.assertIn(f'the mask {self.mask} cannot be used', daemon.status('one')['why'])
+        self.assertIn(f'the mask image {self.mask} cannot be used', daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['filtered'], 0)
         pgm(self.mask)
         daemon.control('Restart', name='one')
@@ -100,7 +100,7 @@ class Masks(DaemonTest):
         os.unlink(self.mask)
         with self.assertRaises(Refused) as refused:
             daemon.control('Reload')
-        self.assertIn(f'the mask {self.mask} cannot be read: No such file',
+        self.assertIn(f'the mask image {self.mask} cannot be read: No such file',
                       ' '.join(refused.exception.parameters['errors']))
         pgm(self.mask)
         self.assertEqual(daemon.control('Reload')['set'], ['one'])

@@ -61,9 +61,9 @@ static void refused(void **state)
         {"feed+rect 1 2 3 4", "column 5: feed cannot be combined with other shapes"},
         {"rect 1 2 3 4 feed", "column 18: feed cannot be combined with other shapes"},
         {"mask", "column 5: an image's path is missing"},
-        {"rect 0 0 1 1+mask /nonexistent/a.png", "column 19: the mask /nonexistent/a.png cannot be "
-                                                 "read: No such file"},
-        {"mask /dev", "column 6: the mask /dev cannot be used: it is not a file"},
+        {"rect 0 0 1 1+mask /nonexistent/a.png",
+         "column 19: the mask image /nonexistent/a.png cannot be read: No such file"},
+        {"mask /dev", "column 6: the mask image /dev cannot be used: it is not a file"},
         {"mask /dev/null", "it is not a file"},
         {"mask /proc/self/maps", "it is not PNG"},
     };
