@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * FFmpeg's linear filter chains, "a=1:b=2,c". As in FFmpeg quotes and backslashes are read twice:
- * once where the chain is cut into filters, once where a filter's arguments are cut into options.
- * Every character carries the column that it came from, so that an error in the inner reading can
- * say where. */
+ * Parses FFmpeg's linear filter chains, "a=1:b=2,c". As in FFmpeg, quotes and backslashes are
+ * processed twice: when the chain is split into filters, and when a filter's arguments are split
+ * into options. Every character keeps its original column, so that errors of the second pass can
+ * name it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +10,20 @@
 #include "pipeline/filter/filter.h"
 
 enum {
-    MAX_TEXT = 1 << 20, /* four 63x63 masks in long decimals, several times over */
-    MAX_GIVEN = 64,     /* options of a filter: each is given once */
+    MAX_TEXT = 1 << 20, /* several times four 63x63 masks in long decimals */
+    MAX_GIVEN = 64,     /* options of a filter, each at most once */
 };
 
 #define BLANKS " \n\t\r"
 
-/* text[i] came from column at[i] (from 1) of the chain; at[length] is the column after the end. */
+/* text[i] was in column at[i] (from 1) of the chain; at[length] is the column after the end. */
 struct span {
-    char *text; /* ends with a NUL that length does not count */
+    char *text; /* ends with a 0 that length does not include */
     size_t *at;
     size_t length;
 };
 
-/* An option that the filter has been given, and the column of its value. */
+/* An option that was given for the filter, and the column of its value. */
 struct given {
     const struct halo_option *option;
     size_t column;
@@ -31,11 +31,11 @@ struct given {
 
 struct parser {
     struct span source; /* the chain as it was written */
-    struct span args;   /* one filter's arguments, read once */
-    struct span word;   /* a filter's name or an option's value, read for good */
+    struct span args;   /* one filter's arguments, after the first pass */
+    struct span word;   /* a filter's name or an option's value, after the last pass */
     size_t pos;         /* in source */
     struct given given[MAX_GIVEN];
-    int given_count; /* of the filter that is being read */
+    int given_count; /* of the filter that is being parsed */
     struct halo_error *err;
 };
 
@@ -70,8 +70,8 @@ static size_t skip_blanks(const struct span *s, size_t i)
     return i;
 }
 
-/* Reads one token of in from *pos up to one of the stops or the end, and takes quotes, backslashes
- * and outer blanks away. out never grows beyond in. *pos is then at the stop. */
+/* Reads one token of in, from *pos up to one of the stops or the end, without quotes, backslashes
+ * and outer blanks. out never becomes longer than in. Sets *pos to the stop. */
 static int read_token(const struct span *in, size_t *pos, const char *stops, struct span *out,
                       struct halo_error *err)
 {
@@ -105,8 +105,8 @@ static int read_token(const struct span *in, size_t *pos, const char *stops, str
     return 0;
 }
 
-/* "name =" at pos: the name's place and length, and the position behind the '='. Length 0: a value
- * without a name. */
+/* Reads "name =" at *pos: returns the name's length and *start, and sets *pos after the '='. Length
+ * 0: a value without a name. */
 static size_t read_key(const struct span *in, size_t *pos, size_t *start)
 {
     size_t end = *start = skip_blanks(in, *pos);
@@ -122,7 +122,7 @@ static size_t read_key(const struct span *in, size_t *pos, size_t *start)
     return end - *start;
 }
 
-/* The option that the next value without a name stands for. */
+/* Finds the option that the next value without a name sets. */
 static int next_positional(const struct parser *p, const struct halo_filter_kind *kind, size_t pos,
                            bool named, size_t *taken, const char **ret)
 {
@@ -156,7 +156,8 @@ static const struct given *find_given(const struct parser *p, const struct halo_
     return NULL;
 }
 
-/* Notes the option, whose value is in p->word; the same one again would silently win. */
+/* Records that the option was given, with its value in p->word, and refuses a second one, which
+ * would silently replace the first. */
 static int note_given(struct parser *p, const struct halo_filter_kind *kind,
                       const struct halo_option *option, size_t column)
 {
@@ -167,7 +168,7 @@ static int note_given(struct parser *p, const struct halo_filter_kind *kind,
     return 0;
 }
 
-/* One "name=value" or value of p->args from *pos on. */
+/* Reads one "name=value" or value of p->args from *pos on. */
 static int read_option(struct parser *p, struct halo_filter *filter, size_t *pos, bool *named,
                        size_t *taken)
 {
@@ -210,7 +211,7 @@ static int read_options(struct parser *p, struct halo_filter *filter)
     }
 }
 
-/* The character that ended a token may be one of the graphs that we do not read. */
+/* Refuses the syntax of filter graphs, if it ended a token. */
 static int refuse_links(const struct parser *p)
 {
     const char c = p->source.text[p->pos];

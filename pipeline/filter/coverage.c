@@ -9,14 +9,14 @@
 
 #include "pipeline/region/mask_image.h"
 
-enum { ANY_SIDE = 1000 }; /* whole percents of it are whole pixels, of chroma too */
+enum { ANY_SIDE = 1000 }; /* whole percentages of it are whole pixels, in chroma, too */
 
-/* ---- with regions that are drawn ---- */
+/* ---- with drawn regions ---- */
 
 struct counting {
     const struct halo_region *region[HALO_MAX_FILTERS];
     int count;
-    uint8_t *weight, *covered; /* of a row */
+    uint8_t *weight, *covered; /* one for each sample of a row */
 };
 
 static double count_rows(struct counting *c, int width, int height)
@@ -35,7 +35,7 @@ static double count_rows(struct counting *c, int width, int height)
     return (double)covered / ((double)width * height);
 }
 
-/* The part of plane p in which some of these regions, or one without, holds. */
+/* Computes the part of plane p that is covered: by regions whose filters hide, or everywhere. */
 static int count_plane(struct halo_coverage *ret, const struct halo_planned_chain *planned, int p,
                        const bool *hides, halo_coverage_region *region)
 {
@@ -86,7 +86,7 @@ int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chai
     return code ? halo_fail(err, code, "out of memory") : 0;
 }
 
-/* ---- before a picture was seen ---- */
+/* ---- before the first frame ---- */
 
 static bool is_fixed(const struct halo_chain *chain, bool any_size)
 {
@@ -95,14 +95,14 @@ static bool is_fixed(const struct halo_chain *chain, bool any_size)
         const struct halo_shapes *shapes = chain->filter[f].shapes;
         fixed &= !any_size || !halo_shapes_in_pixels(shapes);
         for (int i = 0; shapes && i < shapes->count; i++)
-            fixed &= shapes->shape[i].kind != HALO_SHAPE_MASK; /* it is read in an engine */
+            fixed &= shapes->shape[i].kind != HALO_SHAPE_MASK; /* read in an engine */
     }
     return fixed;
 }
 
 struct unseen {
     struct halo_planned_chain planned;
-    struct halo_drawn_region drawn[HALO_MAX_FILTERS]; /* of the plane that is asked for */
+    struct halo_drawn_region drawn[HALO_MAX_FILTERS]; /* of the current plane */
     bool failed;
 };
 
@@ -155,7 +155,7 @@ int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chai
 
 /* ---- words ---- */
 
-/* Less than all is never said to be all. */
+/* Never rounds an incomplete coverage up to 100 %. */
 static void write_part(char *ret, size_t size, double part)
 {
     const double percent = 100 * part;
@@ -185,7 +185,7 @@ void halo_coverage_words(const struct halo_coverage *coverage, char *ret, size_t
     if (coverage->feed) {
         snprintf(ret, size, "what the region feed selects");
     } else if (!coverage->known) {
-        snprintf(ret, size, "a part that depends on the size of the frames or on a mask");
+        snprintf(ret, size, "a part that depends on the size of the frames or on a mask image");
     } else if (same) {
         write_part(part, sizeof part, coverage->part[0]);
         snprintf(ret, size, "%s of every plane", part);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How much of each plane a chain hides: the part of its samples, whatever the pictures show. A
- * sample counts where the filters that apply there leave as little detail as privacy: strict wants
- * (privacy.h) and apply in full, not as in a feather. */
+ * Coverage: how much of each plane a chain hides, as a part of its samples, whatever the frames
+ * show. A sample counts if the filters that apply to it leave as little detail as privacy: strict
+ * requires (privacy.h), and apply with full weight, unlike in a feather. */
 #ifndef HALO_COVERAGE_H
 #define HALO_COVERAGE_H
 
@@ -10,27 +10,31 @@
 enum { HALO_COVERAGE_WORDS = 200 };
 
 struct halo_coverage {
-    bool known; /* else it depends on pictures that nobody has seen, or on a mask to be read */
-    bool feed;  /* it depends on what a detector tells, too, so that there are no numbers */
+    bool known; /* false: it depends on the frames' size or on a mask image not read yet */
+    bool feed;  /* it also depends on a region feed, so there are no numbers */
     int planes; /* luma first */
     double part[HALO_MAX_PLANES]; /* 0 .. 1 */
 };
 
-/* Of a chain whose regions are drawn, on planes of these sizes: those of NULL are everywhere. 0, or
- * -ENOMEM with err filled. */
+/* Returns the region of filter f, drawn for plane p; NULL: the filter applies everywhere. */
 typedef const struct halo_region *halo_coverage_region(void *arg, int f, int p);
+
+/* Computes the coverage of a chain whose regions are drawn. region is NULL if they are not; the
+ * result is then known only if the filters without a region hide enough on every plane. 0, or
+ * -ENOMEM with err filled. */
 int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chain *planned,
                        halo_coverage_region *region, struct halo_error *err);
 
-/* Of a chain alone, for pictures of width x height, or with 0 of any size. 0, -ENOMEM. */
+/* Computes the coverage from the chain alone, for frames of width x height, or of any size if one
+ * of them is 0. 0, or -ENOMEM with err filled. */
 int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chain, int width,
                         int height, struct halo_error *err);
 
-/* 0, or -EINVAL in words for the user where a plane has less than least; what is not known, or a
- * feed's, is not refused. */
+/* 0, or -EINVAL with err in words for the user if less than `least` of any plane is covered. Passes
+ * if the coverage is not known, or depends on a region feed. */
 int halo_coverage_check(const struct halo_coverage *coverage, double least, struct halo_error *err);
 
-/* "12.5 % of luma, 13 % of chroma". */
+/* Writes the coverage in words: "12.5 % of luma, 13 % of plane 1". */
 void halo_coverage_words(const struct halo_coverage *coverage, char *ret, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The table of filters, the options that all of them share, and their help. */
+ * The table of filters, the options that all filters share, and their help. */
 #include "pipeline/filter/filter.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static const struct halo_option common_options[] = {
 
 enum { MAX_CANDIDATES = 128 };
 
-/* The nearest of the options of kind and the common ones. */
+/* The option of kind, or common one, whose name is nearest to name. */
 static const char *nearest_option(const struct halo_filter_kind *kind, const char *name,
                                   size_t length)
 {
@@ -121,7 +121,8 @@ void halo_filter_finish(struct halo_filter *filter)
     filter->settings = NULL;
 }
 
-/* auto, or a strategy of any backend: which one will run the filter is not known yet. */
+/* Accepts auto and the strategies of all backends: it is not known yet which backend will run the
+ * filter. */
 static int check_strategy(const char *name, struct halo_error *err)
 {
     const char *names[MAX_CANDIDATES] = {"auto"};
@@ -203,7 +204,7 @@ int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info pl
     }
     if (code) {
         if (err && !err->code)
-            err->usage = true; /* the filter was written so */
+            err->usage = true; /* the user's options cause it */
         return halo_fail(err, code, "%s, plane %d: %s", filter->kind->name, plane.index,
                          inner.code ? inner.text : strerror(-code));
     }

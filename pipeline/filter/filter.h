@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Filters: what -vf names, and the chain that it is parsed into.
+ * Filters, and the chain that -vf or filters: is parsed into.
  *
- * A filter kind is one file filter_NAME.c with its ops struct at the end, and one row in
- * filters.def. It turns settings into one integer convolution per plane; running it is the
- * backend's work. A chain is immutable once parsed and may be read by any thread. */
+ * A kind of filter is a file filter_NAME.c, with its struct halo_filter_kind at the end, and a row
+ * in filters.def. It converts settings to one integer convolution for each plane, which a backend
+ * runs. A chain is immutable once parsed, and any thread may read it. */
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
@@ -17,34 +17,34 @@
 
 #define HALO_MAX_FILTERS 32
 
-/* Options that every filter takes beside its own. */
+/* Options that every filter has in addition to its own. */
 struct halo_filter_common {
-    int planes;          /* bit p: plane p is filtered, others pass unchanged */
+    int planes;          /* bit p: plane p is filtered; others pass unchanged */
     int border;          /* enum halo_border */
     double border_value; /* 0 .. 255, scaled to the depth; for border=constant */
     char *strategy;      /* "auto", or a row of a backend's table */
-    char *region;        /* where it applies (shapes.h); NULL: everywhere */
-    bool invert;         /* everywhere else */
-    double feather;      /* luma pixels in which the filter fades outside of what it hides */
+    char *region;        /* the region to which it applies (shapes.h); NULL: everywhere */
+    bool invert;         /* apply outside of the region instead */
+    double feather;      /* luma pixels within which it fades, outside of what it hides */
 };
 
 /* An option that follows the size of the region: sigma=0.1*w. */
 struct halo_follow {
     const struct halo_option *option;
-    double part;
-    bool of_height;
+    double part;    /* of the width, 0 .. 1 */
+    bool of_height; /* of the height instead */
 };
 
 enum { HALO_MAX_FOLLOWS = 4 };
 
-/* What makes Y'CbCr of R'G'B'; for gray and RGB the range only. */
+/* The conversion from R'G'B' to Y'CbCr; for gray and RGB only the range. */
 struct halo_plane_colours {
     bool rgb;
     bool full;     /* black is 0 and white is the largest sample */
-    double kr, kb; /* luma's shares of red and blue; both 0: those of BT.601 */
+    double kr, kb; /* weights of red and blue in luma; both 0: those of BT.601 */
 };
 
-/* The plane that a convolution is planned for. */
+/* The plane for which a convolution is planned. */
 struct halo_plane_info {
     int index;                      /* 0 .. 3 */
     bool chroma;                    /* sizes shrink by the shifts below */
@@ -52,48 +52,49 @@ struct halo_plane_info {
     int width, height;              /* pixels of this plane */
     struct halo_conv_target target; /* depth and border */
     struct halo_plane_colours colours;
-    /* Of the region, luma pixels: what sizes such as 0.1*w are parts of; 0: the picture's. */
+    /* Size of the region in luma pixels, to which sizes such as 0.1*w refer; 0: the frame's. */
     double region_width, region_height;
 };
 
-/* A radius in luma pixels, in samples of a plane that is 2^log2_sub times smaller; halves go up. */
+/* Converts a radius from luma pixels to samples of a plane that is 2^log2_sub times smaller; halves
+ * are rounded up. */
 static inline int halo_scale_radius(int radius, int log2_sub)
 {
     return (radius + (1 << log2_sub) / 2) >> log2_sub;
 }
 
-/* conv applied passes times, one after the other. */
+/* conv, applied passes times in succession. */
 struct halo_plane_plan {
     struct halo_conv conv;
     int passes;
 };
 
-/* What a filter does to the detail of a frame, or a chain of them together (remains.h). */
+/* What a filter, or a chain as a whole, does to the detail of a frame (remains.h). */
 enum halo_effect {
     HALO_EFFECT_IDENTITY, /* nothing: samples are copied */
-    HALO_EFFECT_UNDOABLE, /* samples change, the detail stays: moved, negated, weakly blurred ... */
-    HALO_EFFECT_SHARPENS, /* it grows */
-    HALO_EFFECT_HIDES,    /* too little is left of it to be had back */
+    HALO_EFFECT_UNDOABLE, /* samples change, but detail stays: moved, negated, weakly blurred ... */
+    HALO_EFFECT_SHARPENS, /* detail increases */
+    HALO_EFFECT_HIDES,    /* too little detail is left to restore it */
 };
 
 struct halo_filter_kind {
     const char *name;
     const char *about;   /* one line */
-    const char *example; /* a chain of one filter; tests try every kind by it */
-    /* Of the example, on luma, where it applies. IDENTITY is for kinds that never do anything: a
-     * chain of those alone asks openly for frames as they are. */
+    const char *example; /* a chain of this one filter; tests use it to try every kind */
+    /* The example's effect on luma, within its region. IDENTITY is for kinds that never change
+     * anything: a chain of such filters alone requests unchanged frames explicitly. */
     enum halo_effect effect;
-    const char *notes; /* more for `halod filter NAME`, lines ending in \n; or NULL */
-    const struct halo_option *options; /* its own; the common ones are added by filter.c */
-    /* Which options values without names stand for, as FFmpeg has it: NULL-terminated, or
+    const char *notes; /* more text for `halod filter NAME`, lines ending in \n; or NULL */
+    const struct halo_option *options; /* its own; filter.c adds the common ones */
+    /* Names of the options that values without names set, in FFmpeg's order. NULL-terminated, or
      * NULL: none. */
     const char *const *positional;
-    /* Which options are lengths in luma pixels, so that they may follow a region's size; larger
-     * ones filter more. NULL-terminated, or NULL: none. */
+    /* Names of the options that are lengths in luma pixels, and therefore may follow a region's
+     * size; larger values must filter more. NULL-terminated, or NULL: none. */
     const char *const *sizes;
     size_t settings_size;
-    /* After parsing: what single ranges cannot say (a mask of 8 weights). Fills err, and *ret_at
-     * with the option that is wrong where it is one. May be NULL. */
+    /* Checks parsed settings for errors that the range of a single option cannot express (a mask of
+     * 8 weights). Fills err, and sets *ret_at if the error is in one option. May be NULL. */
     int (*check)(const void *settings, const struct halo_option **ret_at, struct halo_error *err);
     /* 0 or -errno with err filled. Pure; any thread. */
     int (*plan)(const void *settings, const struct halo_plane_info *plane,
@@ -117,62 +118,66 @@ struct halo_chain {
 
 extern const struct halo_filter_kind *const halo_filter_kinds[]; /* NULL-terminated, by name */
 
-/* Parses "gblur=sigma=5,avgblur=sizeX=3". FFmpeg's linear chain syntax: filters by ',', options by
- * ':', "name=value" or values alone in the order of the table, quotes '...' and backslashes as
- * FFmpeg reads them. Links and labels ([a], ;) are refused. On failure returns -EINVAL, -ENOMEM and
- * err says where (the column in text) and the nearest known name. The caller owns *ret. */
+/* Parses "gblur=sigma=5,avgblur=sizeX=3", in FFmpeg's syntax for linear chains: filters are
+ * separated by ',', options by ':'; options are "name=value", or values alone in the order of the
+ * table; quotes '...' and backslashes work as in FFmpeg. Links and labels ([a], ;) are refused. On
+ * failure returns -EINVAL or -ENOMEM; err has the column in text and the nearest known name. The
+ * caller owns *ret. */
 int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
 void halo_chain_destroy(struct halo_chain *chain); /* NULL is nothing to do */
 
-/* Reads the mask images of its regions, which parsing only found; before a gate plans it. 0, or
- * what halo_shapes_load() gives, with the filter named in err. Blocks. */
+/* Reads the mask images of the chain's regions, which parsing does not decode; must be called
+ * before a gate plans the chain. 0, or halo_shapes_load()'s errors, with the filter named in err.
+ * Blocks. */
 int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 
-/* Whether a filter's region is a feed's, for who has none: 0, or -EINVAL with err filled. */
+/* For callers without a region feed: 0, or -EINVAL with err filled if a filter has region=feed. */
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
 
-/* One filter built by hand: what chain.c does with its text. Find, init, set as often as wanted,
- * check; finish also after a failure of set or check. err says what, without a place. */
+/* Building one filter, as chain.c does from text: find its kind, init, set any number of options,
+ * check; finally finish, also after a failure of set or check. err does not name the place. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
-/* The option that name means, its own or a common one, or NULL. */
+/* Finds an option by name, the kind's own or a common one; or NULL. */
 const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
                                              size_t length);
-/* -ENOENT: no such option; else as halo_option_set. */
+/* 0; -ENOENT: no such option; otherwise as halo_option_set(). */
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
                     struct halo_error *err);
-/* *ret_at is the option that is wrong, NULL where it is not one alone; may be NULL itself. */
+/* *ret_at is the option with the error, or NULL if several options together cause it. ret_at may be
+ * NULL. */
 int halo_filter_check(const struct halo_filter *filter, const struct halo_option **ret_at,
                       struct halo_error *err);
 void halo_filter_finish(struct halo_filter *filter);
 
-/* Warns of sizes that follow the region's and would be larger than they may be. */
+/* Logs a warning for each size that follows the region's and would exceed its maximum. */
 void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_plane_info *plane);
 
 /* ---- for filter.c: filter_region.c ---- */
 
-/* "0.1*w", for an option that may follow a region's size: true, and *ret_code is 0 or -EINVAL with
- * err filled. */
+/* True if text is such as "0.1*w" and the option may follow a region's size: *ret_code is then 0 or
+ * -EINVAL with err filled. */
 bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option *option,
                             const char *text, int *ret_code, struct halo_error *err);
-/* Reads common.region, which was set. Errors as halo_shapes_parse(). */
+/* Parses text as the filter's region. Errors as for halo_shapes_parse(). */
 int halo_filter_set_region(struct halo_filter *filter, const char *text, struct halo_error *err);
-/* What options of a region mean together. *ret_name: of the one that is wrong. -EINVAL. */
+/* Checks the options about the region together. 0, or -EINVAL with err filled and the name of the
+ * wrong option in *ret_name. */
 int halo_filter_check_region(const struct halo_filter *filter, const char **ret_name,
                              struct halo_error *err);
-/* The filter's settings with what follows the region's size in place: its own, or a copy that the
- * caller frees with halo_filter_resolved_free(). NULL: -ENOMEM. */
+/* Returns the filter's settings, with sizes that follow the region's computed: its own settings, or
+ * a copy. The caller frees them with halo_filter_resolved_free(). NULL: out of memory. */
 void *halo_filter_resolve(const struct halo_filter *filter, const struct halo_plane_info *plane);
 void halo_filter_resolved_free(const struct halo_filter *filter, void *settings);
 
-/* Plans filter on one plane: COPY where `planes` leaves it out. Of plane.target the caller gives
- * the depth; the border is the filter's. Fills err on failure. */
+/* Plans filter on one plane: COPY if `planes` leaves it out. The caller sets the depth in
+ * plane.target; the border is set from the filter. Fills err on failure. */
 int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info plane,
                      struct halo_plane_plan *ret, struct halo_error *err);
 
-/* `halod filters` and `halod filter NAME`. print_one returns -ENOENT for an unknown name (err says
- * the nearest). */
+/* Print the help for `halod filters` and `halod filter NAME`. halo_filter_print() returns -ENOENT
+ * for an unknown name; err then names the nearest one. */
 void halo_filters_print(FILE *to);
 int halo_filter_print(const char *name, FILE *to, struct halo_error *err);
 

@@ -3,7 +3,7 @@
 #include "pipeline/filter/filter.h"
 
 struct settings {
-    int size_x, size_y; /* radii in luma pixels; size_y 0: as size_x */
+    int size_x, size_y; /* radii in luma pixels; size_y 0: same as size_x */
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -28,7 +28,9 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     const int radius_y = halo_scale_radius(s->size_y ? s->size_y : s->size_x, plane->log2_sub_y);
     ret->passes = 1;
     const int code = halo_conv_box(&ret->conv, radius_x, radius_y, &plane->target);
-    return code ? halo_fail(err, code, "no box of radius %d by %d", radius_x, radius_y) : 0;
+    return code ? halo_fail(err, code, "a box of radius %d by %d is not supported", radius_x,
+                            radius_y)
+                : 0;
 }
 
 const struct halo_filter_kind halo_filter_avgblur = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * boxblur: mean of a square, applied again and again. */
+ * boxblur: mean of a square, applied several times. */
 #include "pipeline/filter/filter.h"
 
 enum { LUMA, CHROMA, ALPHA, GROUPS };
@@ -7,7 +7,7 @@ enum { LUMA, CHROMA, ALPHA, GROUPS };
 enum { ALPHA_PLANE = 3, MAX_POWER = 64 };
 
 struct settings {
-    int radius[GROUPS], power[GROUPS]; /* -1: as luma */
+    int radius[GROUPS], power[GROUPS]; /* -1: same as luma */
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -50,7 +50,9 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
         return halo_conv_copy(&ret->conv, &plane->target);
     ret->passes = power;
     const int code = halo_conv_box(&ret->conv, radius_x, radius_y, &plane->target);
-    return code ? halo_fail(err, code, "no box of radius %d by %d", radius_x, radius_y) : 0;
+    return code ? halo_fail(err, code, "a box of radius %d by %d is not supported", radius_x,
+                            radius_y)
+                : 0;
 }
 
 const struct halo_filter_kind halo_filter_boxblur = {

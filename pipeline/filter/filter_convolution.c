@@ -55,7 +55,7 @@ static const char *const positional[] = {"0m",    "1m",    "2m",    "3m",    "0r
                                          "2rdiv", "3rdiv", "0bias", "1bias", "2bias", "3bias",
                                          "0mode", "1mode", "2mode", "3mode", NULL};
 
-/* Reads up to MAX_WEIGHTS weights; *count is how many the text has. */
+/* Reads up to MAX_WEIGHTS weights; *count is the number of weights in the text. */
 static int read_weights(const char *text, int plane, double *weight, int *count,
                         struct halo_error *err)
 {
@@ -138,7 +138,7 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
     return 0;
 }
 
-/* 1 over the sum, or 1 where the weights cancel out: real ones only nearly, hence the tolerance. */
+/* 1 over the sum of the weights, or 1 if the sum is 0, with a tolerance for rounding errors. */
 static double default_rdiv(const struct mask *m)
 {
     double sum = 0, size = 0;

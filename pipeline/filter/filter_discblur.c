@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * discblur: the mean of a disc, which is what a lens out of focus does to a point.
+ * discblur: the mean of a disc, the effect of a lens out of focus.
  *
  * A weight is the part of its pixel, a square of side 1, that lies in the disc (an ellipse on
- * subsampled planes). The pixel is cut into LINES lines, and on the middle of each the length
- * inside the disc is exact. There is nothing but sqrt in it, so all machines get the same
- * weights. */
+ * subsampled planes). The pixel is divided into LINES lines, and the length inside the disc is
+ * exact for the middle of each line. The only function used is sqrt, so all machines compute the
+ * same weights. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ enum { LINES = 1024 };
 #define MAX_RADIUS (HALO_MAX_DENSE / 2)
 
 struct settings {
-    double radius, radius_v; /* luma pixels; radius_v negative: as radius */
+    double radius, radius_v; /* luma pixels; radius_v negative: same as radius */
 };
 
 #define AT(field) offsetof(struct settings, field)
@@ -33,7 +33,7 @@ static const char *const sizes[] = {"radius", "radiusV", NULL};
 
 static const char *const positional[] = {"radius", "planes", "radiusV", NULL};
 
-/* The area of the pixel at x, y that lies in the disc around 0, 0; x, y at least 0. */
+/* The area of the pixel at x, y that is inside the disc around 0, 0; x, y at least 0. */
 static double coverage(int x, int y, double radius_x, double radius_y)
 {
     const double near_x = fmax(x - 0.5, 0) / radius_x, near_y = fmax(y - 0.5, 0) / radius_y;
@@ -55,7 +55,7 @@ static double coverage(int x, int y, double radius_x, double radius_y)
     return sum / LINES;
 }
 
-/* Pixels on each side of the middle one that the disc reaches into. */
+/* The number of pixels on each side of the middle one into which the disc extends. */
 static int reach(double radius)
 {
     return radius > 0.5 ? (int)ceil(radius - 0.5) : 0;

@@ -22,12 +22,13 @@ static const char notes[] =
     "chroma becomes 0, which is a colour and not gray, as in FFmpeg: planes=1 keeps the\n"
     "original colours.\n";
 
-/* By (edge, middle, edge), in whole numbers that are `one` times too large. */
+/* The smoothing mask (edge, middle, edge) / one, in integers. */
 struct smoothing {
     int edge, middle, one;
 };
 
-/* The mask that smooths across and takes the slope down, and the same turned round. */
+/* Plans two masks: one smooths horizontally and measures the slope vertically, the other one is its
+ * transpose. */
 static int plan_masks(const struct settings *s, struct smoothing by,
                       const struct halo_plane_info *plane, struct halo_plane_plan *ret,
                       struct halo_error *err)

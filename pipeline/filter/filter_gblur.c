@@ -6,7 +6,7 @@
 #include "pipeline/filter/filter.h"
 
 struct settings {
-    double sigma, sigma_v; /* luma pixels; sigma_v negative: as sigma */
+    double sigma, sigma_v; /* luma pixels; sigma_v negative: same as sigma */
     int steps;             /* 0: not given */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * null: says openly that pictures pass as they are. */
+ * null: passes frames unchanged, by explicit request. */
 #include "pipeline/filter/filter.h"
 
 static int plan(const void *settings, const struct halo_plane_info *plane,

@@ -4,13 +4,13 @@
 
 struct settings {
     int width, height; /* of a block, in luma pixels */
-    int mode;          /* of mode_names */
+    int mode;          /* index in mode_names */
     int planes;
 };
 
 #define AT(field) offsetof(struct settings, field)
 
-/* In the order of enum halo_pixelize; then the numbers that FFmpeg takes for them. */
+/* In the order of enum halo_pixelize; then the numbers that FFmpeg accepts instead. */
 static const char *const mode_names[] = {"avg", "min", "max", "0", "1", "2", NULL};
 
 enum { MODES = 3 };
@@ -46,7 +46,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
         return halo_conv_copy(&ret->conv, &plane->target);
     const int code = halo_conv_pixelize(&ret->conv, width, height,
                                         (enum halo_pixelize)(s->mode % MODES), &plane->target);
-    return code ? halo_fail(err, code, "no blocks of %d by %d", width, height) : 0;
+    return code ? halo_fail(err, code, "blocks of %d by %d are not supported", width, height) : 0;
 }
 
 const struct halo_filter_kind halo_filter_pixelize = {

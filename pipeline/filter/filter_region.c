@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Where a filter applies, and strengths that follow the size of that. */
+ * The regions of filters, and strengths that follow the region's size. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static bool may_follow(const struct halo_filter_kind *kind, const struct halo_op
     return false;
 }
 
-/* "0.1*w" */
+/* Parses "0.1*w". */
 static bool read_part(const char *text, struct halo_follow *ret)
 {
     char number[MAX_PART];
@@ -49,7 +49,7 @@ bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option
 {
     struct halo_follow follow = {.option = option}, *at = find_follow(filter, option);
     if (!may_follow(filter->kind, option) || !strchr(text, '*')) {
-        if (at) /* it is a plain number now */
+        if (at) /* now it is a plain number */
             *at = filter->follow[--filter->follows];
         return false;
     }
@@ -106,8 +106,8 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
     return 0;
 }
 
-/* What the option is to be, whether it may or not. Whole numbers are rounded up: a region is never
- * filtered less than asked for, where that can be. */
+/* The value that the option should have, even if its range does not allow that. Integers are
+ * rounded up: within its range, an option never filters a region less than requested. */
 static double wanted_of(const struct halo_follow *follow, const struct halo_plane_info *plane)
 {
     const double configured = follow->of_height ? plane->region_height : plane->region_width;

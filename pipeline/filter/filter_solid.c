@@ -42,7 +42,7 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
         s->colour ? s->colour : "");
 }
 
-/* A plane's channel of the colour, 0 .. 1, or -0.5 .. 0.5 of chroma. */
+/* The value of the colour in a plane's channel: 0 .. 1, or -0.5 .. 0.5 for chroma. */
 static double channel(const struct halo_plane_colours *c, const uint8_t rgba[4], int number)
 {
     const double r = rgba[0] / 255.0, g = rgba[1] / 255.0, b = rgba[2] / 255.0;
@@ -76,13 +76,15 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     uint8_t rgba[4];
     if (parse(settings, rgba) < 0)
         return halo_fail(err, -EINVAL, "unknown colour");
-    /* Both of chroma, where they lie in one plane. */
+    /* Two values if both chroma channels are in one plane. */
     const int number = plane->index < 3 ? plane->index : 3;
     const int values[2] = {sample(plane, rgba, number),
                            sample(plane, rgba, plane->chroma && number == 1 ? 2 : number)};
     ret->passes = 1;
     const int code = halo_conv_solid(&ret->conv, values, &plane->target);
-    return code ? halo_fail(err, code, "no such sample: %d, %d", values[0], values[1]) : 0;
+    return code
+               ? halo_fail(err, code, "samples cannot have the values %d, %d", values[0], values[1])
+               : 0;
 }
 
 const struct halo_filter_kind halo_filter_solid = {

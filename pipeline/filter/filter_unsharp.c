@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * unsharp: adds what a blur takes away, or with a negative amount a part of the blur.
+ * unsharp: adds the detail that a blur would remove, or, with a negative amount, blurs.
  *
- * FFmpeg's blur is the binomial one: rows 0 to 22 of Pascal's triangle. out = p + amount * (p -
- * blur) is one mask, identity * (1 + amount) - amount * binomial, so it is rounded once. */
+ * FFmpeg's blur is binomial: rows 0 to 22 of Pascal's triangle. out = p + amount * (p - blur) is
+ * computed as one mask, identity * (1 + amount) - amount * binomial, so it is rounded once. */
 #include <math.h>
 
 #include "pipeline/filter/filter.h"
@@ -58,7 +58,7 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
     return 0;
 }
 
-/* A row of Pascal's triangle, with the sum 1. */
+/* A row of Pascal's triangle, scaled to the sum 1. */
 static void binomial(double *weights, int size)
 {
     double v = ldexp(1, 1 - size);

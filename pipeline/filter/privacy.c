@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains that a stream may not have (privacy.h). */
+ * Refuses chains that a stream's privacy: setting does not allow (privacy.h). */
 #include "pipeline/filter/privacy.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "pipeline/filter/remains.h"
 
-enum { PLANES = 3, SIDE = 4096 }; /* of pictures that nobody has seen yet */
+enum { PLANES = 3, SIDE = 4096 }; /* assumed for frames of unknown format */
 
 static const double most_detail = 0.25, most_of_small = 0.5, as_it_was = 0.99;
 
@@ -32,7 +32,7 @@ static int refuse_passthrough(struct halo_error *err)
                                 "configuration file");
 }
 
-/* f: whose region it is in; negative: everywhere. */
+/* f: the first filter of the region; negative: everywhere. */
 static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, double most,
                        const struct halo_remains *remains, struct halo_error *err)
 {
@@ -86,7 +86,7 @@ enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *pl
     return ret;
 }
 
-/* The first filter with the same region, whatever its feather; -1: it has none. */
+/* The index of the first filter with the same region, whatever its feather; -1: f has no region. */
 static int place_of(const struct halo_chain *chain, int f)
 {
     const struct halo_filter_common *mine = &chain->filter[f].common;
@@ -101,14 +101,15 @@ static int place_of(const struct halo_chain *chain, int f)
     return f;
 }
 
-/* Places of the picture, by what applies there: the filters of one region and those without any. */
+/* Places of the frame, by the filters that apply there: those of one region and those without a
+ * region. */
 struct judge {
     const struct halo_planned_chain *planned;
-    int place[HALO_MAX_FILTERS];      /* of each filter; -1: everywhere */
-    int places[HALO_MAX_FILTERS + 1]; /* the regions that there are, and at last -1 */
-    int regions;                      /* how many */
+    int place[HALO_MAX_FILTERS];      /* of each filter: its region; -1: everywhere */
+    int places[HALO_MAX_FILTERS + 1]; /* all regions, by their first filters; last -1: everywhere */
+    int regions;                      /* number of regions */
     struct halo_response response;    /* of one filter */
-    struct halo_remains remains[];    /* of a plane, in each place */
+    struct halo_remains remains[];    /* of the current plane, in each place */
 };
 
 static struct judge *create_judge(const struct halo_planned_chain *planned, struct halo_error *err)
@@ -129,7 +130,7 @@ static struct judge *create_judge(const struct halo_planned_chain *planned, stru
     return j;
 }
 
-/* What is left of plane p in each place; false: nobody can say. */
+/* Measures the detail that is left of plane p in each place; false: a filter cannot be planned. */
 static bool measure(struct judge *j, int p)
 {
     const struct halo_planned_chain *planned = j->planned;
@@ -208,11 +209,11 @@ int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_priva
     return privacy == HALO_PRIVACY_STRICT ? judge_strictly(planned, err) : 0;
 }
 
-/* ---- pictures that nobody has seen yet ---- */
+/* ---- frames of unknown format ---- */
 
 struct room {
     const struct halo_planned_chain *planned;
-    struct halo_plane_plan plan; /* large for a stack */
+    struct halo_plane_plan plan; /* too large for the stack */
 };
 
 static const struct halo_plane_plan *plan_one(void *arg, int f, int p)
@@ -251,7 +252,8 @@ int halo_chain_plan_assumed(struct halo_planned_chain *ret, const struct halo_ch
     return 0;
 }
 
-/* Sizes shrink in no plane of 4:4:4: what leaves all of those alone leaves any. */
+/* Unless privacy is strict, 4:4:4 is assumed: no plane is subsampled, so sizes are not scaled down.
+ * A chain that leaves all planes of 4:4:4 unchanged leaves those of any format unchanged. */
 static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privacy,
                         struct halo_error *err)
 {

@@ -10,7 +10,7 @@
 
 enum { GRID = HALO_REMAINS_GRID, HALF = HALO_REMAINS_HALF, CANCELS = 64 };
 
-static const double grown = 1.01; /* more detail than rounded weights make of one that stays */
+static const double grown = 1.01; /* more than unchanged detail can become by rounding of weights */
 
 static double angle(int k)
 {
@@ -19,7 +19,7 @@ static double angle(int k)
 
 /* ---- responses along one axis ---- */
 
-/* Of a symmetric mask with taps `step` samples apart, whose middle one is side[0]. */
+/* The response of a symmetric mask with taps `step` samples apart; side[0] is the middle one. */
 static double symmetric(const int32_t *side, int reach, int step, int bits, int k)
 {
     double sum = side[0];
@@ -28,7 +28,7 @@ static double symmetric(const int32_t *side, int reach, int step, int bits, int 
     return ldexp(sum, -bits);
 }
 
-/* Of the mean of n samples. */
+/* The response of the mean of n samples. */
 static double mean(int n, int k)
 {
     const double half = angle(k) / 2;
@@ -44,7 +44,7 @@ static double axis(const struct halo_conv *conv, bool down, int k)
         return symmetric((down ? conv->col : conv->row) + radius, radius, 1, bits, k);
     case HALO_CONV_BOX:
         return mean(2 * radius + 1, k);
-    default: { /* DECIMATED: to the nodes, on them; the way back is not counted, it blurs too */
+    default: { /* DECIMATED: to the nodes, then the mask; the way back blurs, too: not counted */
         const int step = down ? conv->step_y : conv->step_x;
         const int32_t *side = conv->mask + (down ? conv->reach_x + 1 : 0);
         const double nodes = symmetric(side, down ? conv->reach_y : conv->reach_x, step, bits, k);
@@ -67,7 +67,7 @@ static void of_axes(struct halo_response *ret, const struct halo_plane_plan *pla
 
 /* ---- any mask ---- */
 
-/* Of all weights; *ret_size: of their magnitudes. */
+/* The sum of all weights; *ret_size: the sum of their magnitudes. */
 static double sum_of(const struct halo_conv *conv, double *ret_size)
 {
     const int count = (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
@@ -88,7 +88,7 @@ static bool is_edges(const struct halo_conv *conv)
     return conv->kind == HALO_CONV_DENSE && fabs(sum_of(conv, &size)) * CANCELS <= size;
 }
 
-/* First along the rows, then down what came of them. */
+/* The response of a dense mask: first along its rows, then down the results. */
 static void of_mask(struct halo_response *ret, const struct halo_plane_plan *plan)
 {
     const struct halo_conv *conv = &plan->conv;
@@ -156,7 +156,7 @@ static int64_t clamp(int64_t v, int depth)
     return v < 0 ? 0 : v > halo_sample_max(depth) ? halo_sample_max(depth) : v;
 }
 
-/* What samples can be after a dense mask, given what they can be before. */
+/* Updates the range of sample values for a dense mask. */
 static void limit(struct halo_remains *r, const struct halo_conv *conv)
 {
     const int count = (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
@@ -203,7 +203,7 @@ double halo_remains_detail(const struct halo_remains *r)
     double sum = 0;
     for (int x = 0; x < HALF; x++)
         for (int y = 0; y < GRID; y++)
-            sum += (x % (HALF - 1) ? 2 : 1) * r->response.at[x][y]; /* the other half is alike */
+            sum += (x % (HALF - 1) ? 2 : 1) * r->response.at[x][y]; /* the other half is the same */
     sum /= GRID * GRID;
     return r->flat ? 0 : r->blocks > 1 ? fmin(sum, 1 / r->blocks) : sum;
 }

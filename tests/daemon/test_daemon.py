@@ -254,7 +254,7 @@ class Changes(DaemonTest):
         self.assertNotIn('hides', lines['two'])
         self.assertRegex(ctl('status', 'two').stdout, r'(?m)^hides +100 % of every plane$')
         self.assertEqual(ctl('reload', '--check').stdout.splitlines(), [
-            'stream one: hides a part that depends on the size of the frames or on a mask',
+            'stream one: hides a part that depends on the size of the frames or on a mask image',
             'stream one, rendition half: hides 50 % of every plane', 'the settings are valid'])
 
         for chain, says in (('solid=region=rect 0 0 50% 90%', 'hide 45 % of luma'),

@@ -29,7 +29,8 @@ static void is_said(const struct halo_coverage *coverage, const char *text, cons
 
 static void guesses(void **state)
 {
-    static const char unknown[] = "a part that depends on the size of the frames or on a mask";
+    static const char unknown[] =
+        "a part that depends on the size of the frames or on a mask image";
     static const char expected[] = "what the region feed selects";
     static const struct {
         const char *chain;
