@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Drawing of cards (card.h). */
+ * Draws cards (card.h). */
 #include "pipeline/picture/card.h"
 
 #include <stdint.h>
@@ -9,11 +9,11 @@
 #include "pipeline/picture/format.h"
 
 enum {
-    ROWS = 12,                      /* of words, after lines were broken */
+    ROWS = 12,                      /* rows of text after wrapping */
     ADVANCE = HALO_FONT_WIDTH + 1,  /* dots from letter to letter */
-    LEADING = HALO_FONT_HEIGHT + 3, /* and from row to row */
-    WIDE = 140,
-    HIGH = 90, /* dots that a picture has in which words look well */
+    LEADING = HALO_FONT_HEIGHT + 3, /* dots from row to row */
+    WIDE = 140,                     /* the preferred size of the whole frame, in dots */
+    HIGH = 90,
 };
 
 struct row {
@@ -21,27 +21,27 @@ struct row {
     int length;
 };
 
-/* The words as they come to lie: dots are squares of `dot` samples. */
+/* The arrangement of the text. A dot of a letter is a square with sides of `dot` samples. */
 struct layout {
     char text[HALO_CARD_LINES][HALO_CARD_LETTERS + 1];
     int lines;
     struct row row[ROWS];
     int rows;
-    bool cut, broken; /* something is left out; a word is in two rows */
+    bool cut, broken; /* some text is left out; a word is split between two rows */
     int dot;
 };
 
-/* One letter for each character, whatever its bytes. */
+/* Writes one letter for each character, however many bytes it has. */
 static void clean(char *ret, const char *text)
 {
     int length = 0;
     for (const uint8_t *c = (const uint8_t *)text; *c && length < HALO_CARD_LETTERS; c++)
-        if ((*c & 0xc0) != 0x80) /* UTF-8: not inside of a character */
+        if ((*c & 0xc0) != 0x80) /* UTF-8: not a continuation byte */
             ret[length++] = *c < ' ' || *c > '~' ? '?' : (char)*c;
     ret[length] = '\0';
 }
 
-/* How much of the text goes into a row of so many letters. */
+/* The number of letters of the text that fit into a row of so many columns. */
 static int fit(const char *text, int columns, bool *ret_broken)
 {
     const int length = (int)strlen(text);
@@ -80,7 +80,7 @@ static void try_dot(struct layout *to, int width, int height, int dot)
     break_lines(to, width / (ADVANCE * dot), most < ROWS ? most : ROWS);
 }
 
-/* The largest dots with which all has its place, where words need not be broken for it. */
+/* Chooses the largest dots with which all text fits without splitting words, if possible. */
 static void lay_out(struct layout *to, int width, int height)
 {
     const int wide = width / WIDE, high = height / HIGH;
@@ -108,7 +108,7 @@ static void fill(const struct halo_plane *plane, int x, int y, int width, int he
     }
 }
 
-/* The runs of dots in a row of a letter. */
+/* Draws the dots of a letter. */
 static void draw_letter(const struct halo_plane *plane, char letter, int x, int y, int dot,
                         int value)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The letters of cards: printable ASCII from the blank on, five columns by seven rows, drawn for
- * this project. A byte is a row, from the top; its bit 4 is the column on the left. Only card.c
- * includes this. */
+ * The font of cards: printable ASCII, beginning with the blank, in five columns by seven rows;
+ * drawn for this project. A byte is a row, from the top; its bit 4 is the leftmost column. Only
+ * card.c includes this file. */
 #ifndef HALO_CARD_FONT_H
 #define HALO_CARD_FONT_H
 

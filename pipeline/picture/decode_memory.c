@@ -10,14 +10,14 @@
 #include "pipeline/picture/format.h"
 
 enum {
-    ALIGNMENT = 128, /* of rows and planes: more than any decoder's vectors */
-    MARGIN = 128,    /* bytes behind a plane that decoders may touch */
+    ALIGNMENT = 128, /* of rows and planes: more than the vectors of any decoder need */
+    MARGIN = 128,    /* bytes after a plane that decoders may access */
 };
 
 struct halo_decode_memory {
     struct halo_memory *memory;
     pthread_mutex_t lock;
-    AVBufferPool *pool; /* of size; under lock */
+    AVBufferPool *pool; /* of buffers with `size` bytes; under lock */
     size_t size;
 };
 
@@ -46,12 +46,12 @@ void halo_decode_memory_destroy(struct halo_decode_memory *m)
 {
     if (!m)
         return;
-    av_buffer_pool_uninit(&m->pool); /* buffers in use go when they come back */
+    av_buffer_pool_uninit(&m->pool); /* buffers in use are freed when released */
     pthread_mutex_destroy(&m->lock);
     av_free(m);
 }
 
-/* All rows are made wider together: decoders count on chroma's being luma's, divided. */
+/* Strides of luma and chroma are enlarged together, because decoders rely on their ratio. */
 static int lay_out(AVCodecContext *c, const AVFrame *frame, struct layout *ret)
 {
     int width = frame->width, height = frame->height, align[AV_NUM_DATA_POINTERS], uneven = 1;
@@ -75,7 +75,7 @@ static int lay_out(AVCodecContext *c, const AVFrame *frame, struct layout *ret)
     return uneven ? AVERROR(EINVAL) : code;
 }
 
-/* A buffer of this size; the pool is made anew where the size changes. */
+/* Returns a buffer of this size; if the size differs from before, the pool is replaced. */
 static AVBufferRef *take(struct halo_decode_memory *m, size_t size)
 {
     pthread_mutex_lock(&m->lock);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The table of native pixel formats; geometry comes from FFmpeg's own descriptors. */
+ * The table of native pixel formats; their geometry is from FFmpeg's own descriptors. */
 #include "pipeline/picture/format.h"
 
 #include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
 
-/* AV_PIX_FMT_NONE ends the list, as avcodec_find_best_pix_fmt_of_list() wants it. */
+/* AV_PIX_FMT_NONE ends the list, as avcodec_find_best_pix_fmt_of_list() requires. */
 static const enum AVPixelFormat native_formats[] = {
     AV_PIX_FMT_GRAY8,     AV_PIX_FMT_GRAY10,    AV_PIX_FMT_GRAY12,    AV_PIX_FMT_YUV420P,
     AV_PIX_FMT_YUV422P,   AV_PIX_FMT_YUV444P,   AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10,
@@ -67,7 +67,7 @@ static bool is_chroma(const AVPixFmtDescriptor *d, int index)
     return !(d->flags & AV_PIX_FMT_FLAG_RGB) && (index == 1 || index == 2);
 }
 
-/* Components that lie in this plane, one after the other. */
+/* The number of components interleaved in this plane. */
 static int channels_of(const AVPixFmtDescriptor *d, int index)
 {
     int n = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pixel formats: which ones are filtered as they are, and what the others are turned into. */
+ * Pixel formats: which ones are native, that is, filtered without conversion, and to which native
+ * formats the others are converted. */
 #ifndef HALO_FORMAT_H
 #define HALO_FORMAT_H
 
@@ -12,38 +13,40 @@
 
 /* Any thread; nothing here blocks or owns memory. */
 
-/* Flags of a frame whose chroma samples, in the directions in which chroma is halved, also show the
- * pixels beside those that they cover: rows of interlaced frames, for each field has chroma rows of
- * its own; columns and rows of an odd size that was mirrored. */
+/* Chroma spill: flags for a frame whose subsampled chroma samples also show pixels next to those
+ * that they cover, horizontally (X) or vertically (Y). This applies to rows of interlaced frames,
+ * because each field has its own chroma rows, and to columns or rows of rotated or mirrored
+ * frames of odd width or height. */
 enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
 
 bool halo_format_is_native(enum AVPixelFormat format);
 
-/* format itself where it is native, else the native format that loses least (alpha is always lost),
- * or AV_PIX_FMT_NONE where swscale cannot read it. */
+/* Returns format itself if it is native, otherwise the native format that loses least (alpha is
+ * always lost), or AV_PIX_FMT_NONE if swscale cannot read the format. */
 enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
 
-/* The formats with a name of their own for full range under the plain name of their layout. */
+/* Maps formats that imply full range (YUVJ420P) to the plain name of their layout (YUV420P). */
 enum AVPixelFormat halo_format_plain(enum AVPixelFormat format);
 
-/* RGB in any form, a palette too. */
+/* Whether it is RGB of any layout, including palettes. */
 bool halo_format_is_rgb(enum AVPixelFormat format);
 
 int halo_format_planes(enum AVPixelFormat native);
 
-/* Interleaved channels of a plane: 1 or 2. */
+/* The number of interleaved channels in a plane: 1 or 2. */
 int halo_format_channels(enum AVPixelFormat native, int index);
 
 /* Plane number index of a frame in a native format. */
 struct halo_plane halo_format_plane(const AVFrame *frame, int index);
-/* The same, of a frame that does not tell its format: one of a device's. */
+/* The same for a frame on a device, whose own format field does not describe its planes. */
 struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat format, int index);
 
-/* The same plane as the filters plan for it; border fields of target are left for the filter. */
+/* The description of a plane for planning filters; the filter sets the border fields of target. */
 struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
                                               int index);
 
-/* What colours its samples are, as the video says; halo_format_plane_info() leaves that open. */
+/* The colour conversion for a video's format, matrix and range, which halo_format_plane_info() does
+ * not set. */
 struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
                                               enum AVColorRange range);
 

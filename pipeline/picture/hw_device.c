@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The GPU as FFmpeg knows it (hw_device.h).
+ * The GPU as an FFmpeg device (hw_device.h).
  *
- * FFmpeg's own way to the primary context asks for flags of its own, and refuses one that the CUDA
- * runtime has already made with others. So the context is retained here, by the driver's own
- * functions, and lent to FFmpeg. */
+ * FFmpeg can open the primary context itself, but requires certain flags, and refuses a context
+ * that the CUDA runtime has already created with others. So the context is retained here, with the
+ * driver's functions, and lent to FFmpeg. */
 #include "pipeline/picture/hw_device.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 
-/* What FFmpeg's header wants to know of CUDA's, which builds without CUDA do not have. */
+/* Definitions from CUDA's header that FFmpeg's header needs; builds without CUDA do not have it. */
 #ifndef CUDA_VERSION
 #define CUDA_VERSION 0
 typedef struct CUctx_st *CUcontext;
@@ -18,7 +18,7 @@ typedef struct CUstream_st *CUstream;
 #endif
 #include <libavutil/hwcontext_cuda.h>
 
-/* The driver's functions; all return 0 where all is well. */
+/* The driver's functions; all return 0 on success. */
 struct driver {
     int (*init)(unsigned flags);
     int (*device_get)(int *ret, int number);
@@ -34,7 +34,8 @@ struct driver {
 
 static int load(struct driver *d, struct halo_error *err)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* stays: drivers do */
+    void *library =
+        dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed */
     if (!library)
         return halo_fail(err, -ENODEV, "there is no NVIDIA driver (libcuda.so.1)");
     const struct {
@@ -99,7 +100,7 @@ AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err)
     device->user_opaque = d;
     device->free = release;
     ((AVCUDADeviceContext *)device->hwctx)->cuda_ctx = context;
-    d = NULL; /* release() frees it, with ref */
+    d = NULL; /* release() frees it together with ref */
     if (av_hwdevice_ctx_init(ref) >= 0)
         return ref;
     halo_fail(err, -EIO, "GPU %d: FFmpeg cannot use its driver", gpu);

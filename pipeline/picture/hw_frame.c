@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Decoded pictures in a GPU's memory (hw_frame.h). */
+ * Decoded frames in a GPU's memory (hw_frame.h). */
 #include "pipeline/picture/hw_frame.h"
 
 #include <errno.h>
@@ -15,7 +15,8 @@
 
 enum { MAX_FORMATS = 3, WORD_BITS = 16 };
 
-/* What NVDEC writes, and what software decoders do for the same, the most usual first. */
+/* The formats that NVDEC writes, and those of software decoders for the same video, the most usual
+ * one first. */
 static const struct {
     enum AVPixelFormat hardware, software[MAX_FORMATS + 1];
 } forms[] = {
@@ -61,7 +62,7 @@ enum AVPixelFormat halo_hw_frame_format(const AVFrame *frame, enum AVPixelFormat
     return AV_PIX_FMT_NONE;
 }
 
-/* FFmpeg leaves cropping at the left and at the top to the reader of such frames. */
+/* For such frames, FFmpeg leaves cropping at the left and top to the reader. */
 int halo_hw_frame_width(const AVFrame *frame)
 {
     return frame->width - (int)frame->crop_left;
@@ -72,14 +73,14 @@ int halo_hw_frame_height(const AVFrame *frame)
     return frame->height - (int)frame->crop_top;
 }
 
-/* Bytes from the first plane to plane number index. FFmpeg's own pointers to the others are wrong
- * where the height is odd: the hardware makes it even. */
+/* Bytes from the first plane to plane number index. FFmpeg's own pointers to the other planes are
+ * wrong if the height is odd, because the hardware rounds it up to even. */
 static size_t plane_offset(const AVFrame *frame, int index)
 {
     return (size_t)frame->linesize[0] * (size_t)frames_of(frame)->height * (size_t)index;
 }
 
-/* The hardware's frame begins at first. */
+/* Describes a plane of the hardware's frame, whose samples begin at first. */
 static void find_plane(const AVFrame *frame, uint8_t *first, enum AVPixelFormat format, int index,
                        struct halo_frame_plane *ret)
 {
@@ -118,10 +119,10 @@ void *halo_hw_frame_stream(const AVFrame *frame)
 
 struct halo_hw_download {
     struct halo_memory *memory;
-    struct halo_picture_pool *pool; /* of the shape below */
+    struct halo_picture_pool *pool; /* of the format and size below */
     enum AVPixelFormat format;
     int width, height;
-    uint8_t *planes; /* as they come from the device */
+    uint8_t *planes; /* as copied from the device */
     unsigned size;
 };
 
@@ -142,8 +143,8 @@ void halo_hw_download_destroy(struct halo_hw_download *d)
     av_free(d);
 }
 
-/* All planes as they are, up to the last sample: behind it may be no memory. NULL with err
- * filled. */
+/* Copies all planes as they are, exactly up to the last sample: there may be no memory after it.
+ * NULL with err filled on failure. */
 static uint8_t *read_planes(struct halo_hw_download *d, const AVFrame *frame,
                             struct halo_error *err)
 {

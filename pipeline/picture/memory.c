@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Page-locked memory with an account (memory.h). */
+ * Page-locked memory, counted for each stream (memory.h). */
 #include "pipeline/picture/memory.h"
 
 #include <inttypes.h>
@@ -18,11 +18,11 @@ struct halo_memory {
     const struct halo_backend_ops *ops;
     int64_t most;
     atomic_llong locked; /* bytes now */
-    atomic_int users;    /* the owner, and every buffer */
+    atomic_int users;    /* references: the owner's, and one for every buffer */
     atomic_int said;
 };
 
-/* Behind every buffer. */
+/* The opaque data of every buffer. */
 struct block {
     struct halo_memory *memory;
     int64_t locked; /* bytes; 0: ordinary memory */
@@ -68,7 +68,7 @@ static void say(struct halo_memory *m, bool refused)
                  now);
 }
 
-/* NULL where none may be had. Backends without such memory are not limited. */
+/* Allocates page-locked memory, or returns NULL. Backends without such memory have no limit. */
 static void *lock(struct halo_memory *m, int64_t size)
 {
     const int64_t before = atomic_fetch_add(&m->locked, size);

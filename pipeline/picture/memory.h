@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Memory for the pictures of a stream: page-locked, so that the device copies without a detour, as
- * long as there is some, and no more of it than the stream may have. What goes beyond is ordinary
- * memory: slower, and said once.
+ * Memory for the frames of a stream: page-locked, so that the device copies directly, up to a limit
+ * for each stream and as long as the system provides it. Beyond that it is ordinary memory, which
+ * is slower; this is logged once.
  *
- * One account for a stream; buffers may outlive it. Any thread. */
+ * A struct halo_memory counts the memory of one stream; buffers may outlive it. Any thread. */
 #ifndef HALO_MEMORY_H
 #define HALO_MEMORY_H
 
@@ -13,12 +13,12 @@
 
 struct halo_memory;
 
-/* most: bytes that may be page-locked at once; negative: a quarter of the machine's memory, at most
+/* most: limit of page-locked memory in bytes; negative: a quarter of the machine's memory, at most
  * 2 GiB. NULL: out of memory. */
 struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64_t most);
 void halo_memory_destroy(struct halo_memory *m); /* NULL is nothing to do */
 
-/* size bytes, aligned to 256; NULL: there is no memory of any kind. */
+/* Allocates size bytes, aligned to 256. NULL: neither kind of memory is available. */
 AVBufferRef *halo_memory_buffer(struct halo_memory *m, size_t size);
 
 #endif

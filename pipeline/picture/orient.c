@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Raw pictures turned and mirrored. */
+ * Rotates and mirrors unfiltered frames (orient.h). */
 #include "pipeline/picture/orient.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "pipeline/picture/picture_pool.h"
 #include "pipeline/picture/raw_picture_private.h"
 
-enum { TILE = 32 }; /* samples: columns are read, so a tile stays in the cache */
+enum { TILE = 32 }; /* samples; columns are read, and a tile of this size stays in the cache */
 
 struct halo_orient {
     struct halo_memory *memory;
@@ -24,7 +24,7 @@ struct halo_orient {
     size_t half_size;
 };
 
-/* A plane of one-byte or, where wide, two-byte samples. */
+/* A plane whose samples have one byte, or two if wide. */
 struct part {
     uint8_t *data;
     ptrdiff_t stride;
@@ -57,7 +57,7 @@ void halo_orient_destroy(struct halo_orient *o)
     av_free(o);
 }
 
-/* NONE: it cannot be turned. */
+/* The format of the rotated frame; NONE: frames of this format cannot be rotated. */
 static enum AVPixelFormat format_after(enum AVPixelFormat format, bool aside)
 {
     switch (format) {
@@ -104,8 +104,8 @@ static struct part part_of(const AVFrame *f, int plane)
     };
 }
 
-/* Steps in the source for one to the right and one down in the target, and where its first sample
- * comes from. */
+/* Finds the steps in the source that correspond to one sample right and one row down in the target.
+ * Returns the source of the target's first sample. */
 static const uint8_t *find_steps(const struct halo_orient *o, const struct part *from,
                                  ptrdiff_t *ret_right, ptrdiff_t *ret_down)
 {
@@ -120,7 +120,7 @@ static const uint8_t *find_steps(const struct halo_orient *o, const struct part 
         y = -y;
     }
     switch (o->quarters) {
-    case 1: /* the last row becomes the first column's top */
+    case 1: /* the last row becomes the first column */
         first += (from->height - 1) * y;
         *ret_right = -y;
         *ret_down = x;
@@ -167,7 +167,7 @@ static void turn(const struct halo_orient *o, const struct part *to, const struc
             turn_tile(to, first, right, down, (const int[]){x, y});
 }
 
-/* Two rows are one. */
+/* Halves the rows of a plane: each result is the mean of two. */
 static int halve(struct halo_orient *o, struct part *part)
 {
     const int rows = (part->height + 1) / 2;
@@ -218,8 +218,9 @@ static AVFrame *get_target(struct halo_orient *o, enum AVPixelFormat format, int
     return o->pool ? halo_picture_pool_get(o->pool, false) : NULL;
 }
 
-/* The chroma of an odd size begins with the first column; mirrored it ends with the last, half of a
- * sample off. Rows of fields become columns, if the frame is turned aside. */
+/* In a frame of odd width or height, chroma samples begin at the first column or row; after
+ * mirroring they end at the last one, so they are off by half a sample. Rows of fields become
+ * columns if the frame is rotated by 90 or 270 degrees. */
 static int spill_of(const struct halo_orient *o, const AVFrame *from, const AVFrame *to)
 {
     const int fields = o->quarters & 1 ? HALO_SPILL_X : HALO_SPILL_Y;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Raw pictures turned and mirrored, for cameras that hang the wrong way: another raw picture, which
- * has to pass the gate as any other. Pictures with half the chroma in a row (4:2:2) get half of it
- * in a column too when they are laid on their side. One thread. */
+ * Rotates and mirrors unfiltered frames, for cameras that are mounted in another orientation. The
+ * result is another unfiltered frame, which must pass the gate like any other. 4:2:2 frames become
+ * 4:2:0 if they are rotated by 90 or 270 degrees. One thread. */
 #ifndef HALO_ORIENT_H
 #define HALO_ORIENT_H
 
@@ -13,18 +13,20 @@ struct halo_memory;
 struct halo_orient;
 struct halo_raw_picture;
 
-/* quarters of a turn, clockwise, after mirror (enum halo_mirror). memory: of what is made; it must
- * outlive all. 0 with *ret NULL where there is nothing to do; -ENOMEM. */
+/* Mirrors (mirror: enum halo_mirror), then rotates clockwise by `quarters` times 90 degrees. The
+ * new frames are in memory, which must outlive them and *ret. 0, with *ret NULL if there is nothing
+ * to do; or -ENOMEM with err filled. */
 int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
                        int mirror, struct halo_error *err);
 void halo_orient_destroy(struct halo_orient *o); /* NULL is nothing to do */
 
-/* What such pictures become; in place. 0, -ENOTSUP: they cannot be turned. */
+/* Replaces a frame's format and size by those of the rotated frame. 0, or -ENOTSUP: frames of this
+ * format cannot be rotated. */
 int halo_orient_shape(const struct halo_orient *o, enum AVPixelFormat *format, int *width,
                       int *height);
 
-/* Puts the turned picture in the place of *raw, which is freed; on failure *raw stays. 0, -ENOMEM,
- * -ENOTSUP with err filled. */
+/* Replaces *raw by the rotated frame and frees the old one; on failure *raw stays as it was. 0,
+ * -ENOMEM, -ENOTSUP with err filled. */
 int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struct halo_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Memory for pictures (picture_pool.h). */
+ * Pools of memory for frames (picture_pool.h). */
 #include "pipeline/picture/picture_pool.h"
 
 #include <libavutil/buffer.h>
@@ -11,14 +11,14 @@
 enum {
     ROW_ALIGNMENT = 128, /* two cache lines, and whole memory transactions of a GPU */
     PLANE_ALIGNMENT = 256,
-    MORE_ROWS = 16, /* encoders read whole macroblocks: some rows more than the picture has */
+    MORE_ROWS = 16, /* encoders read whole macroblocks, beyond the frame's last row */
     GRAY = 0x80,
-    ON_DEVICE = 8, /* pictures made at once: what lanes, queue and encoder hold between them */
+    ON_DEVICE = 8, /* frames allocated at once: as many as lanes, queue and encoder hold together */
 };
 
 struct halo_picture_pool {
     struct halo_memory *memory;
-    AVBufferPool *buffers; /* NULL on a device: */
+    AVBufferPool *buffers; /* NULL on a device, which uses frames instead */
     AVBufferRef *frames;
     enum AVPixelFormat format;
     int width, height;
@@ -98,7 +98,7 @@ void halo_picture_pool_destroy(struct halo_picture_pool *pool)
     if (!pool)
         return;
     av_buffer_unref(&pool->frames);
-    av_buffer_pool_uninit(&pool->buffers); /* buffers in use go when they come back */
+    av_buffer_pool_uninit(&pool->buffers); /* buffers in use are freed when released */
     av_free(pool);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What all may do with a raw picture (raw_picture.h). */
+ * What all code may do with an unfiltered frame (raw_picture.h). */
 #include "pipeline/picture/raw_picture_private.h"
 
 #include <libavutil/mathematics.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A raw picture: not filtered yet. Only what makes it (decode.c, source_test.c, camera_read.c),
- * what turns it (orient.c) and the gate (gate.c) include this header; tests/style/frames.py
- * has the list. */
+ * An unfiltered frame. Only its makers (decode.c, source_test.c, camera_read.c), the code that
+ * rotates it (orient.c) and the gate (gate.c) include this header; tests/style/frames.py has the
+ * list. */
 #ifndef HALO_RAW_PICTURE_PRIVATE_H
 #define HALO_RAW_PICTURE_PRIVATE_H
 
@@ -11,10 +11,10 @@
 
 /* Heap, zeroed; one owner at a time. */
 struct halo_raw_picture {
-    AVFrame *frame; /* pts in the input stream's time base; it may be on a device (hw_frame.h) */
-    enum AVPixelFormat format; /* in which software decoding delivers it: the frame's on the host */
-    int turn;                  /* how it is to be shown (display.h) */
-    int spill; /* of its chroma (format.h), but for what the frame says: that it is interlaced */
+    AVFrame *frame; /* pts in the input stream's time base; may be on a device (hw_frame.h) */
+    enum AVPixelFormat format; /* from software decoding; on the host the same as frame->format */
+    int turn;                  /* its display orientation (display.h) */
+    int spill; /* its chroma spill (format.h), except for that of interlaced frames */
 };
 
 #endif
