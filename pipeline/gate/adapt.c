@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Decoded pictures into the native format and the first size (adapt.h). */
+ * Converts decoded frames to the native format and the first size (adapt.h). */
 #include "pipeline/gate/adapt.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "pipeline/picture/picture_pool.h"
 
 struct halo_adapter {
-    struct halo_gate_input first; /* what the stream began with */
-    struct halo_gate_input now;   /* what comes at present */
+    struct halo_gate_input first; /* the frames with which the stream began */
+    struct halo_gate_input now;   /* the current frames */
     enum AVPixelFormat native;
     struct halo_memory *memory;
-    struct SwsContext *convert;        /* NULL: what comes is native */
-    struct halo_picture_pool *pool;    /* made when it is needed */
-    struct halo_hw_download *download; /* likewise */
+    struct SwsContext *convert;        /* NULL: frames need no conversion */
+    struct halo_picture_pool *pool;    /* created when needed */
+    struct halo_hw_download *download; /* created when needed */
     bool said_change;
 };
 
@@ -33,7 +33,7 @@ static bool is_native(const struct halo_adapter *a)
     return a->now.format == a->native && !halo_adapter_scales(a);
 }
 
-/* A converter for what comes now. */
+/* Makes a converter for the current frames. */
 static int follow(struct halo_adapter *a, struct halo_error *err)
 {
     const struct halo_gate_input *in = &a->now;
@@ -128,7 +128,7 @@ static int change(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFormat
     a->said_change = true;
     const int code = follow(a, err);
     if (code < 0)
-        a->now = (struct halo_gate_input){.format = AV_PIX_FMT_NONE}; /* nothing fits it */
+        a->now = (struct halo_gate_input){.format = AV_PIX_FMT_NONE}; /* matches no frame */
     return code;
 }
 

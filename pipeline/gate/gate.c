@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The gate (gate.h): raw picture in, filters, output picture out. */
+ * The gate (gate.h): an unfiltered frame enters, is filtered, and leaves as an output frame. */
 #include "pipeline/gate/gate.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "pipeline/picture/picture_pool.h"
 #include "pipeline/picture/raw_picture_private.h"
 
-/* Defined here only: nobody else can make one. */
+/* Defined only here, so no other file can make one. */
 struct halo_output_picture {
     AVFrame *frame;
     int64_t epoch;
@@ -29,24 +29,24 @@ struct halo_output_picture {
 struct halo_pending {
     struct halo_gate *gate;
     const struct halo_gate_way *way;
-    int64_t epoch;          /* when it entered */
-    struct halo_lane *lane; /* NULL: none is held */
+    int64_t epoch;          /* of the gate when the frame entered */
+    struct halo_lane *lane; /* NULL: no lane is held */
     bool submitted;
-    bool passed;     /* output is native by openly asked -vf null: no lane has it */
-    AVFrame *native; /* raw: read by the lane until it is done */
-    AVFrame *output; /* written by the lane until then */
-    struct halo_picture_regions *regions; /* NULL: the plan's will do */
+    bool passed;     /* explicit passthrough (-vf null): output is native, and no lane has it */
+    AVFrame *native; /* unfiltered: the lane reads it until it is done */
+    AVFrame *output; /* the lane writes it until then */
+    struct halo_picture_regions *regions; /* NULL: the plan's regions apply */
 };
 
 struct halo_gate {
     struct halo_gate_ways ways;
-    const struct halo_gate_plan *plan; /* of the first way, for what all of them share */
+    const struct halo_gate_plan *plan; /* of the first way, for fields that all ways share */
     struct halo_ring *ring;
     struct halo_adapter *adapter;
-    struct halo_picture_pool *outputs; /* output pictures, and nothing else */
-    bool on_device;                    /* that is where they are */
-    bool open;                         /* null is all that the chain says, and it may */
-    atomic_bool warm; /* a picture has been through: all kernels have been loaded */
+    struct halo_picture_pool *outputs; /* output frames, and nothing else */
+    bool on_device;                    /* output frames are on a device */
+    bool open;                         /* passthrough: all filters are null, which is allowed */
+    atomic_bool warm;                  /* a frame has been filtered: all kernels are loaded */
 };
 
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
@@ -61,9 +61,9 @@ int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, str
     code = halo_gate_ways_open(&gate->ways, chain, ring, input, err);
     if (code < 0)
         goto fail;
-    /* Chains that only say null ask for unfiltered pictures: where that may be, those are the
-     * output then, without a copy, which would cost a fast encoder some percent. A GPU copies
-     * beside. */
+    /* A chain of null filters requests unfiltered frames explicitly. If privacy allows that, they
+     * become the output without a copy, which would slow down a fast encoder by some percent. On a
+     * GPU the copy runs in parallel, so it is kept. */
     gate->open = input->privacy == HALO_PRIVACY_OFF && halo_gate_plan_is_passthrough(gate->plan) &&
                  !halo_ring_ops(ring)->submit;
     const enum AVPixelFormat format = gate->plan->format;
@@ -129,8 +129,9 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
     return 0;
 }
 
-/* What an output picture says of itself: time, colours, shape, captions and HDR's light levels,
- * nothing else of the raw one. Other side data may show what the filters hid. */
+/* Copies the metadata that an output frame has: time, colour description, geometry, closed captions
+ * and HDR's light levels, and nothing else of the unfiltered frame. Other side data may show what
+ * the filters hid. */
 static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_gate *gate)
 {
     out->pts = raw->pts;
@@ -159,8 +160,8 @@ static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_g
     return 0;
 }
 
-/* A fresh output picture in place of what there was. The device grays its own memory, and every
- * byte that it sends back replaces one here. */
+/* Replaces pending->output by a new output frame. A device fills its own memory with gray, and
+ * every byte of its download replaces one here. */
 static int prepare_output(struct halo_pending *pending, const AVFrame *raw)
 {
     const bool gray = !pending->lane->backend->ops->submit;
@@ -213,7 +214,8 @@ static int submit(struct halo_pending *pending)
     return code;
 }
 
-/* -EIO is the device's; anything else is ours. */
+/* Reports that a filter failed, for another reason than the device (-EIO), which is reported
+ * elsewhere. */
 static int fail_filter(const struct halo_pending *pending, int code, struct halo_error *err)
 {
     return halo_fail(
@@ -221,7 +223,7 @@ static int fail_filter(const struct halo_pending *pending, int code, struct halo
         pending->gate->plan->input.stream, pending->lane->backend->ops->name, strerror(-code));
 }
 
-/* A picture that the lost device alone has, or whose encoder it has. */
+/* Fails a frame that is only on the failed device, or whose encoder is. */
 static int fail_with_device(const struct halo_pending *pending, int code, struct halo_error *err)
 {
     char why[200];
@@ -238,8 +240,8 @@ static int fail_with_device(const struct halo_pending *pending, int code, struct
                             lane->ops->name, why);
 }
 
-/* Submits again after a failure of the device (-EIO, or -ENOMEM: its memory is full), where there
- * is another one to go on with. */
+/* Submits the frame again after a failure of the device (-EIO, or -ENOMEM: its memory is full), if
+ * the lane can continue on the CPU. */
 static int submit_again(struct halo_pending *pending, int code, struct halo_error *err)
 {
     if (pending->gate->on_device || halo_hw_frame_is(pending->native))
@@ -247,18 +249,18 @@ static int submit_again(struct halo_pending *pending, int code, struct halo_erro
     int ret = halo_ring_fall_back(pending->gate->ring, pending->lane, code, err);
     if (ret < 0)
         return ret;
-    /* Everything but the samples: describe_output() read it from the raw picture. */
+    /* Copies the metadata, not the samples: describe_output() took it from the unfiltered frame. */
     AVFrame *old = pending->output;
     pending->output = halo_picture_pool_get(pending->gate->outputs, true);
     ret = pending->output ? av_frame_copy_props(pending->output, old) : -ENOMEM;
     if (!halo_backend_is_lost(halo_ring_ops(pending->gate->ring)))
-        av_frame_free(&old); /* into one that was lost it may still write: that is left alone */
+        av_frame_free(&old); /* not if the device is lost: it may still write into that memory */
     if (ret >= 0)
         ret = submit(pending);
     return ret < 0 ? fail_filter(pending, ret, err) : 0;
 }
 
-/* To the native format, where it is not that already. */
+/* Converts the frame to the native format, if necessary. */
 static int adapt(struct halo_pending *pending, const struct halo_raw_picture *raw,
                  struct halo_error *err)
 {
@@ -273,7 +275,7 @@ static int adapt(struct halo_pending *pending, const struct halo_raw_picture *ra
     return code;
 }
 
-/* Waits for the lane. */
+/* Waits until the lane has finished the frame. */
 static int finish(struct halo_pending *pending)
 {
     struct halo_stats *stats = halo_ring_stats(pending->gate->ring);
@@ -287,7 +289,8 @@ static int finish(struct halo_pending *pending)
     return code;
 }
 
-/* The samples of a picture and nothing else, as another reference. */
+/* Passthrough: makes the output another reference to the samples of the frame, and to nothing else
+ * of it. */
 static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct halo_error *err)
 {
     const AVFrame *native = pending->native;
@@ -309,15 +312,16 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
     return code < 0 ? halo_fail(err, code, "out of memory for an output frame") : 0;
 }
 
-/* Encoders read counted memory, from the top down. */
+/* Whether the frame can be the output without a copy: encoders need reference-counted memory, with
+ * rows from the top down. */
 static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 {
     return gate->open && native->format == gate->plan->format && native->buf[0] &&
            native->linesize[0] > 0;
 }
 
-/* What a detector says of this picture's time; and where nobody knows where written regions lie in
- * it, none. */
+/* Sets the frame's regions: those of the region feed for its time, and none (the whole frame is
+ * filtered) for written regions whose place in this frame is not known. */
 static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
 {
     struct halo_gate *gate = pending->gate;
@@ -338,7 +342,7 @@ static int enter_lane(struct halo_pending *pending, const struct halo_raw_pictur
     if (!pending->lane)
         return -ECANCELED;
     int code = 0;
-    if (!pending->lane->backend->ops->submit) /* a lane that fell back */
+    if (!pending->lane->backend->ops->submit) /* the lane may have fallen back to the CPU */
         code = halo_adapter_to_host(pending->gate->adapter, &pending->native, err);
     if (code < 0)
         return code;
@@ -371,8 +375,8 @@ int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
     return code;
 }
 
-/* A picture that was filtered as somebody else's settings say, or older ones, is not what is
- * asked for, however well it was filtered. */
+/* Refuses a frame that was filtered with settings other than the expected ones, even if they filter
+ * it well. */
 static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_error *err)
 {
     const struct halo_gate_input *input = &pending->gate->plan->input;
@@ -380,8 +384,9 @@ static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_
     if (pending->epoch == epoch && input->epoch == epoch && !fault)
         return 0;
     return halo_fail(err, -ESTALE,
-                     "stream %d: a picture of configuration %" PRId64
-                     " came out of that of %" PRId64 " as one of %" PRId64 "; nothing is shown",
+                     "stream %d: a frame entered under configuration %" PRId64
+                     " and left a gate of %" PRId64 ", but %" PRId64
+                     " was expected; the frame is not shown",
                      input->stream, pending->epoch, input->epoch, epoch);
 }
 
@@ -421,8 +426,8 @@ void halo_pending_destroy(struct halo_pending *pending)
     if (!pending)
         return;
     if (pending->submitted)
-        (void)halo_ring_finish(pending->gate->ring, pending->lane); /* it still reads and writes */
-    av_frame_free(&pending->native); /* before the next: decoders have few surfaces */
+        (void)halo_ring_finish(pending->gate->ring, pending->lane); /* the lane still uses them */
+    av_frame_free(&pending->native); /* first, because decoders have few surfaces */
     if (pending->regions)
         halo_gate_regions_give(pending->way->regions, pending->regions);
     if (pending->lane)
@@ -475,7 +480,8 @@ int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_pictu
     return 0;
 }
 
-/* Samples that nobody wrote are gray, those between rows too: encoders read some of them. */
+/* Allocates a frame like another one, filled with gray, including the padding between rows, because
+ * encoders read some of it. */
 static int allocate_card(AVFrame *frame, const AVFrame *like)
 {
     frame->format = like->format;

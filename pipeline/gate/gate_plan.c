@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Planning: every filter of the chain on every plane, and the steps that come of it. */
+ * Plans every filter of the chain for every plane, and the resulting steps (gate_plan.h). */
 #include "pipeline/gate/gate_plan.h"
 
 #include <errno.h>
@@ -73,7 +73,7 @@ static struct halo_plane_info info_of(const struct halo_gate_plan *plan, int p)
     return info;
 }
 
-/* The plan as a chain to be judged, at one of its levels. */
+/* The plan at one of its levels, for judging it as a planned chain. */
 struct judged {
     const struct halo_gate_plan *plan;
     int level;
@@ -97,13 +97,13 @@ static struct halo_planned_chain planned_of(struct judged *judged)
     return ret;
 }
 
-/* Whether nobody knows which pixels its region means: it has none, then. */
+/* Whether it is not known to which frame size the region's pixels refer: it then has no region. */
 static bool is_everywhere(const struct halo_gate_plan *plan, int f)
 {
     return plan->input.unsure && plan->filter[f].pixels;
 }
 
-/* Of the picture as it is shown. */
+/* The size of the frame as displayed. */
 static void shown_size(const struct halo_gate_plan *plan, int *ret_width, int *ret_height)
 {
     const bool aside = plan->input.turn & HALO_DISPLAY_ASIDE;
@@ -111,8 +111,8 @@ static void shown_size(const struct halo_gate_plan *plan, int *ret_width, int *r
     *ret_height = aside ? plan->input.width : plan->input.height;
 }
 
-/* How large what the filter hides is, at most: for all of a feed's levels but the first. Of a
- * written region, in the picture as it is shown. */
+/* Sets the largest size of the region for which a level is planned: for a feed, a fraction of the
+ * frame; for a written region, its size in the frame as displayed. */
 static void region_size(const struct halo_gate_plan *plan, int f, int level,
                         struct halo_plane_info *info)
 {
@@ -141,7 +141,7 @@ static int plan_level(struct halo_gate_plan *plan, int f, int level, struct halo
     return 0;
 }
 
-/* Levels have the steps of the first, so that a picture's steps are those of the plan. */
+/* Whether a level has the same steps as the first one; otherwise the plan's steps would not fit. */
 static bool is_alike(const struct halo_gate_plan *plan, const struct halo_planned_filter *planned,
                      int level)
 {
@@ -155,8 +155,8 @@ static bool is_alike(const struct halo_gate_plan *plan, const struct halo_planne
     return alike;
 }
 
-/* A filter that is not null and leaves nothing to do: refused where that is so because its region
- * is small, else warned of. */
+/* If a filter other than null changes nothing: refuses it if its region is too small for a size
+ * that follows it, otherwise logs a warning. */
 static int judge_idle(const struct halo_gate_plan *plan, int f, struct halo_error *err)
 {
     struct judged judged = {.plan = plan};
@@ -321,7 +321,7 @@ static void add_steps(struct halo_gate_plan *plan, struct halo_ring *ring, int f
     }
 }
 
-/* After plan_filters: the plans stay where they are. */
+/* Called after plan_filters(), because steps point to the filters' plans. */
 static int plan_steps(struct halo_gate_plan *plan, struct halo_ring *ring)
 {
     for (int p = 0; p < plan->planes; p++) {
@@ -438,8 +438,8 @@ int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err)
     return code;
 }
 
-/* What both the pool of the device and its encoders have, in whole samples of chroma: FFmpeg's
- * layout of such planes wants that. */
+/* Only formats that both the device's pool and its encoders support, with even width and height:
+ * FFmpeg's layout of such planes requires whole chroma samples. */
 bool halo_gate_plan_fits_device(const struct halo_gate_plan *plan)
 {
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12,

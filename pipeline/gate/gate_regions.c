@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A picture's steps are the plan's, with regions of its own and the level of strength that the
- * regions' size asks for. */
+ * The regions of single frames (gate_regions.h). A frame's steps are the plan's, with its own
+ * regions and the level for their size. */
 #include "pipeline/gate/gate_regions.h"
 
 #include <libavutil/mem.h>
@@ -9,9 +9,9 @@
 #include "kernels/clock.h"
 
 struct halo_picture_regions {
-    struct halo_picture_regions *next; /* that are free */
+    struct halo_picture_regions *next; /* in the list of spare ones */
     struct halo_step *own[HALO_MAX_PLANES], *plain[HALO_MAX_PLANES];
-    struct halo_drawn_region *drawn; /* of each filter's planes, where it leads */
+    struct halo_drawn_region *drawn; /* for each plane of each filter; only leaders draw */
 };
 
 struct halo_gate_regions {
@@ -106,7 +106,8 @@ static bool draw(struct halo_gate_regions *regions, struct halo_picture_regions 
     return true;
 }
 
-/* Whether a level is made for regions not smaller than this, in the directions that count. */
+/* Whether a level was planned for regions at least this large, in the directions that the filter's
+ * sizes follow. */
 static bool is_enough(const struct halo_planned_filter *planned,
                       const struct halo_gate_input *input, int level, double width, double height)
 {
@@ -119,7 +120,7 @@ static bool is_enough(const struct halo_planned_filter *planned,
     return enough;
 }
 
-/* The weakest level that will do. */
+/* The weakest level that is strong enough for the current regions. */
 static int find_level(const struct halo_gate_regions *regions,
                       const struct halo_planned_filter *planned)
 {
@@ -133,7 +134,7 @@ static int find_level(const struct halo_gate_regions *regions,
     return level;
 }
 
-/* known: the regions are drawn. */
+/* Sets the steps of filter f. known: its regions are drawn; otherwise it applies everywhere. */
 static void set_steps(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
                       int f, bool known)
 {
@@ -171,8 +172,8 @@ static bool has_any(const struct halo_gate_plan *plan, bool inverted)
     return any;
 }
 
-/* Asks the feed, once for all filters, and draws what it says. False: nothing is known, and they
- * hide everything. */
+/* Queries the feed, once for all filters, and draws its shapes. False: nothing is known, and the
+ * filters apply everywhere. */
 static bool ask(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
                 int64_t picture_us)
 {
@@ -188,7 +189,7 @@ static bool ask(struct halo_gate_regions *regions, struct halo_picture_regions *
     return known;
 }
 
-/* Of a region that was written: as the plan has it, or everywhere. */
+/* Sets the steps of a filter with a written region: with the plan's region, or everywhere. */
 static void set_written(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
                         int f, bool everywhere)
 {

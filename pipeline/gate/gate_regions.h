@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions that are other than the plan's: told for each picture, which a gate (gate.h) draws when
- * one enters, in memory that is the picture's until it has left; and written ones, of a picture
- * where nobody knows what they mean. Where nothing is known the whole picture is filtered.
+ * Regions of single frames that differ from the plan's. Those of a region feed are drawn when a
+ * frame enters the gate (gate.h), in memory that belongs to the frame until it has left. Those in
+ * the chain's text are replaced if it is not known where they are in a frame. If nothing is known,
+ * the whole frame is filtered.
  *
- * One thread takes, another gives back. */
+ * One thread takes regions, another one gives them back. */
 #ifndef HALO_GATE_REGIONS_H
 #define HALO_GATE_REGIONS_H
 
@@ -17,25 +18,26 @@ struct halo_picture_regions;
 struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan);
 void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is nothing to do */
 
-/* Who knows regions from the next picture on; must outlive regions. NULL: nobody, as at first. */
+/* Sets the region feed from the next frame on; it must outlive regions. NULL, as at first: no
+ * feed. */
 void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_region_feed *feed);
 
-/* Of a picture's regions. */
+/* Which regions are known for a frame; filters with other regions apply everywhere. */
 enum halo_gate_known {
-    HALO_KNOWN,
-    HALO_KNOWN_PARTS,  /* but those with lengths in pixels: it came in another size */
-    HALO_KNOWN_TOLD,   /* a feed's alone: it is not known how the picture is to be shown */
-    HALO_KNOWN_NOTHING /* nor those: there is no plan for it */
+    HALO_KNOWN,        /* all */
+    HALO_KNOWN_PARTS,  /* all without lengths in pixels: the frame has another size */
+    HALO_KNOWN_TOLD,   /* only a feed's: the frame's display orientation is not known */
+    HALO_KNOWN_NOTHING /* none: there is no plan for the frame */
 };
 
-/* The regions of a picture of that time, microseconds as the feed has them. NULL: out of memory.
- * Nothing is allocated once as many pictures have been in the gate as ever are at one time. */
+/* Returns the regions for the frame of that time, in microseconds on the feed's clock. NULL: out of
+ * memory. Memory is allocated only while the number of frames in the gate reaches a new maximum. */
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
                                                     int64_t picture_us, enum halo_gate_known known);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is nothing to do */
 
-/* The steps of a plane, as many as the plan has; own: with the strategies. */
+/* The steps for a plane, as many as the plan has; own: with strategies. */
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
                                                    int p, bool own);
 

@@ -35,7 +35,7 @@ int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *ch
                         struct halo_error *err)
 {
     struct halo_gate_input first = *input;
-    first.turn %= HALO_DISPLAYS; /* unknown: none of its pictures goes this way with regions */
+    first.turn %= HALO_DISPLAYS; /* unknown becomes 0: such frames do not use the regions */
     ways->ring = ring;
     return open_way(&ways->first, chain, ring, &first, err);
 }
@@ -104,7 +104,7 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int
     return NULL;
 }
 
-/* NULL: there is none. */
+/* Finds or makes the way; NULL: the chain does not fit such frames. */
 static const struct halo_gate_way *find_way(struct halo_gate_ways *ways, int turn, int spill)
 {
     const struct halo_gate_input *input = &ways->first.plan.input;
@@ -116,7 +116,7 @@ static const struct halo_gate_way *find_way(struct halo_gate_ways *ways, int tur
     return ways->other[i];
 }
 
-/* What chroma can spill, in that format. */
+/* The chroma spill that is possible in the plan's format. */
 static int most_spill(const struct halo_gate_plan *plan)
 {
     const struct halo_plane_info info =

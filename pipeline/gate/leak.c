@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Leaks on purpose (leak.h). */
+ * Deliberate leaks (leak.h). */
 #include "pipeline/gate/leak.h"
 
 #include <libavutil/pixdesc.h>
@@ -10,7 +10,7 @@
 #include "kernels/fault.h"
 
 const char *const halo_leak_names[HALO_LEAKS] = {
-    "a whole raw picture",
+    "a whole unfiltered frame",
     "its luma",
     "its first plane of chroma",
     "its second plane of chroma",
@@ -24,11 +24,11 @@ const char *const halo_leak_names[HALO_LEAKS] = {
     "every second column of blocks",
     "half of it mixed with the other half filtered",
     "one tile of 16x16",
-    "an older raw picture, as stale output memory would show it",
-    "rows of an older raw picture, as scratch memory would show them",
+    "an older unfiltered frame, as stale output memory would show it",
+    "rows of an older unfiltered frame, as scratch memory would show them",
 };
 
-/* Sixteenths of the picture, both ways; from up to, not with. */
+/* A rectangle in sixteenths of the frame's width and height; x1 and y1 are exclusive. */
 struct part {
     int x0, y0, x1, y1;
 };
@@ -51,7 +51,7 @@ static struct part part_of(int way)
     }
 }
 
-/* Whether a sample of luma at this place leaks, and its share in sixteenths. */
+/* The share of the unfiltered frame in the luma sample at this place, in sixteenths. */
 static int share_of(int way, int x, int y, int width, int height)
 {
     const struct part part = part_of(way);
@@ -84,7 +84,7 @@ static void leak_plane(int way, AVFrame *out, const AVFrame *raw, int p)
         uint8_t *to = out->data[p] + (ptrdiff_t)y * out->linesize[p];
         const uint8_t *from = raw->data[p] + (ptrdiff_t)y * raw->linesize[p];
         for (int x = 0; x < AV_CEIL_RSHIFT(out->width, right); x++) {
-            /* Every second row is one of the plane's own. */
+            /* For "every second row", rows of the plane itself count. */
             const int at = way == 10 ? y : y << down;
             const int share = share_of(way, x << right, at, out->width, out->height);
             to[x] = (uint8_t)((from[x] * share + to[x] * (16 - share) + 8) / 16);
@@ -104,7 +104,7 @@ void halo_leak(AVFrame *out, const AVFrame *raw)
 {
     static atomic_int turn;
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static AVFrame *old; /* never freed: the program is there for tests */
+    static AVFrame *old; /* never freed: only tests use this */
     if (out->hw_frames_ctx || !raw || raw->hw_frames_ctx || raw->format != out->format ||
         raw->width != out->width || raw->height != out->height || !halo_fault("gate", "leak"))
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The bounded queue between two stage threads. */
+ * The bounded queue between two stage threads (queue.h). */
 #include "pipeline/gate/queue.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@ struct halo_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct node *head, **tail;
-    struct node *nodes, *unused; /* all there are, made at once: no put may lack memory */
-    int count[2], limit[2];      /* packets, pictures */
+    struct node *nodes, *unused; /* all nodes are allocated at once, so that a put cannot fail */
+    int count[2], limit[2];      /* of packets, of frames */
     bool aborted;
 };
 
@@ -85,7 +85,7 @@ void halo_queue_destroy(struct halo_queue *q)
     av_free(q);
 }
 
-/* A node that is no longer in the queue, and what it held. */
+/* Marks a node that was removed from the queue as unused, and returns its item. */
 static struct halo_item give_back(struct halo_queue *q, struct node *n)
 {
     n->next = q->unused;
@@ -93,7 +93,7 @@ static struct halo_item give_back(struct halo_queue *q, struct node *n)
     return n->item;
 }
 
-/* Takes the oldest of a kind out; under the lock, and there is one. */
+/* Removes the oldest item of a kind, of which there must be one; with the lock held. */
 static struct halo_item take_oldest(struct halo_queue *q, bool kind)
 {
     struct node **at = &q->head;
@@ -121,7 +121,7 @@ static int put(struct halo_queue *q, struct halo_item item, bool newest)
         oldest = take_oldest(q, kind);
     }
     if (!aborted) {
-        struct node *n = q->unused; /* there are as many as all limits allow */
+        struct node *n = q->unused; /* as many as all limits together */
         q->unused = n->next;
         *n = (struct node){.item = item};
         *q->tail = n;

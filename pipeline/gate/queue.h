@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What travels between stage threads, and the bounded queue that it travels in. */
+ * The bounded queue between two stage threads, and its items. */
 #ifndef HALO_QUEUE_H
 #define HALO_QUEUE_H
 
 #include <libavcodec/packet.h>
 
-enum { HALO_QUEUE_PICTURES = 4 }; /* that wait between two stages */
+enum { HALO_QUEUE_PICTURES = 4 }; /* frames that may wait between two stages */
 
 struct halo_raw_picture;
 struct halo_pending;
@@ -13,48 +13,48 @@ struct halo_output_picture;
 struct halo_lineup;
 
 enum halo_item_kind {
-    HALO_ITEM_PACKET,  /* copied: audio, subtitles; NULL: only to wake who waits */
-    HALO_ITEM_RAW,     /* decoded picture, on its way to the gate */
-    HALO_ITEM_PENDING, /* in the gate: being filtered */
-    HALO_ITEM_OUTPUT,  /* filtered picture, on its way to the encoder */
-    HALO_ITEM_END,     /* the stream of input is over */
+    HALO_ITEM_PACKET,  /* copied audio or subtitles; packet NULL: only to wake the consumer */
+    HALO_ITEM_RAW,     /* unfiltered frame, on its way to the gate */
+    HALO_ITEM_PENDING, /* frame in the gate: being filtered */
+    HALO_ITEM_OUTPUT,  /* filtered frame, on its way to the encoder */
+    HALO_ITEM_END,     /* the input stream has ended */
 };
 
-/* Owns what it points to. */
+/* Owns the object to which it points. */
 struct halo_item {
     enum halo_item_kind kind;
-    int track; /* index into the stream's tracks; of a live stream, into its gates or sounds */
+    int track; /* index of one of the stream's tracks; in a live stream, of a gate or a sound */
     union {
         AVPacket *packet;
         struct halo_raw_picture *raw;
         struct halo_pending *pending;
         struct halo_output_picture *output;
     };
-    /* Of live streams: */
-    struct halo_lineup *lineup; /* PENDING: whose gate it is in; not owned */
-    int64_t epoch;              /* OUTPUT: of the lineup that filtered it */
-    int64_t decoded, entered;   /* halo_now_ns() when it was so */
+    /* Only in live streams: */
+    struct halo_lineup *lineup; /* PENDING: the lineup of its gate; not owned */
+    int64_t epoch;              /* OUTPUT: the epoch of the lineup that filtered it */
+    int64_t decoded, entered; /* halo_now_ns() when it was decoded, and when it entered the gate */
 };
 
-void halo_item_finish(struct halo_item *item); /* frees what it owns */
+void halo_item_finish(struct halo_item *item); /* frees the object that it owns */
 
-/* One producer thread, one consumer thread; halo_queue_abort() from any. Items keep their order.
- * Back-pressure: a put blocks while `pictures` pictures or `packets` packets wait; as one FIFO
- * holds both kinds, the consumer always drains what the producer waits for. */
+/* One producer thread, one consumer thread; halo_queue_abort() from any thread. Items keep their
+ * order. Backpressure: a put blocks while `pictures` frames or `packets` packets wait. One FIFO
+ * holds both kinds, so the consumer always drains the kind for which the producer waits. */
 struct halo_queue;
 
 struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL: out of memory */
-void halo_queue_destroy(struct halo_queue *q);                   /* with all items left in it */
+void halo_queue_destroy(struct halo_queue *q);                   /* frees items left in it, too */
 
-/* Takes the item over, on failure too (it is freed then). 0, or -ECANCELED after an abort.
+/* Appends an item and takes it over; on failure the item is freed. 0, or -ECANCELED after an abort.
  * Blocks. */
 int halo_queue_put(struct halo_queue *q, struct halo_item item);
-/* Does not block: where there is no room for it, the oldest of its kind goes. Returns how many went
- * (0 or 1), or as halo_queue_put(). */
+/* Appends an item without blocking: if there is no room, the oldest item of its kind is dropped.
+ * Returns the number of items dropped (0 or 1), or -ECANCELED as halo_queue_put(). */
 int halo_queue_put_newest(struct halo_queue *q, struct halo_item item);
-/* 0, or -ECANCELED after an abort; the item is then the caller's. Blocks. */
+/* Removes the first item, which the caller then owns. 0, or -ECANCELED after an abort. Blocks. */
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret);
-/* Wakes both sides for good. */
+/* Makes all waiting and all later calls of both sides return -ECANCELED. */
 void halo_queue_abort(struct halo_queue *q);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The lanes of a stream, in turn (ring.h). */
+ * The lanes of a stream, used in turn (ring.h). */
 #include "pipeline/gate/ring.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "kernels/clock.h"
 #include "pipeline/base/stats.h"
 
-enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* deadlines */
+enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* in deadlines */
 
-static const int64_t PAUSE = INT64_C(2000000000); /* ns between two looks that are far too long */
+static const int64_t PAUSE = INT64_C(2000000000); /* ns between checks: too long */
 
 struct halo_ring {
     struct halo_ring_settings settings;
@@ -24,14 +24,15 @@ struct halo_ring {
     struct halo_memory *memory;
     struct halo_lane lane[HALO_RING_MAX];
     int depth;
-    int next; /* to be acquired */
-    /* Also for the lanes' backends: who holds a lane reads its own without. */
+    int next; /* lane to be acquired next */
+    /* Also protects the lanes' backends, but whoever holds a lane reads its backend without
+     * lock. */
     pthread_mutex_t lock;
     pthread_cond_t released;
-    bool aborted, fell_back, memory_full; /* memory_full: that is why */
+    bool aborted, fell_back, memory_full; /* memory_full: the reason for falling back */
     char fell_why[200];
-    atomic_int fallen;     /* lanes that are on the CPU after a failure */
-    atomic_llong compiled; /* when a submit that may have compiled was over, ns */
+    atomic_int fallen;     /* number of lanes that are on the CPU after a failure */
+    atomic_llong compiled; /* ns: end of the last submit that may have compiled kernels */
 };
 
 static bool is_auto(const struct halo_ring *ring)
@@ -39,14 +40,15 @@ static bool is_auto(const struct halo_ring *ring)
     return !strcmp(ring->settings.backend, "auto");
 }
 
-/* Measured times, where halo-bench --tune has left some. Without them all goes on, only slower. */
+/* Loads the times that halo-bench --tune has measured, if any. Without them filters are only
+ * slower. */
 static void tune(const struct halo_ring *ring, struct halo_backend *b)
 {
     char path[PATH_MAX], text[PATH_MAX + 100];
     if (halo_cache_tuning_path(path, sizeof path, b->ops->name, ring->settings.device) < 0)
         return;
     const int code = halo_backend_tune(b, path, text, sizeof text);
-    if (ring->depth > 0) /* said of the first */
+    if (ring->depth > 0) /* logged only for the first lane */
         return;
     if (code == 0)
         halo_log(HALO_LOG_DEBUG, "strategies as measured in %s", path);
@@ -88,18 +90,19 @@ static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops
     return code;
 }
 
-/* What a backend says of its last open, which failed with code. */
+/* The reason why the backend's last open failed with code. */
 static const char *why_closed(const struct halo_backend_ops *ops, int code, char *text, size_t size)
 {
     return ops->error_text ? halo_backend_error(ops, NULL, text, size) : strerror(-code);
 }
 
-/* One line on why there is no GPU, with the number of the device that was asked for. */
+/* Fills err with one line on why the backend cannot be opened, or why the requested device does not
+ * exist. */
 static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops *ops, int code,
                      struct halo_error *err)
 {
     char words[200], text[200];
-    const char *why = why_closed(ops, code, words, sizeof words); /* describe() may fail as well */
+    const char *why = why_closed(ops, code, words, sizeof words); /* describe() may fail, too */
     const int devices = ops->describe(text, sizeof text);
     if (devices > 0 && ring->settings.device >= devices)
         return halo_fail_usage(err, "-gpu %d: this machine has %d GPU%s, counted from 0",
@@ -112,7 +115,7 @@ static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops
                      devices > 0 ? strerror(-code) : text);
 }
 
-/* Whether it was noted before. */
+/* Records that "auto" fell back to the CPU. Returns whether that was recorded before. */
 static bool note_fall(struct halo_ring *ring, int code, const char *why)
 {
     pthread_mutex_lock(&ring->lock);
@@ -243,7 +246,7 @@ struct halo_memory *halo_ring_memory(const struct halo_ring *ring)
     return ring->memory;
 }
 
-/* Those that are on the CPU now choose for themselves. */
+/* Lanes that have fallen back to the CPU choose strategies themselves. */
 bool halo_ring_can(struct halo_ring *ring, const struct halo_strategy *strategy,
                    const struct halo_conv *conv, int channels)
 {
@@ -291,7 +294,7 @@ void halo_ring_abort(struct halo_ring *ring)
 
 /* ---- deadlines ---- */
 
-/* The CPU's work takes what it takes: nothing can keep it from its end. */
+/* Work on the CPU has no deadline: nothing can prevent it from finishing. */
 int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
                      bool first)
 {
@@ -320,8 +323,8 @@ static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
     return halo_now_ns() - since > deadlines * ring->settings.deadline * 1e9;
 }
 
-/* A lane is past its deadline, which is counted from `from` on at the earliest. Frames are not
- * judged while the driver may be busy with compiling. */
+/* Whether a lane is past its deadline, which starts at `from` at the earliest. Waiting for frames
+ * is not checked while the driver may be compiling kernels. */
 static bool is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err)
 {
     bool stuck = false, compiling = false;
@@ -383,7 +386,7 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     struct halo_backend *failed = lane->backend;
     lane->backend = fresh.backend;
     pthread_mutex_unlock(&ring->lock);
-    atomic_store(&lane->waiting, halo_now_ns()); /* of the device, too */
+    atomic_store(&lane->waiting, halo_now_ns()); /* closing calls the device */
     halo_backend_close(failed);
     atomic_store(&lane->waiting, 0);
     atomic_fetch_add(&ring->fallen, 1);
