@@ -75,7 +75,7 @@ const char *halo_display_words(int turn)
         "turned by 270 degrees clockwise",
         "turned by 90 degrees clockwise",
         "mirrored and turned by 90 degrees clockwise",
-        "turned by another angle than a right one, or scaled",
+        "turned by an angle that is not a multiple of 90 degrees, or scaled",
     };
     return words[turn];
 }

@@ -34,8 +34,7 @@ struct driver {
 
 static int load(struct driver *d, struct halo_error *err)
 {
-    void *library =
-        dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed */
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed */
     if (!library)
         return halo_fail(err, -ENODEV, "there is no NVIDIA driver (libcuda.so.1)");
     const struct {
