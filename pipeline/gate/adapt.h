@@ -13,9 +13,9 @@
 
 struct halo_adapter;
 
-/* native is the format of the results, and input has their size; they are allocated in memory. 0 or
- * -errno (-ENOMEM, -ENOTSUP: no such conversion) with err filled. The caller owns *ret. One thread
- * at a time. */
+/* native is the format of the results, and input has their size; they are allocated from memory. 0
+ * or -errno (-ENOMEM, -ENOTSUP: no such conversion) with err filled. The caller owns *ret. One
+ * thread at a time. */
 int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         const struct halo_gate_input *input, enum AVPixelFormat native,
                         struct halo_error *err);

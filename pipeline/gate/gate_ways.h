@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The plans ("ways") of a gate's chain, one for each kind of frame. Frames differ in their display
- * orientation (display.h): users give regions for frames as displayed, so their place in the stored
- * frame depends on it; frames whose orientation is not known are filtered completely. And frames
- * differ in their chroma spill (format.h): with it, more samples must be filtered to hide a region,
- * whether the region is in the chain's text or from a feed.
+ * orientation (display.h): the regions in a chain's text are for frames as displayed, so their
+ * place in the stored frame depends on it; in frames whose orientation is not known, filters with
+ * such a region apply everywhere. Frames also differ in their chroma spill (format.h): with it,
+ * more samples must be filtered to hide a region, whether the region is in the chain's text or from
+ * a feed.
  *
  * One thread chooses; any thread may read the chosen way until the ways are closed. */
 #ifndef HALO_GATE_WAYS_H

@@ -16,7 +16,8 @@
 
 enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* in deadlines */
 
-static const int64_t PAUSE = INT64_C(2000000000); /* ns between checks: too long */
+/* ns: a longer time between two checks means that the process was stopped. */
+static const int64_t PAUSE = INT64_C(2000000000);
 
 struct halo_ring {
     struct halo_ring_settings settings;
@@ -25,7 +26,7 @@ struct halo_ring {
     struct halo_lane lane[HALO_RING_MAX];
     int depth;
     int next; /* lane to be acquired next */
-    /* Also protects the lanes' backends, but whoever holds a lane reads its backend without
+    /* Also protects the lanes' backends, but the holder of a lane reads its backend without
      * lock. */
     pthread_mutex_t lock;
     pthread_cond_t released;

@@ -14,8 +14,8 @@ struct halo_orient;
 struct halo_raw_picture;
 
 /* Mirrors (mirror: enum halo_mirror), then rotates clockwise by `quarters` times 90 degrees. The
- * new frames are in memory, which must outlive them and *ret. 0, with *ret NULL if there is nothing
- * to do; or -ENOMEM with err filled. */
+ * new frames are allocated from memory, which must outlive them and *ret. 0, with *ret NULL if
+ * there is nothing to do; or -ENOMEM with err filled. */
 int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
                        int mirror, struct halo_error *err);
 void halo_orient_destroy(struct halo_orient *o); /* NULL is nothing to do */

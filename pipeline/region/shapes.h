@@ -11,8 +11,8 @@
  *
  * Shapes are separated by + or by blanks. Lengths are luma pixels of the frame as players display
  * it (display.h; for cameras after rotate:), or, with %, fractions of its width (x, w) or height
- * (y, h). The lengths of a region feed refer to the stored frame. They are rounded to the nearest
- * 1/4096 of a pixel; everything after that is exact. Shapes may extend beyond the frame.
+ * (y, h). The lengths of a region feed refer to the stored frame. All lengths are rounded to the
+ * nearest 1/4096 of a pixel; everything after that is exact. Shapes may extend beyond the frame.
  *
  * A filter hides its shapes, or, with invert, everything else. Nothing is rounded towards showing
  * more. A sample has the full weight, 255, if any part of its area is hidden; a chroma sample's
