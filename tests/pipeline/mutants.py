@@ -228,7 +228,8 @@ MUTANTS = [
         ('a session begins with the regions of the last', 'forget(feed);\n    feed->session',
          'feed->session'),
         ('of two in one picture the last counts',
-         'halo_motion_join(&t->last, motion); /* twice', 't->last = *motion; /* twice'),
+         'halo_motion_join(&t->last, motion); /* reported twice',
+         't->last = *motion; /* reported twice'),
         ('things without an id are one', '*id && i < feed->things', 'i < feed->things'),
         ('shown is what was joined', 'feed->thing[i].named && !feed->thing[i].joined',
          'feed->thing[i].named'),
@@ -334,7 +335,7 @@ MUTANTS = [
     ),
     *group(
         PIPELINE + 'region/shapes_feather.c',
-        ('feathers are rounded down', 'to[x] = (uint8_t)(to[x] + (to[x] < weight)); /* up */', ''),
+        ('feathers are rounded down', 'to[x] = (uint8_t)(to[x] + (to[x] < weight));', ''),
         ('a feather is written over what is hidden', 'if (row[x] == 0)\n            continue;', ''),
         ('a feather falls downwards only', 'return (int16_t)(up <= down ? -up : down);',
          'return (int16_t)-up;'),
