@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video decoder: packets of one stream in, raw pictures out. */
+ * A video decoder: packets of one stream in, unfiltered frames out. */
 #include "pipeline/input/decode.h"
 
 #include <errno.h>
@@ -19,7 +19,8 @@
 #include "pipeline/picture/raw_picture_private.h"
 
 enum {
-    MAX_SKIPPED = 1000, /* packets: a demuxer that marks no key frames must not hide the stream */
+    MAX_SKIPPED = 1000, /* packets: a demuxer that marks no keyframes must not make the stream
+                           disappear */
 };
 
 struct halo_decoder {
@@ -28,21 +29,22 @@ struct halo_decoder {
     struct halo_damage *damage;
     struct halo_decoder_settings settings;
     struct halo_decode_hw *hw;         /* NULL: software decodes */
-    struct halo_hw_download *download; /* made with the first picture that must come to the host */
-    struct halo_decode_memory *memory; /* NULL: FFmpeg's own does */
+    struct halo_hw_download *download; /* created with the first frame that has to be copied to the
+                                          host */
+    struct halo_decode_memory *memory; /* NULL: FFmpeg allocates */
     AVCodecContext *codec;
     AVFrame *frame;
-    int64_t last_pts, last_duration; /* of the pictures delivered */
+    int64_t last_pts, last_duration; /* of the last frame delivered */
     int64_t packet_time;             /* of the last packet sent */
     struct halo_judge judge;
-    int skipped; /* packets before the first key frame */
+    int skipped; /* packets before the first keyframe */
     bool started;
-    int turn;          /* of the stream's pictures */
-    bool differs;      /* some of them have said otherwise */
-    char refusal[200]; /* of the hw that there was */
+    int turn;          /* as the stream declares it */
+    bool differs;      /* some frames declared another one */
+    char refusal[200]; /* of the `hw` that was destroyed */
 };
 
-/* opaque is where av.c looks for complaints: those of the judge. */
+/* av.c finds a context's complaints through opaque: those of the judge. */
 static struct halo_decoder *decoder_of(const AVCodecContext *c)
 {
     return (void *)((char *)c->opaque - offsetof(struct halo_decoder, judge.complaints));
@@ -57,13 +59,13 @@ static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat
 {
     struct halo_decoder *d = decoder_of(c);
     const enum AVPixelFormat format = halo_decode_hw_choose(d->hw, c, offered);
-    if (format != AV_PIX_FMT_CUDA) /* what the hardware complained of is no damage */
+    if (format != AV_PIX_FMT_CUDA) /* errors of the hardware are not damage */
         halo_judge_forget(&d->judge);
     return format;
 }
 
-/* Pictures in memory that the device reads without a detour, from decoders that can be told where
- * to write. 0 or -ENOMEM. */
+/* Makes decoders that support it write frames to memory that the device can read directly. 0 or
+ * -ENOMEM. */
 static int set_memory(struct halo_decoder *d, const AVCodec *codec)
 {
     if (!(codec->capabilities & AV_CODEC_CAP_DR1))
@@ -80,7 +82,7 @@ static int set_memory(struct halo_decoder *d, const AVCodec *codec)
     return 0;
 }
 
-/* Opens the decoder in place of the one that there was: the hardware's where there is d->hw. */
+/* Opens the decoder, replacing the previous one: the hardware's if d->hw is set. */
 static int open_codec(struct halo_decoder *d, struct halo_error *err)
 {
     char why[400];
@@ -91,7 +93,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     if (!codec)
         return par->codec_id == AV_CODEC_ID_NONE
                    ? halo_fail(err, -ENOTSUP,
-                               "%s: stream %d: FFmpeg does not know the codec that is tagged %s",
+                               "%s: stream %d: FFmpeg does not know the codec with the tag %s",
                                d->name, d->stream->index, av_fourcc2str(par->codec_tag))
                    : halo_fail(err, -ENOTSUP, "%s: stream %d: FFmpeg has no decoder for %s",
                                d->name, d->stream->index, avcodec_get_name(par->codec_id));
@@ -101,7 +103,8 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     int code = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = d->stream->time_base;
     d->codec->thread_count = 0;
-    d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* else it crops less than the stream asks for */
+    d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* otherwise it crops less than the stream
+                                                   specifies */
     d->codec->opaque = &d->judge.complaints;
     if (d->settings.most_pixels)
         d->codec->max_pixels = d->settings.most_pixels;
@@ -124,11 +127,11 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     return code >= 0
                ? 0
                : halo_fail(err, halo_av_errno(code),
-                           "%s: stream %d: the %s decoder does not open: %s", d->name,
+                           "%s: stream %d: the %s decoder could not be opened: %s", d->name,
                            d->stream->index, codec->name, halo_av_reason(code, why, sizeof why));
 }
 
-/* Of the stream's first packet nothing is known yet. */
+/* Resets the state: nothing is known about the stream's first packet yet. */
 static void begin(struct halo_decoder *d)
 {
     d->started = !(d->judge.traits & HALO_STARTS_MIDWAY);
@@ -166,7 +169,7 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     return code;
 }
 
-/* Software may keep more than a flush empties, and costs little to open. */
+/* A software decoder may keep state that a flush does not clear, and is cheap to open again. */
 int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err)
 {
     begin(d);
@@ -212,17 +215,17 @@ void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until
     halo_judge_set_window(&d->judge, from, until);
 }
 
-/* No damage of the input's, whatever is tolerated: -EIO with err filled. */
+/* A lost device is not damage of the input, and never tolerated: -EIO with err filled. */
 static int check_device(const struct halo_decoder *d, struct halo_error *err)
 {
     return d->hw ? halo_decode_hw_check(d->hw, err) : 0;
 }
 
-/* 0 where damage is accepted; a device that is lost is none. */
+/* 0 if damage is accepted. A lost device does not count as damage. */
 static int fail_damaged(struct halo_decoder *d, int64_t ts, const char *why, struct halo_error *err)
 {
     char clock[32];
-    if (d->settings.whole && d->settings.live) /* else some may be of packets after this one */
+    if (d->settings.whole && d->settings.live) /* otherwise some may belong to later packets */
         halo_judge_forget(&d->judge);
     const int lost = check_device(d, err);
     if (lost < 0)
@@ -245,17 +248,18 @@ static int fail_decoding(struct halo_decoder *d, int64_t ts, int averror, struct
     return fail_damaged(d, ts, halo_av_reason(averror, why, sizeof why), err);
 }
 
-/* At the first key frame. In a file that says how long it is, what comes before was recorded and
- * is lost; other recordings begin midway. */
+/* Called at the first keyframe. In a file that declares its duration, the packets before it were
+ * recorded and are lost; other recordings may begin between keyframes. */
 static int check_beginning(struct halo_decoder *d, struct halo_error *err)
 {
     char why[80];
     if (!d->skipped || d->judge.seeks)
         return 0;
-    snprintf(why, sizeof why, "no key frame in its first %d packets", d->skipped);
+    snprintf(why, sizeof why, "no keyframe in its first %d packets", d->skipped);
     if (d->settings.declared)
         return fail_damaged(d, d->stream->start_time, why, err);
-    halo_log(HALO_LOG_WARNING, "%s: stream %d: %s: skipped", d->name, d->stream->index, why);
+    halo_log(HALO_LOG_WARNING, "%s: stream %d: %s: these are skipped", d->name, d->stream->index,
+             why);
     return 0;
 }
 
@@ -298,7 +302,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
                                            : fail_decoding(d, d->packet_time, code, err);
 }
 
-/* Every picture has a time: its own, or one frame after the picture before. */
+/* Gives every frame a time: its own, or one frame after the previous one. */
 static void set_time(struct halo_decoder *d, AVFrame *frame)
 {
     int64_t pts = frame->best_effort_timestamp;
@@ -311,8 +315,8 @@ static void set_time(struct halo_decoder *d, AVFrame *frame)
     d->last_duration = duration;
 }
 
-/* What a picture says itself is meant, where its stream says nothing. Players differ in what they
- * make of two different words, and in how long the word of a picture holds. */
+/* A frame's own orientation is used if its stream declares none. Players differ in how they combine
+ * two different ones, and in how long a frame's orientation remains valid. */
 static int find_turn(struct halo_decoder *d, const AVFrame *frame)
 {
     const int own = halo_display_of_frame(frame);
@@ -321,15 +325,17 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
     if (own == d->turn)
         return own;
     if (!d->differs)
-        halo_log(HALO_LOG_WARNING,
-                 "stream %d: its pictures say that they are to be %s to be shown: that is not "
-                 "written, and regions are meant in pictures as players show them",
-                 d->stream->index, halo_display_words(own));
+        halo_log(
+            HALO_LOG_WARNING,
+            "stream %d: its frames are marked to be %s for display: the output lacks this mark, "
+            "and regions refer to frames as players show the input",
+            d->stream->index, halo_display_words(own));
     d->differs = true;
     return d->turn == 0 ? own : HALO_DISPLAY_UNKNOWN;
 }
 
-/* What software would have decoded to; and to the host, where the lanes cannot take it. */
+/* Sets the format that software would have decoded to, and copies the frame to the host if the
+ * lanes cannot read it on the device. */
 static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
                           struct halo_error *err)
 {
@@ -382,7 +388,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
     if (!raw || !(raw->frame = av_frame_alloc())) {
         halo_raw_picture_destroy(raw);
-        return halo_fail(err, -ENOMEM, "out of memory for a picture");
+        return halo_fail(err, -ENOMEM, "out of memory for a frame");
     }
     raw->turn = find_turn(d, d->frame);
     av_frame_move_ref(raw->frame, d->frame);

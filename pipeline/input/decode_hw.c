@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether a video stream is decoded by the GPU (decode_hw.h). */
+ * Decides whether the GPU decodes a video stream (decode_hw.h). */
 #include "pipeline/input/decode_hw.h"
 
 #include <errno.h>
@@ -19,15 +19,16 @@ struct halo_decode_hw {
     const AVStream *stream;
     const AVCodec *codec;
     AVBufferRef *device;
-    bool tried;   /* chosen while the present packet is decoded */
-    bool working; /* chosen, and a packet has gone by since */
+    bool tried;   /* NVDEC was chosen during the current packet */
+    bool working; /* chosen, and a packet has been decoded since */
     bool gave_up, said;
-    bool opening, canceled; /* as wish->opening was told, or has said */
+    bool opening, canceled; /* opening: begin was called, end was not; canceled: begin returned
+                               false */
     char refusal[200];
 };
 
-/* FFmpeg's own decoder that can hand over to NVDEC; those of the driver's own parser (h264_cuvid)
- * are something else. NULL: there is none. */
+/* FFmpeg's own decoder that can use NVDEC. Decoders that use the driver's parser (h264_cuvid) are
+ * not meant. NULL: FFmpeg has no such decoder. */
 static const AVCodec *find_codec(enum AVCodecID id)
 {
     void *at = NULL;
@@ -45,7 +46,7 @@ static const AVCodec *find_codec(enum AVCodecID id)
     return NULL;
 }
 
-/* Once for each stream. */
+/* Logs the reason, once for each stream. */
 static void say(bool *said, const struct halo_decode_hw_wish *wish, const AVStream *stream,
                 const char *what, const char *why)
 {
@@ -68,14 +69,14 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
     if (wish->hwaccel == HALO_HWACCEL_NONE || (!asked && !fits))
         return NULL;
     if (!codec) {
-        say(&said, wish, stream, avcodec_get_name(id), "this FFmpeg has no NVDEC for it");
+        say(&said, wish, stream, avcodec_get_name(id), "this FFmpeg does not support NVDEC for it");
         return NULL;
     }
-    /* FFmpeg's says 4:2:0 to the hardware, which then decodes nonsense. */
+    /* FFmpeg's decoder announces 4:2:0 to the hardware, which then decodes garbage. */
     if (id == AV_CODEC_ID_H264 &&
         halo_h264_is_monochrome(stream->codecpar->extradata,
                                 (size_t)stream->codecpar->extradata_size)) {
-        say(&said, wish, stream, "h264 without colour", "it does not know this form");
+        say(&said, wish, stream, "h264 without colour", "it does not support this format");
         return NULL;
     }
     if (wish->opening && !wish->opening->begin(wish->opening->arg))
@@ -106,7 +107,7 @@ const AVCodec *halo_decode_hw_codec(const struct halo_decode_hw *hw)
     return hw->codec;
 }
 
-/* One thread: those for frames would each hold surfaces of the few that the hardware has. */
+/* One thread: each frame thread would hold some of the few surfaces that the hardware has. */
 int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c)
 {
     c->hw_device_ctx = av_buffer_ref(hw->device);
@@ -154,16 +155,16 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
         if (software == AV_PIX_FMT_NONE && d && !(d->flags & AV_PIX_FMT_FLAG_HWACCEL))
             software = *offered;
     }
-    /* Of JPEGs with an odd side the layout is not known. */
+    /* The layout of JPEGs with an odd width or height is not documented. */
     const bool odd = c->codec_id == AV_CODEC_ID_MJPEG && (c->coded_width | c->coded_height) % 2;
     if (has && !odd && halo_hw_format_known(software))
         return open_on_gpu(hw);
     char what[200], why[400];
     describe(c, software, what, sizeof what);
     halo_av_last_line(why, sizeof why);
-    const char *words = !hw->tried ? "it does not know this form"
+    const char *words = !hw->tried ? "it does not support this format"
                         : *why     ? why
-                                   : "it does not start";
+                                   : "it could not be started";
     say(&hw->said, hw->wish, hw->stream, what, words);
     if (hw->tried)
         snprintf(hw->refusal, sizeof hw->refusal, "%s is decoded by the CPU, not by NVDEC: %.120s",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether decoded pictures are whole (decode_judge.h). */
+ * Whether decoded frames are undamaged (decode_judge.h). */
 #include "pipeline/input/decode_judge.h"
 
 #include "pipeline/input/decode_traits.h"
@@ -34,7 +34,8 @@ void halo_judge_forget(struct halo_judge *j)
     j->known = atomic_load(&j->complaints.lines);
 }
 
-/* Packets that are shown, of times from the first picture on: leading ones lack references. */
+/* Counts packets that are shown, with times from the first frame on: leading ones lack
+ * references. */
 void halo_judge_packet(struct halo_judge *j, const AVPacket *pkt, int64_t time)
 {
     if (j->begins_whole && j->from == INT64_MIN && time != AV_NOPTS_VALUE)
@@ -51,8 +52,9 @@ bool halo_judge_tolerates(const struct halo_judge *j)
     return j->seeks && !j->delivered && atomic_load(&j->complaints.latest) < j->from;
 }
 
-/* Since the last time the decoder complained of a packet that counts. Threads of frames are ahead
- * of what is delivered, so it may be one of a later picture; at the end all have spoken. */
+/* Whether the decoder complained of a packet that counts since the last call. Frame threads are
+ * ahead of the frames delivered, so the complaint may be about a later frame; at the end all have
+ * been made. */
 static bool complains(struct halo_judge *j)
 {
     const int known = j->known;
@@ -68,7 +70,7 @@ static void count_early(struct halo_judge *j)
         j->packets += j->early[i] == AV_NOPTS_VALUE || j->early[i] >= j->from;
 }
 
-/* Where threads decode frames beside each other their error flags come and go by chance. */
+/* If threads decode several frames in parallel, the error flags of frames are unreliable. */
 static bool has_flags(const struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
 {
     const bool by_chance =
@@ -76,7 +78,8 @@ static bool has_flags(const struct halo_judge *j, const AVFrame *frame, const AV
     return !by_chance && (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT));
 }
 
-/* Before the first picture that is shown, recordings that begin midway lack references. */
+/* Before the first frame that is shown, references are missing in recordings that begin between
+ * keyframes. */
 bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
 {
     if (!j->delivered && frame->pts < j->from)
@@ -91,7 +94,7 @@ bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCode
     return has_flags(j, frame, codec) || ((j->traits & HALO_HONEST) && complains(j));
 }
 
-/* Where headers are damaged the decoder drops pictures as out of order and says nothing. Some are
+/* If headers are damaged, the decoder drops frames as out of order without an error. Some are also
  * dropped where recordings are joined. */
 static bool lacks_pictures(const struct halo_judge *j)
 {

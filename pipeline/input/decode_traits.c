@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What is known of video codecs (decode_traits.h). */
+ * Known properties of video codecs (decode_traits.h). */
 #include "pipeline/input/decode_traits.h"
 
 #include <stddef.h>
@@ -43,7 +43,8 @@ int halo_decode_traits(enum AVCodecID id)
     return 0;
 }
 
-/* What H.264 streams say about themselves, and references that are gone where they were to go. */
+/* Errors in metadata of H.264 streams, and references that are already gone when they should be
+ * removed. */
 const char *const *halo_decode_harmless(enum AVCodecID id)
 {
     static const char *const h264[] = {"SEI type",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures inside what is copied and not decoded (embedded.h). */
+ * Images inside data that is copied without being decoded (embedded.h). */
 #include "pipeline/input/embedded.h"
 
 #include <ctype.h>
@@ -14,13 +14,13 @@
 #include "config/log.h"
 
 enum {
-    LEAST_RUN = 32, /* characters of base64 or hex: shorter ones hold no picture */
-    LOOKED_AT = 64, /* characters of a run, from its beginning */
+    LEAST_RUN = 32, /* characters of base64 or hex: shorter ones cannot hold an image */
+    LOOKED_AT = 64, /* characters of a run that are checked, from its beginning */
 };
 
 /* ---- fonts ---- */
 
-/* A table directory at data + at: its tables' bytes, or 0 where it is none. */
+/* Bytes of the tables of the table directory at data + at; 0 if it is not valid. */
 static size_t sfnt_bytes(const uint8_t *data, size_t size, size_t at)
 {
     static const uint32_t versions[] = {0x00010000, MKBETAG('O', 'T', 'T', 'O'),
@@ -63,7 +63,7 @@ static size_t collection_bytes(const uint8_t *data, size_t size)
     return bytes;
 }
 
-/* It declares its length, and has a private block that may hold anything. */
+/* WOFF declares its length, and has a private block that may contain anything. */
 static bool is_woff(const uint8_t *data, size_t size, size_t header)
 {
     return size > header && AV_RB32(data + 8) == size && AV_RB16(data + 12) > 0 &&
@@ -88,11 +88,11 @@ bool halo_embedded_is_font(const uint8_t *data, size_t size)
 
 /* ---- pictures ---- */
 
-/* How pictures, films and files that hold them begin. */
+/* The first bytes of images, videos and files that contain them. */
 static const struct magic {
     size_t offset, length;
     const char *bytes;
-    bool weak; /* may be met by chance in the middle of other data */
+    bool weak; /* may occur by chance in the middle of other data */
 } magics[] = {
     {0, 3, "\xff\xd8\xff", false},     /* JPEG */
     {0, 4, "\x89PNG", false},          /**/
@@ -145,14 +145,14 @@ static bool base64_is_picture(const char *run, size_t length)
     char text[LOOKED_AT + 1];
     uint8_t data[LOOKED_AT];
     length -= length % 4;
-    for (size_t i = 0; i < length; i++) /* the alphabet of URLs too */
+    for (size_t i = 0; i < length; i++) /* also the URL-safe alphabet */
         text[i] = run[i] == '-' ? '+' : run[i] == '_' ? '/' : run[i];
     text[length] = 0;
     const int size = av_base64_decode(data, text, sizeof data);
     return size > 0 && begins_picture(data, (size_t)size, true);
 }
 
-/* Somewhere in it a picture begins: as a data: URI, or in base64 or hex. */
+/* Whether an image begins anywhere in the text: as a data: URI, or in base64 or hex. */
 static bool text_holds_picture(const char *text)
 {
     static const char digits[] =
@@ -172,8 +172,8 @@ static bool text_holds_picture(const char *text)
     return false;
 }
 
-/* Containers carry the names on, some with a prefix or a language. The private frames of ID3 hold
- * bytes of any kind. */
+/* Containers pass the names on, some with a prefix or a language. ID3's private frames may contain
+ * any bytes. */
 bool halo_embedded_tag_is_picture(const char *key, const char *value)
 {
     const char *cover = av_stristr(key, "COVERART");
@@ -184,7 +184,7 @@ bool halo_embedded_tag_is_picture(const char *key, const char *value)
 
 /* ---- codec headers ---- */
 
-/* The header of Vorbis's three that lies between the others: its place in data, or false. */
+/* Finds the second of Vorbis's three headers, the comments. False: they are malformed. */
 static bool find_comments(const uint8_t *data, size_t size, size_t *ret_at, size_t *ret_size)
 {
     enum { FIRST = 30 };
@@ -208,8 +208,8 @@ static bool find_comments(const uint8_t *data, size_t size, size_t *ret_at, size
     return lengths[0] == FIRST && *ret_at <= size && lengths[1] <= size - *ret_at;
 }
 
-/* Puts an empty header in the place of the comments: what halod keeps of them are tags. *ret_found:
- * there was a picture in them. */
+/* Replaces the comments with an empty header: halod keeps comments as tags. *ret_found: they
+ * contained an image. */
 static int clean_vorbis(AVCodecParameters *par, bool *ret_found)
 {
     static const uint8_t bare[16] = "\3vorbis\0\0\0\0\0\0\0\0\1";
@@ -223,7 +223,7 @@ static int clean_vorbis(AVCodecParameters *par, bool *ret_found)
     if (!text)
         return -ENOMEM;
     text[comments] = 0;
-    for (size_t i = 0; i < comments; i++) /* lengths are no text */
+    for (size_t i = 0; i < comments; i++) /* lengths are not text */
         text[i] = data[at + i] ? (char)data[at + i] : ' ';
     *ret_found = halo_embedded_tag_is_picture(text, text);
     av_free(text);
@@ -246,7 +246,7 @@ static int clean_vorbis(AVCodecParameters *par, bool *ret_found)
     return 0;
 }
 
-/* Leaves out the sections with files in them, and lines that hold a picture. */
+/* Removes sections that contain files, and lines that contain an image. */
 static int clean_ass(AVCodecParameters *par, bool *ret_found)
 {
     char *text = av_strndup((const char *)par->extradata, (size_t)par->extradata_size);
@@ -259,7 +259,7 @@ static int clean_ass(AVCodecParameters *par, bool *ret_found)
         next = line + length + (line[length] != 0);
         const char after = *next;
         *next = 0;
-        if (*line == '[') /* a file's lines may begin so too */
+        if (*line == '[') /* a line of a file may begin with it, too */
             files = av_stristart(line, "[graphics]", NULL) || av_stristart(line, "[fonts]", NULL) ||
                     (files && !av_stristart(line, "[script info]", NULL) &&
                      !av_stristart(line, "[v4 styles]", NULL) &&
@@ -278,7 +278,7 @@ static int clean_ass(AVCodecParameters *par, bool *ret_found)
     return 0;
 }
 
-/* Cuts the headers where a picture begins in them, as behind the one block of FLAC's that its
+/* Cuts the headers off where an image begins in them, for example after the one FLAC block that the
  * decoder needs. */
 static bool cut_at_picture(AVCodecParameters *par)
 {
@@ -310,7 +310,7 @@ int halo_embedded_clean_stream(const char *name, AVStream *stream, struct halo_e
         return halo_fail(err, code, "out of memory");
     if (found)
         halo_log(HALO_LOG_INFO,
-                 "%s: stream %d (%s): a picture or file in its headers is dropped: it would show "
+                 "%s: stream %d (%s): an image or file in its headers is removed: it could show "
                  "what the filters hide",
                  name, stream->index, avcodec_get_name(par->codec_id));
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The first picture of a stream, decoded ahead of all others (first_picture.h). */
+ * The first frame of a stream, decoded before all others (first_picture.h). */
 #include "pipeline/input/first_picture.h"
 
 #include <errno.h>

@@ -3,12 +3,12 @@
 #include "pipeline/input/h264_sps.h"
 
 enum {
-    TYPE_SLICE = 1, /* of other pictures; the types up to 4 are parts of one */
+    TYPE_SLICE = 1, /* of a picture that is not IDR; types 1 to 4 are parts of one */
     TYPE_IDR = 5,
     TYPE_SPS = 7,
-    MP4_HEAD = 8,  /* bytes in front of the first set: what MP4 says, and its length */
-    HEAD = 4,      /* of the set: its type, profile, constraints, level */
-    MAX_BITS = 32, /* no number that is read here has more */
+    MP4_HEAD = 8,  /* bytes before the first set: the avcC header and the set's length */
+    HEAD = 4,      /* of the set: type, profile, constraints, level */
+    MAX_BITS = 32, /* no number that is read here is longer */
 };
 
 struct bits {
@@ -25,7 +25,7 @@ static int next(struct bits *b)
     return bit;
 }
 
-/* An Exp-Golomb number; -1 where the bits are over. */
+/* An Exp-Golomb number; -1 at the end of the bits. */
 static long long next_number(struct bits *b)
 {
     int zeros = 0, bit;
@@ -39,7 +39,7 @@ static long long next_number(struct bits *b)
     return value < 0 ? -1 : value - 1;
 }
 
-/* Profiles whose sets say how chroma is sampled; those of the others are 4:2:0. */
+/* Profiles whose sets contain the chroma format; all others are 4:2:0. */
 static bool says_chroma(int profile)
 {
     static const uint8_t profiles[] = {44,  83,  86,  100, 110, 118, 122,
@@ -77,7 +77,8 @@ bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size)
     return next_number(&bits) >= 0 && next_number(&bits) == 0;
 }
 
-/* Where the next unit begins, or size; in MP4's form a length of `length` bytes is before it. */
+/* The offset of the next unit, or size; in avcC format, `length` bytes before it hold its
+ * length. */
 static size_t next_unit(const uint8_t *data, size_t size, size_t at, size_t length, size_t *ret_end)
 {
     size_t bytes = 0;

@@ -39,8 +39,8 @@ static void of_picture(struct halo_hdr *hdr, const AVFrame *frame)
     }
 }
 
-/* What the pictures are without it: those of some profiles of Dolby Vision are SDR, or in colours
- * that only it explains. */
+/* How the output looks without it: with some profiles of Dolby Vision the frames are SDR, or use
+ * colours that only its metadata defines. */
 static const char *rest_of(const AVStream *st, bool hdr)
 {
     size_t size;
@@ -57,7 +57,7 @@ static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
     const bool vision = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, NULL);
     if (plus || vision)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: its %s metadata describes unfiltered pictures and is left out: %s",
+                 "stream %d: its %s metadata describes unfiltered frames and is left out: %s",
                  st->index, vision ? "Dolby Vision" : "HDR10+", rest_of(st, hdr));
 }
 
@@ -107,7 +107,8 @@ int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out)
 static const struct dialect {
     const char *encoders;
     const char *display, *light;
-    bool units; /* whole numbers of 0.00002 and 0.0001 cd/m2, as in the bitstream; else real ones */
+    bool units; /* integers in units of 0.00002 and 0.0001 cd/m2, as in the bitstream; otherwise
+                   real numbers */
 } dialects[] = {
     {"libx264,libx264rgb", "mastering-display", "cll", true},
     {"libx265", "master-display", "max-cll", true},
@@ -170,7 +171,7 @@ void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const A
     if ((hdr->has_display || hdr->has_light) && !dialect_of(codec) &&
         !av_match_name(container->name, "matroska,webm,mov,mp4"))
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: %s in %s cannot say its mastering display and light levels (HDR10), "
+                 "stream %d: %s in %s cannot store its mastering display and light levels (HDR10), "
                  "which are left out: libx264, libx265 and .mkv can",
                  out->index, codec->name, container->name);
 }

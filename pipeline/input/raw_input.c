@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the user says of an input that does not describe itself. */
+ * Settings for an input that does not describe itself. */
 #include "pipeline/input/raw_input.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "config/option.h"
 #include "config/run.h"
 
-enum { MAX_RATE = 10000 }; /* frames a second: more is a slip of the keys */
+enum { MAX_RATE = 10000 }; /* frames per second: a higher rate is a typing error */
 
 /* "-video_size (-s)": the user may have typed either. */
 static const char *both_names(const char *key, char *text, size_t size)
@@ -68,8 +68,8 @@ int halo_raw_input_check_size(const struct halo_source_settings *set, struct hal
     if (set->video_size || !is_raw)
         return 0;
     return halo_fail_usage(err,
-                           "%s: raw video does not say its size: give -video_size WxH, and "
-                           "-framerate and -pixel_format where they are not 25 and yuv420p",
+                           "%s: raw video does not contain its size: set -video_size WxH, and "
+                           "-framerate and -pixel_format if they are not 25 and yuv420p",
                            set->input);
 }
 
@@ -88,7 +88,7 @@ int halo_raw_input_refuse(const char *key, const char *demuxer, struct halo_erro
 {
     char names[64];
     return halo_fail_usage(err,
-                           "%s: for raw input only, and IN (%s) says this itself: halod changes "
-                           "neither sizes nor rates nor formats",
+                           "%s: is for raw input only, but IN (%s) defines this itself, and halod "
+                           "does not change sizes, rates or formats",
                            both_names(key, names, sizeof names), demuxer);
 }

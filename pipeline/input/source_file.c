@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Source: a file, URL or standard input, through FFmpeg's demuxers. */
+ * Source: a file, URL or standard input, read through FFmpeg's demuxers. */
 #include "pipeline/input/source_file.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "pipeline/input/source_whole.h"
 
 enum {
-    BLIND_SEEK = 10, /* seconds: longer than the distance between key frames of broadcasts */
-    JOINT = 4,       /* packets of a stream from the mark of a gap to the jump of its clock */
+    BLIND_SEEK = 10, /* seconds: longer than the distance between keyframes of broadcasts */
+    JOINT = 4,       /* packets of a stream between the mark of a gap and the jump of its clock */
 };
 
 struct halo_source {
@@ -27,18 +27,19 @@ struct halo_source {
     struct halo_damage *damage;
     const struct halo_source_limits *limits;
     AVFormatContext *format;
-    int known; /* streams that were there when it was opened */
+    int known; /* number of streams when it was opened */
     struct halo_whole *whole;
-    struct halo_jumps *jumps;          /* NULL: a format whose clock does not jump */
-    struct halo_complaints complaints; /* of the demuxer, where they mean damage */
-    int64_t probed;   /* where in the file av_read_frame begins to read what was not read before */
-    int torn;         /* stream that had a packet with a gap in it, or -1 */
-    int patience;     /* packets of it until that is damage */
+    struct halo_jumps *jumps;          /* NULL: the format's clock does not jump */
+    struct halo_complaints complaints; /* the demuxer's, if they mean damage */
+    int64_t probed;   /* position in the file from which av_read_frame reads data that was not
+                         probed */
+    int torn;         /* stream that had a packet with a gap, or -1 */
+    int patience;     /* packets of it until the gap counts as damage */
     double torn_time; /* seconds */
     int64_t offset;   /* AV_TIME_BASE: subtracted from every time */
-    int64_t moved;    /* that part of offset which halo_source_move set */
-    int64_t end;      /* AV_TIME_BASE, on the line without moved; INT64_MAX without -t */
-    AVPacket **ahead; /* read by halo_source_peek; the first ahead_taken are given out */
+    int64_t moved;    /* the part of offset that halo_source_move set */
+    int64_t end;      /* AV_TIME_BASE, on the timeline without `moved`; INT64_MAX without -t */
+    AVPacket **ahead; /* read by halo_source_peek; the first ahead_taken have been returned */
     int ahead_count, ahead_taken;
 };
 
@@ -56,7 +57,7 @@ static int interrupted(void *opaque)
 
 static int64_t microseconds(double seconds)
 {
-    const double most = INT64_MAX / 4; /* of what is added to it, nothing overflows */
+    const double most = INT64_MAX / 4; /* further additions must not overflow */
     return (int64_t)FFMIN(seconds * AV_TIME_BASE + 0.5, most);
 }
 
@@ -75,20 +76,19 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     if (s->format->duration != AV_NOPTS_VALUE && s->part.seek >= length)
         return halo_fail(err, -EINVAL, "-ss %g: %s is only %.3f s long", s->part.seek, set->input,
                          length);
-    /* MPEG's streams have no index: a seek lands anywhere, so begin early enough for a key
-     * frame. */
+    /* MPEG streams have no index, so a seek is not exact: begin early enough for a keyframe. */
     const bool blind = s->format->iformat->flags & AVFMT_TS_DISCONT;
     const int64_t to = blind ? s->offset - BLIND_SEEK * (int64_t)AV_TIME_BASE : s->offset;
     if (blind && to <= start)
         return 0;
     const int code = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
-    atomic_store(&s->complaints.lines, 0); /* damage before -ss is not the user's */
-    if (code < 0) /* a pipe, or a format without an index: read up to there */
+    atomic_store(&s->complaints.lines, 0); /* damage before -ss does not concern the user */
+    if (code < 0) /* a pipe, or a format without an index: read until -ss */
         halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
     return 0;
 }
 
-/* What is kept about the way through the file. */
+/* Sets up the state that is kept while reading the file. */
 static int begin_reading(struct halo_source *s, struct halo_error *err)
 {
     AVFormatContext *f = s->format;
@@ -102,7 +102,7 @@ static int begin_reading(struct halo_source *s, struct halo_error *err)
     return 0;
 }
 
-/* The same, and about each stream. */
+/* The same, and prepares each stream. */
 static int prepare_reading(struct halo_source *s, struct halo_error *err)
 {
     AVFormatContext *f = s->format;
@@ -151,7 +151,7 @@ void halo_source_close(struct halo_source *s)
     av_free(s);
 }
 
-/* By bytes where the packets come one after the other: what has no index is not searched for a
+/* Seeks by bytes if packets follow one another: a format without an index is not searched for a
  * time. */
 int halo_source_rewind(struct halo_source *s)
 {
@@ -177,7 +177,7 @@ AVFormatContext *halo_source_format(const struct halo_source *s)
     return s->format;
 }
 
-/* 0 where damage is accepted. A connection that fails is none. */
+/* 0 if damage is accepted. A failed connection does not count as damage. */
 static int fail_damaged(const struct halo_source *s, int code, double time, const char *why,
                         struct halo_error *err)
 {
@@ -198,13 +198,13 @@ static int read_packet(struct halo_source *s, AVPacket *pkt)
     while (code == AVERROR(EAGAIN));
     if (code < 0 && interrupted(s))
         return AVERROR_EXIT;
-    if (code == -1 && f->pb && avio_feof(f->pb)) /* how old demuxers say that it is the end */
+    if (code == -1 && f->pb && avio_feof(f->pb)) /* old demuxers report the end this way */
         code = AVERROR_EOF;
     return code == AVERROR_EOF && f->pb && f->pb->error < 0 ? f->pb->error : code;
 }
 
-/* 1: a packet; 0: the end or a stop; -errno. Damage that is accepted is read past, as long as the
- * demuxer comes on. */
+/* 1: a packet; 0: the end or a stop; -errno. Accepted damage is skipped, as long as the demuxer
+ * advances. */
 static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
     AVIOContext *pb = s->format->pb;
@@ -234,8 +234,8 @@ static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
     }
 }
 
-/* A stream that begins after the output's header is written has no place in it. Pictures must not
- * be lost without an error; other streams may. */
+/* Handles a stream that begins after the output's header was written, and so cannot be output.
+ * Video must not be lost without an error; other streams may. */
 static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error *err)
 {
     const enum AVMediaType type = st->codecpar->codec_type;
@@ -250,13 +250,14 @@ static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error
         halo_log(HALO_LOG_WARNING, "stream %d (%s) is dropped: it begins inside the file, at %s",
                  st->index, avcodec_get_name(st->codecpar->codec_id),
                  halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
-    st->discard = AVDISCARD_ALL; /* said once */
+    st->discard = AVDISCARD_ALL; /* reported once */
     return 0;
 }
 
-/* Fails for packets with a gap in them, but for those at which the clock jumps: where recordings
- * are joined, the count by which MPEG-TS finds gaps breaks as well, and the mark comes just before
- * the jump (the parser puts pictures some packets between). pkt NULL: the end. */
+/* Fails if a packet has a gap, except where the clock jumps: where recordings are joined, the
+ * continuity counter, by which gaps in MPEG-TS are found, breaks as well, and the mark of the gap
+ * is just before the jump (the parser puts some packets of video between them). pkt NULL: the
+ * end. */
 static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
                       struct halo_error *err)
 {
@@ -271,7 +272,7 @@ static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
             s->torn = -1;
     }
     if (pkt && (pkt->flags & AV_PKT_FLAG_CORRUPT) && !jumped && s->torn < 0 &&
-        !is_stopped(s)) { /* a stop cuts packets short too */
+        !is_stopped(s)) { /* a stop truncates packets, too */
         s->torn = pkt->stream_index;
         s->torn_time = halo_whole_time(s->whole, pkt->stream_index);
         const AVStream *st = s->format->streams[pkt->stream_index];
@@ -281,7 +282,7 @@ static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
     return 0;
 }
 
-/* Puts pkt on the one line of time, and looks whether it is whole. */
+/* Moves pkt to the common timeline, and checks whether it is complete. */
 static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
 {
     static atomic_int said;
@@ -293,7 +294,7 @@ static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *e
         jumped = halo_jumps_pass(s->jumps, st, pkt, &step);
     if (step != 0 && HALO_ONCE(said))
         halo_log(HALO_LOG_WARNING,
-                 "%s: its clock jumps by %.3f s at %s: all streams go on without a gap",
+                 "%s: its clock jumps by %.3f s at %s: all streams continue without a gap",
                  s->settings->input, step,
                  halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
     if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO)

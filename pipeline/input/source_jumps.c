@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One line of time from streams whose clock jumps (source_jumps.h). */
+ * Makes one timeline from streams whose clock jumps (source_jumps.h). */
 #include "pipeline/input/source_jumps.h"
 
 #include <libavutil/avutil.h>
@@ -7,20 +7,20 @@
 #include <libavutil/mem.h>
 
 enum {
-    BACK = AV_TIME_BASE,     /* within it, times that go back are disorder, not a jump */
-    FAR = 10 * AV_TIME_BASE, /* after it, what comes is no pause but another clock */
+    BACK = AV_TIME_BASE,     /* smaller steps back are disorder, not a jump */
+    FAR = 10 * AV_TIME_BASE, /* a larger step forward is another clock, not a pause */
 };
 
-/* One stream. All times in AV_TIME_BASE. */
+/* One stream. All times are in AV_TIME_BASE. */
 struct lane {
     int64_t offset; /* added to its times */
-    int64_t last;   /* dts of its last packet, moved; AV_NOPTS_VALUE before the first */
-    int64_t end;    /* last, and the packet's duration */
+    int64_t last;   /* corrected dts of its last packet; AV_NOPTS_VALUE before the first */
+    int64_t end;    /* `last` plus the packet's duration */
 };
 
 struct halo_jumps {
     int count;
-    int64_t offset; /* since the newest jump */
+    int64_t offset; /* since the last jump */
     struct lane lane[];
 };
 
@@ -40,7 +40,7 @@ void halo_jumps_destroy(struct halo_jumps *j)
     av_free(j);
 }
 
-/* Streams end together, but for some that stopped long before. */
+/* The common end of the streams, except those that stopped long before. */
 static int64_t end_near(const struct halo_jumps *j, const struct lane *lane)
 {
     int64_t end = lane->end;
@@ -62,7 +62,7 @@ static bool jumps(const struct halo_jumps *j, const struct lane *lane, int64_t d
     return true;
 }
 
-/* The newest offset puts dts beside what has been read with it. */
+/* Whether the last offset moves dts close to packets that were read with it. */
 static bool fits_newest(const struct halo_jumps *j, const struct lane *lane, int64_t dts)
 {
     for (int i = 0; i < j->count && lane->offset != j->offset; i++)

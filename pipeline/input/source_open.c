@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From the name of an input to its streams. */
+ * Opens an input by its name and finds its streams. */
 #include "pipeline/input/source_open.h"
 
 #include <errno.h>
@@ -15,11 +15,13 @@
 #include "pipeline/input/raw_input.h"
 
 enum {
-    LONG_PROBE = 128 << 20, /* bytes and seconds to look for streams that begin late */
+    LONG_PROBE = 128 << 20, /* bytes, and seconds below, in which streams that begin late are
+                               searched */
     LONG_ANALYSIS = 600,
 };
 
-/* A local path is given to FFmpeg as file:PATH, so that a colon in its name means nothing. */
+/* A local path is passed to FFmpeg as file:PATH, so that a colon in its name has no special
+ * meaning. */
 static char *input_url(const char *input, struct halo_error *err)
 {
     struct stat st;
@@ -29,7 +31,7 @@ static char *input_url(const char *input, struct halo_error *err)
     if (stat(path, &st) < 0)
         return av_strdup(input);
     if (S_ISDIR(st.st_mode)) {
-        halo_fail(err, -EISDIR, "%s: is a directory: name a file", input);
+        halo_fail(err, -EISDIR, "%s: is a directory: specify a file", input);
         return NULL;
     }
     if (S_ISCHR(st.st_mode) && strncmp(path, "/dev/fd/", 8) && strcmp(path, "/dev/stdin")) {
@@ -37,20 +39,21 @@ static char *input_url(const char *input, struct halo_error *err)
         return NULL;
     }
     if (S_ISREG(st.st_mode) && st.st_size == 0) {
-        halo_fail(err, -ENODATA, "%s: is empty: it has no bytes at all", input);
+        halo_fail(err, -ENODATA, "%s: is empty (0 bytes)", input);
         return NULL;
     }
     return av_asprintf("file:%s", path);
 }
 
-/* Demuxers that go on after damage and say so in an error line only. Others have lines that mean
- * none. */
+/* Demuxers that continue after damage and report it only by an error line. Error lines of other
+ * demuxers need not mean damage. */
 static bool complains_of_damage(const AVInputFormat *format)
 {
     return av_match_name("matroska", format->name) || av_match_name(format->name, "flv,nut,ogg");
 }
 
-/* Of MP4 and MOV whose index comes last: an input that cannot seek goes back within its buffer. */
+/* Checks MP4 and MOV whose index is at the end: an input that cannot seek can only go back within
+ * its buffer. */
 static int check_index(AVFormatContext *f, const char *name, struct halo_error *err)
 {
     if (!f->pb || f->pb->seekable & AVIO_SEEKABLE_NORMAL || !av_match_name("mp4", f->iformat->name))
@@ -62,8 +65,8 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
             continue;
         if (avio_seek(f->pb, first->pos, SEEK_SET) < 0 || avio_seek(f->pb, here, SEEK_SET) < 0)
             return halo_fail(err, -EBADMSG,
-                             "%s: its index (moov) is at the end, and this input cannot be read "
-                             "back from there: name the file itself, or make it with ffmpeg's "
+                             "%s: its index (moov) is at the end, and this input cannot seek back: "
+                             "specify the file itself, or create it with ffmpeg's "
                              "-movflags +faststart",
                              name);
     }
@@ -112,10 +115,10 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
     return code;
 }
 
-/* Decodes pictures to look at them, as large as the decoder may. */
+/* Decodes frames to probe the streams, up to the size that the decoder accepts. */
 static int probe_streams(AVFormatContext *f, int max_pixels, struct halo_complaints *complaints)
 {
-    const unsigned count = f->nb_streams; /* more may come meanwhile */
+    const unsigned count = f->nb_streams; /* more may appear during the call */
     AVDictionary **options = av_calloc(count ? count : 1, sizeof *options);
     if (!options)
         return AVERROR(ENOMEM);
@@ -150,7 +153,7 @@ static int find_streams(AVFormatContext *f, const struct halo_source_settings *s
     return 0;
 }
 
-/* A stream is announced of which nothing has come yet, in a file where one can look further. */
+/* Whether a stream is announced but has no data yet, in a file that can be searched further. */
 static bool waits_for_stream(const AVFormatContext *f, bool no_audio)
 {
     if (!f->pb || !(f->pb->seekable & AVIO_SEEKABLE_NORMAL))

@@ -16,45 +16,45 @@
 #include "pipeline/picture/raw_picture_private.h"
 
 enum {
-    MAX_RATE = 1000, /* pictures a second */
+    MAX_RATE = 1000, /* frames per second */
     MAX_SIDE = 16384,
-    BARS = 8, /* of colour, across the picture */
+    BARS = 8, /* colour bars across the frame */
 };
 
 struct settings {
     char *size, *rate, *format, *other;
     double duration; /* seconds; negative: no end */
-    int canary;      /* number of the first picture; negative: none is painted */
-    int every;       /* pictures of one size */
+    int canary;      /* number of the first frame; negative: no canary */
+    int every;       /* frames of one size */
 };
 
 enum { SIZES = 2 };
 
 struct halo_test_source {
     enum AVPixelFormat format;
-    int width[SIZES], height[SIZES]; /* the same twice, unless they take turns */
+    int width[SIZES], height[SIZES]; /* equal, unless two sizes alternate */
     int every;
     AVRational rate;
-    int64_t next, count; /* count negative: no end */
-    int canary;          /* negative: none */
+    int64_t next, count; /* negative count: endless */
+    int canary;          /* negative: no canary */
     struct halo_picture_pool *pool[SIZES];
 };
 
 static const struct halo_option options[] = {
     {"size", "s", HALO_OPTION_STRING, offsetof(struct settings, size), 0, 0, 0, NULL, "WxH",
-     "of the pictures"},
+     "size of the frames"},
     {"rate", "r", HALO_OPTION_STRING, offsetof(struct settings, rate), 0, 0, 0, NULL, "N",
-     "pictures a second"},
+     "frames per second"},
     {"duration", "d", HALO_OPTION_TIME, offsetof(struct settings, duration), -1, 0, 1e9, NULL, NULL,
-     "until it ends"},
+     "time until it ends"},
     {"canary", NULL, HALO_OPTION_INT, offsetof(struct settings, canary), -1, 0, 65535, NULL, "N",
-     "a code in every picture, from this number on, which leak checkers find"},
+     "a code in every frame, counted from this number, for leak checkers to find"},
     {"format", NULL, HALO_OPTION_STRING, offsetof(struct settings, format), 0, 0, 0, NULL, "NAME",
-     "of the pixels, as FFmpeg names it; with canary, one that is filtered as it is"},
+     "FFmpeg's name of a pixel format that is filtered unconverted; yuv420p unless canary is set"},
     {"other", NULL, HALO_OPTION_STRING, offsetof(struct settings, other), 0, 0, 0, NULL, "WxH",
-     "another size of pictures, which takes turns with the first"},
+     "a second size of frames, which alternates with the first"},
     {"every", NULL, HALO_OPTION_INT, offsetof(struct settings, every), 100, 1, 1e9, NULL, "N",
-     "after so many pictures of one size"},
+     "number of frames of one size before it changes"},
     {NULL},
 };
 
@@ -97,12 +97,10 @@ static int apply_format(struct halo_test_source *t, const struct settings *set,
     t->format = set->format ? av_get_pix_fmt(set->format) : AV_PIX_FMT_YUV420P;
     t->canary = set->canary;
     if (!halo_format_is_native(t->format))
-        return halo_fail_usage(err, "test:format=%.80s: must be a format that is filtered as it is",
-                               set->format);
+        return halo_fail_usage(
+            err, "test:format=%.80s: must be a format that is filtered unconverted", set->format);
     if (t->canary < 0 && t->format != AV_PIX_FMT_YUV420P)
-        return halo_fail_usage(err,
-                               "test:format=%.80s: other formats than yuv420p have pictures "
-                               "with canary=N alone",
+        return halo_fail_usage(err, "test:format=%.80s: formats other than yuv420p need canary=N",
                                set->format);
     return 0;
 }
@@ -141,7 +139,7 @@ int halo_test_source_create(struct halo_test_source **ret, const char *input,
     for (int i = 0; i < SIZES && code >= 0 && memory; i++) {
         t->pool[i] = halo_picture_pool_create(memory, t->format, t->width[i], t->height[i]);
         if (!t->pool[i])
-            code = halo_fail(err, -ENOMEM, "out of memory for pictures of %dx%d", t->width[i],
+            code = halo_fail(err, -ENOMEM, "out of memory for frames of %dx%d", t->width[i],
                              t->height[i]);
     }
     if (code < 0)
@@ -186,7 +184,7 @@ void halo_test_source_describe(const struct halo_test_source *t, AVStream *strea
     stream->avg_frame_rate = stream->r_frame_rate = t->rate;
 }
 
-/* Squares within squares that drift, under a chequer of single samples. */
+/* Drifting nested squares, under a chequerboard of single samples. */
 static void draw_luma(AVFrame *f, unsigned n)
 {
     for (int y = 0; y < f->height; y++) {
@@ -199,7 +197,7 @@ static void draw_luma(AVFrame *f, unsigned n)
     }
 }
 
-/* Bars of colour that go to the left. */
+/* Colour bars that move to the left. */
 static void draw_chroma(AVFrame *f, unsigned n)
 {
     static const uint8_t u[BARS] = {128, 16, 166, 54, 202, 90, 240, 128};

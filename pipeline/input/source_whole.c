@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Was a file whole? Lengths that are declared, frames that are counted, and the outermost size. */
+ * Checks whether a file was complete: by declared lengths, counted frames, and the size of the
+ * outermost element. */
 #include "pipeline/input/source_whole.h"
 
 #include <errno.h>
@@ -10,13 +11,13 @@
 
 #include "pipeline/base/av.h"
 
-/* What has been read of one stream, to compare with what it declares. */
+/* What has been read of one stream, to be compared with what it declares. */
 struct seen {
     int64_t packets;
-    int64_t indexed;  /* entries of the index when the file was opened */
+    int64_t indexed;  /* index entries when the file was opened */
     double end;       /* seconds: largest pts + duration */
-    double last_gap;  /* seconds: the longest step between presentation times so far */
-    double last_time; /* of the packet before */
+    double last_gap;  /* seconds: longest step between presentation times so far */
+    double last_time; /* of the previous packet */
 };
 
 struct halo_whole {
@@ -75,8 +76,8 @@ double halo_whole_end(const struct halo_whole *w)
 
 /* ---- the outermost size ---- */
 
-/* One variable-length number of EBML; -1 where it is none, or says "unknown". An element's name
- * keeps the bits that mark its length. */
+/* A variable-length EBML number; -1 if it is malformed or means "unknown". An element's name keeps
+ * the bits that mark its length. */
 static int64_t ebml_number(AVIOContext *pb, bool name)
 {
     const int first = avio_r8(pb);
@@ -103,8 +104,9 @@ static int64_t matroska_end(AVIOContext *pb)
     return size < 0 ? -1 : avio_tell(pb) + size;
 }
 
-/* Behind the beginning of a Matroska segment: elements that are known follow one another up to its
- * end, those inside clusters too where `deep`. 0, or the place where none begins. */
+/* Checks a Matroska segment from behind its header: known elements must follow one another up to
+ * its end, also those inside clusters if `deep` is set. 0, or the offset at which no known element
+ * begins. */
 static int64_t broken_element(AVIOContext *pb, int64_t end, bool deep)
 {
     enum { CLUSTER = 0x1F43B675 };
@@ -123,7 +125,7 @@ static int64_t broken_element(AVIOContext *pb, int64_t end, bool deep)
             (!outer && !any && at == cluster_end))
             return at;
         if (id == CLUSTER && size < 0 && !deep)
-            return 0; /* nothing says where it ends */
+            return 0; /* its end is not declared */
         if (id == CLUSTER)
             cluster_end = size < 0 ? -1 : avio_tell(pb) + size;
         if ((id != CLUSTER || !deep) && avio_skip(pb, size) < 0)
@@ -132,7 +134,7 @@ static int64_t broken_element(AVIOContext *pb, int64_t end, bool deep)
     return at == end ? 0 : end;
 }
 
-/* Long AVI files are several RIFF chunks, one after the other. */
+/* The end of the last RIFF chunk: long AVI files have several, one after the other. */
 static int64_t riff_end(AVIOContext *pb, int64_t size)
 {
     int64_t end = 0;
@@ -142,12 +144,12 @@ static int64_t riff_end(AVIOContext *pb, int64_t size)
         const int64_t length = avio_rl32(pb);
         end += 8 + length + (length & 1);
     }
-    return end + 8 > size ? end : -1; /* else its muxer never filled the length in */
+    return end + 8 > size ? end : -1; /* otherwise its muxer never set the length */
 }
 
-/* The file has all the bytes that its outermost element declares: then its muxer came to the end,
- * and a length that differs is only counted in another way (the last frame's duration, frames that
- * are shown twice). */
+/* Whether the file has all bytes that its outermost element declares. If so, its muxer finished,
+ * and a different length is only counted differently (the last frame's duration, frames that are
+ * shown twice). */
 static bool has_all_bytes(AVFormatContext *f)
 {
     AVIOContext *pb = f->pb;
@@ -165,7 +167,8 @@ static bool has_all_bytes(AVFormatContext *f)
 
 /* ---- pieces that follow one another ---- */
 
-/* The boxes of a fragmented MP4, whose header counts nothing: 0, or the place where none begins. */
+/* Checks the boxes of a fragmented MP4, whose header has no counts. 0, or the offset at which no
+ * valid box begins. */
 static int64_t broken_box(AVIOContext *pb, int64_t size)
 {
     bool fragmented = false;
@@ -179,7 +182,7 @@ static int64_t broken_box(AVIOContext *pb, int64_t size)
             if ((type >> shift & 0xff) < ' ' || length < 0)
                 return fragmented ? at : 0;
         fragmented |= type == MKBETAG('m', 'o', 'o', 'f');
-        if (length == 0) /* up to the end */
+        if (length == 0) /* it extends to the end */
             return 0;
         if (length < 8 || length > size - at)
             return fragmented ? at : 0;
@@ -188,13 +191,13 @@ static int64_t broken_box(AVIOContext *pb, int64_t size)
     return 0;
 }
 
-/* The length of a GIF's colour table, from the byte that says it. */
+/* Bytes of a GIF's colour table, from the byte that declares it. */
 static int64_t gif_colours(int flags)
 {
     return flags & 0x80 ? INT64_C(3) << ((flags & 7) + 1) : 0;
 }
 
-/* The blocks of a GIF up to its trailer: 0, or the place where none begins. */
+/* Checks the blocks of a GIF up to its trailer. 0, or the offset after which no block begins. */
 static int64_t broken_gif(AVIOContext *pb)
 {
     enum { HEADER = 10, EXTENSION = 0x21, IMAGE = 0x2c, TRAILER = 0x3b };
@@ -207,14 +210,14 @@ static int64_t broken_gif(AVIOContext *pb)
             return 0;
         if ((kind != EXTENSION && kind != IMAGE && kind != 0) || avio_feof(pb))
             return avio_tell(pb);
-        if (kind == 0) /* some writers pad */
+        if (kind == 0) /* padding of some writers */
             continue;
         if (kind == IMAGE) {
             avio_skip(pb, 8);
             flags = avio_r8(pb);
             avio_skip(pb, gif_colours(flags));
         }
-        avio_skip(pb, 1); /* what kind of extension; how the image is coded */
+        avio_skip(pb, 1); /* the kind of extension; how the image is coded */
         for (int length; (length = avio_r8(pb)) > 0 && !avio_feof(pb);)
             avio_skip(pb, length);
     }
@@ -226,7 +229,8 @@ static int64_t broken_matroska(AVIOContext *pb, int64_t size)
     return end > 0 && end <= size ? broken_element(pb, end, false) : 0;
 }
 
-/* Demuxers look for the next piece where one does not follow the other, or end there. */
+/* Checks that the pieces of a file follow one another. Demuxers search for the next piece if one is
+ * missing, or stop there. */
 static int check_pieces(const struct halo_whole *w, const char *name, struct halo_error *err)
 {
     AVIOContext *pb = w->format->pb;
@@ -244,15 +248,15 @@ static int check_pieces(const struct halo_whole *w, const char *name, struct hal
     if (at <= 0)
         return 0;
     return halo_fail(err, -EBADMSG,
-                     "%s: truncated or damaged at %s: what should follow byte %" PRId64
-                     " is not there",
+                     "%s: truncated or damaged at %s: the data expected after byte %" PRId64
+                     " is missing",
                      name, halo_av_clock(halo_whole_end(w), clock, sizeof clock), at);
 }
 
 /* ---- counts and lengths ---- */
 
-/* Formats whose header counts the samples say how many packets there are; an edit list can leave
- * some of them out of the index. */
+/* Checks the number of packets, which formats whose header counts the samples declare; an edit list
+ * can exclude some of them from the index. */
 static int check_count(const struct halo_whole *w, const AVStream *st, const char *name,
                        struct halo_error *err)
 {
@@ -299,13 +303,13 @@ static int check_length(const struct halo_whole *w, const char *name, struct hal
     /* One frame may be missing at the end, and some muxers declare the last frame's duration
      * although its packet has none. */
     const double start = f->start_time == AV_NOPTS_VALUE ? 0 : (double)f->start_time / AV_TIME_BASE;
-    /* Some containers count their length from time 0, some from the first picture. */
+    /* Some containers count their length from time 0, others from the first frame. */
     const double length = (double)f->duration / AV_TIME_BASE;
     const double declared = start > 0 ? length : start + length;
     const double end = halo_whole_end(w);
     if (end + 2 * frame_time(w) + 0.05 >= declared)
         return 0;
-    return halo_fail(err, -EBADMSG, "%s: truncated at %s: it declares a length of %s", name,
+    return halo_fail(err, -EBADMSG, "%s: truncated at %s: its declared length is %s", name,
                      halo_av_clock(end, at, sizeof at),
                      halo_av_clock(declared, whole, sizeof whole));
 }

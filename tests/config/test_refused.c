@@ -289,10 +289,10 @@ static void names_and_inputs(void **state)
     REFUSE("streams: {a: {input: x.mp4, filters: solid, capture: {size: 1x1}}}\n",
            "f:1: streams.a.capture: the input is not a camera");
     REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: solid}}\n",
-           "f:1: streams.a.input: v4l2: has no word nme: serial=, path=, name= or index= (nearest: "
-           "name)");
+           "f:1: streams.a.input: v4l2: has no key nme: use serial=, path=, name= or index= "
+           "(nearest: name)");
     REFUSE("streams: {a: {input: 'v4l2:index=1', filters: solid}}\n",
-           "f:1: streams.a.input: v4l2: says which camera: serial=, path= or name=");
+           "f:1: streams.a.input: v4l2: must identify a camera: use serial=, path= or name=");
     REFUSE("streams: {a: {input: '-', filters: solid}}\n",
            "f:1: streams.a.input: a daemon cannot read standard input: use a file or a URL");
 }

@@ -162,17 +162,17 @@ class FallingBack(Standin):
         self.assertTrue(got)
 
     def test_codec_of_no_gpu(self):
-        self.falls_back(silent_clip('.mkv', codec=['-c:v', 'ffv1']), 'ffv1', 'no NVDEC for it')
+        self.falls_back(silent_clip('.mkv', codec=['-c:v', 'ffv1']), 'ffv1', 'not support NVDEC for it')
 
     def test_formats_that_nvdec_lacks(self):
         for name, profile in (('yuv420p10le', 'High 10'), ('yuv422p', 'High 4:2:2')):
             source = silent_clip('.mkv', codec=['-c:v', 'libx264', '-pix_fmt', name])
-            self.falls_back(source, name, profile, 'this form')
+            self.falls_back(source, name, profile, 'this format')
 
     def test_format_that_would_lose_colour(self):
         """NVDEC's 4:2:0 must not stand in for 4:2:2 where FFmpeg would let it."""
         source = silent_clip('.mkv', codec=['-c:v', 'mjpeg', '-pix_fmt', 'yuvj422p'])
-        self.falls_back(source, 'yuvj422p', 'this form')
+        self.falls_back(source, 'yuvj422p', 'this format')
 
     def test_no_colour(self):
         """FFmpeg would have NVDEC decode such H.264 as 4:2:0, and get nonsense."""
@@ -183,7 +183,7 @@ class FallingBack(Standin):
     def test_jpeg_of_an_odd_size(self):
         source = silent_clip('.mkv', codec=['-vf', 'scale=75:45', '-c:v', 'mjpeg', '-pix_fmt',
                                             'yuvj420p'])
-        self.falls_back(source, '75x45', 'this form')
+        self.falls_back(source, '75x45', 'this format')
 
     def test_codec_that_the_chip_lacks(self):
         for suffix, codec in (('.mkv', X264_B), ('.webm', ['-c:v', 'libvpx-vp9', '-deadline',

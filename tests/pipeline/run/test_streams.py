@@ -598,7 +598,7 @@ class PicturesInMetadata(HaloTest):
         run = self.halod('run', '-i', source, '-vf', 'gblur', self.path('out.mkv'))
         with open(self.path('out.mkv'), 'rb') as file:
             self.assertNotIn(secret, file.read())
-        self.says_once(run, r'\(vorbis\): a picture or file in its headers is dropped')
+        self.says_once(run, r'\(vorbis\): an image or file in its headers is removed')
         self.assertEqual(halotest.audio_samples_md5(self.path('out.mkv')),
                          halotest.audio_samples_md5(source))
 
@@ -626,7 +626,7 @@ class PicturesInMetadata(HaloTest):
         self.assertNotIn(mark, data)
         self.assertIn(b'Style: Default,Arial', data)
         self.assertIn(b'Hello', data)
-        self.says_once(run, r'\(ass\): a picture or file in its headers is dropped')
+        self.says_once(run, r'\(ass\): an image or file in its headers is removed')
 
 
 class Data(HaloTest):
