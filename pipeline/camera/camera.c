@@ -53,20 +53,22 @@ static int check_device(struct halo_camera *c, const struct halo_camera_fault *f
     const uint32_t caps = halo_v4l2_caps(&cap);
     c->type = halo_camera_queue(caps);
     if (!c->type)
-        return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, "it gives no pictures");
+        return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP,
+                                   "it does not capture video");
     if (!(caps & V4L2_CAP_STREAMING))
-        return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, "it does not stream");
+        return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP,
+                                   "it does not support streaming");
     return 0;
 }
 
-/* HDMI and its like: what comes in is what the driver is told to expect. */
+/* HDMI and similar inputs: the driver is set to the timings of the incoming signal. */
 static int set_timings(struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_dv_timings timings = {.type = 0};
     int code = halo_v4l2_call(c->fd, VIDIOC_QUERY_DV_TIMINGS, &timings);
     if (code == -ERANGE)
         return halo_camera_fail_as(c, fault, HALO_V4L2_SIGNAL, code,
-                                   "one that the device cannot take");
+                                   "the device does not support its timings");
     if (code < 0)
         return halo_v4l2_judge(HALO_V4L2_ENUM, -code) == HALO_V4L2_FINE
                    ? 0
@@ -95,7 +97,7 @@ static int check_input(struct halo_camera *c, const struct halo_camera_fault *fa
     return 0;
 }
 
-/* Another size at the input is told as an event, where the driver has that. */
+/* Subscribes to changes of the incoming signal's size, if the driver supports that. */
 static void listen_for_changes(const struct halo_camera *c)
 {
     struct v4l2_event_subscription sub = {.type = V4L2_EVENT_SOURCE_CHANGE};

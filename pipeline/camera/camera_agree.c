@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a camera and its settings agree on, and the ladder down where the bus is full. */
+ * Negotiates a mode between a camera and its settings, with the fallback if the bus is full. */
 #include <errno.h>
 #include <libavutil/common.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "pipeline/camera/camera_private.h"
 
 enum {
-    STEPS = 12,     /* down the ladder */
-    LEAST_RATE = 5, /* on it */
+    STEPS = 12,     /* most fallback steps */
+    LEAST_RATE = 5, /* lowest rate that the fallback requests */
 };
 
 struct agreement {
@@ -20,7 +20,7 @@ struct agreement {
     const struct halo_camera_offered_mode *taken;
     const char *format; /* NULL: any */
     int width, height;
-    double rate, ask; /* wished for; asked for on this step */
+    double rate, ask; /* rate: requested by the settings; ask: requested in this step */
 };
 
 /* ---- which mode ---- */
@@ -30,7 +30,8 @@ static double short_of(const struct halo_camera_offered_mode *m, double rate)
     return m->rate <= 0 || m->rate >= 0.98 * rate ? 0 : rate - m->rate;
 }
 
-/* Less is better: size, then rate, then the order of formats. */
+/* Smaller differences are better: first of the size, then of the rate, then the order of
+ * formats. */
 static bool is_better(const struct agreement *a, const struct halo_camera_offered_mode *x,
                       const struct halo_camera_offered_mode *y)
 {
@@ -54,7 +55,7 @@ static const struct halo_camera_offered_mode *choose(const struct agreement *a)
     return best;
 }
 
-/* The same picture in fewer bits. */
+/* The same size in a compressed format. */
 static const struct halo_camera_offered_mode *coded(const struct agreement *a)
 {
     for (int i = 0; i < a->modes && !a->format && !a->taken->format->coded; i++)
@@ -78,7 +79,7 @@ static const struct halo_camera_offered_mode *smaller(const struct agreement *a)
     return best;
 }
 
-/* A step down the ladder; false: there is none. */
+/* One fallback step; false: no further step is possible. */
 static bool step_down(struct agreement *a, double rate)
 {
     const struct halo_camera_offered_mode *next = coded(a);
@@ -108,7 +109,7 @@ static void read_colours(struct halo_camera_mode *mode, uint32_t space, uint32_t
                                                     : AVCOL_SPC_SMPTE170M;
 }
 
-/* The least bytes of a row in a memory of the picture. */
+/* The fewest bytes that a row can have in a memory of the frame. */
 static uint32_t least_stride(const struct halo_camera *c, int memory)
 {
     const uint32_t width = (uint32_t)c->mode.width;
@@ -117,7 +118,8 @@ static uint32_t least_stride(const struct halo_camera *c, int memory)
     return memory > 0 && c->mode.format->as == AV_PIX_FMT_YUV420P ? (width + 1) / 2 : width;
 }
 
-/* Drivers of capture cards weave two fields into a frame, whatever they are asked for. */
+/* Drivers of capture cards weave two fields into a frame, even if another field order is
+ * requested. */
 static bool has_fields(uint32_t field)
 {
     return field == V4L2_FIELD_INTERLACED || field == V4L2_FIELD_INTERLACED_TB ||
@@ -171,7 +173,7 @@ static int fail_unfit(const struct halo_camera *c, const struct halo_camera_faul
     return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP, what);
 }
 
-/* What the driver gives holds, as long as it is a format that was asked for. */
+/* The driver's choice is accepted, as long as the format is one that was requested. */
 static int set_format(struct halo_camera *c, const struct agreement *a,
                       const struct halo_camera_fault *fault)
 {
@@ -182,12 +184,12 @@ static int set_format(struct halo_camera *c, const struct agreement *a,
     if (code < 0)
         return code;
     if (!c->mode.format || (a->format && strcmp(c->mode.format->name, a->format) != 0))
-        return fail_unfit(c, fault, "its driver gives a format that was not asked for");
+        return fail_unfit(c, fault, "its driver chose a format that was not requested");
     if (c->mode.width <= 0 || c->mode.height <= 0 || c->mode.width > HALO_CAMERA_SIDE ||
         c->mode.height > HALO_CAMERA_SIDE)
-        return fail_unfit(c, fault, "its driver gives no size");
+        return fail_unfit(c, fault, "its driver reports no valid size");
     if (!halo_camera_fits(c))
-        return fail_unfit(c, fault, "its driver gives memories that its format does not have");
+        return fail_unfit(c, fault, "its driver uses fewer memory planes than its format needs");
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = FFMAX(c->stride[i], least_stride(c, i));
     return 0;
@@ -213,7 +215,7 @@ static int set_rate(struct halo_camera *c, const struct agreement *a,
     return 0;
 }
 
-/* One step: 0, or -errno; of a bus that is full no more than the trouble is kept. */
+/* One step. 0, or -errno; if the bus is full, the caller keeps only the trouble. */
 static int try_step(struct halo_camera *c, const struct agreement *a,
                     const struct halo_camera_fault *fault)
 {
@@ -267,7 +269,7 @@ static void read_wishes(const struct halo_camera *c, struct agreement *a)
     a->format = set->format > 0 ? halo_capture_formats[set->format] : NULL;
     halo_camera_wishes(set, &a->width, &a->height, &a->rate);
     a->ask = a->rate;
-    if (!set->size && c->mode.width > 0 && c->mode.height > 0) { /* of an input with timings */
+    if (!set->size && c->mode.width > 0 && c->mode.height > 0) { /* from an input with timings */
         a->width = c->mode.width;
         a->height = c->mode.height;
     }
@@ -287,8 +289,8 @@ int halo_camera_agree(struct halo_camera *c, const struct halo_camera_fault *fau
     free(a.mode);
     if (code >= 0)
         halo_log(c->mode.step > 0 ? HALO_LOG_WARNING : HALO_LOG_INFO,
-                 "%s (%s): %s %dx%d, %.4g pictures a second%s", c->id.node, c->id.name,
+                 "%s (%s): %s %dx%d, %.4g frames per second%s", c->id.node, c->id.name,
                  c->mode.format->name, c->mode.width, c->mode.height, c->mode.rate,
-                 c->mode.step > 0 ? ": less than wished, for the USB bus is full" : "");
+                 c->mode.step > 0 ? ": less than requested, because the USB bus is full" : "");
     return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a video node offers, for people who look for theirs. */
+ * What a video node offers, for the list of devices. */
 #include <errno.h>
 #include <libavutil/common.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static void copy_text(char *ret, size_t size, const void *text, size_t length)
     halo_sanitise(ret);
 }
 
-/* Its value, where it has one to tell. */
+/* The control's value; 0 if it cannot be read. */
 static int64_t value_of(int fd, uint32_t id)
 {
     struct v4l2_control control = {.id = id};

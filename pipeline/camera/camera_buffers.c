@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Mapped buffers of a camera, and its driver's queue. */
+ * A camera's mapped buffers, and its driver's queue. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "pipeline/camera/camera_private.h"
 
-/* A buffer as a call wants it; planes must live as long. */
+/* A buffer as an argument of calls; planes must remain valid as long as it. */
 static struct v4l2_buffer describe(const struct halo_camera *c, int index,
                                    struct v4l2_plane *planes)
 {
@@ -61,7 +61,7 @@ int halo_camera_start(struct halo_camera *c, const struct halo_camera_fault *fau
     return code;
 }
 
-/* Errors are no news here: all of it is done in any case. */
+/* Errors do not matter here: every step is done in any case. */
 void halo_camera_stop(struct halo_camera *c)
 {
     struct v4l2_requestbuffers none = {.type = c->type, .memory = V4L2_MEMORY_MMAP};
@@ -87,8 +87,8 @@ int halo_camera_give(struct halo_camera *c, int index, const struct halo_camera_
     return halo_camera_call(c, fault, HALO_V4L2_QBUF, VIDIOC_QBUF, &b);
 }
 
-/* What lies in a memory, without what its driver puts before; nothing where that is no part of the
- * memory. */
+/* The data in one memory, without the driver's data before it; empty if the driver's numbers exceed
+ * the memory. */
 static void judge(struct halo_camera_taken *ret, const struct halo_camera_buffer *buffer, int i,
                   size_t used, size_t offset)
 {

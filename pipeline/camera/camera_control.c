@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Controls of a camera, by the names that v4l2-ctl gives them. */
+ * A camera's controls, by the names that v4l2-ctl gives them. */
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,8 @@ int halo_camera_next_control(int fd, struct v4l2_queryctrl *q)
     return -EINVAL;
 }
 
-/* The control named so; -EINVAL: none, names (count of them) is all there are. */
+/* Finds a control by its name. -EINVAL: there is no such control; names (count of them) are all
+ * that exist. */
 static int find(int fd, const char *name, struct v4l2_queryctrl *ret, char names[][NAME],
                 size_t *ret_count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Cameras by what they are (camera_find.h), from sysfs. */
+ * Finds cameras by their identity (camera_find.h), from sysfs. */
 #include "pipeline/camera/camera_find.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@ static const char CLASS[] = "/sys/class/video4linux";
 
 /* ---- what a node is ---- */
 
-/* The first line of folder/name; "" where there is none. */
+/* The first line of folder/name; "" if it cannot be read. */
 static void read_line(const char *folder, const char *name, char *ret, size_t size)
 {
     char path[PATH_MAX];
@@ -37,7 +37,7 @@ static void read_line(const char *folder, const char *name, char *ret, size_t si
     halo_sanitise(ret);
 }
 
-/* The last part of where folder/name leads to. */
+/* The last component of the target of the link folder/name. */
 static void read_link_name(const char *folder, const char *name, char *ret, size_t size)
 {
     char path[PATH_MAX], target[PATH_MAX];
@@ -52,7 +52,7 @@ static void read_link_name(const char *folder, const char *name, char *ret, size
     halo_sanitise(ret);
 }
 
-/* Up from the interface to the USB device, which has idVendor. */
+/* Goes up from the interface to the USB device, which has idVendor. */
 static void read_usb(char *folder, struct halo_camera_id *id)
 {
     for (int up = 0; up < 3; up++) {
@@ -71,7 +71,7 @@ static void read_usb(char *folder, struct halo_camera_id *id)
     }
 }
 
-/* number: of /dev/videoN. False: there is no such node. */
+/* number: that of /dev/videoN. False: no such node exists. */
 static bool identify(struct halo_camera_id *ret, int number)
 {
     char folder[PATH_MAX], device[PATH_MAX], index[16];
@@ -96,7 +96,7 @@ static int compare_numbers(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Of all nodes, in order; how many, or -errno. */
+/* Lists the numbers of all nodes, sorted; returns their count, or -errno. */
 static int list_numbers(int *ret, int most)
 {
     DIR *dir = opendir("/dev");
@@ -130,7 +130,8 @@ int halo_camera_list(struct halo_camera_id **ret)
 
 /* ---- the same one ---- */
 
-/* Of the same make and with the same serial, if any; the same node of it. */
+/* Whether both are the same node of devices of the same make, with the same serial number, if
+ * any. */
 static bool is_alike(const struct halo_camera_id *id, const struct halo_camera_id *known)
 {
     return id->index == known->index && !strcmp(id->vendor, known->vendor) &&
@@ -143,7 +144,8 @@ static bool is_at_port(const struct halo_camera_id *id, const struct halo_camera
     return known->port[0] ? !strcmp(id->port, known->port) : !strcmp(id->node, known->node);
 }
 
-/* The same camera, wherever: by serial, else by port; what is nowhere plugged in, by number. */
+/* Whether it is the same camera: identified by its serial number, otherwise by its port; a device
+ * without a port, by its number. */
 static bool is_same(const struct halo_camera_id *id, const struct halo_camera_id *known)
 {
     return is_alike(id, known) && ((known->serial[0] && !known->twin) || is_at_port(id, known));
@@ -161,11 +163,11 @@ bool halo_camera_is_still(const struct halo_camera_id *id)
 
 static int fail_absent(const char *input, struct halo_error *err)
 {
-    return halo_fail(err, -ENODEV, "%s: no camera: there is none; halod devices lists what is",
+    return halo_fail(err, -ENODEV, "%s: no camera: none was found; halod devices lists the cameras",
                      input);
 }
 
-/* Where the path leads. */
+/* Finds the node to which the path leads. */
 static int find_path(struct halo_camera_id *ret, const char *input, struct halo_error *err)
 {
     char target[PATH_MAX];
@@ -189,8 +191,9 @@ static int find_wish(struct halo_camera_id *ret, const char *input,
         if (!halo_camera_wish_fits(&wish, &list[i]))
             continue;
         if (found)
-            code = halo_fail(err, -EEXIST, "%s: fits %s and %s: say more, such as path=%s", input,
-                             found->node, list[i].node, found->port);
+            code =
+                halo_fail(err, -EEXIST, "%s: matches %s and %s: be more specific, as with path=%s",
+                          input, found->node, list[i].node, found->port);
         found = &list[i];
     }
     halo_camera_wish_finish(&wish);
@@ -201,13 +204,13 @@ static int find_wish(struct halo_camera_id *ret, const char *input,
     return code;
 }
 
-/* How much alike they are, where several have the identity; 0: another camera. */
+/* How similar they are, in case several match; 0: another camera. */
 static int likeness(const struct halo_camera_id *id, const struct halo_camera_id *known)
 {
     return is_same(id, known) ? 1 + 2 * is_at_port(id, known) + !strcmp(id->node, known->node) : 0;
 }
 
-/* One with the identity of before; here: at the same port only. */
+/* Finds a camera with the identity of `known`; here: only at the same port. */
 static bool find_known(struct halo_camera_id *ret, const struct halo_camera_id *known, bool here,
                        const struct halo_camera_id *list, int count)
 {
@@ -223,8 +226,9 @@ static bool find_known(struct halo_camera_id *ret, const struct halo_camera_id *
     return found != NULL;
 }
 
-/* Where the link leads, as far as that can be what it led to: links are late, and lead to whoever
- * has taken the number meanwhile. A port may get another camera, an id another port. */
+/* Follows the link, if its target can be the camera it led to before: links are updated late, and
+ * may lead to another device that got the number meanwhile. A port may get another camera, an id
+ * another port. */
 static bool find_link(struct halo_camera_id *ret, const char *input,
                       const struct halo_camera_id *known, bool here)
 {
@@ -238,8 +242,8 @@ static bool find_link(struct halo_camera_id *ret, const char *input,
     return fits;
 }
 
-/* A number names what was there first, wherever that is now; a link names itself, and where it is
- * late or missing, what it led to. */
+/* A number means the camera that had it first, wherever that is now. A link means its target; if
+ * the link is late or missing, the camera it led to before. */
 static int find_node(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, const struct halo_camera_id *list,
                      int count, struct halo_error *err)
@@ -252,8 +256,9 @@ static int find_node(struct halo_camera_id *ret, const char *input,
         return 0;
     if (find_known(ret, known, here, list, count))
         return 0;
-    return halo_fail(err, -ENODEV, "%s: no camera: %s is away; halod devices lists what is", input,
-                     known->name[0] ? known->name : "the one that it meant");
+    return halo_fail(err, -ENODEV,
+                     "%s: no camera: %s is not connected; halod devices lists the cameras", input,
+                     known->name[0] ? known->name : "the camera opened before");
 }
 
 static bool has_twin(const struct halo_camera_id *id, const struct halo_camera_id *list, int count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a camera is, as text (camera_find.h). */
+ * A camera's identity as text (camera_find.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 enum { FIELDS = 9 };
 
-/* Texts of it are printable: none has a tab. */
+/* Its texts are printable, so none contains a tab. */
 void halo_camera_id_write(const struct halo_camera_id *id, char ret[HALO_CAMERA_ID_TEXT])
 {
     snprintf(ret, HALO_CAMERA_ID_TEXT, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d", id->node, id->name,
              id->serial, id->port, id->vendor, id->product, id->driver, id->index, id->twin);
 }
 
-/* Up to the next tab, of what came from outside. False: it is too long. */
+/* Reads untrusted text up to the next tab. False: it is too long. */
 static bool take(const char **at, char *ret, size_t size)
 {
     const size_t length = strcspn(*at, "\t");

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Formats, sizes and rates that a camera says it has. */
+ * The formats, sizes and rates that a camera lists. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "pipeline/camera/camera_private.h"
 
 enum {
-    MAX_FORMATS = 64, /* a driver whose lists do not end gets no more */
+    MAX_FORMATS = 64, /* limits, for drivers whose lists do not end */
     MAX_SIZES = 256,
     MAX_RATES = 64,
-    MAX_RATE = 10000, /* pictures a second */
+    MAX_RATE = 10000, /* frames per second */
 };
 
 static const double LEAST_RATE = 0.001;
@@ -34,7 +34,7 @@ double halo_camera_rate(const struct v4l2_fract *interval)
     return rate >= LEAST_RATE && rate <= MAX_RATE ? rate : 0;
 }
 
-/* The highest; 0: it does not say. */
+/* Finds the highest rate; 0: unknown. */
 static int find_rate(int fd, uint32_t fourcc, int width, int height, double *ret)
 {
     *ret = 0;
@@ -81,7 +81,7 @@ static unsigned within(int want, unsigned least, unsigned most, unsigned step)
     return step > 1 ? least + (v - least) / step * step : v;
 }
 
-/* A range: its ends, what is wanted, and sizes that people know. */
+/* Adds sizes from a range: its ends, the requested size, and common sizes. */
 static int add_range(struct modes *m, uint32_t fourcc, const struct v4l2_frmsize_stepwise *s)
 {
     const int sizes[][2] = {{m->want_width, m->want_height},
@@ -97,7 +97,7 @@ static int add_range(struct modes *m, uint32_t fourcc, const struct v4l2_frmsize
     return code;
 }
 
-/* Without a list of sizes S_FMT says what comes. */
+/* If the driver lists no sizes, S_FMT determines the size. */
 static int add_sizes(struct modes *m, uint32_t fourcc)
 {
     for (unsigned i = 0; i < MAX_SIZES; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures of a camera: the newest that is whole, with its time. */
+ * A camera's frames: the newest that is complete, with its time. */
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <poll.h>
@@ -9,11 +9,11 @@
 #include "pipeline/camera/camera_private.h"
 #include "pipeline/picture/raw_picture_private.h"
 
-enum { MAX_EVENTS = 64 }; /* at once: a driver whose queue does not end gets no more */
+enum { MAX_EVENTS = 64 }; /* at once, for drivers whose queue does not end */
 
 static const int64_t SECOND = INT64_C(1000000000);
 
-/* Something that says more than the picture: 0, or HALO_V4L2_CHANGED. */
+/* Handles the driver's events: 0, or HALO_V4L2_CHANGED. */
 static int take_events(const struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct v4l2_event event = {.type = 0};
@@ -27,7 +27,7 @@ static int take_events(const struct halo_camera *c, const struct halo_camera_fau
     return 0;
 }
 
-/* 1: something is ready; 2: an error is, which DQBUF says; 0: woken; -errno. */
+/* 1: a buffer is ready; 2: an error is pending, which DQBUF will return; 0: woken; -errno. */
 static int wait_for(const struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct pollfd on[] = {{c->fd, POLLIN | POLLPRI, 0}, {c->wake, POLLIN, 0}};
@@ -47,14 +47,14 @@ static int wait_for(const struct halo_camera *c, const struct halo_camera_fault 
 static void count_sequence(struct halo_camera *c, const struct halo_camera_taken *taken)
 {
     const uint32_t gap = taken->sequence - c->sequence - 1;
-    if (c->counted && gap < 10000) /* else it began anew */
+    if (c->counted && gap < 10000) /* otherwise it restarted */
         c->counts.missed += gap;
     c->counted = true;
     c->sequence = taken->sequence;
 }
 
-/* The newest of those that are ready: 1; 0: none is; -errno. A driver that is faster than we are
- * does not hold us here. */
+/* The newest complete buffer that is ready: 1; 0: none is ready; -errno. The number of attempts is
+ * limited, so a driver that is faster than this loop cannot keep it busy. */
 static int take_newest(struct halo_camera *c, struct halo_camera_taken *ret,
                        const struct halo_camera_fault *fault)
 {
@@ -80,14 +80,14 @@ static int take_newest(struct halo_camera *c, struct halo_camera_taken *ret,
     return held;
 }
 
-/* The driver's time where it is one of our clock and of now. */
+/* The driver's time, if it is of CLOCK_MONOTONIC and recent. */
 static int64_t time_of(struct halo_camera *c, const struct halo_camera_taken *taken)
 {
     const int64_t now = halo_now_ns();
     const int64_t s = taken->time.tv_sec, us = taken->time.tv_usec;
     const bool ours =
         (taken->flags & V4L2_BUF_FLAG_TIMESTAMP_MASK) == V4L2_BUF_FLAG_TIMESTAMP_MONOTONIC;
-    /* What lies far off need not even fit. */
+    /* Values that are far off might even overflow. */
     int64_t at =
         s >= 0 && s <= now / SECOND && us >= 0 && us < 1000000 ? s * SECOND + us * 1000 : 0;
     if (!ours || at > now || now - at > 2 * SECOND)
@@ -132,7 +132,7 @@ static int make_packet(struct halo_camera *c, const struct halo_camera_taken *ta
     return 0;
 }
 
-/* Out of the driver's buffer, which goes back. */
+/* Copies a frame from the driver's buffer, and returns the buffer to the driver. */
 static int make_picture(struct halo_camera *c, const struct halo_camera_taken *taken,
                         struct halo_raw_picture **ret_raw, AVPacket *ret_pkt,
                         const struct halo_camera_fault *fault)
@@ -162,7 +162,7 @@ static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
         int code = take_newest(c, ret, fault);
         if (code != 0)
             return code;
-        if (error) /* said, and then nothing came of it */
+        if (error) /* reported, but DQBUF returned nothing */
             return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, EIO);
         code = wait_for(c, fault);
         if (code <= 0)
@@ -177,7 +177,7 @@ int halo_camera_read(struct halo_camera *c, struct halo_raw_picture **ret_raw, A
     struct halo_camera_taken taken;
     *ret_raw = NULL;
     *fault->trouble = HALO_V4L2_FINE;
-    if (!c->deadline) /* who was woken waits on for the same picture */
+    if (!c->deadline) /* after a wake-up, the wait for the same frame continues */
         c->deadline = halo_now_ns() + (int64_t)(c->settings->stall * 1e9);
     const int code = wait_for_newest(c, &taken, fault);
     if (code != 0)

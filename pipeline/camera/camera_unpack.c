@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From a camera's buffer to a picture in planes. */
+ * Unpacks a camera's buffer into a frame's planes. */
 #include <libavutil/common.h>
 #include <string.h>
 
 #include "pipeline/camera/camera_private.h"
 
-enum { LEAST_JPEG = 128 }; /* bytes: its tables alone are more */
+enum { LEAST_JPEG = 128 }; /* bytes: the tables alone are larger */
 
-/* JPEGs begin with SOI and end with EOI; drivers may pad with zeros behind that. */
+/* JPEGs begin with SOI and end with EOI; drivers may append zeros. */
 static bool is_jpeg(const uint8_t *data, size_t size)
 {
     while (size > LEAST_JPEG && data[size - 1] == 0)
@@ -23,7 +23,7 @@ static int chroma_rows(const struct halo_camera *c)
     return half ? (c->mode.height + 1) / 2 : 0;
 }
 
-/* Where a plane begins, its stride, and the bytes of a row of it. */
+/* Where a plane begins, its stride, and the bytes in one of its rows. */
 struct part {
     int memory;
     size_t offset;
@@ -31,7 +31,7 @@ struct part {
     int rows;
 };
 
-/* Planes that it has in memory. */
+/* Number of the format's planes in memory. */
 static int count_planes(const struct halo_camera *c)
 {
     return chroma_rows(c) == 0 ? 1 : c->mode.format->as == AV_PIX_FMT_NV12 ? 2 : 3;
@@ -42,8 +42,8 @@ bool halo_camera_fits(const struct halo_camera *c)
     return c->memories == 1 || c->memories >= count_planes(c);
 }
 
-/* Planes of the picture as the memories hold them; how many. One memory holds plane behind plane,
- * chroma of YU12 with half the stride. */
+/* Finds the frame's planes in the memories; returns their count. One memory holds the planes one
+ * after the other, with half the stride for the chroma of YU12. */
 static int find_parts(const struct halo_camera *c, struct part *ret)
 {
     const uint32_t width = (uint32_t)c->mode.width, half = (width + 1) / 2;
@@ -63,7 +63,7 @@ static int find_parts(const struct halo_camera *c, struct part *ret)
     return planes;
 }
 
-/* The last row need not have its stride's end. */
+/* The last row need not be padded to the stride. */
 static size_t end_of(const struct part *p)
 {
     return p->offset + (size_t)p->stride * (size_t)(p->rows - 1) + p->row;
@@ -83,7 +83,7 @@ bool halo_camera_is_whole(const struct halo_camera *c, const struct halo_camera_
     return true;
 }
 
-/* Two pixels in four bytes. y: where luma is, 0 (YUYV) or 1 (UYVY). */
+/* Unpacks two pixels from each four bytes. y: offset of luma, 0 (YUYV) or 1 (UYVY). */
 static void unpack_row(const uint8_t *from, int width, int y, uint8_t *luma, uint8_t *u, uint8_t *v)
 {
     const int c = 1 - y;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Words that say which camera (camera_wish.h). */
+ * Parses inputs that describe a camera (camera_wish.h). */
 #include "pipeline/camera/camera_wish.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@ static const char WORDS[] = "v4l2:";
 
 static const struct halo_option wishes[] = {
     {"serial", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, serial),
-     .help = "of the USB device"},
+     .help = "serial number of the USB device"},
     {"path", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, path),
-     .help = "where it is plugged in: a USB port such as 1-2.3, or ID_PATH"},
+     .help = "the camera's port: a USB port such as 1-2.3, or ID_PATH"},
     {"name", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, name),
-     .help = "words of its name"},
+     .help = "part of the camera's name"},
     {"index", NULL, HALO_OPTION_INT, offsetof(struct halo_camera_wish, index), 0, 0, 255,
-     .help = "which of its nodes"},
+     .help = "number of the camera's video node"},
     {NULL},
 };
 
@@ -28,7 +28,7 @@ bool halo_camera_wish_is(const char *input)
     return !strncmp(input, WORDS, strlen(WORDS));
 }
 
-/* At "word=" of our own words only: ID_PATH has colons itself. */
+/* Splits only before "word=", because ID_PATH contains colons itself. */
 static char *next_word(char *text)
 {
     for (char *at = strchr(text, ':'); at; at = strchr(at + 1, ':')) {
@@ -46,8 +46,8 @@ static int parse_word(struct halo_camera_wish *wish, const char *word, struct ha
     const struct halo_option *row = halo_option_find(wishes, word, length);
     if (!row) {
         char near[HALO_NEAREST_WORDS];
-        return halo_fail_usage(err, "%s has no word %.*s: serial=, path=, name= or index=%s", WORDS,
-                               (int)length, word,
+        return halo_fail_usage(err, "%s has no key %.*s: use serial=, path=, name= or index=%s",
+                               WORDS, (int)length, word,
                                halo_option_nearest_words(near, wishes, word, length));
     }
     if (!value || !value[1])
@@ -69,7 +69,8 @@ int halo_camera_wish_parse(struct halo_camera_wish *wish, const char *input, str
     }
     free(copy);
     if (code >= 0 && !wish->serial && !wish->path && !wish->name)
-        code = halo_fail_usage(err, "%s says which camera: serial=, path= or name=", WORDS);
+        code =
+            halo_fail_usage(err, "%s must identify a camera: use serial=, path= or name=", WORDS);
     return code;
 }
 

@@ -13,23 +13,24 @@
 #include "kernels/clock.h"
 
 enum {
-    /* v4l2loopback 0.13 and later tell so that somebody streams from the device, or nobody does. */
+    /* v4l2loopback 0.13 and later report with this event whether a program streams from the
+     * device. */
     USAGE = V4L2_EVENT_PRIVATE_START + 0x08E00000 + 1,
     MAX_EVENTS = 64, /* at once */
 };
 
-static const int64_t ASK_ANEW = INT64_C(5000000000); /* ns: an event may get lost */
+static const int64_t ASK_ANEW = INT64_C(5000000000); /* ns: events may get lost */
 
 struct halo_loopback {
     int fd;
     char *path;
     struct halo_loopback_mode mode;
     size_t size;
-    int readers; /* -ENOTSUP: it does not say */
+    int readers; /* -ENOTSUP: the device does not report them */
     int64_t asked;
 };
 
-/* What a call or an answer of the device came to. */
+/* Where to report a failure of the device. */
 struct fault {
     const char *path;
     enum halo_v4l2_trouble *trouble;
@@ -40,13 +41,13 @@ static const char *advice_of(enum halo_v4l2_trouble trouble)
 {
     switch (trouble) {
     case HALO_V4L2_ABSENT:
-        return "; it is used as soon as it is there, haloctl doctor says how it comes there";
+        return "; it will be used when it appears; haloctl doctor explains how to create it";
     case HALO_V4L2_DENIED:
-        return "; the user halod runs as has to be in the group video";
+        return "; the user that halod runs as must be in the group video";
     case HALO_V4L2_BUSY:
-        return "; another program writes to it, or holds it with a format of its own: close that";
+        return "; another program writes to it, or has set its format: close that program";
     case HALO_V4L2_UNFIT:
-        return "; a device of v4l2loopback is needed, haloctl doctor says how it comes there";
+        return "; a v4l2loopback device is needed; haloctl doctor explains how to create one";
     default:
         return "";
     }
@@ -59,7 +60,7 @@ static int fail_as(const struct fault *f, enum halo_v4l2_trouble trouble, int co
     return halo_fail(f->err, code, "%s: %s%s", f->path, what, advice_of(trouble));
 }
 
-/* error: negative. */
+/* error is negative. */
 static int fail(const struct fault *f, enum halo_v4l2_call call, int error, const char *what)
 {
     char text[200];
@@ -75,22 +76,22 @@ static int check_device(const struct halo_loopback *l, const struct fault *f)
     struct v4l2_capability cap = {.capabilities = 0};
     const int code = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
     if (code < 0)
-        return fail(f, HALO_V4L2_QUERYCAP, code, "it is no video device");
+        return fail(f, HALO_V4L2_QUERYCAP, code, "it is not a video device");
     cap.driver[sizeof cap.driver - 1] = '\0';
     if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
-        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is no virtual camera");
-    /* With exclusive_caps=1 it is an output until somebody writes to it, then a camera. */
+        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is not a virtual camera");
+    /* With exclusive_caps=1 it is an output until a program writes to it, then a camera. */
     const uint32_t caps = halo_v4l2_caps(&cap);
     if (caps & V4L2_CAP_VIDEO_OUTPUT)
         return 0;
     if (caps & V4L2_CAP_VIDEO_CAPTURE)
-        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it takes no pictures now");
-    /* 0.12.7 forgets what it is where a writer leaves that another program has asked for it. */
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it does not accept frames now");
+    /* 0.12.7 loses its capabilities if a writer leaves after a second program tried to write. */
     *f->trouble = HALO_V4L2_BUSY;
     return halo_fail(
         f->err, -EBUSY,
-        "%s: it takes no pictures and gives none: as root unload v4l2loopback (modprobe "
-        "-r v4l2loopback, once no program has it open) and load it as before",
+        "%s: it neither accepts nor delivers frames: as root unload v4l2loopback (modprobe "
+        "-r v4l2loopback, once no program has it open) and load it again as before",
         f->path);
 }
 
@@ -105,7 +106,7 @@ size_t halo_loopback_size(const struct halo_loopback_mode *mode)
     return (size_t)mode->width * (size_t)mode->height * (size_t)mode->format->bits / 8;
 }
 
-/* Rows without gaps. 0.12.7 tells the size of its buffer, in whole pages. */
+/* Whether rows have no padding. 0.12.7 reports the size of its buffer, in whole pages. */
 static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_loopback_mode *mode)
 {
     const size_t size = halo_loopback_size(mode), more = pix->sizeimage - size;
@@ -129,12 +130,12 @@ static int set_format(struct halo_loopback *l, const struct fault *f)
     const int code = halo_v4l2_call(l->fd, VIDIOC_S_FMT, &format);
     if (code < 0)
         return fail(f, HALO_V4L2_S_FMT, code, "S_FMT");
-    /* Who was there first, or has keep_format set, decides. */
+    /* The program that opened it first, or keep_format, determines the format. */
     if (!is_agreed(pix, l))
-        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is held to another format or size");
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is fixed to another format or size");
     l->size = mode->format->coded ? pix->sizeimage : halo_loopback_size(mode);
     if (!is_as_expected(pix, mode))
-        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its pictures have an unknown layout");
+        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its frames have an unknown layout");
     return 0;
 }
 
@@ -144,10 +145,10 @@ static void set_rate(const struct halo_loopback *l)
     parm.parm.output.capability = V4L2_CAP_TIMEPERFRAME;
     parm.parm.output.timeperframe.numerator = 1000;
     parm.parm.output.timeperframe.denominator = (unsigned)(l->mode.rate * 1000 + 0.5);
-    (void)halo_v4l2_call(l->fd, VIDIOC_S_PARM, &parm); /* only what readers are told */
+    (void)halo_v4l2_call(l->fd, VIDIOC_S_PARM, &parm); /* only informs readers */
 }
 
-/* The first event says how it is now. */
+/* The first event reports the current state. */
 static void ask_for_readers(struct halo_loopback *l)
 {
     struct v4l2_event_subscription sub = {.type = USAGE, .flags = V4L2_EVENT_SUB_FL_SEND_INITIAL};
@@ -156,7 +157,7 @@ static void ask_for_readers(struct halo_loopback *l)
     if (halo_v4l2_call(l->fd, VIDIOC_SUBSCRIBE_EVENT, &sub) < 0)
         l->readers = -ENOTSUP;
     else if (l->readers < 0)
-        l->readers = 1; /* until it says otherwise */
+        l->readers = 1; /* until it reports otherwise */
 }
 
 static int set_up(struct halo_loopback *l, const struct fault *f)

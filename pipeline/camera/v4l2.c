@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * V4L2: calls, what their errors mean, and the formats. */
+ * V4L2: calls, the meaning of their errors, and the formats. */
 #include "pipeline/camera/v4l2.h"
 
 #include <errno.h>
@@ -39,13 +39,14 @@ static const char *const calls[HALO_V4L2_CALLS] = {
     [HALO_V4L2_DQBUF] = "DQBUF",     [HALO_V4L2_STREAMOFF] = "STREAMOFF",
 };
 
-/* Drivers refuse what they do not have by these: lists end so, and some have no rates at all. */
+/* Errors by which drivers refuse what they do not support: they end lists, and some drivers have no
+ * rates at all. */
 static bool is_refusal(int error)
 {
     return error == EINVAL || error == ENOTTY || error == ENODATA;
 }
 
-/* What EINVAL and its like mean, which every call uses for something of its own. */
+/* The meaning of EINVAL and similar errors, which differs between calls. */
 static enum halo_v4l2_trouble judge_refusal(enum halo_v4l2_call call)
 {
     switch (call) {
@@ -55,7 +56,7 @@ static enum halo_v4l2_trouble judge_refusal(enum halo_v4l2_call call)
     case HALO_V4L2_QUERYCAP:
     case HALO_V4L2_S_FMT:
         return HALO_V4L2_UNFIT;
-    case HALO_V4L2_DQBUF: /* a driver that was taken off its device */
+    case HALO_V4L2_DQBUF: /* the driver was detached from its device */
         return HALO_V4L2_ABSENT;
     default:
         return HALO_V4L2_BROKEN;
@@ -94,10 +95,10 @@ enum halo_v4l2_trouble halo_v4l2_judge(enum halo_v4l2_call call, int error)
 {
     const enum halo_v4l2_trouble trouble = judge_error(call, error);
     switch (call) {
-    case HALO_V4L2_S_PARM: /* a rate or a control that it does not take costs no picture */
+    case HALO_V4L2_S_PARM: /* a refused rate or control costs no frame */
     case HALO_V4L2_S_CTRL:
         return trouble == HALO_V4L2_ABSENT ? trouble : HALO_V4L2_FINE;
-    case HALO_V4L2_STREAMOFF: /* it goes, in any case */
+    case HALO_V4L2_STREAMOFF: /* the device is closed in any case */
         return HALO_V4L2_FINE;
     default:
         return trouble;
@@ -140,8 +141,8 @@ uint32_t halo_v4l2_caps(const struct v4l2_capability *cap)
     return cap->capabilities & V4L2_CAP_DEVICE_CAPS ? cap->device_caps : cap->capabilities;
 }
 
-/* 4:2:0 before 4:2:2: every viewer can decode what is encoded of it. Gray only where there is no
- * colour. */
+/* 4:2:0 comes before 4:2:2, because every viewer can decode encodings of it. Gray is used only if
+ * the camera has no colour. */
 const struct halo_v4l2_format halo_v4l2_formats[] = {
     {V4L2_PIX_FMT_YUV420, V4L2_PIX_FMT_YUV420M, "yu12", AV_PIX_FMT_YUV420P, false, 12},
     {V4L2_PIX_FMT_NV12, V4L2_PIX_FMT_NV12M, "nv12", AV_PIX_FMT_NV12, false, 12},

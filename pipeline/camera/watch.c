@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Folders that are watched (watch.h). */
+ * Watches folders (watch.h). */
 #include "pipeline/camera/watch.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ int halo_watch(const char *folder)
     const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* Attributes too: udev gives the group its rights after the node is there. */
+    /* Attributes, too: udev sets the group's permissions after creating the node. */
     (void)inotify_add_watch(fd, folder, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ATTRIB);
     return fd;
 }

@@ -40,7 +40,7 @@ bool halo_adts_goes_on(struct halo_adts *adts, const char *name, const AVStream 
     if (!adts->warned)
         halo_log(HALO_LOG_WARNING,
                  "%s: stream %d: the AAC sound changes its sample rate, channels or profile at %s: "
-                 "copy leaves out the parts that differ from its beginning: %s",
+                 "parts that differ from its beginning are not copied: %s",
                  name, stream->index, halo_av_clock(time, clock, sizeof clock), advice);
     adts->warned = true;
     return false;

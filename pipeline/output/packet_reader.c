@@ -76,8 +76,9 @@ int halo_packet_reader_create(struct halo_packet_reader **ret, int memory, int e
         code = halo_packet_memory_map(&reader->m);
     if (code < 0) {
         halo_packet_reader_destroy(reader);
-        return code == -EPROTO ? halo_fail(err, code, "not a ring of packets: no sealed memory")
-                               : halo_fail(err, code, "a ring of packets: %s", strerror(-code));
+        return code == -EPROTO
+                   ? halo_fail(err, code, "not a packet ring: its memory is not sealed")
+                   : halo_fail(err, code, "cannot use a packet ring: %s", strerror(-code));
     }
     *ret = reader;
     return 0;

@@ -44,8 +44,8 @@ static int create_memory(struct halo_packet_memory *m)
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err)
 {
     if (size < HALO_PACKET_LEAST || size > HALO_PACKET_MAX)
-        return halo_fail(err, -EINVAL, "a packet ring of %zu bytes: must be %d to %d", size,
-                         HALO_PACKET_LEAST, HALO_PACKET_MAX);
+        return halo_fail(err, -EINVAL, "a packet ring of %zu bytes: its size must be from %d to %d",
+                         size, HALO_PACKET_LEAST, HALO_PACKET_MAX);
     struct halo_packet_writer *writer = av_mallocz(sizeof *writer);
     if (!writer)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -53,7 +53,7 @@ int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, stru
     const int code = create_memory(&writer->m);
     if (code < 0) {
         halo_packet_writer_destroy(writer);
-        return halo_fail(err, code, "no shared memory for packets: %s", strerror(-code));
+        return halo_fail(err, code, "cannot create shared memory for packets: %s", strerror(-code));
     }
     *ret = writer;
     return 0;

@@ -285,7 +285,7 @@ class Refused(CameraTest):
 
     def test_out_is_a_camera(self):
         self.played.plug(2, name='Other', port='1-5', serial='X')
-        self.refused('/dev/video2', says=['/dev/video2', 'no virtual camera'])
+        self.refused('/dev/video2', says=['/dev/video2', 'not a virtual camera'])
         self.refused('/dev/video0', says='OUT is the same camera as IN')
         self.refused('v4l2:name=Other', says='by its device')
         self.assertEqual(self.played.log('STREAMON'), [])

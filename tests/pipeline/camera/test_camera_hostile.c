@@ -98,7 +98,8 @@ static void odd_memories(void **state)
 {
     (void)state;
     struct halo_capture_settings set = wishes();
-    refuse(&set, "formats=yu12:64x32@100\nplanar=2\nlie=planes\n", HALO_V4L2_UNFIT, "memories");
+    refuse(&set, "formats=yu12:64x32@100\nplanar=2\nlie=planes\n", HALO_V4L2_UNFIT,
+           "memory planes");
 }
 
 static void rates_that_cannot_be(void **state)

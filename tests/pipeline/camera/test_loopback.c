@@ -141,13 +141,13 @@ static void test_refused(void **state)
     played.opens_with = EACCES;
     refuse(HALO_V4L2_DENIED, "group video");
     played.driver = "uvcvideo";
-    refuse(HALO_V4L2_UNFIT, "no virtual camera");
+    refuse(HALO_V4L2_UNFIT, "not a virtual camera");
     played.caps = V4L2_CAP_VIDEO_CAPTURE;
-    refuse(HALO_V4L2_BUSY, "takes no pictures now; another program writes to it");
+    refuse(HALO_V4L2_BUSY, "does not accept frames now; another program writes to it");
     played.caps = V4L2_CAP_READWRITE;
     refuse(HALO_V4L2_BUSY, "modprobe -r v4l2loopback");
     played.fails = VIDIOC_QUERYCAP, played.with = ENOTTY;
-    refuse(HALO_V4L2_UNFIT, "no video device");
+    refuse(HALO_V4L2_UNFIT, "not a video device");
     played.fails = VIDIOC_S_FMT, played.with = EBUSY;
     refuse(HALO_V4L2_BUSY, "S_FMT: Device or resource busy");
     played.width = 640;
