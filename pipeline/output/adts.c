@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The headers of AAC in MPEG-TS (adts.h). */
+ * ADTS headers of AAC, as in MPEG-TS (adts.h). */
 #include "pipeline/output/adts.h"
 
 #include <libavutil/intreadwrite.h>
@@ -8,9 +8,9 @@
 #include "config/log.h"
 #include "pipeline/base/av.h"
 
-enum { ADTS = 7 }; /* bytes of its shortest header */
+enum { ADTS = 7 }; /* bytes of the shortest header */
 
-/* What says how the packet is coded: profile, sample rate, channels. false: it has no header. */
+/* Reads the coding parameters: profile, sample rate, channels. false: the packet has no header. */
 static bool read_header(const AVPacket *pkt, unsigned char ret[4])
 {
     static const unsigned char lasting[] = {0xff, 0xf6, 0xfd, 0xc0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Audio into another codec: decode, resample, encode. */
+ * Transcodes audio: decode, resample, encode. */
 #include "pipeline/output/audio.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "pipeline/output/container.h"
 
 enum {
-    FREE_FRAME = 1024, /* samples, for encoders that take any number */
-    MAX_DRIFT_MS = 40, /* between the times in the file and the samples counted */
+    FREE_FRAME = 1024, /* samples, for encoders that accept any number */
+    MAX_DRIFT_MS = 40, /* difference between the file's timestamps and the samples counted */
 };
 
 struct halo_audio {
@@ -24,18 +24,18 @@ struct halo_audio {
     const AVStream *in;
     AVCodecContext *decoder, *encoder;
     SwrContext *resampler;
-    AVAudioFifo *fifo;   /* samples in the encoder's form */
-    AVFrame *frame;      /* decoded; it waits where silence goes before it */
-    int64_t silence;     /* samples that are still to go before frame */
+    AVAudioFifo *fifo;   /* samples in the encoder's format */
+    AVFrame *frame;      /* decoded; waits while silence is written before it */
+    int64_t silence;     /* samples of silence still to be written before frame */
     int skip;            /* samples to cut from frame */
     int64_t next;        /* time of the fifo's first sample, in samples */
     int64_t packet_time; /* of the last packet sent */
-    bool from_zero;      /* in the container, whose samples are counted */
+    bool from_zero;      /* the container counts samples from 0 */
     bool started;        /* next is set */
-    bool held;           /* frame holds something */
+    bool held;           /* frame is not empty */
     bool draining;       /* no more input */
-    bool drained;        /* nor from the resampler */
-    bool flushed;        /* the encoder knows */
+    bool drained;        /* no more output from the resampler either */
+    bool flushed;        /* the encoder was told of the end */
 };
 
 const AVCodec *halo_audio_find(const char *name, struct halo_error *err)
@@ -64,7 +64,7 @@ static enum AVSampleFormat choose_format(const AVCodec *codec, enum AVSampleForm
     return list ? list[0] : from;
 }
 
-/* The same rate, else the lowest above it, else the highest there is. */
+/* The same rate, otherwise the lowest above it, otherwise the highest one supported. */
 static int choose_rate(const AVCodec *codec, int rate)
 {
     const int *list = codec->supported_samplerates;
@@ -199,7 +199,7 @@ static AVFrame *encoder_frame(const struct halo_audio *a, int samples)
     return f;
 }
 
-/* One piece of the silence: a long gap must not be in memory at once. */
+/* Writes a piece of the silence: a long gap must not be in memory at once. */
 static int push_silence(struct halo_audio *a)
 {
     const int n = (int)FFMIN(a->silence, FREE_FRAME);
@@ -213,8 +213,8 @@ static int push_silence(struct halo_audio *a)
     return code < 0 ? code : 0;
 }
 
-/* Where the file's time and the samples counted part, the file is right: samples of the frame are
- * cut, or silence goes before it. */
+/* If the file's timestamps and the samples counted differ, the timestamps prevail: samples of the
+ * frame are cut, or silence is written before it. */
 static void keep_time(struct halo_audio *a, int64_t pts)
 {
     const int rate = a->encoder->sample_rate;
@@ -236,7 +236,7 @@ static void keep_time(struct halo_audio *a, int64_t pts)
     a->started |= a->skip < av_rescale(a->frame->nb_samples, rate, a->decoder->sample_rate);
 }
 
-/* frame NULL: what the resampler still holds. */
+/* frame NULL: flushes the resampler. */
 static int resample(struct halo_audio *a, const AVFrame *frame)
 {
     const int skip = frame ? a->skip : 0;
@@ -280,7 +280,8 @@ int halo_audio_send(struct halo_audio *a, const AVPacket *pkt, struct halo_error
     return code < 0 && code != AVERROR_EOF ? fail_damaged(a, code, err) : 0;
 }
 
-/* Something more into the fifo. 1: there may be more; 0: a packet is needed, or all is in. */
+/* Adds samples to the fifo. 1: more may follow; 0: a packet is needed, or everything is in the
+ * fifo. */
 static int fill(struct halo_audio *a, struct halo_error *err)
 {
     int code;
@@ -302,7 +303,7 @@ static int fill(struct halo_audio *a, struct halo_error *err)
     return code < 0 ? fail_damaged(a, code, err) : 1;
 }
 
-/* One frame from the fifo to the encoder. 1: sent; 0: more samples are needed. */
+/* Sends one frame from the fifo to the encoder. 1: sent; 0: more samples are needed. */
 static int feed_encoder(struct halo_audio *a)
 {
     const int whole = a->encoder->frame_size ? a->encoder->frame_size : FREE_FRAME;
@@ -338,7 +339,7 @@ int halo_audio_receive(struct halo_audio *a, AVPacket *pkt, struct halo_error *e
             return code;
     }
     if (code == 0)
-        return 1; /* a last packet can hold side data alone: FLAC's checksum */
+        return 1; /* a last packet can contain side data only: FLAC's checksum */
     if (code == AVERROR_EOF)
         return 0;
     return halo_fail(err, halo_av_errno(code), "the audio encoder %s failed: %s",

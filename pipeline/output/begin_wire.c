@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What an encoding is, copied and as bytes (begin_wire.h). All numbers travel as int64_t. */
+ * Copies and serializes the description of an encoding (begin_wire.h). All numbers are sent as
+ * int64_t. */
 #include "pipeline/output/begin_wire.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ enum {
     MAX_CHANNELS = 64,
     MAX_SAMPLE_RATE = 1000000,
 };
-/* Times of more than a thousand years are nobody's, and overflow further on. */
+/* Times of more than a thousand years are invalid, and would overflow later. */
 static const int64_t MAX_TIME = INT64_C(1) << 55;
 
 /* ---- copies ---- */
@@ -123,7 +124,8 @@ void halo_packet_fields_apply(const struct halo_packet_fields *fields, AVPacket 
 
 /* ---- both ways ---- */
 
-/* One walk over the fields serves both: it puts, or takes and checks. The first error stays. */
+/* One function for each struct walks over its fields to write them, or to read and check them. The
+ * first error is kept. */
 struct walk {
     bool taking;
     int error;
@@ -147,7 +149,7 @@ static void walk_bytes(struct walk *w, void *bytes, size_t size)
     w->at += size;
 }
 
-/* The value that was put or taken; least where there is none. */
+/* The value that was written or read; least after an error. */
 static int64_t walk_number(struct walk *w, int64_t value, int64_t least, int64_t most)
 {
     walk_bytes(w, &value, sizeof value);
@@ -180,7 +182,7 @@ static void walk_common(struct walk *w, AVCodecParameters *par, enum AVMediaType
 {
     WALK(w, par->codec_id, 1, INT_MAX);
     const AVCodecDescriptor *codec = avcodec_descriptor_get(par->codec_id);
-    /* Its data would be taken for a pointer. */
+    /* Its data would be used as a pointer. */
     const bool pointer = par->codec_id == AV_CODEC_ID_WRAPPED_AVFRAME;
     if (!w->error && (!codec || codec->type != type || pointer))
         w->error = w->taking ? -EPROTO : -EINVAL;
@@ -211,7 +213,7 @@ static void walk_video(struct walk *w, AVCodecParameters *par)
     WALK(w, par->video_delay, 0, 64);
 }
 
-/* Only layouts that are a mask, or no more than a number of channels. */
+/* Supports only layouts that are a mask, or only a number of channels. */
 static void walk_channels(struct walk *w, AVChannelLayout *layout)
 {
     const bool native = layout->order == AV_CHANNEL_ORDER_NATIVE;
@@ -306,7 +308,8 @@ int halo_begin_write(const struct halo_live_begin *begin, size_t most_card, uint
     if (!begin->video)
         return -EINVAL;
     struct halo_begin_copy copy;
-    int error = halo_begin_copy_init(&copy, begin); /* what the walk writes back changes nothing */
+    int error = halo_begin_copy_init(&copy, begin); /* the walk writes into the copy, not into
+                                                       begin */
     if (error < 0)
         return error;
     w.put = av_malloc(w.size);

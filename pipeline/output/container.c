@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What containers hold, beyond what FFmpeg's muxers tell of themselves. */
+ * What containers support, beyond what FFmpeg's muxers declare. */
 #include "pipeline/output/container.h"
 
 #include <errno.h>
@@ -10,11 +10,11 @@
 
 #define ID(name) AV_CODEC_ID_##name
 
-enum { LIMIT = 12 }; /* of a kind, and AV_CODEC_ID_NONE behind them */
+enum { LIMIT = 12 }; /* codecs of a kind, with a final AV_CODEC_ID_NONE */
 
-/* Muxers that do not tell avformat_query_codec() and hold more, or less, than their default
- * codecs. MPEG-TS's takes all, but makes data of what is not here, and no player knows of what
- * kind. */
+/* Muxers that do not implement avformat_query_codec() and support more, or fewer, codecs than their
+ * defaults. MPEG-TS's accepts any codec, but stores codecs that are not listed here as data of an
+ * unknown kind, which no player can play. */
 static const struct row {
     const char *names;
     enum AVCodecID video[LIMIT], audio[LIMIT];
@@ -32,11 +32,11 @@ static const struct row {
      {ID(PCM_S16LE), ID(PCM_S24LE)}},
     {"gxf", {ID(MPEG1VIDEO), ID(MPEG2VIDEO), ID(MJPEG), ID(DVVIDEO)}, {ID(PCM_S16LE)}},
     {"swf,avm2", {ID(FLV1), ID(VP6F), ID(FLASHSV), ID(MJPEG), ID(PNG)}, {ID(MP3)}},
-    {"mp3", {ID(NONE)}, {ID(MP3)}}, /* pictures are covers only */
+    {"mp3", {ID(NONE)}, {ID(MP3)}}, /* images are covers only */
     {"flac", {ID(NONE)}, {ID(FLAC)}},
 };
 
-/* Those that do not tell and hold, or digest, anything. */
+/* Muxers that do not implement it and accept, or hash, any codec. */
 static const char any[] = "rtp,rtsp,sap,null,crc,framecrc,framehash,framemd5,hash,"
                           "md5,streamhash,uncodedframecrc";
 
@@ -47,7 +47,8 @@ static bool in_list(const enum AVCodecID *list, enum AVCodecID id)
     return *list == id && id != AV_CODEC_ID_NONE;
 }
 
-/* What muxers take and readers do not get back: without times, or without what decoders need. */
+/* Codecs that muxers accept but readers do not get back intact: without times, or without data that
+ * decoders need. */
 static const struct row broken[] = {
     {"avi", {ID(NONE)}, {ID(VORBIS), ID(ADPCM_MS), ID(ADPCM_IMA_WAV), ID(ADPCM_SWF)}},
     {"asf,asf_stream", {ID(NONE)}, {ID(FLAC)}},
@@ -102,7 +103,7 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
     }
     if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
         return container->subtitle_codec != AV_CODEC_ID_NONE ||
-               container->codec_tag;                     /* it would have a tag for it */
+               container->codec_tag;                     /* then it has a tag for the codec */
     return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
 }
 
@@ -126,7 +127,7 @@ const AVOutputFormat *halo_container_guess(const char *format, const char *name)
                                      : av_guess_format(NULL, name, NULL);
 }
 
-/* H.264 wherever it is one of several choices, else what the container is made for. */
+/* H.264 if it is one of several choices, otherwise the container's default. */
 static const AVCodec *default_encoder(const AVOutputFormat *container)
 {
     enum AVCodecID id = container->video_codec;
@@ -205,7 +206,7 @@ bool halo_container_says_once(const AVOutputFormat *container, enum AVCodecID id
 
 int halo_container_options(const AVOutputFormat *container, AVDictionary **ret)
 {
-    /* What is empty before a track is counted in these, and by default in milliseconds. */
+    /* Empty time before a track is counted in this unit; the default is milliseconds. */
     const bool mov = halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
     return mov ? av_dict_set(ret, "movie_timescale", "90000", 0) : 0;
 }

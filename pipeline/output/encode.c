@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video encoder: output pictures in, packets out. */
+ * A video encoder: output frames in, packets out. */
 #include "pipeline/output/encode.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "pipeline/picture/format.h"
 
 enum {
-    PENDING = 512, /* pictures inside an encoder: more than any lookahead */
+    PENDING = 512, /* frames inside an encoder: more than any lookahead */
 };
 
 struct timing {
@@ -30,19 +30,20 @@ struct timing {
 struct halo_encoder {
     AVCodecContext *codec;
     struct halo_encoder_input input;
-    struct SwsContext *convert; /* NULL where the encoder takes the gate's format */
+    struct SwsContext *convert; /* NULL: the encoder accepts the gate's format */
     int64_t last_pts;
     int64_t origin;                 /* input's time base */
-    struct timing pending[PENDING]; /* what encoders forget; a ring */
+    struct timing pending[PENDING]; /* timing that encoders do not pass on; a ring */
     unsigned sent, received;
     bool in_hardware, force_key;
-    bool fills, from_zero; /* no frame may be missing, after the first picture or after 0 */
-    AVFrame *shown;        /* fills: the latest, which stays where frames are missing */
+    bool fills, from_zero; /* fills: no frame may be missing after the first; from_zero: nor before
+                              it, from time 0 */
+    AVFrame *shown;        /* fills: the last frame, repeated if frames are missing */
     char instead[200];
-    unsigned reordered; /* in_hardware: how many pictures a packet may overtake */
+    unsigned reordered; /* in_hardware: number of frames that a packet may overtake */
 };
 
-/* wished: the encoder would take the pictures as they are. */
+/* wished: the encoder would accept the frames unconverted. */
 static int open_convert(struct halo_encoder *e, const struct halo_encoder_settings *settings,
                         bool wished, struct halo_error *err)
 {
@@ -77,7 +78,8 @@ static int open_convert(struct halo_encoder *e, const struct halo_encoder_settin
     return 0;
 }
 
-/* What FFmpeg's own options cannot say, in the encoder's words. NULL: it has no such option. */
+/* Parameters without an FFmpeg option, in the encoder's syntax. NULL: the encoder has no such
+ * option. */
 static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields,
                                   const struct halo_hdr *hdr, char *text, size_t size)
 {
@@ -85,12 +87,14 @@ static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields
     *text = 0;
     if (av_match_name(codec->name, "libx264,libx264rgb")) {
         option = "x264-params";
-        /* It takes the order from each frame, but writes its own into what players see first. */
+        /* It uses each frame's order, but writes its own setting to the header that players read
+         * first. */
         if (fields == AV_FIELD_BB)
             av_strlcat(text, "bff=1", size);
     } else if (!strcmp(codec->name, "libx265")) {
         option = "x265-params";
-        /* It writes to standard error past FFmpeg's log: an error is one line, and that is ours. */
+        /* It writes to standard error, past FFmpeg's log, but an error has to be one line, which
+         * halod prints. */
         if (halo_log_get_level() < HALO_LOG_DEBUG)
             av_strlcat(text, "log-level=none", size);
     } else if (!strcmp(codec->name, "libsvtav1")) {
@@ -156,7 +160,7 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
     return code;
 }
 
-/* References of the codec's own, freed with it. */
+/* The codec context gets its own references, which are freed with it. */
 static int set_device(AVCodecContext *c, const struct halo_encoder_input *input)
 {
     if (input->device && !(c->hw_device_ctx = av_buffer_ref(input->device)))
@@ -166,7 +170,7 @@ static int set_device(AVCodecContext *c, const struct halo_encoder_input *input)
     return 0;
 }
 
-/* Others say it themselves, or cut it. */
+/* Other encoders report this themselves, or limit the value. */
 static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *err)
 {
     struct halo_error inner = {0};
@@ -176,7 +180,8 @@ static int check_crf(const AVCodec *codec, const char *crf, struct halo_error *e
     return code < 0 ? halo_fail_usage(err, "-crf %s", inner.text) : 0;
 }
 
-/* FFmpeg's Y4M muxer leaves out the last column of chroma there, and no reader finds the frames. */
+/* FFmpeg's Y4M muxer drops the last column of chroma for odd widths, and no reader finds the
+ * frames. */
 static int check_size(const AVOutputFormat *container, const AVCodecContext *c,
                       struct halo_error *err)
 {
@@ -274,7 +279,7 @@ AVRational halo_encoder_time_base(const struct halo_encoder *e)
     return e->codec->time_base;
 }
 
-/* A reference to the picture, or its conversion, which the encoder may keep. 0, -ENOMEM or -EIO. */
+/* A reference to the frame, or its conversion, which the encoder may keep. 0, -ENOMEM or -EIO. */
 static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret)
 {
     AVFrame *frame = e->convert ? av_frame_alloc() : av_frame_clone(picture);
@@ -296,8 +301,8 @@ static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame
     return code;
 }
 
-/* Encoders need times that grow. Where the input's do not (or two fall on one tick of a fixed
- * rate), the later picture moves by a tick and nothing is lost; but not by more than a frame. */
+/* Encoders need increasing times. If the input's are not (or two fall on one tick of a fixed rate),
+ * the later frame moves by a tick and nothing is lost; but by one frame at most. */
 static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
 {
     static atomic_int said;
@@ -339,7 +344,7 @@ void halo_encoder_force_key(struct halo_encoder *e)
     e->force_key = true;
 }
 
-/* What fails in hardware may do at another try. */
+/* A failure in hardware may be temporary. */
 static int fail_codec(const struct halo_encoder *e, int averror, struct halo_error *err)
 {
     char why[400];
@@ -350,7 +355,8 @@ static int fail_codec(const struct halo_encoder *e, int averror, struct halo_err
     return halo_fail(err, halo_av_errno(averror), "the encoder %s failed: %s", name, why);
 }
 
-/* When a picture is due of which none may be missing before it; own: its own time. */
+/* The time of the next frame to be sent, if no frame may be missing; own: the time of the given
+ * frame. */
 static int64_t next_time(const struct halo_encoder *e, int64_t own)
 {
     if (!e->fills || (e->last_pts == AV_NOPTS_VALUE && !e->from_zero))
@@ -358,7 +364,7 @@ static int64_t next_time(const struct halo_encoder *e, int64_t own)
     return FFMIN(own, e->last_pts == AV_NOPTS_VALUE ? 0 : e->last_pts + 1);
 }
 
-/* *ret: the picture; where one is missing before it, what was shown last. */
+/* *ret: the frame; if one is missing before it, the last one shown. */
 static int choose_frame(struct halo_encoder *e, const AVFrame *picture, bool missing, AVFrame **ret)
 {
     if (missing && e->shown)
@@ -371,7 +377,8 @@ static int choose_frame(struct halo_encoder *e, const AVFrame *picture, bool mis
     return e->shown ? 0 : -ENOMEM;
 }
 
-/* 1: frame goes before the picture, which is still to come; 0: it is the picture; -errno. */
+/* 1: *ret fills a gap before the frame, which has to be passed again; 0: *ret is the frame;
+ * -errno. */
 static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret,
                    struct halo_error *err)
 {
@@ -404,13 +411,14 @@ int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *
     return code >= 0 || code == AVERROR_EOF ? more : fail_codec(e, code, err);
 }
 
-/* FFmpeg's NVENC takes a tick for a picture when it counts back from the first time to decode, and
- * ours are finer: where pictures overtake others, packets would have to be shown before that time.
- * So each is decoded when the picture so many places before it is shown. */
+/* FFmpeg's NVENC assumes one tick for each frame when it computes the first decoding times, and our
+ * ticks are finer: if frames are reordered, packets would be presented before they are decoded. So
+ * each packet is decoded at the time at which the frame `reordered` places before it is
+ * presented. */
 static void set_decoding_time(struct halo_encoder *e, AVPacket *pkt)
 {
     const unsigned at = e->received++;
-    const int64_t first = e->pending[0].pts; /* still, while the first packets come */
+    const int64_t first = e->pending[0].pts; /* still valid while the first packets arrive */
     const AVRational tb = e->codec->time_base;
     const AVRational rate = e->input.framerate.num > 0 ? e->input.framerate : (AVRational){25, 1};
     if (at == 0)

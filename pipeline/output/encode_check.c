@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings against tables of options (encode_check.h). */
+ * Checks settings against tables of options (encode_check.h). */
 #include "pipeline/output/encode_check.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { MAX_WORDS = 128, X26X_CRF = 51 };
 
-/* What FFmpeg calls it. */
+/* FFmpeg's name for the key. */
 static const char *option_of(const AVCodec *codec, const char *key)
 {
     if (!strcmp(key, "bitrate"))
@@ -29,12 +29,13 @@ static bool is_x26x(const AVCodec *codec)
     return av_match_name(codec->name, "libx264,libx264rgb,libx265");
 }
 
-/* FFmpeg lets any number through to x264, which cuts it, and to x265, which does not start. */
+/* FFmpeg passes any number to x264, which limits it, and to x265, which then does not start. */
 static int check_number(const AVCodec *codec, const AVOption *o, const char *key, const char *value,
                         double number, struct halo_error *err)
 {
     const bool crf = !strcmp(key, "crf");
-    const double least = crf && o->min < 0 ? 0 : o->min; /* -1 means none: the key is left out */
+    const double least = crf && o->min < 0 ? 0 : o->min; /* -1 means unset: users omit the key
+                                                            instead */
     const double most = crf && is_x26x(codec) ? X26X_CRF : o->max;
     if (number >= least && number <= most)
         return 0;
@@ -42,7 +43,7 @@ static int check_number(const AVCodec *codec, const AVOption *o, const char *key
                            most);
 }
 
-/* Names that the option has for its numbers. */
+/* Checks a name against the option's names for its values. */
 static int check_word(AVCodecContext *c, const AVOption *o, const char *key, const char *value,
                       struct halo_error *err)
 {
@@ -100,7 +101,7 @@ int halo_encode_check(const char *name, const char *key, const char *value, stru
     return code;
 }
 
-/* Of encoders in devices other than NVENC, which takes pictures from the host, too. */
+/* Whether it accepts no frames in host memory, as encoders on devices do, except NVENC. */
 static bool takes_no_pictures(const AVCodec *codec)
 {
     const enum AVPixelFormat *at = codec->pix_fmts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What an encoder is asked for, from what the pictures are. */
+ * Chooses an encoder's parameters from the properties of the frames. */
 #include "pipeline/output/encode_choose.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define INTERLACING "libx264,libx264rgb,mpeg2video,mpeg4"
 
-/* list: what the encoder takes; NULL: anything. */
+/* list: the encoder's formats; NULL: any. */
 static bool has(const enum AVPixelFormat *list, enum AVPixelFormat format)
 {
     while (list && *list != AV_PIX_FMT_NONE && *list != format)
@@ -38,8 +38,8 @@ bool halo_encode_takes(const AVOutputFormat *container, const AVCodec *codec,
     return has(list, format) || has(list, halo_format_plain(format));
 }
 
-/* Players have 4:2:0 of the codecs that are made for them; those of single pictures and without
- * loss are for other uses. Encoders take no odd sizes of it, but of 4:4:4. */
+/* Players support 4:2:0 of codecs for playback; intra-only and lossless codecs serve other
+ * purposes. Encoders accept odd sizes with 4:4:4, but not with 4:2:0. */
 static bool wants_420(const AVCodecContext *c, const AVCodec *codec,
                       const struct halo_encoder_settings *settings)
 {
@@ -50,8 +50,8 @@ static bool wants_420(const AVCodecContext *c, const AVCodec *codec,
            !(d->props & AV_CODEC_PROP_INTRA_ONLY);
 }
 
-/* 4:2:0 of the same depth, or of the nearest that is in the list; NONE: it is that already, or
- * there is none. */
+/* 4:2:0 of the same depth, or of the nearest in the list; NONE: the format is 4:2:0 already, or the
+ * list has no 4:2:0. */
 static enum AVPixelFormat choose_420(const enum AVPixelFormat *list, enum AVPixelFormat format)
 {
     static const enum AVPixelFormat deep[] = {AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV420P10,
@@ -76,8 +76,8 @@ static enum AVPixelFormat choose(const AVCodecContext *c, const AVCodec *codec,
     return half != AV_PIX_FMT_NONE ? half : choose_format(list, format);
 }
 
-/* Of 4:2:0 that is made of more: between the rows, and across where it was, or left
- * (halo_av_scaler). */
+/* Location of chroma if 4:2:0 is converted from a finer format: between the rows, and horizontally
+ * as before, or left (halo_av_scaler). */
 static enum AVChromaLocation place_chroma(const AVCodecContext *c,
                                           const struct halo_encoder_settings *settings,
                                           const struct halo_encoder_input *in)
@@ -115,11 +115,11 @@ static void set_colours(AVCodecContext *c, const struct halo_encoder_settings *s
         c->colorspace = AVCOL_SPC_RGB;
 }
 
-/* A rate that holds all frames: the usual step between them can be longer than the average one, and
- * then each would come a little later. MPEG-1 and 2 have rates of their own. */
+/* A rate that can represent all frames: if the usual step between them is longer than the average,
+ * each frame would be later than the one before. MPEG-1 and 2 have a fixed list of rates. */
 static AVRational fixed_rate(const AVCodec *codec, const struct halo_encoder_input *in)
 {
-    enum { LIMIT = 60000 }; /* MPEG-4 counts no finer */
+    enum { LIMIT = 60000 }; /* MPEG-4 has no finer time base */
     AVRational rate = in->framerate;
     const AVRational average = in->stream->avg_frame_rate;
     if (average.num > 0 && av_cmp_q(average, rate) > 0 && codec->id != AV_CODEC_ID_MPEG1VIDEO &&
@@ -143,8 +143,8 @@ static AVRational choose_time_base(const AVCodec *codec, const AVOutputFormat *c
     return in->stream->time_base;
 }
 
-/* Interlaced pictures stay so, in the encoders that have a mode for them; the others code them as
- * they are. */
+/* Frames stay interlaced in encoders with a mode for that; the other encoders encode them
+ * unchanged. */
 static void set_fields(AVCodecContext *c, const AVCodec *codec, const AVCodecParameters *par)
 {
     c->field_order = par->field_order;
@@ -158,7 +158,7 @@ bool halo_encode_is_full(const struct halo_encoder_input *input)
            halo_format_plain(input->format) != input->format;
 }
 
-/* A picture that is scaled by other factors across than down keeps its shape. */
+/* The sample aspect ratio after scaling, by which a frame keeps its display shape. */
 static AVRational scale_aspect(AVRational aspect, const AVCodecContext *c,
                                const struct halo_encoder_input *in)
 {
@@ -181,11 +181,11 @@ static void set_jpeg(AVCodecContext *c, const AVCodec *codec, enum AVPixelFormat
 static void set_live(AVCodecContext *c, const AVCodec *codec)
 {
     c->max_b_frames = 0;
-    c->thread_type = FF_THREAD_SLICE; /* those of frames hold pictures back */
+    c->thread_type = FF_THREAD_SLICE; /* frame threads hold frames back */
     if (codec->id == AV_CODEC_ID_MPEG2VIDEO)
         c->flags |= AV_CODEC_FLAG_LOW_DELAY;
     if (av_match_name(codec->name, "libx264,libx264rgb,libx265,h264_nvenc,hevc_nvenc"))
-        c->flags |= AV_CODEC_FLAG_CLOSED_GOP; /* others have no open ones without B-frames */
+        c->flags |= AV_CODEC_FLAG_CLOSED_GOP; /* without B-frames, others have no open ones */
 }
 
 void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
@@ -209,7 +209,7 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
         set_live(c, codec);
     if (settings->jpeg)
         set_jpeg(c, codec, input->format);
-    else if (av_match_name(codec->name, "mjpeg,ljpeg")) /* limited range: said in a comment */
+    else if (av_match_name(codec->name, "mjpeg,ljpeg")) /* limited range is marked in a comment */
         c->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;
 }
 
@@ -251,7 +251,7 @@ bool halo_encode_knows_preset(const AVCodec *codec, const char *preset,
     for (size_t i = 0; i < count; i++)
         if (!av_strcasecmp(preset, presets[i]))
             return true;
-    if (strlen(preset) == 1 && *preset >= '0' && *preset <= '9') /* their numbers */
+    if (strlen(preset) == 1 && *preset >= '0' && *preset <= '9') /* presets by number */
         return true;
     halo_nearest_words(ret_near, preset, presets, count);
     return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Packets of a live stream into the sink of halod run (live_sink.h). */
+ * Writes packets of a live stream to the sink of halod run (live_sink.h). */
 #include "pipeline/output/live_sink.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ struct halo_live_sink {
     int64_t origin; /* us; the first dts */
     bool begun;     /* origin is set */
     atomic_llong bytes;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* for the fields below */
     pthread_t writer;
     bool writing;
 };
@@ -74,12 +74,12 @@ static int add_stream(struct halo_live_sink *s, const struct halo_live_begin *be
     if (!st || !s->like || avcodec_parameters_copy(st->codecpar, begin->video) < 0 ||
         avcodec_parameters_copy(s->like, begin->video) < 0)
         return -ENOMEM;
-    st->codecpar->codec_tag = 0; /* another container's */
+    st->codecpar->codec_tag = 0; /* the encoder's container may have another tag */
     st->time_base = MICROSECONDS;
     st->sample_aspect_ratio = begin->video->sample_aspect_ratio;
     if (begin->framerate.num > 0)
         st->avg_frame_rate = begin->framerate;
-    if (!halo_sink_is_file(s->sink)) /* who reads it sees pictures when they come */
+    if (!halo_sink_is_file(s->sink)) /* its reader gets frames as they arrive */
         halo_sink_format(s->sink)->flags |= AVFMT_FLAG_FLUSH_PACKETS;
     return 0;
 }

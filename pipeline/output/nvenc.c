@@ -10,19 +10,20 @@
 #include "pipeline/base/av.h"
 #include "pipeline/picture/hw_device.h"
 
-/* What is known of a codec. */
+/* Settings for a codec. */
 static const struct codec {
     enum AVCodecID id;
     const char *software;
-    const char *quality; /* where neither -crf nor -b:v is given: FFmpeg's 2 Mbit/s suit no size */
+    const char *quality; /* default if neither -crf nor -b:v is set: FFmpeg's 2 Mbit/s fits few
+                            sizes */
 } codecs[] = {
     {AV_CODEC_ID_H264, "libx264", "23"},
     {AV_CODEC_ID_HEVC, "libx265", "28"},
     {AV_CODEC_ID_AV1, "libsvtav1", "30"},
 };
 
-/* FFmpeg's words, in its error and in the line that it logged, and ours. Sessions beyond the limit
- * are "out of memory" or a wrong key there, by the driver's age. */
+/* Phrases in FFmpeg's error or log line, and our message. If the limit of sessions is exceeded,
+ * drivers report "out of memory" or a wrong key, depending on their version. */
 static const struct reason {
     const char *words, *more;
     const char *ours;
@@ -38,7 +39,7 @@ static const struct reason {
     {"InitializeEncoder failed", "", "this GPU's NVENC does not accept this size or these options"},
 };
 
-/* Presets that mean about the same. NULL: nothing does. */
+/* Equivalent presets. NULL: there is no equivalent. */
 static const struct preset {
     const char *nvenc, *x26x, *svtav1;
 } presets[] = {
@@ -56,7 +57,7 @@ bool halo_nvenc_is(const AVCodec *codec)
     return codec->wrapper_name && !strcmp(codec->wrapper_name, "nvenc");
 }
 
-/* The part of FFmpeg's line that says something, or the whole text. */
+/* The informative part of FFmpeg's line, or the whole text. */
 static void quote(const char *text, char *ret, size_t size)
 {
     const char *line = strstr(text, "nvenc: ");
@@ -65,7 +66,7 @@ static void quote(const char *text, char *ret, size_t size)
     snprintf(ret, size, "%.*s", (int)(to ? to - from : (ptrdiff_t)strlen(from)), from);
 }
 
-/* Why not, in few words. False: what was asked for cannot be, NVENC or not. */
+/* A short reason why NVENC is not available. False: the settings would fail with any encoder. */
 static bool find_reason(const struct halo_error *err, char *ret, size_t size)
 {
     char version[32];
@@ -105,7 +106,7 @@ bool halo_nvenc_maps_preset(const char *name)
     return preset_for_nvenc(name) != name;
 }
 
-/* NULL: the encoder has nothing like it. */
+/* NULL: the encoder has no equivalent. */
 static const char *preset_for_software(const char *name, enum AVCodecID id)
 {
     const bool svtav1 = id == AV_CODEC_ID_AV1;
@@ -116,7 +117,7 @@ static const char *preset_for_software(const char *name, enum AVCodecID id)
     return name;
 }
 
-/* The same wishes in NVENC's words. Its quality 0 means none, and it has no lossless one there. */
+/* The same settings in NVENC's terms. Its quality 0 means unset, and it has no lossless quality. */
 static struct halo_encoder_settings settings_for_nvenc(const AVCodec *codec,
                                                        const struct halo_encoder_settings *settings)
 {
@@ -155,7 +156,7 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
         return err->code;
     if (!gate || halo_gate_set_device(gate, in.device, &in.frames) < 0)
         in.frames = NULL;
-    halo_av_reason(0, old, sizeof old); /* a line from before would pass for the reason */
+    halo_av_reason(0, old, sizeof old); /* an earlier line would be mistaken for the reason */
     int r = halo_encoder_open(ret, codec, &own, &in, err);
     if (r >= 0)
         say_changes(codec, &in, settings, &own);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs: the queue, the thread, and what becomes of failures (output.h).
+ * Outputs: the queue, the thread, and the handling of failures (output.h).
  *
- *   caller --begin, packets--> queue --> thread: closed --key frame--> open --> cut, close
+ *   caller --begin, packets--> queue --> thread: closed --keyframe---> open --> cut, close
  *                                          ^------ pause <-- failure --/
  *
- * Everything that can wait does so on the thread. */
+ * Everything that can block happens on the thread. */
 #include "pipeline/output/output.h"
 
 #include <errno.h>
@@ -24,10 +24,11 @@
 
 enum {
     US = 1000000,
-    PATIENCE_US = 4 * US, /* in which the thread ends what it does when it is asked to */
-    DESTROY_US = 5 * US,  /* in which it has ended, or is left alone */
-    WRITES_US = 1 * US,   /* of writing after a failure, until the state says so */
-    WELL_US = 5 * US,     /* ..., until the failure is over, and the next one is news */
+    PATIENCE_US = 4 * US, /* time for the thread to finish after a stop request */
+    DESTROY_US = 5 * US,  /* time after which the thread is abandoned */
+    WRITES_US = 1 * US,   /* of writing after a failure, before the state changes */
+    WELL_US = 5 * US,     /* of writing after a failure, before recovery is reported and a new
+                             failure is logged */
 };
 
 struct halo_output {
@@ -44,10 +45,10 @@ struct halo_output {
     struct halo_output_stats stats;
     /* The thread's: */
     struct halo_begin_copy begin;
-    bool begun, open, keyed; /* keyed: what is open has seen the key frame that it needs */
-    int pause_s;             /* 0: all is well */
+    bool begun, open, keyed; /* keyed: the open file or connection has got the keyframe it needs */
+    int pause_s;             /* 0: no failure */
     int64_t again_at;
-    int64_t well_since; /* 0: nothing was written since a failure */
+    int64_t well_since; /* 0: nothing has been written since the failure */
     int64_t said_dropped;
     int said_code;
 };
@@ -75,7 +76,8 @@ static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int6
     return all;
 }
 
-/* Said once, until all has been well for a while: what else happens meanwhile is in the stats. */
+/* Logs a failure once, until writing has worked for a while; further ones are counted in the
+ * stats. */
 static void say_failure(struct halo_output *o, const struct halo_error *err)
 {
     o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
@@ -105,7 +107,7 @@ static void say_well(struct halo_output *o)
     set_state(o, HALO_OUTPUT_WRITING, "");
 }
 
-/* cause NULL: all went well so far. */
+/* cause NULL: no failure so far. */
 static void close_place(struct halo_output *o, const struct halo_error *cause)
 {
     struct halo_error err = {0};
@@ -120,7 +122,7 @@ static void close_place(struct halo_output *o, const struct halo_error *cause)
         set_state(o, HALO_OUTPUT_IDLE, NULL);
 }
 
-/* What waited while the other side was being found is old: on from the newest key frame. */
+/* Whether packets became old during connecting: then output continues at the newest keyframe. */
 static bool is_stale(struct halo_output *o)
 {
     pthread_mutex_lock(&o->lock);
@@ -143,7 +145,7 @@ static bool open_place(struct halo_output *o)
     pthread_mutex_lock(&o->lock);
     o->stats.segments++;
     pthread_mutex_unlock(&o->lock);
-    if (o->said_code) /* a full disk lets files be opened, and fails again when they grow */
+    if (o->said_code) /* files can be opened on a full disk, and fail again when they grow */
         set_state(o, HALO_OUTPUT_FAILED, NULL);
     else
         set_state(o, HALO_OUTPUT_WRITING, "");
@@ -197,7 +199,7 @@ static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
     o->keyed = false;
 }
 
-/* The next item, or NULL: the output was switched off, or it is over. */
+/* The next item, or NULL: the output was switched off, or it has to end. */
 static struct halo_output_item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret_over)
 {
     pthread_mutex_lock(&o->lock);
@@ -270,7 +272,8 @@ static int create_place(struct halo_output *o, const struct halo_output_settings
     return create[settings->kind](&o->place, o->name, settings, err);
 }
 
-/* Signals are other threads' business; a file that may not grow is an error of its write. */
+/* Signals are left to other threads; if a file must not grow (SIGXFSZ), its write returns an
+ * error. */
 static int start_thread(struct halo_output *o)
 {
     sigset_t all, before;
@@ -384,7 +387,8 @@ void halo_output_destroy(struct halo_output *o)
         pthread_detach(thread);
     pthread_mutex_unlock(&o->lock);
     if (!ended)
-        return; /* it waits for a disk or a name server, and frees what it has when it can */
+        return; /* it is blocked by a disk or a name server, and frees its memory when it
+                   continues */
     pthread_join(thread, NULL);
     free_output(o);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs to files, in segments. All containers begin at time 0 in each segment, and hold what was
- * written when the process dies, but for the last group of pictures.
+ * Outputs to files, in segments. All containers begin at time 0 in each segment. If the process is
+ * killed, they contain everything written except the last group of pictures.
  *
- * Writing is our own, on a descriptor: so the error is known by its number, the file can be synced,
- * and what a full disk cut off is taken back to where the muxer had last written all that it began:
- * a cluster, a fragment, a packet, for what it writes for one packet ends with one of these. */
+ * halod writes the file itself, through a descriptor: errors are known by number, and the file can
+ * be synced. After a failure such as a full disk, the file is cut back to the last point at which
+ * the muxer had completed an element: a cluster, a fragment or a packet, because what it writes for
+ * one packet ends with one of these. */
 #include <errno.h>
 #include <fcntl.h>
 #include <libavformat/avformat.h>
@@ -26,7 +27,7 @@
 
 enum {
     BUFFER = 65536,
-    SLACK_US = 10000, /* by which a key frame may come before its second is over */
+    SLACK_US = 10000, /* a keyframe may be this much earlier than the end of its segment */
 };
 
 struct file_place {
@@ -35,18 +36,18 @@ struct file_place {
     double segment_time;
     int64_t keep_size;
     const AVOutputFormat *container;
-    /* Of the present segment: */
+    /* For the current segment: */
     struct halo_mux mux;
     AVIOContext *pb;
-    int fd, error;     /* errno of the first write that failed */
-    int64_t at, whole; /* whole: bytes up to which the muxer had written all of something */
-    int64_t header;    /* bytes without a picture */
-    int64_t start;     /* dts of its first key frame */
+    int fd, error;     /* error: errno of the first failed write */
+    int64_t at, whole; /* whole: bytes up to which the muxer had completed an element */
+    int64_t header;    /* bytes before the first frame */
+    int64_t start;     /* dts of its first keyframe */
     bool begun;
     char path[PATH_MAX];
 };
 
-/* FFmpeg 7 gives const bytes. */
+/* FFmpeg 7 passes const bytes. */
 #if LIBAVFORMAT_VERSION_MAJOR < 61
 typedef uint8_t written_byte;
 #else
@@ -101,8 +102,8 @@ static int make_pb(struct file_place *f)
     return 0;
 }
 
-/* Nothing of a segment without a picture is left. Where the end cannot be cut off (a file system
- * may need room for that, too) players have to bear it: what comes before is good. */
+/* Removes a segment without a frame, and cuts an incomplete end off. If that fails (a file system
+ * may need space for it, too), players have to cope: the data before it is valid. */
 static void take_back(struct file_place *f)
 {
     if (f->whole <= f->header)
@@ -194,7 +195,7 @@ static int write_file(struct halo_place *place, const AVPacket *pkt, struct halo
                     : fail(f, halo_av_errno(code), halo_av_reason(code, why, sizeof why), err);
 }
 
-/* After a failure the muxer's last words are not written: the error holds. */
+/* After a failure the muxer's trailer is not written: the first error is kept. */
 static int close_file(struct halo_place *place, struct halo_error *err)
 {
     struct file_place *f = (struct file_place *)place;
@@ -235,10 +236,10 @@ static const struct halo_place_ops file_ops = {
     .close = close_file,
     .where = where_is_file,
     .destroy = destroy_file,
-    .most_pause_s = 3, /* so that five seconds after there is room all goes on */
+    .most_pause_s = 3, /* so that output continues within five seconds when there is space again */
 };
 
-/* Others cannot be read when they were not finished. */
+/* Files in other formats cannot be read if they were not finished. */
 static int choose_container(struct file_place *f, const struct halo_output_settings *set,
                             struct halo_error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Programs for finished segments (output_hook.h). A small thread starts each, for it may be on a
- * disk that hangs, and waits for its end: so it is reaped without anybody's signal handler. */
+ * Programs for finished segments (output_hook.h). A small thread starts each, because it may be on
+ * a disk that hangs, and waits for its end, so it is reaped without a signal handler. */
 #include "pipeline/output/output_hook.h"
 
 #include <errno.h>
@@ -28,14 +28,14 @@ struct halo_hook {
     pthread_mutex_t lock;
     char *program, *who;
     char *waiting[MAX_WAITING];
-    int first, count; /* of waiting */
+    int first, count; /* in `waiting` */
     int running;
     bool destroyed;
-    atomic_bool failed; /* said once */
+    atomic_bool failed; /* reported once */
     char **environment;
 };
 
-/* Threads that have not begun their first program. */
+/* Threads that have not started their first program yet. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -108,7 +108,8 @@ void halo_hook_destroy(struct halo_hook *hook)
         free_hook(hook);
 }
 
-/* With no signal blocked or ignored, nothing to read, and what it says on stderr. */
+/* Starts the program with no signal blocked or ignored, an empty standard input, and its standard
+ * output on stderr. */
 static int spawn(const struct halo_hook *hook, const char *path, pid_t *ret)
 {
     char *const argv[] = {hook->program, (char *)path, NULL};
@@ -130,7 +131,7 @@ static int spawn(const struct halo_hook *hook, const char *path, pid_t *ret)
     return code;
 }
 
-/* Under the lock: the next one that waits, or NULL. */
+/* Under the lock: the next path in the queue, or NULL. */
 static char *next_path(struct halo_hook *hook)
 {
     if (!hook->count)
@@ -177,7 +178,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Locked. Takes path over. */
+/* Under the lock. Takes ownership of path. */
 static void start(struct halo_hook *hook, char *path)
 {
     struct run *new = av_malloc(sizeof *new);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Packets of a live stream into a muxer (output_mux.h). */
+ * Writes packets of a live stream to a muxer (output_mux.h). */
 #include "pipeline/output/output_mux.h"
 
 #include <libavutil/avstring.h>
@@ -7,8 +7,8 @@
 
 enum {
     US = 1000000,
-    INTERLEAVE_US = US, /* that one track is waited for */
-    EARLIER_US = US,    /* that sound may begin before the picture */
+    INTERLEAVE_US = US, /* longest wait for the other track */
+    EARLIER_US = US,    /* audio may begin this much before video */
 };
 
 static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVRational clock)
@@ -16,8 +16,8 @@ static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVR
     AVStream *st = avformat_new_stream(format, NULL);
     if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
         return AVERROR(ENOMEM);
-    st->codecpar->codec_tag = 0; /* another container's */
-    st->time_base = clock;       /* wished for */
+    st->codecpar->codec_tag = 0; /* the encoder's container may have another tag */
+    st->time_base = clock;       /* requested */
     return 0;
 }
 
@@ -59,8 +59,8 @@ int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
     return code;
 }
 
-/* Sound from before the first picture is kept, and moves all of the file, as long as nothing of it
- * can have been written; what is older still has no place. */
+/* Audio from before the first frame is kept, and shifts the whole file, as long as none of the file
+ * can have been written yet; packets that are older still are dropped. */
 static bool is_too_early(const struct halo_mux *mux, const AVPacket *pkt)
 {
     const int64_t at = pkt->dts - mux->origin;
@@ -120,8 +120,9 @@ int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret)
 {
     int code = 0;
     if (av_match_name(container->name, "mp4,mov,ipod")) {
-        /* frag_discont: fragments say their times, for a header in front has no edit list that
-         * could; use_editlist: else reordered frames come late by its length. */
+        /* frag_discont: fragments carry their times, because the header at the beginning has no
+         * edit list that could; use_editlist: otherwise reordered frames would be late by its
+         * length. */
         code = av_dict_set(ret, "movflags",
                            "frag_keyframe+empty_moov+default_base_moof+frag_discont", 0);
         if (code >= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Names of segments (output_names.h). A name is recognised by reading it back with strptime and
- * writing it again: only if that gives the same is it one of the pattern's. */
+ * Names of segments (output_names.h). A name is recognized by reading it with strptime and writing
+ * it again: it matches the pattern only if the result is the same. */
 #include "pipeline/output/output_names.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Where "-1" goes: before the ending of the last part, if it has one. */
+/* The position of "-1": before the suffix of the last component, if it has one. */
 static size_t stem_length(const char *path)
 {
     const char *name = last_part(path), *dot = strrchr(name, '.');
@@ -114,7 +114,7 @@ bool halo_names_match(const char *pattern, const char *path)
     return is_written_so(pattern, plain);
 }
 
-/* The end of a conversion of strftime, whose '%' is before it. */
+/* The end of a strftime conversion, whose '%' is before `at`. */
 static const char *skip_conversion(const char *at)
 {
     at += strspn(at, "_-0^#+");
@@ -123,7 +123,7 @@ static const char *skip_conversion(const char *at)
     return *at ? at + 1 : at;
 }
 
-/* With "-*" at `stem` of the pattern, if that is not behind it. */
+/* Writes the pattern as a glob, with "-*" at `stem`, unless that is behind its end. */
 static void write_glob(char *ret, const char *pattern, size_t stem)
 {
     for (const char *at = pattern; *at || at == pattern + stem;) {
@@ -199,8 +199,8 @@ static void add_file(struct find *find, const char *path)
     find->bytes += st.st_size;
 }
 
-/* rest is what the pattern has behind path, which ends in '/' or is empty: one folder for each part
- * that is plain, all that are there for each that is not. */
+/* Walks through the folders; rest is the pattern's remainder after path, which ends in '/' or is
+ * empty: one folder for each plain component, all existing ones for the others. */
 static void walk(struct find *find, char path[PATH_MAX], const char *rest)
 {
     const size_t length = strlen(path), part = strcspn(rest, "/");
@@ -245,7 +245,8 @@ static int compare(const void *a, const void *b)
     return strcmp(x->path, y->path);
 }
 
-/* Folders whose names the pattern makes, while they are empty; a plain part ends it. */
+/* Removes folders whose names the pattern generates, as long as they are empty, up to a plain
+ * component. */
 static void remove_folders(const char *pattern, char *path)
 {
     char parts[PATH_MAX];

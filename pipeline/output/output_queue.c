@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What waits for an output's thread (output_queue.h). */
+ * The queue in front of an output's thread (output_queue.h). */
 #include "pipeline/output/output_queue.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 enum {
     MAX_PACKETS = 2048,
-    MAX_BYTES = 64 << 20, /* one packet may be larger, alone */
+    MAX_BYTES = 64 << 20, /* a single packet may be larger */
     STALE_US = 1000000,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs that FFmpeg pushes to an URL. Everything that waits for the other side asks whether it
- * may wait longer. Messages have FFmpeg's words for the error's number only, for its log may hold
- * the URL with its password. */
+ * Outputs that FFmpeg sends to a URL. Every wait for the remote side is limited by is_over().
+ * Messages contain only FFmpeg's text for the error's number, because its log may contain the URL
+ * with its password. */
 #include <errno.h>
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
@@ -21,7 +21,7 @@ enum {
     CONNECT_US = 10 * US,
     WRITE_US = 10 * US,
     END_US = 2 * US,
-    HURRY_US = 3 * US, /* by which a connection is given up before the caller's patience ends */
+    HURRY_US = 3 * US, /* a connection attempt ends this much before the caller stops waiting */
 };
 
 struct url_place {
@@ -34,7 +34,7 @@ struct url_place {
     bool connecting;
 };
 
-/* FFmpeg asks this while it waits. */
+/* FFmpeg calls this while it waits. */
 static int is_over(void *opaque)
 {
     const struct url_place *u = opaque;
@@ -56,9 +56,10 @@ static int set_options(const struct url_place *u, AVDictionary **protocol, AVDic
 {
     int code = halo_mux_options(u->container, muxer);
     if (code >= 0 && !strcmp(u->container->name, "rtsp"))
-        code = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that a loss is noticed */
+        code = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that a lost connection is
+                                                                  noticed */
     if (code >= 0 && av_strstart(u->url, "udp:", NULL))
-        code = av_dict_set(protocol, "pkt_size", "1316", 0); /* whole packets of MPEG-TS */
+        code = av_dict_set(protocol, "pkt_size", "1316", 0); /* seven whole MPEG-TS packets */
     return code < 0 ? AVERROR(ENOMEM) : 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Mapping the memory of a ring of packets (packet_memory.h). */
+ * Maps the memory of a packet ring (packet_memory.h). */
 #include "pipeline/output/packet_memory.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The supervisor's side of a ring of packets (packet_ring.h): believes nothing that is in it. */
+ * The supervisor's side of a packet ring (packet_ring.h): trusts nothing that is in it. */
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "pipeline/output/packet_memory.h"
 #include "pipeline/output/packet_ring.h"
 
-enum { HUGE_PAGES = 0x958458f6 }; /* hugetlbfs: a touch may be SIGBUS */
+enum { HUGE_PAGES = 0x958458f6 }; /* hugetlbfs: an access may raise SIGBUS */
 
 struct halo_packet_reader {
     struct halo_packet_memory m;
@@ -21,8 +21,8 @@ struct halo_packet_reader {
     bool begun, broken;
 };
 
-/* What is copied is what is checked: after the barrier the compiler cannot look at the ring, which
- * may have changed, in the place of the copy. */
+/* Ensures that the copied bytes are the ones checked: after the barrier the compiler cannot read
+ * the ring, which may have changed, instead of the copy. */
 static void copy_out(const struct halo_packet_memory *m, void *to, uint64_t from, size_t size)
 {
     const size_t at = from % m->size, first = FFMIN(size, m->size - at);
@@ -31,7 +31,7 @@ static void copy_out(const struct halo_packet_memory *m, void *to, uint64_t from
     __asm__ volatile("" : : "r"(to) : "memory");
 }
 
-/* What the memory is cannot change any more once this has seen it. */
+/* After this check the memory's properties cannot change any more. */
 static int check_memory(struct halo_packet_memory *m)
 {
     struct stat st;
@@ -47,7 +47,8 @@ static int check_memory(struct halo_packet_memory *m)
     return 0;
 }
 
-/* Only an eventfd: reading from anything else may block. Without /proc nobody knows. */
+/* Accepts only an eventfd: reading from anything else may block. Without /proc that cannot be
+ * checked. */
 static int check_event(int fd)
 {
     char path[40], what[40] = "";
@@ -98,7 +99,7 @@ int halo_packet_reader_event(const struct halo_packet_reader *reader)
     return reader->m.event;
 }
 
-/* Never blocks, though the writer may have made the eventfd a blocking one again. */
+/* Never blocks, even if the writer has made the eventfd blocking again. */
 static void drain_event(int fd)
 {
     uint64_t count;
@@ -108,7 +109,7 @@ static void drain_event(int fd)
         return;
 }
 
-/* Bytes that the writer says are there, or -EPROTO. */
+/* Bytes available according to the writer, or -EPROTO. */
 static int64_t available(const struct halo_packet_reader *reader)
 {
     const uint64_t head = atomic_load_explicit(&reader->m.shared->head, memory_order_acquire);
@@ -181,7 +182,7 @@ int halo_packet_read(struct halo_packet_reader *reader, AVPacket *ret_pkt,
         return -EPROTO;
     int64_t there = available(reader);
     if (!there) {
-        drain_event(reader->m.event); /* first: what comes from here on signals anew */
+        drain_event(reader->m.event); /* first: later packets signal again */
         there = available(reader);
     }
     if (!there)

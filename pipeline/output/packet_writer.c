@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The engine's side of a ring of packets (packet_ring.h): makes the memory, and drops what finds no
- * room in it. */
+ * The engine's side of a packet ring (packet_ring.h): creates the memory, and drops packets that do
+ * not fit. */
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 struct halo_packet_writer {
     struct halo_packet_memory m;
     uint64_t head;
-    uint8_t *begin; /* a begin that found no room yet: it goes first */
+    uint8_t *begin; /* a begin that did not fit yet: it is written first */
     size_t begin_size;
-    bool begun, sound, waiting; /* waiting: for a key frame */
+    bool begun, sound, waiting; /* waiting: for a keyframe */
     atomic_llong dropped;
 };
 
@@ -83,7 +83,7 @@ int64_t halo_packet_writer_dropped(const struct halo_packet_writer *writer)
     return atomic_load(&writer->dropped);
 }
 
-/* A reader that breaks the rules finds a ring that is full. */
+/* If the reader breaks the rules, the ring looks full. */
 static bool has_room(const struct halo_packet_writer *writer, size_t size)
 {
     const uint64_t tail = atomic_load_explicit(&writer->m.shared->tail, memory_order_acquire);
@@ -105,7 +105,8 @@ static int put(struct halo_packet_writer *writer, enum halo_packet_kind kind, co
     writer->head += whole;
     atomic_store_explicit(&m->shared->head, writer->head, memory_order_release);
     const uint64_t one = 1;
-    (void)!write(m->event, &one, sizeof one); /* that it cannot count further is a signal too */
+    (void)!write(m->event, &one, sizeof one); /* if the counter is full, the reader is signalled
+                                                 anyway */
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Sink: one container through FFmpeg's muxers, whole or not at all (sink_file.h). */
+ * Sink: one container, written by FFmpeg's muxers; a file is complete or absent (sink_file.h). */
 #include "pipeline/output/sink_file.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 enum {
     MAX_PARTIALS = 9999,
-    GRACE_US = 2000000, /* for a reader, after a stop request */
+    GRACE_US = 2000000, /* time for a reader, after a stop request */
 };
 
 struct halo_sink {
@@ -31,16 +31,16 @@ struct halo_sink {
     const atomic_int *stop;
     AVFormatContext *format;
     struct halo_target target;
-    char *beside;           /* the file while it grows; NULL when there is none */
-    atomic_bool unfinished; /* beside is there, for halo_sink_abandon */
-    int64_t bytes;          /* once the file is closed */
+    char *beside;           /* the temporary file; NULL: no such file */
+    atomic_bool unfinished; /* the file at `beside` exists, for halo_sink_abandon */
+    int64_t bytes;          /* set when the file is closed */
     bool started;
-    int64_t packets;     /* handed to the muxer */
-    int64_t waits_at;    /* how far it was, in packets and bytes, at waits_since; see is_stuck */
+    int64_t packets;     /* passed to the muxer */
+    int64_t waits_at;    /* progress, in packets and bytes, at waits_since; see is_stuck */
     int64_t waits_since; /* us, monotonic; 0: not stopped yet */
 };
 
-/* Formats that open files of their own would bypass the temporary name, and most write many. */
+/* Formats that open files themselves would bypass the temporary name, and most write several. */
 static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
 {
     static const char *const several[] = {
@@ -79,8 +79,8 @@ static int choose_container(struct halo_sink *sink, struct halo_error *err)
     return 0;
 }
 
-/* FFmpeg asks this before each write, and whenever a signal woke it in one. A reader that still
- * takes something gets all that there is; while nothing is open there is nothing to finish. */
+/* FFmpeg calls this before each write, and whenever a signal interrupts one. A reader that still
+ * accepts data gets everything; if nothing is open yet, there is nothing to finish. */
 static int is_stuck(void *opaque)
 {
     struct halo_sink *sink = opaque;
@@ -164,7 +164,7 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
                                                            : "");
 }
 
-/* The header fails where the streams do not fit the container, or where the disk does. */
+/* Writing the header fails if the streams do not fit the container, or because of the disk. */
 static int fail_header(const struct halo_sink *sink, int averror, struct halo_error *err)
 {
     char why[400];
@@ -268,10 +268,10 @@ static int sync_path(const char *path)
         return -errno;
     const int code = fsync(fd) < 0 ? -errno : 0;
     close(fd);
-    return code == -EINVAL ? 0 : code; /* something that cannot be synced */
+    return code == -EINVAL ? 0 : code; /* some files cannot be synced */
 }
 
-/* Without -y a file that appeared meanwhile is not ours to replace. */
+/* Without -y, a file that has appeared since then must not be replaced. */
 static int rename_to(const struct halo_sink *sink, const char *name)
 {
     const bool replace = sink->settings->overwrite;
@@ -280,12 +280,12 @@ static int rename_to(const struct halo_sink *sink, const char *name)
         return 0;
     if (!replace && errno != EINVAL && errno != ENOSYS)
         return -errno;
-    if (!replace && lstat(name, &st) == 0) /* a file system that cannot do both at once */
+    if (!replace && lstat(name, &st) == 0) /* the file system has no atomic check and rename */
         return -EEXIST;
     return rename(sink->beside, name) < 0 ? -errno : 0;
 }
 
-/* What earlier interruptions left is not ours to replace either: the next free name. */
+/* Files that earlier interruptions left must not be replaced either: uses the next free name. */
 static int rename_to_partial(struct halo_sink *sink)
 {
     int code = rename_to(sink, sink->target.partial);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Text subtitles from one form into another. */
+ * Converts text subtitles to another codec. */
 #include "pipeline/output/subtitle.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int open_decoder(struct halo_subtitle *s, const AVStream *in)
     return code < 0 ? code : avcodec_open2(s->decoder, codec, NULL);
 }
 
-/* The decoder's header has the styles that the encoder turns into its own. */
+/* The decoder's header contains the styles, which the encoder converts. */
 static int open_encoder(struct halo_subtitle *s, enum AVCodecID to)
 {
     const AVCodec *codec = avcodec_find_encoder(to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What containers hold of tags (tags.h). */
+ * Tags that containers support (tags.h). */
 #include "pipeline/output/tags.h"
 
 #include <errno.h>
@@ -19,11 +19,12 @@
 #define THREEGPP "album,artist,comment,copyright,creation_time,date,genre,location,title"
 #define TRACK    "handler_name,language,timecode,title"
 
-/* What FFmpeg's muxers write, separated by commas. Those that are not here write none. */
+/* The tags that FFmpeg's muxers write, separated by commas. Muxers that are not listed write
+ * none. */
 static const struct row {
     const char *containers;
-    const char *file, *streams, *chapters; /* NULL: any key; chapters "": no chapters either */
-    bool keys; /* QuickTime's metadata keys, any of them, may replace the file's form */
+    const char *file, *streams, *chapters; /* NULL: any key; chapters "": no chapters at all */
+    bool keys; /* QuickTime's metadata keys, which can be anything, may replace the file's tags */
 } rows[] = {
     {"matroska,nut", NULL, NULL, NULL, false},
     {"webm", NULL, NULL, "title", false},
@@ -50,8 +51,8 @@ static const struct row *row_of(const AVOutputFormat *container)
     return &none;
 }
 
-/* ISO 639-2's codes that FFmpeg has numbers for in MOV: in a few cases of two for one language the
- * other one. */
+/* The ISO 639-2 codes for which FFmpeg has MOV numbers: for a few languages with two codes, it
+ * knows only one. */
 static const char mov_languages[] =
     "alb,amh,ara,arm,asm,aym,aze,baq,bel,ben,bul,bur,cat,ces,chi,dan,dut,dzo,eng,epo,est,fin,fra,"
     "geo,ger,gre,grn,guj,heb,hin,hun,ice,ind,ita,jav,jpn,kan,kas,kaz,khm,kin,kir,kor,kur,lao,lat,"
@@ -64,7 +65,7 @@ static const char *const same_languages[][2] = {
     {"ell", "gre"}, {"isl", "ice"}, {"mkd", "mac"}, {"msa", "may"}, {"fas", "per"},
     {"rum", "ron"}, {"slo", "slk"}, {"bod", "tib"}, {"cym", "wel"}};
 
-/* Words of muxers about themselves, and what only says that nothing is known. */
+/* Whether the tag is technical data of a muxer, or only states that nothing is known. */
 static bool says_nothing(const AVDictionaryEntry *e)
 {
     static const char technical[] = "handler_name,vendor_id,encoder,duration,variant_bitrate,"
@@ -75,7 +76,8 @@ static bool says_nothing(const AVDictionaryEntry *e)
            (!av_strcasecmp(e->key, "language") && !strcmp(e->value, "und"));
 }
 
-/* FFmpeg's readers give a tag with a language twice, as KEY and as KEY-LANGUAGE. */
+/* Whether it is a duplicate: FFmpeg's demuxers return a tag with a language twice, as KEY and as
+ * KEY-LANGUAGE. */
 static bool is_twin(const AVDictionary *tags, const AVDictionaryEntry *e)
 {
     char base[64];
@@ -101,7 +103,7 @@ static bool any_lost(const char *held, const AVDictionary *tags)
     return false;
 }
 
-/* FFmpeg writes those of Ogg among the tags of Opus alone. */
+/* For Ogg, FFmpeg writes chapters only among the tags of Opus. */
 static bool holds_chapters(const AVFormatContext *out, const struct row *row)
 {
     if (!av_match_name(out->oformat->name, "ogg,ogv"))
@@ -134,7 +136,7 @@ static void add(struct list *list, const char *name, const char *whose, int inde
         av_strlcatf(list->text, sizeof list->text, " (%s %d)", whose, index);
 }
 
-/* The time of creation of a stream is its file's: it is named once. */
+/* A stream's time of creation is its file's, so it is listed once. */
 static void add_lost(struct list *list, const char *held, const AVDictionary *tags,
                      const char *whose, int index)
 {
@@ -186,7 +188,8 @@ static int name_languages(const AVFormatContext *out)
     return 0;
 }
 
-/* FFmpeg writes a title where few readers look, its own not: they show the handler's name. */
+/* FFmpeg writes a title to a place that few readers use (its own does not): they show the handler's
+ * name. */
 static int name_tracks(const AVFormatContext *out)
 {
     for (unsigned i = 0; i < out->nb_streams; i++) {

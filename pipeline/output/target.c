@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What OUT means (target.h). */
+ * Interprets OUT (target.h). */
 #include "pipeline/output/target.h"
 
 #include <errno.h>
@@ -13,17 +13,17 @@
 #include "config/beside.h"
 #include "pipeline/base/path.h"
 
-/* What the command line names, as paths; NULL where it is no file. */
+/* The paths of the files on the command line; NULL: not a file. */
 struct names {
     char *in, *out;
     struct side {
-        const char *option, *name; /* name NULL: not asked for */
+        const char *option, *name; /* name NULL: not requested */
         char *path;
     } side[3];
 };
 
-/* Of a stream that is open already, or a copy of the path in name. NULL with errno: ENOMEM, or
- * 0 where there is none. */
+/* The path of an open stream, or a copy of the path in name. NULL with errno: ENOMEM, or 0 if there
+ * is no path. */
 static char *path_of(const char *name, int fd)
 {
     char *path = halo_path_of_stream(name, fd);
@@ -33,7 +33,8 @@ static char *path_of(const char *name, int fd)
     return halo_path_is_url(name) || !strcmp(name, "null:") ? NULL : strdup(halo_path_of(name));
 }
 
-/* Standard input that is no file is never destroyed: a terminal or a socket may be output too. */
+/* Standard input that is not a regular file cannot be destroyed: a terminal or a socket may also be
+ * the output. */
 static bool is_no_file(const char *input, const char *path)
 {
     struct stat st;
@@ -74,7 +75,7 @@ static int init_names(struct names *names, const struct halo_run_settings *set,
     return no_memory ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }
 
-/* Writing to both would destroy or mix something. Terminals and /dev/null bear it. */
+/* Whether writing to both would destroy or mix data. Terminals and /dev/null are no problem. */
 static bool collide(const char *a, const char *b)
 {
     struct stat st;
@@ -123,7 +124,8 @@ static int compare(const struct halo_target *target, const struct names *names, 
     return 0;
 }
 
-/* No two names on the command line may be one file: the later one opened would destroy it. */
+/* No two names on the command line may refer to one file: opening the later one would destroy
+ * it. */
 static int check_names(const struct halo_target *target, const struct halo_run_settings *set,
                        struct halo_error *err)
 {
@@ -135,7 +137,7 @@ static int check_names(const struct halo_target *target, const struct halo_run_s
     return code;
 }
 
-/* Names of the file that will be; a link stays a link. */
+/* Sets the names of the future file; a symbolic link remains one. */
 static int name_file(struct halo_target *target, const char *out, struct halo_error *err)
 {
     target->path = halo_path_follow(out);
