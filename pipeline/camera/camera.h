@@ -77,7 +77,7 @@ const struct halo_camera_mode *halo_camera_mode(const struct halo_camera *camera
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 
 /* The next frame. It is in *ret_raw (times in ns of CLOCK_MONOTONIC) or, if the format is coded, in
- * *ret_pkt (allocated by the caller; pts likewise). 1; 0: woken; -errno with fault filled: close
+ * *ret_pkt (allocated by the caller; same clock). 1; 0: woken; -errno with fault filled: close
  * the camera. Each frame has to arrive within settings->stall seconds, however often the wait for
  * it is woken; otherwise the trouble is HALO_V4L2_STALLED. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,

@@ -206,7 +206,7 @@ void halo_loopback_close(struct halo_loopback *l)
     free(l);
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)

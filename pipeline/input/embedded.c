@@ -86,7 +86,7 @@ bool halo_embedded_is_font(const uint8_t *data, size_t size)
     }
 }
 
-/* ---- pictures ---- */
+/* ---- images ---- */
 
 /* The first bytes of images, videos and files that contain them. */
 static const struct magic {

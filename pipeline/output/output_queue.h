@@ -22,7 +22,7 @@ struct halo_output_queue {
     struct halo_output_item *head, *tail;
     int packets;
     int64_t bytes;
-    bool waiting; /* for a key frame */
+    bool waiting; /* for a keyframe */
 };
 void halo_output_queue_finish(struct halo_output_queue *q);
 

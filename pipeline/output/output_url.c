@@ -56,8 +56,7 @@ static int set_options(const struct url_place *u, AVDictionary **protocol, AVDic
 {
     int code = halo_mux_options(u->container, muxer);
     if (code >= 0 && !strcmp(u->container->name, "rtsp"))
-        code = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that a lost connection is
-                                                                  noticed */
+        code = av_dict_set(muxer, "rtsp_transport", "tcp", 0); /* so that losses are noticed */
     if (code >= 0 && av_strstart(u->url, "udp:", NULL))
         code = av_dict_set(protocol, "pkt_size", "1316", 0); /* seven whole MPEG-TS packets */
     return code < 0 ? AVERROR(ENOMEM) : 0;
