@@ -55,7 +55,7 @@ struct halo_camera_counts {
     int64_t damaged; /* error flag, wrong size, torn JPEG */
 };
 
-/* How a call reports its failure: in words, and as one of the known troubles. */
+/* How a call reports its failure: as a message, and as one of the known troubles. */
 struct halo_camera_fault {
     enum halo_v4l2_trouble *trouble;
     struct halo_error *err;
@@ -93,7 +93,7 @@ int halo_camera_control(struct halo_camera *camera, const char *name, int64_t va
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
-    enum halo_v4l2_trouble trouble; /* why the following fields are empty */
+    enum halo_v4l2_trouble trouble; /* the reason if the following fields are empty */
     struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;
         int width, height;

@@ -19,8 +19,8 @@ struct halo_decoder_settings {
     struct halo_memory *memory; /* host memory for the decoded frames */
     struct halo_decode_hw_wish hw;
     bool declared;       /* the input declares its duration (halo_source_declares) */
-    bool live;           /* no frame is held back so that several can be decoded in parallel */
-    int64_t most_pixels; /* limit for a frame, larger ones are refused; 0: FFmpeg's limit */
+    bool live;           /* frames are not decoded in parallel, so none is held back for that */
+    int64_t most_pixels; /* most pixels of a frame; larger frames are refused; 0: FFmpeg's limit */
     /* damaged frames are dropped even if damage is accepted, and none is concealed; a frame that is
      * too large counts as damaged */
     bool whole;

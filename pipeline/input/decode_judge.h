@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Judges a decoder's output: whether its frames are undamaged, and as many as its packets. Use it
- * from one thread at a time; only the complaints (the decoder's error lines) arrive from the
+ * Judges a decoder's output: whether its frames are undamaged, and as many as the packets sent.
+ * Use it from one thread at a time; only the complaints (the decoder's error lines) arrive from the
  * decoder's threads. */
 #ifndef HALO_DECODE_JUDGE_H
 #define HALO_DECODE_JUDGE_H
@@ -25,7 +25,7 @@ struct halo_judge {
                                         delivered */
     bool seeks;                      /* `from` is -ss until the first frame is delivered */
     int64_t early[HALO_JUDGE_EARLY]; /* times of the newest packets before that frame; a ring */
-    int64_t packets, pictures;       /* with times that count */
+    int64_t packets, pictures;       /* numbers of those whose times count */
     bool delivered, interlaced;
 };
 

@@ -27,7 +27,7 @@ struct halo_hdr {
 int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
                   struct halo_error *err);
 
-/* Writes it to the container's stream. 0 or -ENOMEM. */
+/* Writes the metadata to the output's stream. 0 or -ENOMEM. */
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);
 
 /* Logs one line if neither the codec nor the container can carry the metadata. */

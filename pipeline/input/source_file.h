@@ -57,12 +57,12 @@ void halo_source_move(struct halo_source *s, int64_t offset);
  * AV_NOPTS_VALUE is unchanged. */
 int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb);
 
-/* Compares a time on the output's timeline with the part: -1 before -ss, 1 at or after the end set
- * by -t, else 0. */
+/* Compares a time on the output's timeline with the range of -ss and -t: -1 before -ss, 1 at or
+ * after the end set by -t, else 0. */
 int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational tb);
 
-/* The part's range of input times, in tb: *ret_from <= ts < *ret_until; INT64_MIN and INT64_MAX
- * without -ss and -t. Call after halo_source_move. */
+/* The range of -ss and -t in times of the input, in tb: *ret_from <= ts < *ret_until; INT64_MIN and
+ * INT64_MAX without -ss and -t. Call after halo_source_move. */
 void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret_from,
                         int64_t *ret_until);
 

@@ -57,8 +57,7 @@ bool halo_encoder_converts(const struct halo_encoder *e);
 /* Whether a device encodes. */
 bool halo_encoder_in_hardware(const struct halo_encoder *e);
 
-/* A message that this encoder replaces the GPU's, with the reason; "" if it does not replace
- * one. */
+/* Why this encoder is used instead of the GPU's, as a message; "" if it is not a replacement. */
 const char *halo_encoder_instead(const struct halo_encoder *e);
 void halo_encoder_set_instead(struct halo_encoder *e, const char *words);
 

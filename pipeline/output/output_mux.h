@@ -11,13 +11,13 @@
 
 #include "pipeline/output/begin_wire.h"
 
-/* All zero is closed. Errors are AVERROR codes. */
+/* All zero means closed. Errors are AVERROR codes. */
 struct halo_mux {
     AVFormatContext *format;
     AVPacket *pkt;
     bool started, begun;
     int64_t origin;      /* us */
-    int64_t newest;      /* us from origin, of video */
+    int64_t newest;      /* us from origin: dts of the newest video packet */
     int64_t last[2];     /* dts in the muxer's time bases */
     AVRational clock[2]; /* the muxer's time bases */
 };
@@ -27,8 +27,7 @@ struct halo_mux {
 int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
                   const struct halo_live_begin *begin, AVDictionary **options);
 int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt);
-/* Writes buffered packets and the trailer, and frees the format. Also to be called after a
- * failure. */
+/* Writes buffered packets and the trailer, and frees the format. Call it after a failure, too. */
 int halo_mux_close(struct halo_mux *mux);
 
 /* Options for a muxer so that a file that is never finished loses at most one group of pictures. 0,

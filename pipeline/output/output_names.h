@@ -10,7 +10,7 @@
 #include <time.h>
 
 /* The pattern's name at that time, in local time. 0; -EINVAL: the name is empty, or a conversion
- * contains a slash; -ENAMETOOLONG. */
+ * produces a slash; -ENAMETOOLONG. */
 int halo_names_format(const char *pattern, time_t at, char ret[PATH_MAX]);
 
 /* Creates the missing parent folders of path. 0 or -errno. */

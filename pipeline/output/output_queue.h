@@ -17,7 +17,7 @@ struct halo_output_item {
 };
 void halo_output_item_free(struct halo_output_item *item); /* accepts NULL */
 
-/* Empty if all zero, except `waiting`, which is true. */
+/* An empty queue is all zero, except `waiting`, which is true. */
 struct halo_output_queue {
     struct halo_output_item *head, *tail;
     int packets;
