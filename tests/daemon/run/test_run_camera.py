@@ -148,7 +148,7 @@ class VirtualCamera(CameraTest):
         process = self.begin('-vf', CHAIN, '/dev/video10')
         self.assertIsNotNone(device.wait(card=False), self.said(process))
         device.unplug()
-        self.assertTrue(wait_until(lambda: 'it is used as soon' in self.said(process)))
+        self.assertTrue(wait_until(lambda: 'it will be used when' in self.said(process)))
         device, plugged = self.device(), time.monotonic()
         self.assertIsNotNone(device.wait(card=False, since=plugged), self.said(process))
         self.end(process, signal.SIGTERM)
