@@ -4,6 +4,7 @@
 files share; each is probed for the property that its test needs (ClipError where it lacks it)."""
 import array
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -13,9 +14,11 @@ import shlex
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import unittest
@@ -109,6 +112,15 @@ def wait_until(condition, timeout=20):
             return True
         time.sleep(0.05)
     return bool(condition())
+
+
+def is_full(pipe):
+    """Whether it has taken much of what somebody writes, and takes no more."""
+    def held():
+        return struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
+    before = held()
+    time.sleep(0.2)
+    return held() == before > 32000
 
 
 def is_sanitized(marks=(b'__asan_init', b'__tsan_init'), program=None):

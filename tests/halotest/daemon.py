@@ -130,6 +130,13 @@ class Daemon:
         last, ended = self.filtered_anew(name)
         return (last - first) / (ended - begun)
 
+    def wait_pictures(self, name, count, timeout=20):
+        """Until so many more are filtered: a while of the stream's time, which takes no less of the
+        clock's, and on a busy machine more."""
+        wanted = self.status(name)['filtered'] + count
+        if not wait_until(lambda: self.status(name)['filtered'] >= wanted, timeout):
+            raise AssertionError(f'no {count} pictures: {self.status(name)}\n{self.logged()}')
+
     def wait_state(self, name, state, timeout=20):
         if not wait_until(lambda: self.state(name) == state, timeout):
             raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.logged()}')

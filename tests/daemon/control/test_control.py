@@ -411,7 +411,7 @@ class Limits(StandinTest):
                                    ('Snapshot', {'name': 'door', 'format': 'png'})):
             self.client().send(method, parameters, more=True)
         self.client().send_bytes(b'{"half')
-        time.sleep(0.03)
+        self.client().call('List')  # the last to come has been heard, and so were those before
         self.stop()
 
 

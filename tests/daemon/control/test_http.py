@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # HTTP: pictures, numbers, who may ask, and clients that do not read.
+import glob
 import json
 import os
 import random
@@ -122,7 +123,8 @@ class Pictures(HttpTest):
     def test_the_end_with_viewers(self):
         for path in ('/door/stream.mjpeg', '/road/stream.mjpeg', '/door/snapshot.jpg'):
             self.ask(path)
-        time.sleep(0.1)
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 2 and
+                                 self.metric('halod_http_frames_total') > 0))  # one has its picture
         self.stop()
 
 
@@ -136,7 +138,7 @@ class LargePictures(HttpTest):
         self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 1))
         status = json.loads(self.curl('/api/streams')[2])
         self.assertEqual(status['streams'][0]['viewers'], 0)
-        time.sleep(0.5)
+        time.sleep(0.5)  # more pictures come meanwhile, and none is for this client
         self.assertEqual(self.metric('halod_http_frames_dropped_total'), 0)
         size = 0
         while size < len(self.jpeg):
@@ -163,7 +165,7 @@ class WithoutPictures(HttpTest):
     def test_the_end_while_they_wait(self):
         for path in ('/door/stream.mjpeg', '/door/snapshot.jpg'):
             self.ask(path)
-        time.sleep(0.1)
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 2))
         self.stop()
 
 
@@ -332,12 +334,22 @@ class Limits(HttpTest):
         """No socket has anything to say after them, and the door has to be open again."""
         clients = [self.connect() for _ in range(64)]
         self.assertTrue(wait_for(lambda: descriptors(self.daemon.pid) > 64))
-        time.sleep(0.5)
+        self.assertTrue(wait_for(self.rests))
         self.daemon.send_signal(signal.SIGSTOP)
         for client in clients:
             client.close()
         self.daemon.send_signal(signal.SIGCONT)
         self.assertEqual(self.curl('/')[0], 200)
+
+    def rests(self):
+        """All threads of the daemon wait, ten looks in a row."""
+        for _ in range(10):
+            for path in glob.glob(f'/proc/{self.daemon.pid}/task/*/stat'):
+                with open(path, encoding='ascii') as file:
+                    if file.read().rsplit(')', 1)[1].split()[0] != 'S':
+                        return False
+            time.sleep(0.01)
+        return True
 
     def trickle(self, clients, data):
         """Sends a byte on each of them now and then, until the test is over."""
@@ -371,7 +383,7 @@ class Limits(HttpTest):
         for _ in range(5):
             for path, status in (('/healthz', 503), ('/metrics', 200)):
                 self.assertEqual(self.curl(path, timeout=5)[0], status)
-            time.sleep(0.3)
+            time.sleep(0.3)  # between looks: the slow ones go on all the while
         self.assertGreater(self.metric('halod_http_connections_cut_total'), 100)
         self.assertLessEqual(self.metric('halod_http_connections'), 128)
         self.assertTrue(wait_for(lambda: 'were disconnected: too many clients' in self.said()))
@@ -420,7 +432,7 @@ class Limits(HttpTest):
                    for way in (lambda: client.send(requests), lambda: client.recv(1 << 20))]
         for thread in threads:
             thread.start()
-        time.sleep(0.3)
+        time.sleep(0.3)  # the requests of now are many; what is measured lasts three seconds anyway
         slowest, end = 0, time.monotonic() + 3
         while time.monotonic() < end:
             before = time.monotonic()

@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # An engine that does what $STANDIN_DOES says: words with commas between, each a misdeed or an end.
 # A file $STANDIN_FOLDER/honest makes it run the real engine, $HALOD, instead.
+import fcntl
 import json
 import os
 import random
 import select
 import signal
 import socket
+import struct
 import sys
+import termios
 import threading
 import time
 
@@ -20,7 +23,6 @@ def memfd(size, seal=True):
     fd = os.memfd_create('x', os.MFD_ALLOW_SEALING)
     os.ftruncate(fd, size)
     if seal:
-        import fcntl
         fcntl.fcntl(fd, 1033, 2 | 4 | 1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
     return fd
 
@@ -252,10 +254,18 @@ class Engine:
     def silent(self):
         time.sleep(100)
 
+    def unread(self):
+        """Bytes of what was said."""
+        return struct.unpack('i', fcntl.ioctl(self.link, termios.TIOCOUTQ, bytes(4)))[0]
+
     def alive(self):
+        """Notes whenever all that was said has been read."""
         while True:
             self.tell(tell='stats', streams={})
             time.sleep(0.3)
+            if not self.unread():
+                with open(os.path.join(FOLDER, 'heard'), 'a') as file:
+                    print(os.getpid(), file=file)
 
     def floods(self):
         while True:

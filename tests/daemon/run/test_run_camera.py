@@ -10,8 +10,8 @@ import subprocess
 import threading
 import time
 
-from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, frame_count, halod_environment, main,
-                      need_faults, packets, raw_frames, start_halod, wait_until)
+from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, frame_count, halod_environment, is_full,
+                      main, need_faults, packets, raw_frames, start_halod, wait_until)
 from halotest.played import HEIGHT, WIDTH, Played, draw
 from halotest.virtual import Device, is_card
 
@@ -250,7 +250,7 @@ class Files(CameraTest):
         """A signal ends it: the reader is given up."""
         process = self.begin('-vf', CHAIN, '-c:v', 'rawvideo', '-f', 'nut', '-')
         self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
-        time.sleep(2)  # the pipe is full
+        self.assertTrue(wait_until(lambda: is_full(process.stdout)))
         self.end(process)
 
     def test_nothing(self):

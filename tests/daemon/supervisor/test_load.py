@@ -120,11 +120,11 @@ class Late(LoadTest):
         daemon.wait_state('one', 'running')
         watch = self.follow(daemon)
         self.pause(daemon)
-        time.sleep(10.5)  # a whole window
+        daemon.wait_pictures('one', 265, 60)  # 10.6 s: a whole window
         self.lacks(daemon, 'one')
         for _ in range(8):
             self.pause(daemon)
-            time.sleep(0.6)
+            daemon.filtered_anew('one')
             if daemon.status('one')['degraded']:
                 break
         self.wait_event(watch, 'degraded', 'one', 'late-decoder')
@@ -138,7 +138,7 @@ class Late(LoadTest):
     def pause(self, daemon):
         """Longer than a second, which is a slip, and shorter than an engine may be silent."""
         daemon.kill_engine_of('one', signal.SIGSTOP)
-        time.sleep(1.4)
+        time.sleep(1.4)  # what happens to the engine, not a wait for something
         daemon.kill_engine_of('one', signal.SIGCONT)
 
     @alone
@@ -248,9 +248,12 @@ class Driver(LoadTest):
         first.close()
         self.lacks(daemon, 'two')
         self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
-        time.sleep(0.5)
-        self.reader('two.ts')
-        time.sleep(1)
+        for _ in range(2):  # numbers of before may have been on their way: now its encoder is closed
+            daemon.filtered_anew('one')
+        reader, encoded = self.reader('two.ts'), daemon.status('two')['encoded']
+        self.assertTrue(wait_until(lambda: daemon.status('two')['encoded'] > encoded + 25),
+                        daemon.logged())
+        self.assertFalse(reader.ended)
         self.lacks(daemon, 'two')
 
     def test_no_encoder(self):
@@ -268,7 +271,8 @@ class Driver(LoadTest):
         pids = daemon.pids()
         self.reader('one.ts')
         self.assertTrue(wait_until(lambda: 'one of its encodings' in daemon.logged()), daemon.logged())
-        time.sleep(1)
+        for name in ('one', 'two'):
+            daemon.wait_pictures(name, 25)
         self.assertEqual(daemon.pids(), pids)
         for name in ('one', 'two'):
             self.assertEqual(daemon.status(name)['restarts'], 0)

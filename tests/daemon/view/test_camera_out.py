@@ -64,7 +64,7 @@ class VirtualCamera(CameraTest):
         begun = device.pictures[0][0]
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
         for number in range(3):
-            time.sleep(0.5)
+            daemon.wait_pictures('one', RATE // 2)
             killed = time.monotonic()
             daemon.kill_engine_of('one')
             before = {p for _, p in list(device.pictures)}
@@ -104,7 +104,8 @@ class VirtualCamera(CameraTest):
                 daemon = self.play(output={'format': form}, input=clip, loop=True, realtime=True,
                                    filters='null', privacy='off')
                 self.assertIsNotNone(device.wait(card=False), daemon.logged())
-                time.sleep(0.2)
+                shown = len(device.pictures)
+                self.assertTrue(wait_until(lambda d=device, n=shown: len(d.pictures) > n + 4))
                 self.end(daemon)
                 device.unplug()
                 like = call([FFMPEG, '-v', 'error', '-i', clip, '-frames:v', '1', '-pix_fmt',
@@ -117,6 +118,7 @@ class VirtualCamera(CameraTest):
                 self.assertLessEqual(max(abs(a - b) for a, b in zip(picture, like)),
                                      0 if form != 'yuyv' else 12)
 
+    @alone
     def test_another_size_and_rate(self):
         """The camera's are the output's; of a source of half its rate every picture comes twice."""
         device = Device(self.dev)
@@ -124,7 +126,7 @@ class VirtualCamera(CameraTest):
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
         began = time.monotonic()
         before = self.output(daemon)
-        time.sleep(3)
+        time.sleep(3)  # what is measured
         after, took = self.output(daemon), time.monotonic() - began
         self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
         written = after['pictures'] - before['pictures']
@@ -145,7 +147,7 @@ class VirtualCamera(CameraTest):
         self.assertTrue(wait_until(lambda: len(device.pictures) > 2 * RATE), daemon.logged())
         killed = time.monotonic()
         daemon.kill_engine_of('one')
-        time.sleep(1)
+        self.assertTrue(wait_until(lambda: len(device.since(killed)) > RATE), daemon.logged())
         self.assert_no_gap(device.gaps(killed), OUTAGE_S)
         for _, picture in device.pictures:
             self.assertEqual((picture[:2], picture[-2:]), (b'\xff\xd8', b'\xff\xd9'))
@@ -172,7 +174,7 @@ class VirtualCamera(CameraTest):
             device.unplug()
             self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'),
                             daemon.logged())
-            time.sleep(0.6)
+            time.sleep(0.6)  # longer than it looks for it every time
             device, plugged = Device(self.dev), time.monotonic()
             self.assertTrue(wait_until(lambda: device.pictures), daemon.logged())
             waits.append(device.pictures[0][0] - plugged)
@@ -190,7 +192,7 @@ class VirtualCamera(CameraTest):
         daemon = self.play()
         self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'busy'), daemon.logged())
         before, begun = len(device.formats), time.monotonic()
-        time.sleep(3)
+        time.sleep(3)  # what is measured
         tries, took = len(device.formats) - before, time.monotonic() - begun
         self.assertEqual(self.output(daemon)['failures'], 1)
         self.assertLess(tries, 7 * took / 3)
@@ -264,6 +266,7 @@ class VirtualCamera(CameraTest):
         seen = [is_card(p) for _, p in device.since(done)]
         self.assertTrue(all(seen[3:]), 'more than what was on its way')
 
+    @alone
     def test_a_reader_that_is_slow(self):
         """Pictures that the device does not take are counted, and hold up nobody."""
         device = Device(self.dev, pause=0.5)
