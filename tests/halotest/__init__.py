@@ -5,6 +5,7 @@ files share; each is probed for the property that its test needs (ClipError wher
 import array
 import contextlib
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -284,24 +285,72 @@ def need(condition, what, path):
 
 # ---- witnesses ----
 
-probed = {}
+# Most of a call of ffprobe is its start: it is asked for much at once, and never twice.
+
+probed = {}  # by what was asked, and the state of the file
+ALL_AT_ONCE = 1 << 21  # bytes: packets of larger files are asked for where they are needed
+ALL = ('-show_format', '-show_streams', '-show_chapters', '-show_packets', '-show_data_hash', 'md5')
+
+
+@functools.cache
+def ffprobe_version():
+    """Changes when it is another one."""
+    found = os.stat(shutil.which(FFPROBE))
+    return found.st_mtime_ns, found.st_size
+
+
+def ask_ffprobe(path, arguments):
+    return call([FFPROBE, '-v', 'error', '-of', 'json', *arguments, '-i', path])
+
+
+def ask_of_clip(path, arguments):
+    """Of a clip of the cache, which never changes: kept beside it."""
+    def write(kept):
+        with open(kept, 'wb') as file:
+            file.write(ask_ffprobe(path, arguments))
+    key = ('ffprobe', os.path.basename(path), arguments, ffprobe_version())
+    with open(cached('.json', key, write), 'rb') as file:
+        return file.read()
+
+
+def state_of(path):
+    """What tells a file from what is there later, or None for a URL."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return path, found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def ffprobe(path, *arguments):
     """What ffprobe says, asked once for each state of a file."""
-    key = arguments
-    try:
-        found = os.stat(path)
-        key += (path, found.st_ino, found.st_mtime_ns, found.st_size)
-    except OSError:  # a URL
-        key = None
-    if key not in probed or not key:
-        probed[key] = call([FFPROBE, '-v', 'error', '-of', 'json', *arguments, '-i', path])
-    return json.loads(probed[key])
+    state = state_of(path)
+    if not state:
+        return json.loads(ask_ffprobe(path, arguments))
+    if (state, arguments) not in probed:
+        is_clip = os.path.dirname(path) == cache_folder()
+        probed[state, arguments] = (ask_of_clip if is_clip else ask_ffprobe)(path, arguments)
+    return json.loads(probed[state, arguments])
+
+
+def probe_all(path):
+    """(format, streams and chapters; packets, or None of a large file or a URL)"""
+    state = state_of(path)
+    if not state or state[-1] > ALL_AT_ONCE:
+        return ffprobe(path, *ALL[:3]), None
+    if (state, 'parts') not in probed:
+        found = ffprobe(path, *ALL)
+        listed = found.pop('packets', [])
+        for stream in found['streams']:  # as if nobody had asked for packets
+            stream.pop('nb_read_packets', None)
+            stream.pop('extradata_hash', None)
+        probed[state, 'parts'] = json.dumps(found), listed
+    found, listed = probed[state, 'parts']
+    return json.loads(found), listed
 
 
 def probe(path):
-    return ffprobe(path, '-show_format', '-show_streams', '-show_chapters')
+    return probe_all(path)[0]
 
 
 def streams(path, kind=None):
@@ -338,8 +387,12 @@ def tick(stream):
 
 def packets(path, stream):
     """Packets of one stream as ffprobe sees them, each with a hash of its data."""
-    return ffprobe(path, '-select_streams', stream, '-show_packets', '-show_data_hash',
-                   'md5').get('packets', [])
+    found, listed = probe_all(path)
+    if listed is None:
+        return ffprobe(path, '-select_streams', str(stream), *ALL[3:]).get('packets', [])
+    kind, _, number = str(stream).rpartition(':')
+    indices = [s['index'] for s in found['streams'] if not kind or s['codec_type'][0] == kind]
+    return [dict(p) for p in listed if p['stream_index'] == indices[int(number)]]
 
 
 def leave_out_last(path):
@@ -364,19 +417,22 @@ def packet_times(path, select='v:0'):
     return sorted(seconds_of(p['pts'], stream) for p in packets(path, select) if 'pts' in p)
 
 
+def decoded(path, select):
+    """Of one stream, the frames and their number."""
+    return ffprobe(path, '-select_streams', select, '-count_frames', '-show_entries',
+                   'frame=best_effort_timestamp:stream=nb_read_frames')
+
+
 def frame_times(path, select='v:0'):
     """Presentation times of the decoded frames, exact."""
     stream = kind_stream(path, select)
-    frames = ffprobe(path, '-select_streams', select, '-show_entries',
-                     'frame=best_effort_timestamp')['frames']
+    frames = decoded(path, select)['frames']
     return [seconds_of(f['best_effort_timestamp'], stream) for f in frames]
 
 
 def frame_count(path, select='v:0'):
     """Frames that really decode."""
-    found = ffprobe(path, '-select_streams', select, '-count_frames', '-show_entries',
-                    'stream=nb_read_frames')
-    return int(found['streams'][0]['nb_read_frames'])
+    return int(decoded(path, select)['streams'][0]['nb_read_frames'])
 
 
 def frame_hashes(path, select='0:v:0', pixel_format=None):

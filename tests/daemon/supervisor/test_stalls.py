@@ -49,7 +49,7 @@ class Stalls(DaemonTest):
 
     def steps_of(self, path):
         """From frame to frame, in periods."""
-        times = [float(packet['pts_time']) for packet in halotest.packets(path, 'v')]
+        times = [float(packet['pts_time']) for packet in halotest.packets(path, 'v:0')]
         return [round((b - a) * RATE) for a, b in zip(times, times[1:])]
 
     def steps_seen_by(self, viewer):
@@ -88,7 +88,7 @@ class Stalls(DaemonTest):
         self.assertGreater(len(steps), STALL_S * RATE)
         self.assertLessEqual(sum(steps) - len(steps), dropped + RATE // 2)  # told twice a second
         self.assertLess(max(steps + self.steps_seen_by(viewer)), RATE)
-        self.assertGreater(len(halotest.packets(self.path('b.mkv'), 'v')), 0)
+        self.assertGreater(len(halotest.packets(self.path('b.mkv'), 'v:0')), 0)
 
     def test_an_end_while_it_is_stuck(self):
         """What never comes back keeps nobody from ending."""
