@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Addresses to listen at (address.h). */
+ * Addresses on which the daemon listens (address.h). */
 #include "config/address.h"
 
 #include <arpa/inet.h>

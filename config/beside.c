@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A file that grows beside the one it will replace (beside.h). */
+ * Temporary files that later replace another file (beside.h). */
 #include "config/beside.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ int halo_beside_check(const char *path, struct halo_error *err)
         code = halo_fail(err, -ENAMETOOLONG, "%.80s...: the name has %zu bytes, but %s allows %ld",
                          path, length, dir, most);
     else if (stat(dir, &st) < 0 ||
-             access(dir, W_OK | X_OK) < 0) /* the slash asks for a directory */
+             access(dir, W_OK | X_OK) < 0) /* the final slash requires a directory */
         code = halo_fail(err, -errno, "%s: cannot be written: directory %s: %s", path, dir,
                          strerror(errno));
     free(dir);

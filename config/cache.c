@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Where files of the cache are, and how they get there. */
+ * The paths of cache files, and how they are written. */
 #include "config/cache.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 #include "config/beside.h"
 
-/* Environment variables name folders by absolute paths; others are to be ignored. */
+/* The folder in an environment variable, which must be an absolute path; others have to be
+ * ignored. */
 static const char *folder_of(const char *variable)
 {
     const char *value = getenv(variable);
@@ -26,7 +27,7 @@ int halo_cache_tuning_path(char *ret, size_t size, const char *backend, int devi
     const char *home = folder_of("HOME");
     char folder[PATH_MAX];
     int length;
-    if (service) /* systemd: several, with colons between */
+    if (service) /* systemd: several, separated by colons */
         length = snprintf(folder, sizeof folder, "%.*s", (int)strcspn(service, ":"), service);
     else if (cache)
         length = snprintf(folder, sizeof folder, "%s/halod", cache);
@@ -42,8 +43,8 @@ int halo_cache_tuning_path(char *ret, size_t size, const char *backend, int devi
     return length < 0 || (size_t)length >= size ? -ENAMETOOLONG : 0;
 }
 
-/* The folders above path, as far as they are missing. What fails here shows when the file is made.
- */
+/* Creates the missing folders above path. Errors are not reported here, but when the file is
+ * created. */
 static void make_folders(const char *path)
 {
     char folder[PATH_MAX];

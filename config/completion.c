@@ -10,7 +10,7 @@ void halo_completion_names(const struct halo_option *table, const char *prefix, 
         fprintf(to, "%s%s%s", row == table ? "" : " ", prefix, row->name);
 }
 
-/* "a|b" as PREFIXa | PREFIXb. */
+/* Prints "a|b" as " | PREFIXa | PREFIXb". */
 static void print_aliases(const char *aliases, const char *prefix, FILE *to)
 {
     for (const char *at = aliases; at && *at;) {

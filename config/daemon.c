@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings of the daemon: their copies and their end. */
+ * Settings of the daemon: copying and freeing them. */
 #include "config/daemon.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings as a file again: the JSON of daemon_json.h, written as YAML in blocks. */
+ * Writes settings as a file: the JSON of daemon_json.h in block style YAML. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct writer {
     bool no_memory;
 };
 
-/* Length of the character at s, which is UTF-8, and whether YAML takes it as it is. */
+/* Decodes the UTF-8 character at s into *ret, and returns its length. */
 static size_t decode_utf8(const unsigned char *s, unsigned *ret)
 {
     const size_t length = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
@@ -63,7 +63,7 @@ static void write_string(struct writer *w, const char *text)
     free(shown);
 }
 
-/* The shortest form that reads back as the same. */
+/* Writes the shortest text that reads back as the same number. */
 static void write_real(FILE *to, double v)
 {
     char text[40];
@@ -87,7 +87,7 @@ static void write_key(FILE *to, const char *key)
 
 static void write_value(struct writer *w, const json_t *value, int indent);
 
-/* first: the indent is there already. */
+/* first: the indent of the first key is written already. */
 static void write_map(struct writer *w, const json_t *map, int indent, bool first)
 {
     const char *key;
@@ -100,7 +100,7 @@ static void write_map(struct writer *w, const json_t *map, int indent, bool firs
     }
 }
 
-/* What stands behind "key:", and the newline. */
+/* Writes the part after "key:", and the newline. */
 static void write_value(struct writer *w, const json_t *value, int indent)
 {
     if (json_is_object(value) && json_object_size(value) > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The daemon's files: the one that is named, and conf.d beside it. */
+ * The daemon's files: the one whose name is given, and conf.d in the same folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@ struct files {
     int count;
     struct halo_node *root; /* merged */
     struct halo_error_list *errors;
-    bool bad; /* in a way that makes other errors guesses */
+    bool bad; /* an error that makes further checks unreliable */
 };
 
-/* Takes root over. */
+/* Merges root, which it then owns. */
 static int add_tree(struct files *files, struct halo_node *root)
 {
     if (!root)
@@ -52,7 +52,7 @@ static int add_text(struct files *files, const char *text, size_t length,
     return add_tree(files, root);
 }
 
-/* Takes path over. 0, or -errno with the reason in the list. */
+/* Reads the file at path, which it then owns. Returns 0, or -errno with the reason in the list. */
 static int add_file(struct files *files, char *path)
 {
     char *text = NULL;
@@ -84,7 +84,7 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Adds what folder holds. 0 where there is none. */
+/* Adds the files in folder. Returns 0 if the folder does not exist. */
 static int add_folder(struct files *files, const char *folder)
 {
     struct dirent **entry = NULL;
@@ -121,7 +121,7 @@ static int add_beside(struct files *files, const char *path)
     return code;
 }
 
-/* Makes settings of what was read; code is what became of the reading. */
+/* Makes settings from the files; code is the result of reading them. */
 static int finish(struct files *files, int code, struct halo_daemon_settings **ret,
                   const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors)
 {

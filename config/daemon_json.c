@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Streams as JSON and back. What comes back goes the way of the file's own maps, so it is checked
- * as they are. */
+ * Streams as JSON and back. JSON is converted to the maps of a file and loaded like these, so that
+ * it is checked in the same way. */
 #include "config/daemon_json.h"
 
 #include <errno.h>
@@ -199,7 +199,7 @@ static struct halo_node *to_node(const json_t *json, const struct halo_source *s
     return NULL;
 }
 
-/* node: of a stream, with its name as the key. */
+/* node: the map of a stream, with its name as the key. */
 static int load_one(struct halo_stream_settings *ret, struct halo_node *node,
                     struct halo_error *err)
 {
@@ -262,7 +262,7 @@ static void drop_filters(json_t *stream)
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b)
 {
-    enum halo_change change = HALO_CHANGE_REST; /* also where memory is short */
+    enum halo_change change = HALO_CHANGE_REST; /* also if memory is short */
     json_t *x = halo_stream_to_json(a), *y = halo_stream_to_json(b);
     if (x && y && !strcmp(a->name, b->name)) {
         const bool same = json_equal(x, y);

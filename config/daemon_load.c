@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The daemon's settings from its trees. */
+ * Makes the daemon's settings from its trees. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "config/daemon_tables.h"
 #include "config/load.h"
 
-/* path NULL: nothing is claimed. */
+/* If path is NULL, nothing is claimed. */
 static void claim_socket(struct halo_loader *l, const struct halo_node *map, const char *key,
                          const char *path)
 {
@@ -56,8 +56,8 @@ static const struct halo_section root_section = {
     },
 };
 
-/* Errors of defaults are said once, here; the nodes that have one are bad, and streams pass them
- * over. */
+/* Reports the errors of `defaults:` once; nodes with errors are marked as bad, and streams skip
+ * them. */
 static void try_defaults(struct halo_loader *l, struct halo_node *defaults)
 {
     struct halo_stream_settings *stream = calloc(1, sizeof *stream);
@@ -106,7 +106,7 @@ static void load_streams(struct halo_loader *l, struct halo_daemon_settings *s,
     halo_loader_leave(l, mark);
 }
 
-/* A file's version says how all else of it is to be read. */
+/* The version of a file defines how the rest of it has to be read. */
 static bool check_version(struct halo_loader *l, struct halo_node *root)
 {
     const struct halo_node *version = halo_node_get(root, "version");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The JSON Schema of the daemon's file, for editors. It says what rows say; what keys mean together
- * is for --check-config. Texts with ${ are allowed everywhere, for only halod knows what they
- * become. */
+ * The JSON Schema of the daemon's file, for editors. It contains the rules of the rows; only
+ * --check-config checks combinations of keys. Strings with ${ are allowed everywhere, because only
+ * halod knows their values. */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -20,7 +20,7 @@ static json_t *choices_of(const struct halo_option *row)
     json_t *list = json_array();
     for (size_t i = 0; row->choices[i]; i++) {
         json_array_append_new(list, json_string(row->choices[i]));
-        if (isdigit((unsigned char)row->choices[i][0])) /* what is a number to YAML */
+        if (isdigit((unsigned char)row->choices[i][0])) /* YAML reads it as a number */
             json_array_append_new(list, json_integer(strtol(row->choices[i], NULL, 10)));
     }
     return json_pack("{s:o}", "enum", list);
@@ -31,7 +31,7 @@ static json_t *text_of(const struct halo_option *row)
     struct halo_option probe = *row;
     char *one = NULL;
     probe.offset = 0;
-    /* What is a number to YAML is a text to us: crf: 23. */
+    /* A number in YAML may be a string here: crf: 23. */
     const bool number = row->pattern && halo_option_set(&probe, &one, "1", NULL) == 0;
     free(one);
     json_t *text = row->pattern ? json_pack("{s:s,s:s}", "type", "string", "pattern", row->pattern)
@@ -88,7 +88,7 @@ static json_t *type_of(const struct halo_option *row)
                    : number;
 }
 
-/* What the row of fresh settings is written as; NULL: nothing. */
+/* The default of a row as it is written in a file; NULL: it has none. */
 static json_t *default_of(const struct halo_option *row)
 {
     union {
@@ -122,7 +122,7 @@ static json_t *key_of(const struct halo_option *row)
     return described(key, row->help);
 }
 
-/* A map of known keys. */
+/* The schema of a map of known keys. */
 static json_t *map_of(const struct halo_option *rows)
 {
     json_t *properties = json_object();
@@ -143,7 +143,7 @@ static json_t *reference(const char *name)
     return json_pack("{s:s+}", "$ref", "#/$defs/", name);
 }
 
-/* Maps with free names. */
+/* The schema of a map with free names. */
 static json_t *names_of(const char *of)
 {
     return json_pack("{s:s,s:{s:s},s:o}", "type", "object", "propertyNames", "pattern",
@@ -195,7 +195,7 @@ static json_t *capture(void)
     return map;
 }
 
-/* What streams and defaults have. Nothing is required: defaults and conf.d may bring it. */
+/* The keys of streams and defaults. No key is required: it may be in defaults or conf.d. */
 static json_t *stream(void)
 {
     json_t *map = map_of(halo_stream_options);

@@ -18,14 +18,14 @@ extern const struct halo_option halo_video_options[];
 
 /* Help for keys that are not rows: lists, maps and the chain. */
 #define HALO_HELP_FILTERS                                                                          \
-    "the chain as one text, or a list of filters; none passes pictures unchanged, which needs "    \
+    "the chain as one string, or a list of filters; none: frames pass unchanged, which needs "     \
     "privacy: off"
 #define HALO_HELP_RENDITIONS "further chains of the stream, by name"
 #define HALO_HELP_CAPTURE    "how a camera is opened"
 #define HALO_HELP_CONTROLS                                                                         \
     "values of the camera's controls, by the names that halod devices lists: {brightness: 128}"
 #define HALO_HELP_REGION_FEED                                                                      \
-    "regions come from a detector, over the control socket, for filters with region=feed; {} is "  \
+    "a detector sends regions over the control socket, for filters with region=feed; {} is "       \
     "enough"
 #define HALO_HELP_OUTPUTS "where the filtered frames go"
 #define HALO_HELP_VIDEO   "how frames are encoded"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Words for what pictures are filtered and decoded on (device.h). */
+ * Values for the devices that decode and filter (device.h). */
 #include "config/device.h"
 
 #include <stddef.h>

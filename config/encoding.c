@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Encodings: what a stream's outputs need to be computed, each once. */
+ * Encodings: everything that has to be encoded for a stream's outputs, each only once. */
 #include "config/encoding.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ const char *halo_video_codec(const struct halo_video_settings *video)
 
 const char *const halo_camera_formats[] = {"yuyv", "yu12", "nv12", "mjpeg", NULL};
 
-/* NULL: it is fed with images. */
+/* FFmpeg's name of a virtual camera's format; NULL: it receives JPEG images. */
 static const char *camera_pixels(const char *format)
 {
     static const char *const pixels[] = {"yuyv422", "yuv420p", "nv12", NULL};
@@ -56,7 +56,7 @@ static bool is_same_video(const struct halo_video_settings *a, const struct halo
            a->chroma == b->chroma && a->gop == b->gop && a->fps == b->fps;
 }
 
-/* Raw pictures and images have a size and a rate, and no codec to differ in. */
+/* Raw frames and images differ in size and rate, not in codec. */
 static bool is_same(const struct halo_encoding *a, const struct halo_encoding *b)
 {
     if (a->kind != b->kind || a->rendition != b->rendition ||

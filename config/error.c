@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The first error is kept, in words that any terminal can show. */
+ * Keeps the first error, as text that any terminal can show. */
 #include "config/error.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Bytes of the UTF-8 character at s, or 0 where it is malformed, overlong or a surrogate. Reads no
- * further than the terminating NUL, which is no continuation byte. */
+/* The length in bytes of the UTF-8 character at s, or 0 if it is malformed, overlong or a
+ * surrogate. Does not read past the terminating NUL, which is not a continuation byte. */
 static size_t utf8_length(const unsigned char *s)
 {
     if (s[0] < 0x80)
@@ -42,7 +42,7 @@ void halo_sanitise(char *text)
     }
 }
 
-/* Whether this error is the first, and so is kept. */
+/* Records the error if it is the first; returns whether it did. */
 static bool record(struct halo_error *err, int code, const char *format, va_list arguments)
 {
     if (!err || err->code)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Errors of a file, all at once. */
+ * All errors of a file. */
 #include "config/error_list.h"
 
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    LIMIT = 200,    /* lines that somebody may read */
-    LONGEST = 1200, /* bytes of one */
+    LIMIT = 200,    /* errors, at most: nobody reads more */
+    LONGEST = 1200, /* bytes of an error */
 };
 
 struct entry {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * ${NAME} in texts of the configuration. */
+ * ${NAME} in values of the configuration. */
 #include "config/expand.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ enum {
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 
-/* Reads the credential into value; -ENOENT where there is none. */
+/* Reads the credential into value; -ENOENT if it does not exist. */
 static int read_credential(const char *name, char *value, struct halo_error *err)
 {
     const char *folder = getenv("CREDENTIALS_DIRECTORY");
@@ -74,7 +74,7 @@ static int find_value(const char *name, char *value, struct halo_error *err)
                  : 0;
 }
 
-/* The name at "${"; returns what follows its '}', or NULL with err filled. */
+/* Reads the name at "${"; returns the position after its '}', or NULL with err filled. */
 static const char *read_name(const char *at, char *name, struct halo_error *err)
 {
     const char *begin = at + 2;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Through libsystemd. */
-#define SD_JOURNAL_SUPPRESS_LOCATION /* ours would be this line, always */
+ * Sends log lines to the journal through libsystemd. */
+#define SD_JOURNAL_SUPPRESS_LOCATION /* it would always be this line */
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-journal.h>
 
 #include "config/journal.h"
 
-/* "stream NAME: ..." is how all lines about a stream begin, and NAME is HALO_NAME_PATTERN's. */
+/* Finds the stream of a line: all lines about a stream begin with "stream NAME: ", where NAME
+ * matches HALO_NAME_PATTERN. */
 static int stream_of(const char *line, char *ret, size_t size)
 {
     static const char word[] = "stream ";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * In builds without libsystemd. */
+ * Replaces journal_send.c in builds without libsystemd. */
 #include <errno.h>
 
 #include "config/journal.h"

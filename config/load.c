@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Reading a map by a table of rows. */
+ * Reads a map with a table of rows. */
 #include "config/load.h"
 
 #include <errno.h>
@@ -118,7 +118,7 @@ void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *n
     }
 }
 
-/* A list becomes one text with commas between. */
+/* Converts a list to a string with commas. */
 static void join_list(struct halo_loader *l, struct halo_node *node)
 {
     char *text = NULL;
@@ -136,13 +136,13 @@ static void join_list(struct halo_loader *l, struct halo_node *node)
         free(text);
         return;
     }
-    if (halo_node_is_expanded(node)) /* errors do not show what ${} brought */
+    if (halo_node_is_expanded(node)) /* errors do not show the value of ${} */
         node->written = strdup("[...]");
     node->kind = HALO_NODE_SCALAR;
     node->text = text;
 }
 
-/* The text as options have it, or NULL: said. */
+/* The text in the syntax of options; NULL: an error was added. */
 static const char *text_for(struct halo_loader *l, const struct halo_option *row,
                             struct halo_node *node)
 {
@@ -169,7 +169,7 @@ void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void 
     if (code == -ENOMEM) {
         l->no_memory = true;
     } else if (code) {
-        /* What was wrong comes behind "NAME=TEXT: ". */
+        /* The reason follows "NAME=TEXT: ". */
         const size_t length = strlen(text), shown = length < SHOWN ? length : SHOWN;
         const char *what = err.text + strlen(row->name) + 1 + shown + 2;
         halo_loader_say(l, node, "%.*s: %s", SHOWN, halo_node_shown(node), what);
@@ -226,7 +226,7 @@ void halo_loader_section(struct halo_loader *l, const struct halo_section *secti
             load_key(l, section, settings, defaults->child[i]);
 }
 
-/* Where path leads, as far as its folder is there already: one socket may have several names. */
+/* The path with its folder resolved, if that exists: one socket may have several names. */
 static char *resolve(const char *path)
 {
     char folder[PATH_MAX], real[PATH_MAX], *ret = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How a camera is opened, from its map. */
+ * Loads the settings of a camera from its map. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

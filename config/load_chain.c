@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains in YAML: one text, or a list whose maps become FFmpeg's syntax, in which quotes and
- * backslashes are read twice (pipeline/filter/chain.c). */
+ * Chains in YAML: one string, or a list whose maps are converted to FFmpeg's syntax, in which
+ * quotes and backslashes are interpreted twice (pipeline/filter/chain.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +14,8 @@ static bool is_word(const char *text)
     return *text && !text[strspn(text, WORD)];
 }
 
-/* One reading takes a backslash away before each of its special characters and before blanks at
- * either end; the other reads quotes. */
+/* One interpretation removes a backslash before each of its special characters and before blanks at
+ * both ends; the other one reads quotes. */
 static void write_value(FILE *to, const char *value)
 {
     const bool quoted = strpbrk(value, "\\':,;[]" BLANKS) != NULL;
@@ -34,7 +34,8 @@ static void write_value(FILE *to, const char *value)
         fputc('\'', to);
 }
 
-/* A mask may be a list, and its rows too: numbers with blanks between. False: said. */
+/* Writes a value. A mask may be a list, and its rows, too: numbers are then separated by blanks.
+ * False: an error was added. */
 static bool collect(struct halo_loader *l, struct halo_node *node, FILE *to, int depth)
 {
     if (node->bad)
@@ -107,7 +108,8 @@ static bool write_filter(struct halo_loader *l, struct halo_node *node, FILE *to
     return fine;
 }
 
-/* columns: of what the user wrote. Else those of "column 7: gblur: ..." tell nobody anything. */
+/* columns: whether column numbers refer to text that the user wrote. If not, "column 7: " is
+ * removed from errors. */
 static bool check_chain(struct halo_loader *l, struct halo_node *node, const char *text,
                         bool columns)
 {
@@ -118,7 +120,7 @@ static bool check_chain(struct halo_loader *l, struct halo_node *node, const cha
     return halo_loader_passes(l, node, code, what ? what + 2 : err.text);
 }
 
-/* The text of one entry of a list, malloc'ed; NULL: said. */
+/* The text of one entry of a list, malloc'ed; NULL: an error was added. */
 static char *read_entry(struct halo_loader *l, struct halo_node *node)
 {
     const bool is_map = node->kind == HALO_NODE_MAP && !node->bad;
@@ -170,7 +172,7 @@ static char *read_list(struct halo_loader *l, struct halo_node *list)
         fine = false;
     }
     fclose(to);
-    /* Each is right by itself; all of them may be too many. */
+    /* Each filter is valid, but all together may be too many. */
     if (fine && list->count > 1 && !check_chain(l, list, all, false))
         fine = false;
     if (fine)

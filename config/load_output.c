@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One output of a stream, and what its keys mean together. */
+ * Loads one output of a stream, and checks combinations of its keys. */
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static void check_encoder(struct halo_loader *l, struct halo_node *node, const c
     halo_loader_passes(l, node, l->checks->encoder(codec, audio, &err), err.text);
 }
 
-/* Of values that are well-formed, whether this encoder takes them. */
+/* Checks whether the encoder accepts well-formed values. */
 static void check_video(struct halo_loader *l, const struct halo_video_settings *video,
                         struct halo_node *node)
 {
@@ -46,7 +46,7 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
     const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
     const struct halo_viewer_format *format = halo_output_format(output);
     if (halo_output_row(output)->target == HALO_AT_DEVICE)
-        return; /* it has no encoder */
+        return; /* this output has no encoder */
     if (!(codec && codec->bad) && !raw && !(format && !format->muxer))
         check_video(l, &output->video, node);
     if (!codec || codec->bad || !output->video.codec)
@@ -70,14 +70,15 @@ static struct halo_section output_section(void)
     return section;
 }
 
-/* Viewers' outputs without a form are told that. */
+/* Whether an output accepts raw frames. For outputs with an unknown format, another error is
+ * reported. */
 static bool takes_raw(const struct halo_output_settings *output)
 {
     const struct halo_viewer_format *format = halo_output_format(output);
     return format ? format->raw : halo_output_row(output)->writer == HALO_WRITER_SUPERVISOR;
 }
 
-/* Codecs and containers. */
+/* Checks codecs and containers. */
 static void check_coded(struct halo_loader *l, const struct halo_output_settings *output,
                         struct halo_node *node)
 {
@@ -114,7 +115,7 @@ static void say_places(struct halo_loader *l, const struct halo_node *node)
     halo_loader_say(l, node, "no destination: set one of %s", list);
 }
 
-/* The one place of the output; -1: said. */
+/* The kind of the output, by its only destination; -1: an error was added. */
 static int find_kind(struct halo_loader *l, struct halo_node *node)
 {
     int found = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One stream from its map. */
+ * Loads one stream from its map. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,8 +141,8 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
     halo_loader_leave(l, mark);
 }
 
-/* The user's own word for it, in the file and for one stream: what opens all of them, or comes from
- * elsewhere, is too easily meant otherwise. */
+/* A level of privacy other than strict must be written in the file itself, for one stream: a
+ * default for all streams, or a value from outside the file, could too easily be unintended. */
 static void check_off(struct halo_loader *l, const struct halo_stream_settings *stream,
                       struct halo_node *node)
 {
@@ -157,7 +157,8 @@ static void check_off(struct halo_loader *l, const struct halo_stream_settings *
     halo_loader_leave(l, mark);
 }
 
-/* Of a chain that is right in itself. */
+/* Checks a chain, which is valid in itself, against the stream's privacy, region feed and
+ * coverage. */
 static void check_open(struct halo_loader *l, const struct halo_stream_settings *stream,
                        const char *chain, const struct halo_node *node)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Each call makes one write of whole lines under one lock, so lines are never torn. */
+ * Log lines on stderr. Each call writes whole lines at once under a lock, so lines are never
+ * torn. */
 #include "config/log.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ enum { LINE_SIZE = 2048, STATUS_SIZE = 512 };
 static atomic_int max_level = HALO_LOG_INFO;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char status[STATUS_SIZE]; /* under lock; "" while there is none */
+static char status[STATUS_SIZE]; /* under lock; "": no status */
 
 void halo_log_set_level(enum halo_log_level level)
 {
@@ -43,8 +44,8 @@ static bool is_terminal(void)
     return isatty(STDERR_FILENO) && !(name && !strcmp(name, "dumb"));
 }
 
-/* Someone who shares the terminal may have made it non-blocking, so a full one is waited for, but
- * not for ever: a stuck terminal must not stop a stream. */
+/* Another process may have made the shared terminal non-blocking, so this waits while it is full,
+ * but not forever: a stuck terminal must not stop a stream. */
 static void write_all(const char *text, size_t length)
 {
     const int saved = errno;
@@ -64,9 +65,9 @@ static void write_all(const char *text, size_t length)
     errno = saved;
 }
 
-static bool is_service, has_journal; /* const once there are threads */
+static bool is_service, has_journal; /* const once threads are started */
 
-/* Where the line goes; under the lock. */
+/* Writes a line to the journal or to stderr; under the lock. */
 static void write_line(enum halo_log_level level, const char *line)
 {
     static const int priorities[] = {3, 3, 4, 6, 7}; /* syslog's */
@@ -99,7 +100,7 @@ const char *halo_log_skip_number(const char *text)
     return end > number && !strncmp(end, ": ", 2) ? end + 2 : text;
 }
 
-/* The line as it is said by this thread. */
+/* Composes the line, with the stream of this thread. */
 static void compose(char *line, size_t size, const char *format, va_list arguments)
 {
     const size_t room = strlen(of_stream);
@@ -124,7 +125,7 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     halo_hide_in_words(line, sizeof line); /* logs are read by more people than settings */
     halo_sanitise(line);
 
-    /* Threads of a live stream open its source again and again, and say the same of it. */
+    /* Threads of a live stream repeatedly reopen its source, and log the same lines about it. */
     const bool counts = level <= (*of_stream ? HALO_LOG_INFO : HALO_LOG_WARNING);
     pthread_mutex_lock(&lock);
     if (is_service)
@@ -147,8 +148,8 @@ void halo_log_flush(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Ends text before it would wrap: a wrapped line cannot be cleared with one carriage return. Counts
- * a character as one column, whatever its script. */
+/* Truncates text before it would wrap: a wrapped line cannot be cleared with one carriage return.
+ * Counts every character as one column, whatever its script. */
 static void cut_to_terminal(char *text)
 {
     struct winsize size;

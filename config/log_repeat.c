@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The last few different lines. Where there are more of them the oldest makes room: its count is
- * said first, so that nothing that was counted is lost. */
+ * Keeps the last few different lines. If there are more, the oldest one is removed after its count
+ * was written, so that no count is lost. */
 #include "config/log_repeat.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Numbers from outside: a strict grammar first, then strtod in the C locale. */
+ * Parses numbers from outside: first with a strict grammar, then with strtod in the C locale. */
 #include "config/number.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const char *skip_digits(const char *s)
     return s;
 }
 
-/* A decimal number with at most one point and at least one digit; NULL where there is none. */
+/* Skips a decimal number with at most one point and at least one digit; NULL: not a number. */
 static const char *skip_decimal(const char *s)
 {
     const char *end = skip_digits(s);
@@ -30,7 +30,7 @@ static const char *skip_decimal(const char *s)
     return digits ? end : NULL;
 }
 
-/* strtod reads the decimal point of the process's locale; this one always a '.'. */
+/* strtod expects the decimal point of the process's locale; this function always expects '.'. */
 static double c_strtod(const char *s)
 {
     locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -41,7 +41,7 @@ static double c_strtod(const char *s)
     return v;
 }
 
-/* Parses the number that text begins with; returns what follows it, NULL where there is none. */
+/* Parses the number at the beginning of text; returns the position after it; NULL: not a number. */
 static const char *real_prefix(const char *text, double *ret)
 {
     const char *end = skip_decimal(text + (*text == '+' || *text == '-'));
@@ -54,7 +54,7 @@ static const char *real_prefix(const char *text, double *ret)
         if (end == exponent)
             return NULL;
     }
-    if (*end == 'x' || *end == 'X') /* strtod would read on */
+    if (*end == 'x' || *end == 'X') /* strtod would continue */
         return NULL;
     const double v = c_strtod(text);
     if (!isfinite(v))
@@ -150,7 +150,7 @@ int halo_parse_integer(const char *text, double *ret)
     const char *end = skip_digits(digits);
     if (end == digits || *end)
         return -EINVAL;
-    *ret = c_strtod(text); /* a huge one is exact enough to be out of range */
+    *ret = c_strtod(text); /* huge numbers are exact enough to be out of range */
     return 0;
 }
 
@@ -161,7 +161,7 @@ int halo_parse_bytes(const char *text, double *ret)
     const char *end = skip_decimal(text);
     if (!end)
         return -EINVAL;
-    v = c_strtod(text); /* stops at the unit: none of them begins an exponent */
+    v = c_strtod(text); /* stops at the unit, because no unit begins an exponent */
     const char *unit = *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
     if (unit) {
         const double step = end[1] == 'i' ? 1024 : 1000;

@@ -13,7 +13,7 @@
 #include "config/number.h"
 
 enum {
-    MAX_NAME = 48, /* nobody misspells a longer one */
+    MAX_NAME = 48, /* longer names have no suggestions */
     SHOWN = 80,    /* bytes of the user's text that an error repeats */
 };
 
@@ -72,7 +72,8 @@ int halo_options_own(const struct halo_option *table, void *settings)
     return code;
 }
 
-/* Steps through "a|b|c": the next name in *list and its length, 0 at the end. */
+/* Iterates over "a|b|c": sets *name to the next name in *list, and returns its length, 0 at the
+ * end. */
 static size_t next_alias(const char **list, const char **name)
 {
     if (!*list)
@@ -124,7 +125,7 @@ static int set_choice(const struct halo_option *row, int *field, const char *tex
                      halo_nearest_words(near, text, row->choices, count));
 }
 
-/* 0, -EINVAL where text is not of the row's form, -ENOMEM. */
+/* Returns 0; -EINVAL if text does not match the row's pattern; -ENOMEM. */
 static int check_pattern(const struct halo_option *row, const char *text, struct halo_error *err)
 {
     regex_t regex;
@@ -152,7 +153,7 @@ static int set_string(const struct halo_option *row, char **field, const char *t
     return 0;
 }
 
-/* The number types, which share the range check. */
+/* Parses the numeric types, which share the range check. */
 static int parse_number(const struct halo_option *row, const char *text, double *ret,
                         struct halo_error *err)
 {
@@ -215,7 +216,7 @@ int halo_option_set(const struct halo_option *row, void *settings, const char *t
     return 0;
 }
 
-/* Levenshtein's distance, letter case aside, one row of the table at a time. */
+/* Levenshtein's distance, ignoring case, one row of the table at a time. */
 static int distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     int row[MAX_NAME + 1];
@@ -244,14 +245,14 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
     if (length == 0 || length > MAX_NAME)
         return NULL;
     const char *found = NULL;
-    int best = (int)(length + 2) / 3 + 1; /* about one slip in three letters */
+    int best = (int)(length + 2) / 3 + 1; /* about one error in three letters */
     for (size_t i = 0; i < count; i++) {
         const size_t other = strlen(candidates[i]);
         if (other > MAX_NAME)
             continue;
         int d = distance(name, length, candidates[i], other);
         if (length >= 2 && other > length && !memcmp(candidates[i], name, length) && best > 1)
-            d = 1; /* a beginning of it */
+            d = 1; /* the name is a prefix of it */
         if (d < best) {
             best = d;
             found = candidates[i];
@@ -290,7 +291,7 @@ const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct
     return put_words(ret, halo_option_nearest(table, name, length));
 }
 
-/* "-crf N" or "sigma=X", without what an error needs. */
+/* Writes "-crf N" or "sigma=X" for help. */
 static void print_usage(const struct halo_option *row, const char *prefix, char *text, size_t size)
 {
     static const char *const placeholders[] = {

@@ -5,7 +5,8 @@
 #include "config/load.h"
 #include "config/output_kinds.h"
 
-/* What a strftime name may hold without naming folders or a thing of the locale's length. */
+/* Whether a name has only conversions of strftime that cannot add folders or depend on the locale's
+ * lengths; counts them. */
 static bool is_pattern(const char *name, int *conversions)
 {
     *conversions = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * null: filtered frames that nobody receives. */
+ * null: filtered frames are discarded. */
 #include "config/output_kinds.h"
 
 const struct halo_output_row halo_output_null = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * tcp: an address that viewers connect to. Nobody is asked who they are, so that other machines are
- * let in only where the file says so. */
+ * tcp: an address that viewers connect to. Viewers are not authenticated, so other machines may
+ * connect only if the file allows it. */
 #include <string.h>
 
 #include "config/address.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * url: a server, which the engine pushes to through FFmpeg. */
+ * url: a server to which the engine pushes through FFmpeg. */
 #include <string.h>
 
 #include "config/load.h"

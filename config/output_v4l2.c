@@ -13,11 +13,12 @@ static void give(struct halo_loader *l, char **field, const char *text)
         l->no_memory = true;
 }
 
-/* Programs follow no change, and are served before there is an input: all is said beforehand. */
+/* Programs that read a virtual camera do not follow changes, and receive frames before the input is
+ * open: so size and rate must be fixed here. */
 static void check(struct halo_loader *l, struct halo_output_settings *output,
                   struct halo_node *node)
 {
-    enum { MAX_SIDE = 8192 }; /* of v4l2loopback, and the supervisor holds such a picture */
+    enum { MAX_SIDE = 8192 }; /* limit of v4l2loopback; the supervisor keeps a frame of this size */
     static const char *const without[] = {"codec", "bitrate", "crf", "preset"};
     struct halo_video_settings *video = &output->video;
     struct halo_node *map = halo_node_get(node, "video");

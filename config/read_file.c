@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Files as a whole. */
+ * Reads whole files. */
 #include "config/read_file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The command line of `halod run`, in FFmpeg's words. */
+ * The command line of `halod run`, with FFmpeg's option names. */
 #include "config/run.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static int set_output(struct halo_run_settings *s, const char *word, struct halo
     return halo_option_set(&output_option, s, word, err);
 }
 
-/* What an option's value may be where its type does not say, and where it may stand. */
+/* Checks an option's value beyond its type, and its position. */
 static int check_place(const struct halo_run_settings *s, const struct halo_option *row,
                        const char *value, struct halo_error *err)
 {
@@ -125,7 +125,7 @@ static int check_place(const struct halo_run_settings *s, const struct halo_opti
         return halo_fail_usage(err,
                                "more than one -vf: %.80s and %.80s (separate filters by commas)",
                                s->filters, value);
-    /* "-f X OUT -i IN" and "OUT -f X -i IN" read both ways. */
+    /* "-f X OUT -i IN" and "OUT -f X -i IN" are ambiguous. */
     const bool side_matters =
         row == &halo_run_options[0] ? s->source.format != NULL : row == &format_options[0];
     if (side_matters && s->output && !s->source.input)
@@ -134,7 +134,8 @@ static int check_place(const struct halo_run_settings *s, const struct halo_opti
     return 0;
 }
 
-/* Sets the option in argv[at]; returns how many words it took, or -EINVAL or -ENOMEM. */
+/* Sets the option in argv[at]; returns the number of arguments that it used, or -EINVAL or
+ * -ENOMEM. */
 static int take_option(struct halo_run_settings *s, int at, int argc, char **argv,
                        struct halo_error *err)
 {
@@ -156,7 +157,7 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
     struct halo_error inner = {0};
     code = halo_option_set(row, s, value, &inner);
     if (code) {
-        char *equals = strchr(inner.text, '='); /* the command line's form is "-ss 5" */
+        char *equals = strchr(inner.text, '='); /* on the command line it is "-ss 5" */
         if (equals)
             *equals = ' ';
         return code == -ENOMEM ? halo_fail(err, code, "%s", inner.text)
@@ -165,7 +166,7 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
     return 2;
 }
 
-/* "auto", or a number. */
+/* Parses -gpu: "auto" or a number. */
 static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
 {
     static const struct halo_option row = {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1,
@@ -180,7 +181,7 @@ static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
                            s->gpu_name);
 }
 
-/* What single options cannot say. */
+/* Checks combinations of options. */
 static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
     if (!s->source.input)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * URLs that may be shown. Where a URL is malformed rather too much is hidden than too little. */
+ * Hides secrets in URLs. If a URL is malformed, rather too much is hidden than too little. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define STARS "***"
 
-/* What part of a query's name makes its value a secret. */
+/* Parts of a query parameter's name that make its value a secret. */
 static const char *const telling[] = {
     "key", "token", "pass", "pwd", "secret", "auth", "sig", "credential", "streamid",
 };
@@ -39,8 +39,8 @@ static const char *find_any(const char *from, const char *end, const char *set)
     return from;
 }
 
-/* The '@' that ends user:password, or NULL. One behind the first / ? or # can belong to a password
- * that was not escaped, too, but not where a port stands before it: HOST:80/@x. */
+/* The '@' that ends user:password, or NULL. An '@' after the first / ? or # can also belong to a
+ * password that was not escaped, but not if a port precedes it: HOST:80/@x. */
 static const char *end_of_user(const char *at, const char *end)
 {
     const char *colon = find_any(at, end, ":/?#");
@@ -74,7 +74,7 @@ static void write_query(FILE *to, const char *at, const char *end)
     }
 }
 
-/* The key of a stream is the last part of RTMP's path. */
+/* The stream key, which is the last part of an RTMP path. */
 static const char *key_of_path(const char *at, const char *end)
 {
     const char *slash = find_any(at, end, "/");
@@ -82,7 +82,7 @@ static const char *key_of_path(const char *at, const char *end)
     return slash < end && last > slash && last + 1 < end ? last + 1 : NULL;
 }
 
-/* What follows "://", up to end. */
+/* Writes the part after "://", up to end. */
 static void write_rest(FILE *to, const char *at, const char *end, bool rtmp)
 {
     const char *user = end_of_user(at, end);
@@ -112,7 +112,7 @@ static const char *scheme_of(const char *from, const char *mark)
     return mark;
 }
 
-/* An URL goes on up to the next one: blanks, too, may be part of a password. */
+/* A URL extends to the beginning of the next one: a password may contain blanks. */
 static void write_hidden(FILE *to, const char *text)
 {
     const char *mark = strstr(text, "://");

@@ -61,7 +61,7 @@ static const struct halo_source_row rows[] = {
         .kind = HALO_SOURCE_HTTP,
         .is = is_http,
         .place = HALO_FROM_NETWORK,
-        .pace = HALO_PACE_ALWAYS, /* what it serves may be a file, sent as fast as it is read */
+        .pace = HALO_PACE_ALWAYS, /* the server may send a file as fast as it is read */
         .live = true,
         .fails = true,
     },

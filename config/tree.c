@@ -109,7 +109,7 @@ bool halo_node_is_null(const struct halo_node *node)
     return false;
 }
 
-/* Maps are small, or hold streams, of which there are few: one look after the other will do. */
+/* Maps are small, or contain streams, which are few: a linear search is fast enough. */
 int halo_node_merge(struct halo_node *base, struct halo_node *over)
 {
     while (over->count > 0) {

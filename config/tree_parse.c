@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * YAML to trees. Events, not libyaml's documents: those hold all of a text before the first bound
- * can be looked at, and have lost where its anchors were. */
+ * Parses YAML to trees. Uses events instead of libyaml's documents, which contain the whole text
+ * before a limit can be checked, and no longer the places of its anchors. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static bool next_event(struct halo_reader *r, yaml_event_t *event)
 
 static struct halo_node *read_node(struct halo_reader *r, const yaml_event_t *event);
 
-/* Reads until the list's or the map's end; false: the rest cannot be read. */
+/* Reads to the end of the list or map; false: the rest cannot be read. */
 static bool read_list(struct halo_reader *r, struct halo_node *list)
 {
     for (;;) {
@@ -63,7 +63,7 @@ static bool read_list(struct halo_reader *r, struct halo_node *list)
     }
 }
 
-/* The key's text, the caller's; NULL: the rest cannot be read. */
+/* The key's text, which the caller owns; NULL: the rest cannot be read. */
 static char *read_key(struct halo_reader *r, const yaml_event_t *event)
 {
     const int line = halo_reader_line(event->start_mark);
@@ -76,7 +76,7 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
         return NULL;
     char *text = key->text;
     key->text = NULL;
-    if (!strcmp(text, "<<")) /* also in quotes: nothing of that name is known */
+    if (!strcmp(text, "<<")) /* also in quotes: no key has this name */
         HALO_READER_SAY(
             r, line,
             "merge keys (<<) are not supported: use defaults: for settings that streams share");
@@ -192,7 +192,7 @@ static struct halo_node *read_node(struct halo_reader *r, const yaml_event_t *ev
     return node;
 }
 
-/* The one document of the text. */
+/* Reads the only document of the text. */
 static struct halo_node *read_document(struct halo_reader *r)
 {
     struct halo_node *root = NULL;
@@ -224,7 +224,7 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
     struct halo_reader *r = calloc(1, sizeof *r);
     if (!r)
         return -ENOMEM;
-    /* libyaml, once it is told what the text is in, takes a byte order mark for text. */
+    /* With a given encoding, libyaml would treat a byte order mark as text. */
     if (length >= sizeof mark - 1 && !memcmp(text, mark, sizeof mark - 1)) {
         text += sizeof mark - 1;
         length -= sizeof mark - 1;
@@ -257,6 +257,6 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
         halo_node_destroy(root);
         return code;
     }
-    *ret = root; /* also a bad one: what else is wrong in it is said too */
+    *ret = root; /* also with errors: other errors in it are reported, too */
     return code;
 }

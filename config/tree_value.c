@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Single values of YAML, and how much of them there may be. */
+ * Single values of YAML, and the limits on their number and size. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The forms of output sockets. */
+ * The formats of output sockets. */
 #include "config/viewer_format.h"
 
 #include <stdio.h>
