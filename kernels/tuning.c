@@ -107,7 +107,7 @@ static const char *parse_row(struct halo_tuning_row *ret, const char *line,
         return "not a row of ten values";
     for (int i = 0;; i++) {
         if (i == KINDS)
-            return "no such kind";
+            return "unknown kind";
         if (kind_names[i] && !strcmp(kind_names[i], kind)) {
             k.kind = (enum halo_conv_kind)i;
             break;
@@ -127,7 +127,7 @@ static const char *parse_row(struct halo_tuning_row *ret, const char *line,
         return "the time is out of range";
     const struct halo_strategy *found = halo_strategy_find(ops, strategy);
     if (!found)
-        return "no such strategy";
+        return "unknown strategy";
     *ret = (struct halo_tuning_row){k, found, us};
     return NULL;
 }
@@ -137,7 +137,7 @@ static int check_head(const char *line, int number, const char *device, const ch
 {
     static const char version[] = "version ", of[] = "device ";
     if (number == 1 && strcmp(line, FIRST_LINE) != 0) {
-        *ret_what = "not a table of this form (" FIRST_LINE ")";
+        *ret_what = "not a table in this format (" FIRST_LINE ")";
         return strncmp(line, FIRST_LINE, strlen(FIRST_LINE) - 1) ? -EINVAL : -ESTALE;
     }
     if ((number == 2 && strncmp(line, version, strlen(version)) != 0) ||
@@ -211,7 +211,7 @@ int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
             code = parse_line(t, line, number, ops, device, &ret_fault->what);
     }
     if (code > 0 && at < size) {
-        ret_fault->what = "something after the end";
+        ret_fault->what = "text after the end";
         code = -EINVAL;
     }
     if (code > 0) {

@@ -22,6 +22,8 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
 }
 
 const struct halo_cpu_strategy halo_cpu_running_sums = {
-    .base = {.name = "running-sums", .about = "box, at a cost that no radius changes", .can = can},
+    .base = {.name = "running-sums",
+             .about = "box; the radius does not change the cost",
+             .can = can},
     .band = band,
 };

@@ -306,6 +306,6 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
 }
 
 const struct halo_cpu_strategy halo_cpu_reference = {
-    .base = {.name = "reference", .about = "plain C, one sample after another: the truth"},
+    .base = {.name = "reference", .about = "plain C, one sample at a time: the reference"},
     .band = band,
 };

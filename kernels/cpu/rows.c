@@ -88,7 +88,9 @@ static bool can_v3(const struct halo_conv *conv, int channels)
 }
 
 const struct halo_cpu_strategy halo_cpu_rows = {
-    .base = {.name = "rows", .about = "vectors along the row, the best this CPU has", .can = can},
+    .base = {.name = "rows",
+             .about = "vectors along the row, best instruction set of this CPU",
+             .can = can},
     .band = band,
 };
 
@@ -98,6 +100,6 @@ const struct halo_cpu_strategy halo_cpu_rows_v3 = {
 };
 
 const struct halo_cpu_strategy halo_cpu_rows_base = {
-    .base = {.name = "rows-base", .about = "rows with what every CPU has", .can = can},
+    .base = {.name = "rows-base", .about = "rows with instructions that every CPU has", .can = can},
     .band = halo_rows_band_base,
 };

@@ -38,7 +38,8 @@ struct map_launch {
     struct halo_rect rects[MAX_RECTS];
 };
 
-static_assert(sizeof(struct map_launch) <= 4096, "kernel parameters before CUDA 12.1");
+static_assert(sizeof(struct map_launch) <= 4096,
+              "kernel parameters have at most 4 KB before CUDA 12.1");
 
 /* A warp looks at a patch of a mask. */
 static __device__ inline void check_mask(struct halo_patch *p, const struct halo_plane &mask)

@@ -29,7 +29,8 @@ static const struct halo_cuda_strategy box_bands = {
 };
 
 static const struct halo_cuda_strategy box_slide = {
-    .base = {"box-slide", "boxes of 8 bits to 257x257: two launches, hardly slower for wider ones",
+    .base = {"box-slide",
+             "boxes of 8 bits up to 257x257: two launches, cost almost independent of the radius",
              halo_cuda_box_slide_can},
     .compute = 80,
     .launch = halo_cuda_launch_box_slide,
@@ -47,7 +48,7 @@ static const struct halo_cuda_strategy box_stream = {
 };
 
 static const struct halo_cuda_strategy direct = {
-    .base = {"direct", "small dense masks: tensor cores, pixels straight into registers",
+    .base = {"direct", "small dense masks: tensor cores, pixels loaded directly into registers",
              halo_cuda_direct_can},
     .compute = 80,
     .launch = halo_cuda_launch_direct,
@@ -64,12 +65,13 @@ static const struct halo_cuda_strategy tensor = {
 };
 
 static const struct halo_cuda_strategy output_tile = {
-    .base = {"output-tile", "block covers the output tile, loads the input tile in steps", weighs},
+    .base = {"output-tile", "block covers the output tile and loads the input tile in steps",
+             weighs},
     .launch = halo_cuda_launch_output_tile,
 };
 
 static const struct halo_cuda_strategy output_tile_steps = {
-    .base = {"output-tile/steps", "the same, loads from the left halo on, threads in one line",
+    .base = {"output-tile/steps", "the same, but loads begin at the left halo, threads in one line",
              weighs},
     .launch = halo_cuda_launch_output_tile_steps,
 };
@@ -125,7 +127,7 @@ static bool box_only(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy running_sums = {
-    .base = {"running-sums", "box, at a cost that no radius changes", box_only},
+    .base = {"running-sums", "box; the radius does not change the cost", box_only},
     .launch = halo_cuda_launch_running_sums,
 };
 
