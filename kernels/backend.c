@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The backend table and the front door: every rule of backend.h is checked here and nowhere
- * below. */
+ * The table of backends. Every rule of backend.h is checked here, and only here. */
 #include "kernels/backends.h"
 
 #include <errno.h>
@@ -13,7 +12,7 @@
 #include "kernels/frame.h"
 #include "kernels/tuning.h"
 
-/* Keeps every index that border.h sees, with the largest radius added, far below its 2^29. */
+/* Keeps every index in border.h, including the largest radius, far below its limit of 2^29. */
 enum { MAX_SIDE = 1 << 24, MAX_THREADS = 1024 };
 
 const struct halo_backend_ops *const halo_backends[] = {
@@ -92,7 +91,7 @@ static bool plane_ok(const struct halo_plane *p)
     const ptrdiff_t bytes = halo_plane_sample_bytes(p);
     const ptrdiff_t row = (ptrdiff_t)halo_plane_row_bytes(p);
     if (p->height > 1 && p->stride < row && -p->stride < row)
-        return false; /* rows that overlap */
+        return false; /* rows overlap */
     return (uintptr_t)p->data % (size_t)bytes == 0 && p->stride % bytes == 0;
 }
 
@@ -102,7 +101,7 @@ static bool same_shape(const struct halo_plane *a, const struct halo_plane *b)
            a->depth == b->depth && a->shift == b->shift;
 }
 
-/* First byte and one past the last, whichever way up the plane is stored. */
+/* The first byte and the end of a plane, even if it is stored upside down. */
 static void extent(const struct halo_plane *p, uintptr_t *first, uintptr_t *end)
 {
     const uintptr_t row = halo_plane_row_bytes(p);
@@ -120,7 +119,7 @@ static bool overlap(const struct halo_plane *a, const struct halo_plane *b)
     return first_a < end_b && first_b < end_a;
 }
 
-/* dst is NULL where its place is not yet known. */
+/* dst is NULL if its memory is not known yet. */
 static bool region_ok(const struct halo_region *r, const struct halo_plane *like,
                       const struct halo_plane *dst)
 {
@@ -171,7 +170,8 @@ const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
         if (s && halo_backend_can(b, s, job->conv, job->src.channels))
             return s;
     }
-    const struct halo_strategy *const *s = b->ops->strategies; /* the last row can everything */
+    /* the last row supports everything */
+    const struct halo_strategy *const *s = b->ops->strategies;
     while (!halo_backend_can(b, *s, job->conv, job->src.channels))
         s++;
     return *s;
@@ -208,7 +208,7 @@ struct halo_plane halo_trial_plane(const struct halo_trial *trial, int p)
     return plane;
 }
 
-/* A plane of random samples in host memory, rows on cache lines. */
+/* Makes a plane of random samples in host memory, with rows aligned to cache lines. */
 static int make_plane(struct halo_plane *ret, uint64_t state)
 {
     const size_t stride = (halo_plane_row_bytes(ret) + 63) / 64 * 64;
@@ -244,7 +244,7 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
-/* By convolve and the clock. */
+/* Times convolve by the host's clock. */
 static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
 {
     const int count = trial->planes * (trial->yuv420 ? 3 : 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Masks: from real weights to the integers of conv.h, with a proof of how far off they may be. Here
- * those for which nothing is rounded; conv_gauss.c, conv_dense.c and conv_gradient.c have the
- * others. */
+ * Masks: converts real weights to the integers of conv.h, with a proven bound on the error. This
+ * file has the masks that need no rounding; the others are in conv_gauss.c, conv_dense.c and
+ * conv_gradient.c. */
 #include <errno.h>
 #include <limits.h>
 
@@ -30,7 +30,7 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
     ret->accum = largest < 1 << 24    ? HALO_ACCUM_F24
                  : largest <= INT_MAX ? HALO_ACCUM_I32
                                       : HALO_ACCUM_I64;
-    ret->error_bound = 0.5; /* the sum is exact, the one rounding is to nearest */
+    ret->error_bound = 0.5; /* the sum is exact; the only rounding is to nearest */
     return 0;
 }
 

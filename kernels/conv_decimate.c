@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Wide Gaussians on a plane of nodes: steps and weights, with a proof of how far off they may be.
+ * Wide Gaussians on a plane of nodes: steps and weights, with a proven bound on the error.
  *
- * Triangles two steps wide take the pixels to the nodes and, as linear interpolation, back. Both
- * blur: what they add to the variance is taken from that of the Gaussian on the nodes. What is left
- * of their error is of second order in step / sigma, but for the jump where the mask is cut off,
- * which they smear over a step. That one is what keeps the steps of deep samples small. */
+ * Triangles two steps wide convert pixels to nodes and, as linear interpolation, nodes to pixels.
+ * Both blur: the variance that they add is subtracted from that of the Gaussian on the nodes. Their
+ * remaining error is of second order in step / sigma, except at the jump at the end of the mask,
+ * which they smear over a step. This jump is why deep samples need small steps. */
 #include "kernels/conv_decimate.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 
 enum { MAX_RADIUS = 3 * (int)HALO_MAX_SIGMA };
 
-static const double most_error = 2, largest_step = 0.3; /* code values; of sigma */
+static const double most_error = 2, largest_step = 0.3; /* in code values; as a part of sigma */
 
-/* One direction. The arrays hold one side of a symmetric mask: [0] is its centre. */
+/* The mask in one direction. The arrays contain one side of a symmetric mask: [0] is its centre. */
 struct axis {
     double sigma;
     int radius; /* pixels */
@@ -29,7 +29,7 @@ struct axis {
     int bits;
 };
 
-/* exp(-i^2 / (2 sigma^2)), divided by the sum. */
+/* Samples exp(-i^2 / (2 sigma^2)), divided by the sum. */
 static void sample(double *side, int radius, double sigma)
 {
     double sum = side[0] = 1;
@@ -51,7 +51,7 @@ static void axis_begin(struct axis *a, double sigma)
         a->step *= 2;
 }
 
-/* The centre takes what rounding took from the others: the sum, and so the mean of a picture, is
+/* The centre compensates for the rounding of the others: the sum, and so the mean of a plane, is
  * exact. */
 static void axis_quantise(struct axis *a, int bits)
 {
@@ -77,11 +77,11 @@ static int triangle(int j, int step)
     return j < step ? 2 * j + 1 : 4 * step - 1 - 2 * j;
 }
 
-/* Half the L1 distance between the mask that the pixel at `phase` of a step meets in the end and
- * the real one. */
+/* Half the L1 distance between the resulting mask for the pixel at `phase` of a step and the real
+ * one. */
 static double phase_distance(const struct axis *a, int phase)
 {
-    /* Pixel 0 is the one after node 0; `first` is the first that is reached. */
+    /* Pixel 0 follows node 0; `first` is the first pixel within reach. */
     int64_t weights[2 * MAX_RADIUS + 3 * HALO_MAX_STEP] = {0};
     const int step = a->step, first = -(a->reach + 1) * step;
     const int count = (2 * a->reach + 3) * step;
@@ -123,11 +123,12 @@ static double bound(struct axis *x, struct axis *y, int depth, int bits, int fra
     return halo_sample_max(depth) * (axis_distance(x) + axis_distance(y)) + 0.5 + ldexp(1.5, -frac);
 }
 
-/* Whether a format keeps the bound with these steps; fills it in. */
+/* Whether a format keeps the bound with these steps; fills in the format. */
 static bool fits(struct halo_conv *conv, struct axis *x, struct axis *y)
 {
     enum { NARROW = 15, NARROW_BITS = 16, WIDE_FRAC = 5, WIDE_BITS = 28 };
-    const int nodes = 4 * x->step * x->step * y->step * y->step; /* the weights of R, at most */
+    /* largest sum of the weights of R */
+    const int nodes = 4 * x->step * x->step * y->step * y->step;
     if (halo_sample_max(conv->depth) > INT32_MAX / nodes)
         return false;
     conv->accum = HALO_ACCUM_I32;

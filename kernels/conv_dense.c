@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Dense masks: from real weights to integers. */
+ * Dense masks: converts real weights to integers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static int by_remainder(const void *a, const void *b)
 
 struct dense {
     const double *weights;
-    int count, max; /* weights, largest sample */
+    int count, max; /* number of weights, largest sample */
     double bias;
     double sum, sum_abs, largest; /* of the real weights */
 
@@ -32,7 +32,8 @@ struct dense {
     struct remainder order[HALO_MAX_DENSE * HALO_MAX_DENSE];
 };
 
-/* The sum of the integers is the rounded sum of the reals: a flat picture keeps its level. */
+/* The sum of the integers is the rounded sum of the real weights: a uniform plane keeps its
+ * level. */
 static void dense_quantise(struct dense *d)
 {
     int64_t missing = llround(ldexp(d->sum, d->bits));
@@ -48,11 +49,11 @@ static void dense_quantise(struct dense *d)
     d->fixed_bias = llround(ldexp(d->bias, d->bits)) + (INT64_C(1) << (d->bits - 1));
 }
 
-/* Quantises with this many bits and says whether every partial sum, in whatever order and with the
- * bias first or last, stays below the limit. */
+/* Quantises with this many bits, and returns whether every partial sum stays below the limit, in
+ * any order and with the bias first or last. */
 static bool dense_fits(struct dense *d, int bits, double limit)
 {
-    /* In doubles first: nothing below may overflow an integer. */
+    /* Checks in doubles first, so that the integers below cannot overflow. */
     const double room = ldexp(d->sum_abs, bits) - d->count;
     if (ldexp(d->largest, bits) > INT32_MAX - 1 || d->max * room >= limit ||
         ldexp(fabs(d->bias), bits) >= limit)
@@ -66,8 +67,8 @@ static bool dense_fits(struct dense *d, int bits, double limit)
     return (double)(d->max * sum + llabs(d->fixed_bias)) < limit;
 }
 
-/* 0.5 for the last rounding, and the worst input: white where the weights came out too large and
- * black elsewhere, or the other way round. */
+/* 0.5 for the last rounding, plus the error for the worst input: white where the weights were
+ * rounded up and black elsewhere, or vice versa. */
 static double dense_bound(const struct dense *d)
 {
     double over = 0, under = 0;
@@ -91,8 +92,8 @@ static int64_t dense_largest(const struct dense *d)
     return largest;
 }
 
-/* Weights that 16 bits hold, or two signed bytes, are faster on every backend: fewer bits are taken
- * where that is nearly as exact. */
+/* Weights that fit 16 bits, or two signed bytes, are faster on every backend: uses fewer bits if
+ * that is nearly as exact. */
 static void dense_lighten(struct dense *d, double limit)
 {
     static const int64_t most = 127 * 256 + 127;
@@ -147,7 +148,7 @@ static int dense_check(const double *weights, int width, int height, double bias
     return 0;
 }
 
-/* What strategies ask of the weights, found once. */
+/* Properties of the weights that strategies need, computed once. */
 static void dense_describe(struct halo_conv *conv, int count)
 {
     uint32_t bits = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Gaussians: from their sigma to two rows of integers. */
+ * Gaussians: converts sigmas to two rows of integers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void gauss_real(struct gauss *g, double sigma)
         g->real[i] /= sum;
 }
 
-/* Distance between integers of `significant` bits around v. */
+/* The distance between integers with `significant` bits near v. */
 static int32_t grid(double v, int significant)
 {
     int exponent;
@@ -39,9 +39,9 @@ static int32_t grid(double v, int significant)
     return v >= 1 && exponent > significant ? 1 << (exponent - significant) : 1;
 }
 
-/* Hands the missing weight out, one grid step at a time, to the weight farthest from its real
- * value: largest remainder, on both sides at once. The outermost weight of a Gaussian is always
- * below 2^11, so a step of 1 exists and the loop ends with the exact sum. */
+/* Distributes the missing weight, one grid step at a time, to the weight that is farthest from its
+ * real value (largest remainder), on both sides at once. The outermost weight of a Gaussian is
+ * always below 2^11, so a step of 1 exists and the loop ends with the exact sum. */
 static void spread(struct gauss *g, int32_t missing, int significant)
 {
     while (missing) {
@@ -66,14 +66,14 @@ static void spread(struct gauss *g, int32_t missing, int significant)
 static void gauss_quantise(struct gauss *g, int bits, int significant)
 {
     g->bits = bits;
-    /* The centre must leave an even rest for the two sides. */
+    /* The centre must leave an even remainder for the two sides. */
     const double centre = ldexp(g->real[0], bits);
     const int32_t step = grid(centre, significant) > 2 ? grid(centre, significant) : 2;
     g->side[0] = (int32_t)lround(centre / step) * step;
 
     int32_t rest = ((1 << bits) - g->side[0]) / 2;
     if (rest == 0 || g->radius == 0) {
-        g->radius = 0; /* the identity; nothing else has radius 0 */
+        g->radius = 0; /* the identity; only it has radius 0 */
         g->side[0] = 1 << bits;
         return;
     }
@@ -97,8 +97,8 @@ static double gauss_weight(const struct gauss *g, int i)
     return i > g->radius ? 0 : ldexp(g->side[i], -g->bits);
 }
 
-/* Half the L1 distance of the two-dimensional masks. Both sum to 1, so this is the worst that any
- * input in [0, 1] can make of the difference. The real masks keep their own, untrimmed radii. */
+/* Half the L1 distance of the two-dimensional masks. Both sum to 1, so this is the largest
+ * difference for any input in [0, 1]. The real masks have their own, untrimmed radii. */
 static double gauss_distance(const struct gauss *x, int rx, const struct gauss *y, int ry)
 {
     double sum = 0;
@@ -122,7 +122,7 @@ struct separable_format {
  *      weight is one FP16 number.
  * I32: T has 15 bits, for 16-bit multipliers; all sums below 2^31, since (2^depth - 1) 2^frac 2^16
  *      is 2^31 - 2^(16 + frac) and the rounding constant half of that.
- * I64: T has depth + 5 bits and the sums 2 depth + 13, which doubles hold as well. */
+ * I64: T has depth + 5 bits and the sums 2 depth + 13, which are exact in doubles, too. */
 static int gauss_formats(struct separable_format *ret, int depth)
 {
     enum { DEEPEST_I32 = 14 };
@@ -137,7 +137,8 @@ static int gauss_formats(struct separable_format *ret, int depth)
     return n;
 }
 
-/* With weights below 2^15 for 16-bit multipliers; only the identity's is larger. */
+/* Quantises with weights below 2^15 for 16-bit multipliers; only the weight of the identity is
+ * larger. */
 static void gauss_fit(struct gauss *g, int bits, const struct separable_format *f)
 {
     gauss_quantise(g, bits, f->significant);
@@ -156,7 +157,7 @@ static double gauss_bound(struct gauss *x, struct gauss *y, int depth,
     gauss_fit(y, f->col_bits, f);
     const double distance = halo_sample_max(depth) * gauss_distance(x, real_rx, y, real_ry);
     if (x->radius == 0 && y->radius == 0)
-        return distance; /* a copy rounds nothing */
+        return distance; /* a copy does not round */
     return distance + (x->radius ? 0.5 + ldexp(1, -f->frac - 1) : 0.5);
 }
 

@@ -11,9 +11,9 @@ enum { MAX_DELTA_BITS = 8 };
 struct gradient {
     double square; /* largest a^2 + b^2 */
     double sum;    /* largest |a| or |b| */
-    double factor; /* of a^2 + b^2, before the root: scale^2 4^bits */
-    double top;    /* the root that gives the largest sample, in its units of 2^-bits */
-    double over;   /* code values by which out may be too high before it is rounded down */
+    double factor; /* factor of a^2 + b^2 before the root: scale^2 4^bits */
+    double top;    /* the root that gives the largest sample, in units of 2^-bits */
+    double over;   /* code values by which the result may be too high before it is rounded down */
     int bits;      /* fractional bits of the root and of the bias */
     int64_t bias;
     uint64_t limit;
@@ -21,7 +21,7 @@ struct gradient {
     int scale_bits;
 };
 
-/* a^2 + b^2 is convex: it is largest where each sample is black or white. */
+/* a^2 + b^2 is convex: its maximum has only black and white samples. */
 static void gradient_largest(struct gradient *g, const int *mx, const int *my, int max)
 {
     for (int corner = 0; corner < 1 << 9; corner++) {
@@ -35,11 +35,11 @@ static void gradient_largest(struct gradient *g, const int *mx, const int *my, i
     }
 }
 
-/* The most fractional bits of the factor that 32 bits hold and whose product with limit is below
- * 2^62. The factor is rounded up, so that an exact root never falls below its integer. Both can be
- * met: top is at most 2^25, so limit times the factor is at most top^2 + 2 factor < 2^50 + 2^34.
- * The product has room for 11 bits below that: the largest t, limit * scale >> scale_bits, is more
- * by less than one part in 2^10, and so below 2^52. */
+/* Chooses the largest number of fractional bits with which the factor fits 32 bits and its product
+ * with limit is below 2^62. The factor is rounded up, so that an exact root never falls below its
+ * integer. Both conditions can be met: top is at most 2^25, so limit times the factor is at most
+ * top^2 + 2 factor < 2^50 + 2^34. That leaves room for 11 fractional bits: the largest t, limit *
+ * scale >> scale_bits, is larger by less than one part in 2^10, and so below 2^52. */
 static void gradient_scale(struct gradient *g)
 {
     int bits = 62;
@@ -55,8 +55,9 @@ static void gradient_scale(struct gradient *g)
 }
 
 /* Reasons: isqrt(floor(v)) = floor(sqrt(v)) and floor((floor(v) + n) / m) = floor((v + n) / m), so
- * all roundings down act as one at the end, which takes less than 1 away. The factor and the bias
- * are rounded up and may add `over`: the result lies between 1 below and `over` above. */
+ * all roundings down are equivalent to a single one at the end, which subtracts less than 1. The
+ * factor and the bias are rounded up and may add up to `over`: the error of the result is between
+ * -1 and `over`. */
 static void gradient_quantise(struct gradient *g, double scale, double delta, int max)
 {
     g->bits = delta == floor(delta) ? 0 : MAX_DELTA_BITS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Faults on demand (fault.h). */
+ * Fault injection (fault.h). */
 #include "kernels/fault.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    EXIT_BAD_WISH = 64, /* usage, as config/error.h has it */
+    EXIT_BAD_WISH = 64, /* as HALO_EXIT_USAGE in config/error.h */
     MAX_WISHES = 32,
     MAX_TEXT = 1000,
     MAX_FILE = 200,
@@ -19,25 +19,25 @@ enum {
 
 _Thread_local bool halo_fault_hangs;
 
-/* One of HALOD_FAULT's. */
+/* One entry of HALOD_FAULT. */
 struct wish {
     const char *kind;
-    long from;          /* 1 and up; 0: by chance */
-    double probability; /* then */
+    long from;          /* number of the call, from 1; 0: random */
+    double probability; /* if random */
     bool stays;
-    char file[MAX_FILE]; /* "", or: as long as it is there */
+    char file[MAX_FILE]; /* the fault applies while this file exists; "": no file */
     atomic_long calls;
-    atomic_bool met; /* by chance, and it stays */
+    atomic_bool met; /* a random fault has happened that is permanent */
     _Atomic(const char *) owner;
 };
 
-static _Thread_local const struct wish *last; /* that was met */
+static _Thread_local const struct wish *last; /* the last fault that was met */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct wish wishes[MAX_WISHES];
 static int count;
 static uint64_t seed = 1;
-static atomic_ullong threads; /* that have a chance of their own */
-static const char *given;     /* in place of the environment's */
+static atomic_ullong threads; /* number of threads that have their own random numbers */
+static const char *given;     /* replaces the environment variable */
 static void (*report)(const char *words);
 static int log_file = -1;
 static _Atomic(struct halo_fault_point *) points;
@@ -55,7 +55,7 @@ static const char *kind_of(const char *text, size_t length)
     return NULL;
 }
 
-/* A fault that is misspelt never happens, and a test that waits for none would pass. */
+/* A misspelt fault would never happen, and a test that expects no failure would pass. */
 static void refuse(const char *text)
 {
     fprintf(stderr,
@@ -111,7 +111,7 @@ static void read_wishes(void)
             refuse(text);
 }
 
-/* Early: later an engine may open no files. */
+/* Done early, because an engine must not open files later. */
 __attribute__((constructor)) static void open_log(void)
 {
     const char *path = getenv("HALOD_FAULT_LOG");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Frames through chains of convolutions: the rules, and the work of backends that do it at once. */
+ * Frames through chains of convolutions: checks of the rules, and the synchronous
+ * implementation. */
 #include "kernels/frame.h"
 
 #include <errno.h>
@@ -56,7 +57,7 @@ const struct halo_plane *halo_frame_scratch_of(const struct halo_frame *frame,
     return step < frame->plane[p].count - 1 ? &places->scratch[step % 2][p] : NULL;
 }
 
-/* src as the first step gets it. */
+/* The source of the first step: src, or its gathered samples. */
 static struct halo_plane gathered(const struct halo_frame_plane *plane)
 {
     struct halo_plane ret = plane->src;
@@ -104,7 +105,7 @@ static size_t aligned_row(const struct halo_plane *p)
     return (halo_plane_row_bytes(p) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Room for two planes of scratch each, kept by the backend. */
+/* Reserves two scratch planes for each plane; the backend keeps the memory. */
 static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
                          struct halo_frame_places *places)
 {
@@ -132,7 +133,8 @@ static int place_scratch(struct halo_backend *b, const struct halo_frame *frame,
     return 0;
 }
 
-/* Before each step, since what it is to write holds an older one's result. */
+/* Called before each step, because the plane that it writes contains the result of an older
+ * step. */
 static void poison_scratch(const struct halo_frame *frame, const struct halo_frame_places *places,
                            int step)
 {
@@ -164,7 +166,8 @@ static int run_at_once(struct halo_backend *b, const struct halo_frame *frame)
     return code;
 }
 
-/* What a device would do for a frame, so that tests without one meet its failures too. */
+/* The calls that a device would make for a frame, so that tests without a device can make them
+ * fail, too. */
 static bool is_device_fault(const struct halo_backend *b)
 {
     static const char *const kinds[] = {"upload", "poison", "launch", "download"};
@@ -186,7 +189,7 @@ static int submit(struct halo_backend *b, const struct halo_frame *frame)
     return b->ops->submit(b, frame);
 }
 
-/* With nothing where the planes should be. On the device its kernels read there. */
+/* Submits a frame whose planes have invalid addresses, which the kernels of a device read. */
 static int submit_illegal(struct halo_backend *b, const struct halo_frame *frame)
 {
     struct halo_frame bad = *frame;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One channel out of a plane that holds more, on the host (gather.h). */
+ * Extracts one channel from a plane with several, on the host (gather.h). */
 #include "kernels/gather.h"
 
-/* step is a constant where this is called, so that each becomes a loop of its own. */
+/* Callers pass step as a constant, so that a separate loop is compiled for each. */
 static inline void gather_bytes(uint8_t *to, const uint8_t *from, int width, int step)
 {
     for (int x = 0; x < width; x++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions row by row: see region.h. */
+ * The weights of regions, row by row (region.h). */
 #include "kernels/region.h"
 
 #include <stdatomic.h>

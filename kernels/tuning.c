@@ -32,9 +32,9 @@ static const int accum_bits[] = {
     [HALO_ACCUM_I64] = 64,
 };
 
-/* A row, and the logarithms of its sizes: what is twice as large is as far away as what is half. */
+/* A row, and the logarithms of its sizes: twice the size is as far away as half the size. */
 struct entry {
-    int class; /* rows of others run other kernels */
+    int class; /* rows of different classes run different kernels */
     float taps_x, taps_y, samples;
     struct halo_tuning_row row;
 };
@@ -94,7 +94,7 @@ static struct entry entry_of(const struct halo_tuning_row *row)
     };
 }
 
-/* Why the line is no row, or NULL. */
+/* Parses a row. Returns NULL, or why the line is not a valid row. */
 static const char *parse_row(struct halo_tuning_row *ret, const char *line,
                              const struct halo_backend_ops *ops)
 {
@@ -132,7 +132,7 @@ static const char *parse_row(struct halo_tuning_row *ret, const char *line,
     return NULL;
 }
 
-/* Line number of the head: 0 or -errno with *ret_what. */
+/* Checks line `number` of the header. Returns 0, or -errno with *ret_what. */
 static int check_head(const char *line, int number, const char *device, const char **ret_what)
 {
     static const char version[] = "version ", of[] = "device ";
@@ -156,7 +156,7 @@ static int check_head(const char *line, int number, const char *device, const ch
     return 0;
 }
 
-/* Line number, from 1. Returns 1 after the last one. */
+/* Parses line `number`, from 1. Returns 1 after the last line. */
 static int parse_line(struct halo_tuning *t, const char *line, int number,
                       const struct halo_backend_ops *ops, const char *device, const char **ret_what)
 {
@@ -176,7 +176,7 @@ static int parse_line(struct halo_tuning *t, const char *line, int number,
     return 0;
 }
 
-/* The line at *at, which goes on to the next one. */
+/* Copies the line at *at, and advances *at to the next one. */
 static int take_line(char line[MAX_LINE], const char *text, size_t size, size_t *at,
                      const char **ret_what)
 {
@@ -223,11 +223,12 @@ int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
     return code;
 }
 
-/* The whole file into *ret, to be freed. A pipe or a device under this name would block. */
+/* Reads the whole file into *ret, which the caller frees. Refuses pipes and devices, which could
+ * block. */
 static int read_all(char **ret, size_t *ret_size, const char *path)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) /* a home such as /dev/null holds no file either */
+    if (fd < 0) /* a home such as /dev/null cannot contain files */
         return errno == ENOTDIR ? -ENOENT : -errno;
     struct stat st;
     char *text = NULL;
@@ -281,7 +282,8 @@ void halo_tuning_destroy(struct halo_tuning *tuning)
     free(tuning);
 }
 
-/* In doublings: of the mask in each direction, of the plane, and what else may decide. */
+/* The distance in doublings of the mask's sides and of the plane, plus other differences that
+ * matter. */
 static float distance(const struct entry *a, const struct entry *b)
 {
     const struct halo_tuning_key *x = &a->row.key, *y = &b->row.key;
@@ -293,7 +295,7 @@ static float distance(const struct entry *a, const struct entry *b)
 const struct halo_strategy *halo_tuning_find(const struct halo_tuning *tuning,
                                              const struct halo_tuning_key *key)
 {
-    static const float far = 6; /* beyond it a measured time says nothing */
+    static const float far = 6; /* measured times beyond it are meaningless */
     const struct halo_tuning_row asked = {.key = *key};
     const struct entry wanted = entry_of(&asked);
     const struct entry *nearest = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CPU backend: its strategies, and how a call is cut into bands of rows for the workers. */
+ * The CPU backend: its strategies, and the division of a call into bands of rows for the
+ * workers. */
 #include "kernels/cpu/cpu.h"
 
 #include <errno.h>
@@ -12,8 +13,8 @@
 #include "kernels/cpu/rows.h"
 
 enum {
-    BANDS_PER_THREAD = 3, /* evens out workers that were late, at little repeated halo */
-    LEAST_BAND = 16,      /* times the rows that it repeats */
+    BANDS_PER_THREAD = 3, /* compensates for late workers and repeats only little halo */
+    LEAST_BAND = 16,      /* minimum height, as a multiple of the rows that a band repeats */
     ALIGNMENT = 64,
 };
 
@@ -49,7 +50,7 @@ void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)
     return s->data;
 }
 
-/* 0 if there is no saying; the process may be confined to fewer CPUs than the machine has. */
+/* The CPUs that this process may use, which may be fewer than the machine has; 0: unknown. */
 static int usable_cpus(void)
 {
     cpu_set_t set;
@@ -63,7 +64,7 @@ static int describe(char *text, size_t size)
     return 1;
 }
 
-/* The processor's name where Linux knows one, and the instruction set that is used. */
+/* The processor's name, if Linux reports one, and the instruction set that is used. */
 static void identify(const struct halo_backend *b, char *text, size_t size)
 {
     char line[160], name[100] = "processor";
@@ -118,8 +119,8 @@ static int64_t samples(const struct halo_job *job)
     return (int64_t)job->dst.width * job->dst.height * job->dst.channels;
 }
 
-/* This job's share of the call's bands. A band repeats 2 radius_y rows of its neighbours, so bands
- * are not made lower than a few times that unless workers would be left without one. */
+/* The number of bands for this job. A band repeats 2 radius_y rows of its neighbours, so bands are
+ * at least a few times as high, unless workers would have no band. */
 static int band_count(const struct call *call, const struct halo_job *job)
 {
     const int threads = call->cpu->threads;
@@ -134,7 +135,7 @@ static int band_count(const struct call *call, const struct halo_job *job)
     return bands > 1 ? (int)bands : 1;
 }
 
-/* The row that band number piece begins with. Bands hold whole blocks, so some may be empty. */
+/* The first row of band number `piece`. Bands contain whole blocks, so some may be empty. */
 static int first_row(const struct halo_job *job, int piece, int bands)
 {
     const int64_t height = job->dst.height;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The strategy running-sums: chooses the build of box_tmpl.c that suits this CPU. */
+ * Strategy running-sums: chooses the build of box_tmpl.c for this CPU. */
 #include "kernels/cpu/box.h"
 
 #include "kernels/cpu/rows.h"

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The box by running sums: a window that moves by one sample gains one term and loses one, first
- * down the columns and then along the row, so the cost does not depend on the radius. Compiled once
- * for each instruction set (HALO_ISA).
+ * Boxes by running sums: a window that moves by one sample gains one term and loses one, first down
+ * the columns and then along the row, so the cost does not depend on the radius. Compiled once for
+ * each instruction set (HALO_ISA).
  *
- * Where the sum N of a window with its rounding term is below 2^31 (all boxes at 8 bits), all is in
- * 32 bits: the windows of a row are differences of prefix sums, which may wrap and still differ
- * right, and with 2^k < area <= 2^(k+1) and m = ceil(2^(32+k) / area) the quotient floor(N / area)
- * is floor(N m / 2^(32+k)) (Granlund and Montgomery, "Division by invariant integers using
- * multiplication", 1994).
+ * If the sum N of a window, including its rounding term, is below 2^31 (all boxes at 8 bits), 32
+ * bits suffice: the windows of a row are differences of prefix sums, which are right even if the
+ * prefix sums wrap, and with 2^k < area <= 2^(k+1) and m = ceil(2^(32+k) / area) the quotient
+ * floor(N / area) is floor(N m / 2^(32+k)) (Granlund and Montgomery, "Division by invariant
+ * integers using multiplication", 1994).
  *
- * Otherwise a column holds at most 2049 samples of at most 16 bits, which is less than 2^28, and a
+ * Otherwise a column has at most 2049 samples of at most 16 bits, which is less than 2^28, and a
  * window 2049 such columns: N < 2^39. The quotient is the high word of N * m with m = ceil(2^64 /
  * area) = (2^64 + e) / area, 0 < e < area: N * m / 2^64 = N / area + N * e / (2^64 area), which
  * reaches the next integer only if the second term is 1 / area or more, that is if N * e >= 2^64;
- * but N * e < 2^39 * 2^23. (area is odd, so it divides 2^64 only where it is 1: there m would need
- * 65 bits, and the filter is a copy.) */
+ * but N * e < 2^39 * 2^23. (area is odd, so it divides 2^64 only if it is 1: then m would need 65
+ * bits, but the filter is a copy.) */
 #include "kernels/cpu/box.h"
 
 #include <errno.h>
@@ -26,14 +26,14 @@ struct box {
     const struct halo_job *job;
     int length;        /* samples in a row, all channels */
     uint32_t *columns; /* with radius_x ghost pixels on each side: sum over the window's rows */
-    uint32_t *inner;   /* the first column that is no ghost */
+    uint32_t *inner;   /* the first column that is not a ghost */
     uint64_t area, reciprocal;
-    uint32_t *prefix;    /* of a row's columns; NULL where 32 bits are too few */
+    uint32_t *prefix;    /* of a row's columns; NULL if 32 bits do not suffice */
     uint32_t multiplier; /* m and k of the 32-bit division */
     int more_shift;
 };
 
-/* The row that stands for row y: its samples, or NULL where the constant does. */
+/* The samples of the row that is used for row y; NULL: the constant. */
 static const void *source_row(const struct box *b, int y)
 {
     const struct halo_plane *src = &b->job->src;
@@ -41,8 +41,8 @@ static const void *source_row(const struct box *b, int y)
     return sy == HALO_GHOST ? NULL : halo_plane_row(src, sy);
 }
 
-/* columns += factor times a row; factor is 1, or -1 in unsigned arithmetic, in which sums may wrap
- * on the way and still end right. */
+/* columns += factor times a row; factor is 1, or -1 in unsigned arithmetic, in which the result is
+ * right even if intermediate sums wrap. */
 static void add_row(const struct box *b, const void *row, uint32_t factor)
 {
     const struct halo_plane *src = &b->job->src;
@@ -82,7 +82,8 @@ static void move_window(const struct box *b, int enters, int leaves)
     add_row(b, out, UINT32_MAX);
 }
 
-/* The ghost columns are sums as well: of the columns that stand for them, or of the constant. */
+/* Fills the ghost columns, which are sums, too: of the columns that they repeat, or of the
+ * constant. */
 static void fill_ghosts(const struct box *b)
 {
     const struct halo_conv *c = b->job->conv;
@@ -128,8 +129,8 @@ static void write_row(const struct box *b, int y)
 
 typedef uint32_t four __attribute__((vector_size(16)));
 
-/* Sums of the columns from the left, each channel by itself; four at a time, for which one addition
- * waits for the four before. */
+/* Prefix sums of the columns from the left, separately for each channel; four at a time, so that
+ * only one addition depends on the previous four. */
 static inline __attribute__((always_inline)) void sum_up(uint32_t *restrict prefix,
                                                          const uint32_t *restrict columns,
                                                          int count, int channels)
@@ -158,7 +159,7 @@ static void write_narrow(const struct box *b, int y)
     const int channels = dst->channels, ahead = b->job->conv->radius_x * channels;
     const int shift = dst->shift, more = b->more_shift;
     const uint32_t half = (uint32_t)b->area / 2, m = b->multiplier;
-    /* The first window begins behind a column of zeros. */
+    /* The first window begins after a column of zeros. */
     uint32_t *zeros = b->prefix, *all = zeros + channels;
     for (int ch = 0; ch < channels; ch++)
         zeros[ch] = 0;
@@ -183,7 +184,7 @@ static void write_narrow(const struct box *b, int y)
     }
 }
 
-/* The 32-bit division, and room for the prefix sums, where they do. */
+/* Sets up the 32-bit division and the prefix sums if 32 bits suffice. */
 static void choose_width(struct box *b, uint32_t *room)
 {
     const uint64_t largest = b->area * (uint64_t)halo_sample_max(b->job->src.depth) + b->area / 2;

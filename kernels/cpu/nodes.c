@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The strategy nodes: chooses the build of nodes_tmpl.c that suits this CPU. */
+ * Strategy nodes: chooses the build of nodes_tmpl.c for this CPU. */
 #include "kernels/cpu/nodes.h"
 
 #include "kernels/cpu/rows.h"

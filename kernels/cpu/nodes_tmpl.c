@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * DECIMATED, vectorised along the row; compiled once for each instruction set (HALO_ISA).
  *
- *   columns   the picture's rows, summed down to lines of nodes: each pixel is read once
+ *   columns   the plane's rows, summed down to lines of nodes: each pixel is read once
  *   R         a line's columns, with their ghosts, summed along to nodes
  *   T         R blurred along the line; kept for all lines of the band, in strips of BLOCK nodes
  *             one below the other, so that the blur down the columns stays in the cache
@@ -16,17 +16,17 @@
 
 struct band {
     const struct halo_job *job;
-    int samples;       /* in a row of the picture, all channels */
-    int count;         /* nodes along the row that pixels lie between */
-    int width;         /* the same in whole blocks, one channel */
-    int first, lines;  /* T's first line of nodes, and how many */
-    uint16_t *s8, *f8; /* S and F down the columns of a row of cells: at 8 bits, and deeper */
+    int samples;       /* in a row of the plane, all channels */
+    int count;         /* nodes along the row, between which all pixels are */
+    int width;         /* the same, rounded up to whole blocks, of one channel */
+    int first, lines;  /* the first line of nodes of T, and the number of lines */
+    uint16_t *s8, *f8; /* S and F of the columns of a row of cells: at 8 bits, and at more */
     uint32_t *s16, *f16;
-    uint32_t *rising; /* what the row of cells above gives to the line */
+    uint32_t *rising; /* what the row of cells above adds to the line */
     uint32_t *columns;
     uint32_t *pixels; /* one channel's columns with ghosts */
     uint32_t *r, *t, *u, *v;
-    uint16_t *ghosts; /* a row of the constant */
+    uint16_t *ghosts; /* a row filled with the constant */
     uint16_t *out;    /* a row of one channel; bytes at 8 bits */
 };
 
@@ -50,13 +50,13 @@ static void blur(const struct halo_conv *c, uint32_t *to, const uint32_t *nodes,
         blur_wide(to, nodes, stride, side, reach, bits);
 }
 
-/* A strip's line l of T. */
+/* Line l of T in a strip. */
 static uint32_t *strip_line(const struct band *b, int strip, int l)
 {
     return b->t + ((ptrdiff_t)strip * b->lines + l) * BLOCK;
 }
 
-/* Line l of T; its row of cells is summed already. */
+/* Computes line l of T; its row of cells is already summed. */
 static void fill_t(const struct band *b, int l)
 {
     const struct halo_conv *c = b->job->conv;
@@ -70,7 +70,7 @@ static void fill_t(const struct band *b, int l)
     }
 }
 
-/* Hands out the scratch from data on, or counts it where data is NULL; each piece is aligned. */
+/* Allocates aligned pieces of the scratch from data on; only counts bytes if data is NULL. */
 static void *take(char *data, size_t *used, size_t bytes)
 {
     void *ret = data ? data + *used : NULL;

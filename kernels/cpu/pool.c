@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Worker threads: one mutex, one condition each way. Pieces are whole bands of a picture, so taking
- * the next one under the mutex costs nothing that shows. */
+ * Worker threads: one mutex, one condition each way. Pieces are whole bands of a plane, so the cost
+ * of taking the next one under the mutex is negligible. */
 #include "kernels/cpu/pool.h"
 
 #include <pthread.h>
@@ -20,16 +20,16 @@ struct halo_pool {
 
     halo_pool_fn *fn;
     void *arg;
-    int next, count; /* pieces [next, count) are free to take */
+    int next, count; /* pieces [next, count) are not taken yet */
     int busy;        /* pieces being worked on */
     int error;
     bool stop;
 
-    int threads; /* started, the caller not counted */
+    int threads; /* started, not counting the caller */
     struct worker workers[];
 };
 
-/* With the mutex held; takes pieces until none is left. */
+/* Takes and runs pieces until none is left; called with the mutex held. */
 static void take_pieces(struct halo_pool *pool, int number)
 {
     while (pool->next < pool->count) {
@@ -63,7 +63,7 @@ static void *work(void *arg)
 
 static int start_workers(struct halo_pool *pool, int count)
 {
-    /* The daemon handles its signals in one thread; a worker must never be chosen for one. */
+    /* The daemon handles its signals in one thread; workers must never receive one. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The truth: conv.h written down as plainly as C allows. Every other strategy on every backend is
- * compared with this one, so it has no tricks; only its row sums are kept from row to row. */
+ * The reference: conv.h written as plainly as possible in C. Every other strategy of every backend
+ * is compared with it, so it uses no tricks; only its row sums are kept from row to row. */
 #include "kernels/cpu/cpu.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static void put(const struct halo_job *job, int x, int y, int channel, int64_t v
                  (int)clamped);
 }
 
-/* What was put there before. */
+/* The sample that was written before. */
 static int64_t result(const struct halo_job *job, int x, int y, int channel)
 {
     return halo_row_get(&job->dst, halo_plane_row(&job->dst, y), x * job->dst.channels + channel);
@@ -41,7 +41,7 @@ static int64_t dense(const struct halo_job *job, int x, int y, int channel)
     return sum >> c->mask_bits;
 }
 
-/* What the row pass leaves for the column pass: T of a Gaussian, the plain sum of a box. */
+/* The result of the row pass: T of a Gaussian, or the sum of a box. */
 static int64_t row_sum(const struct halo_job *job, int x, int y, int channel)
 {
     const struct halo_conv *c = job->conv;
@@ -95,7 +95,7 @@ static int two_passes(const struct halo_job *job, int y0, int y1, struct halo_cp
     return 0;
 }
 
-/* Rounded down, one binary digit after another from the highest. */
+/* The integer square root, rounded down, one binary digit at a time from the highest. */
 static uint64_t root(uint64_t v)
 {
     uint64_t r = 0;
@@ -161,9 +161,9 @@ static int blocks(const struct halo_job *job, int y0, int y1)
     return 0;
 }
 
-/* ---- DECIMATED, in one direction: the other's number is the stride of the cells. */
+/* ---- DECIMATED, in one direction; stride: distance of the cells in this direction. */
 
-/* The numbers of the nodes that the pixels [from, to) are between. */
+/* The numbers of the nodes between which the pixels [from, to) are. */
 static int first_node(int from, int step)
 {
     return from / step;
@@ -174,7 +174,7 @@ static int end_node(int to, int step)
     return step == 1 ? to : (to - 1) / step + 2;
 }
 
-/* cells points at pixel k step, of the node. */
+/* cells points to pixel k * step of node k. */
 static int64_t to_node(const int64_t *cells, ptrdiff_t stride, int step)
 {
     if (step == 1)
@@ -194,7 +194,7 @@ static int64_t blur(const int64_t *nodes, ptrdiff_t stride, const int32_t *side,
     return sum >> bits;
 }
 
-/* nodes points at the node at or before the pixel. */
+/* nodes points to the node at or before the pixel. */
 static int64_t from_nodes(const int64_t *nodes, ptrdiff_t stride, int pixel, int step)
 {
     if (step == 1)
@@ -203,13 +203,13 @@ static int64_t from_nodes(const int64_t *nodes, ptrdiff_t stride, int pixel, int
     return (2 * step - 1 - 2 * i) * nodes[0] + (2 * i + 1) * nodes[stride];
 }
 
-/* v times 2^frac / 2^bits, to nearest. */
+/* v times 2^frac / 2^bits, rounded to nearest. */
 static int64_t scale(int64_t v, int frac, int bits)
 {
     return ((v << frac) + ((INT64_C(1) << bits) >> 1)) >> bits;
 }
 
-/* Bits that the weights of R, or of out, sum to in one direction. */
+/* log2 of the sum of the weights of R, or of out, in one direction. */
 static int node_bits(int step)
 {
     return step == 1 ? 0 : 2 * __builtin_ctz((unsigned)step) + 1;
@@ -220,8 +220,8 @@ static int pixel_bits(int step)
     return step == 1 ? 0 : __builtin_ctz((unsigned)step) + 1;
 }
 
-/* One channel. rows holds what R sums along the rows, for the pixel rows that the nodes need; in
- * columns the same plane goes on to T and then to U. */
+/* Computes one channel. `rows` holds the sums of R along the rows, for all pixel rows that the
+ * nodes need; `columns` holds R, then T, and then U. */
 static void decimated(const struct halo_job *job, int y0, int y1, int channel, int64_t *data)
 {
     const struct halo_conv *c = job->conv;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A band of a job with a region: the strategy filters the rows that meet it, and then each sample
- * of dst is taken or blended, in place. */
+ * A band of a job with a region: the strategy filters the rows that the region meets, and then each
+ * sample of dst is kept, replaced or blended, in place. */
 #include "kernels/cpu/cpu.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { SPAN = 64 }; /* samples that are merged in one way */
+enum { SPAN = 64 }; /* samples that are merged in the same way */
 
-/* A run of rows to filter, within a band. */
+/* Consecutive rows to filter, within a band. */
 struct run {
     int y0, y1;
 };
@@ -22,8 +22,8 @@ static bool meets(const struct halo_job *job, int y, uint8_t *weights)
     return any;
 }
 
-/* The first run from row y on. A gap that is not higher than what two runs would read in common is
- * filtered with them. False: there is none. */
+/* Finds the first run from row y on. Two runs are joined if the gap between them is not higher than
+ * the rows that both would read. False: no run. */
 static bool next_run(const struct halo_job *job, int y, int end, uint8_t *weights, struct run *ret)
 {
     const struct halo_conv *c = job->conv;
@@ -35,7 +35,7 @@ static bool next_run(const struct halo_job *job, int y, int end, uint8_t *weight
     for (; y < end && y <= ret->y1 + 2 * c->radius_y; y++)
         if (meets(job, y, weights))
             ret->y1 = y + 1;
-    if (c->kind == HALO_CONV_PIXELIZE) { /* whole blocks, as the band has */
+    if (c->kind == HALO_CONV_PIXELIZE) { /* whole blocks, as in the band */
         ret->y0 = ret->y0 / c->block_h * c->block_h;
         ret->y1 = (ret->y1 + c->block_h - 1) / c->block_h * c->block_h;
         ret->y1 = ret->y1 < end ? ret->y1 : end;
@@ -43,7 +43,7 @@ static bool next_run(const struct halo_job *job, int y, int end, uint8_t *weight
     return true;
 }
 
-/* Both channels of a pixel have its weight. */
+/* Repeats the weight of a pixel for both channels. */
 static void spread(uint8_t *weights, int width)
 {
     for (int x = width - 1; x >= 0; x--)
@@ -71,7 +71,7 @@ static void copy_span(const struct span *s)
         to[i] = (uint16_t)(halo_sample_value(from[i], depth, shift) << shift);
 }
 
-/* Where the weight is 0 the strategy may have written nothing: the sample is not used. */
+/* If the weight is 0, the strategy may not have written the sample: it is not used. */
 static void blend_span(const struct span *s, const uint8_t *weights)
 {
     for (int i = s->first; i < s->first + s->count; i++) {
@@ -82,7 +82,7 @@ static void blend_span(const struct span *s, const uint8_t *weights)
     }
 }
 
-/* Most spans are of one kind. */
+/* Most spans have only one kind of weights. */
 static void merge_span(const struct span *s, const uint8_t *weights)
 {
     unsigned any = 0, all = 255;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chooses the build of rows_tmpl.c that suits this CPU. */
+ * Chooses the build of rows_tmpl.c for this CPU. */
 #include "kernels/cpu/rows.h"
 
-/* Samples are signed factors in vectors of 16 bits. */
+/* Samples are signed 16-bit factors in vectors. */
 static bool can(const struct halo_conv *conv, int channels)
 {
     (void)channels;
@@ -13,8 +13,8 @@ static bool can(const struct halo_conv *conv, int channels)
 
 #ifdef __x86_64__
 
-/* The parts of x86-64-v3 and -v4 that compilers can ask about; no CPU has these without the rest.
- * rows_tmpl.c may also be built with AVX-512 VNNI. */
+/* The features of x86-64-v3 and -v4 that compilers can query; no CPU has these without the others.
+ * rows_tmpl.c may also be compiled with AVX-512 VNNI. */
 bool halo_has_v3(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Separable and dense masks, gradients and blocks of one colour, vectorised along the row; built
+ * Separable and dense masks, gradients and blocks of one colour, vectorised along the row; compiled
  * once for each HALO_ISA.
  *
- * Samples become 16-bit words in rows with their ghost cells filled in, one segment a channel. The
+ * Samples become 16-bit words in rows with filled ghost cells, one segment for each channel. The
  * unit of work is a pair of 16-bit values in a 32-bit lane times a pair of weights, the products
  * added (pmaddwd). conv.h gives weights and T below 2^15, and sums below 2^31; masks that need more
  * are in rows_wide_tmpl.h.
@@ -12,7 +12,7 @@
  *   column pass  two output rows read the same pairs of rows, with the weights shifted by one row
  *   dense        four output rows at a time, each as in a row pass
  *
- * A band is done in strips of columns, so that what is kept of it stays in the second-level
+ * A band is processed in strips of columns, so that its intermediate rows stay in the second-level
  * cache. */
 #include <errno.h>
 
@@ -22,12 +22,12 @@ enum { LINE = 64 /* bytes */, AHEAD = 8 /* rows */ };
 #include "kernels/cpu/rows_planes_tmpl.h"
 
 enum {
-    CACHE = 3 << 19, /* bytes that a strip's rings may have */
-    /* Pixels of a strip, multiples of STEP; narrower ones pay for it in TLB misses. */
+    CACHE = 3 << 19, /* largest size of a strip's rings, in bytes */
+    /* Pixels of a strip, multiples of STEP; narrower strips cause TLB misses. */
     STRIP = 4096,
     LEAST_STRIP = 512,
-    WIDE_STRIP = 1024, /* its ring has doubles */
-    FAST_COLUMN = 8,   /* row pairs, and rows, from which on differences pay */
+    WIDE_STRIP = 1024, /* its ring contains doubles */
+    FAST_COLUMN = 8,   /* row pairs, and rows, from which on differences pay off */
     FAST_DENSE = 5,
     MAX_PAIRS = HALO_MAX_TAPS / 2 + 1,
 };
@@ -97,7 +97,7 @@ static bool is_wide(const struct halo_conv *c)
     return c->kind == HALO_CONV_SEPARABLE && c->accum == HALO_ACCUM_I64;
 }
 
-/* What is kept of a strip of this width, and how much memory that takes. */
+/* Plans the memory of a strip of this width, and returns its size. */
 static size_t plan(struct strip *s, int width)
 {
     const struct halo_conv *c = s->job->conv;
@@ -115,7 +115,7 @@ static size_t plan(struct strip *s, int width)
     return 2 * (size_t)s->ring.slots * s->ring.length * sizeof(uint16_t);
 }
 
-/* Chooses the width of the strips of that many columns and lays their buffers out in the worker's
+/* Chooses the width of the strips for this many columns, and places their buffers in the worker's
  * scratch. */
 static int prepare(struct strip *s, int columns, struct halo_cpu_scratch *scratch)
 {
