@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA backend: opening and closing a device, its errors, and the table of what it does. */
+ * The CUDA backend: opening and closing a device, its errors, and the table of its operations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 #include "kernels/cuda/backend_private.h"
 #include "kernels/cuda/cuda_error.h"
 
-/* Of the last open that failed, which leaves no backend to ask. */
+/* The error of the last open that failed, which has no backend to hold it. */
 static _Thread_local char open_error[200];
 
-/* Notes a failure. The runtime keeps errors until they are read: unread, this one would be taken
- * for a failure of the next launch. */
+/* Records a failure. The runtime keeps errors until they are read; otherwise this one would be
+ * mistaken for a failure of the next launch. */
 int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what)
 {
     struct halo_cuda_backend *c = (struct halo_cuda_backend *)b;
@@ -90,7 +90,7 @@ static void cuda_close(struct halo_backend *b)
     free(c);
 }
 
-/* A stream of its own, before or behind those of other streams of video. */
+/* Makes a CUDA stream with a higher or lower priority than those of other video streams. */
 static cudaError_t make_stream(struct halo_cuda_backend *c, bool live)
 {
     int last = 0, first = 0;
@@ -100,7 +100,8 @@ static cudaError_t make_stream(struct halo_cuda_backend *c, bool live)
                                                                 live ? first : last);
 }
 
-/* An integrated device computes in the host's memory. */
+/* Chooses whether host memory is used in place: by default on an integrated device, which computes
+ * in the host's memory. */
 static cudaError_t choose_mapped(struct halo_cuda_backend *c, const struct halo_backend_settings *s)
 {
     int integrated = 0, possible = 0;
@@ -112,8 +113,8 @@ static cudaError_t choose_mapped(struct halo_cuda_backend *c, const struct halo_
     return status;
 }
 
-/* Why there is no device: nothing to have; a driver that must be renewed; or something that may
- * pass, such as a fabric that is still coming up. */
+/* The errno for an unavailable device: none exists; the driver must be updated; or the cause may be
+ * temporary, such as a fabric that is still starting. */
 static int code_of_none(cudaError_t status)
 {
     int driver = 0;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A call that waits. It packs the samples of all jobs into one pinned buffer, so that there is one
- * copy up, one copy down and one wait, whatever the strides of the pictures are. Planes lie one
- * after the other in each buffer, in the same places on the host and on the device:
+ * A synchronous call. It packs the samples of all jobs into one pinned buffer, so that it needs one
+ * copy up, one copy down and one wait, whatever the strides of the planes are. Each buffer contains
+ * the planes one after the other, at the same offsets on the host and on the device:
  *
- *     pictures --rows--> up (pinned) --copy--> src (device) --kernels--> dst (device)
- *     pictures <--rows-- down (pinned) <--copy-- dst
+ *     planes   --rows--> up (pinned) --copy--> src (device) --kernels--> dst (device)
+ *     planes   <--rows-- down (pinned) <--copy-- dst
  *
- * The masks of regions go up behind the pictures. dst is poisoned before the kernels run: a cell
- * that a kernel forgot is never an old picture. So is what lies between two passes, for regions. */
+ * The masks of regions follow the planes in the upload. dst is poisoned before the kernels run, so
+ * that a cell that a kernel misses never shows an old frame; with regions, so is the memory between
+ * two passes. */
 #include <errno.h>
 #include <string.h>
 
 #include "kernels/cuda/backend_private.h"
 
 enum {
-    ALIGNMENT = 256, /* of planes and rows: whole memory transactions for a warp */
+    ALIGNMENT = 256, /* of planes and rows: complete memory transactions for a warp */
     POISON = 0xA5,
 };
 
@@ -28,7 +29,7 @@ static size_t align(size_t size)
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* The plane as it lies in one of our buffers. */
+/* The plane as it is packed in a buffer. */
 static struct halo_plane packed(const struct halo_plane *p, const struct halo_cuda_buffer *b,
                                 size_t offset)
 {
@@ -43,7 +44,7 @@ static size_t packed_bytes(const struct halo_plane *p)
     return align(halo_plane_row_bytes(p)) * p->height;
 }
 
-/* Samples only: what lies between rows belongs to the caller. Strides may be negative. */
+/* Copies only samples: the bytes between rows belong to the caller. Strides may be negative. */
 static void copy_rows(const struct halo_plane *to, const struct halo_plane *from)
 {
     const size_t bytes = halo_plane_row_bytes(from);
@@ -83,7 +84,8 @@ static int reserve(struct halo_cuda_backend *c, const struct halo_job *jobs, int
     return halo_cuda_check(&c->base, status, "memory");
 }
 
-/* What a kernel forgot is then no old picture. Row passes leave gaps where a region does. */
+/* Cells that a kernel misses then never show an old frame. With a region, row passes leave gaps,
+ * too. */
 static int poison(struct halo_cuda_backend *c, const struct halo_job *jobs, int count, size_t bytes)
 {
     bool gaps = false;
@@ -157,7 +159,7 @@ static int run(struct halo_cuda_backend *c, const struct halo_job *jobs, int cou
     if (code == 0)
         code = copy(c, c->down.data, c->dst.data, bytes, cudaMemcpyDeviceToHost, "download");
 
-    /* Wait also after a failure: the next call, or close, will touch this memory. */
+    /* Wait also after a failure: the next call, or close, will access this memory. */
     const cudaError_t waited = cudaStreamSynchronize(c->stream);
     if (code < 0) {
         (void)cudaGetLastError();

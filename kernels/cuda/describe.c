@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which CUDA devices there are, or why none can be used, in one line; and how full one is. */
+ * Describes the CUDA devices, or why none can be used, in one line; and how much memory of a device
+ * is used. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +12,8 @@
 #include "kernels/cuda/lane.h"
 #include "kernels/device_memory.h"
 
-/* Why there is no device. Whatever the runtime says, the program goes on without one. */
+/* Describes why no device is available. Whatever the runtime reports, the program continues without
+ * a device. */
 static void describe_failure(char *text, size_t size, cudaError_t status)
 {
     int driver = 0, runtime = 0;
@@ -79,7 +81,7 @@ void halo_cuda_identify(int device, char *text, size_t size)
              driver % 1000 / 10);
 }
 
-/* The error is read, or the next launch of this thread would seem to have failed. */
+/* The error must be read; otherwise the next launch of this thread would seem to have failed. */
 int halo_device_memory(int device, struct halo_device_memory *ret)
 {
     size_t spare = 0, size = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Launches of jobs whose planes lie in device memory (enqueue.h). */
+ * Launches of jobs whose planes are in device memory (enqueue.h). */
 #include "kernels/cuda/enqueue.h"
 
 #include "kernels/cuda/backend_private.h"
 
-/* Scratch for the most that any launch may need: its planes run at the same time. */
+/* The largest scratch that a launch may need: its planes are processed at the same time. */
 static size_t wide_bytes(const struct halo_job *jobs, int count)
 {
     size_t most = 0;
@@ -36,7 +36,7 @@ cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct 
                                  : status;
 }
 
-/* Calls of one strategy, the work of their regions around it. */
+/* Launches calls of one strategy, between the map and the merge of their regions. */
 static int launch_calls(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                         struct halo_cuda_call *calls, int count)
 {
@@ -47,8 +47,9 @@ static int launch_calls(struct halo_cuda_backend *c, const struct halo_cuda_stra
                      : code;
 }
 
-/* Jobs whose planes lie in device memory, onto the stream; neighbours of one strategy together. The
- * scratch is one for all launches: on one stream they run one after the other. */
+/* Enqueues jobs whose planes are in device memory; consecutive jobs with the same strategy are
+ * launched together. All launches share one scratch, because they run one after the other on one
+ * stream. */
 int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jobs, int count)
 {
     for (int first = 0, planes; first < count; first += planes) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Prepared masks on the device: the last ones stay, found by all that they were made from. */
+ * Prepared masks on the device: the last ones are kept, and found by everything from which they
+ * were made. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/backend_private.h"
 
-/* The place of a mask that is kept, or of the one longest unused. */
+/* The index of a kept mask, or of the least recently used one. */
 static int mask_place(const struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                       const struct halo_conv *conv, int channels, bool *ret_found)
 {
@@ -22,9 +23,9 @@ static int mask_place(const struct halo_cuda_backend *c, const struct halo_cuda_
     return oldest;
 }
 
-/* Waits for the stream, so that a mask can be taken out of the hands of its last reader. The copy
- * is on the stream too: a plain cudaMemcpy from memory that is not pinned may return before its
- * bytes are there, and the kernels' stream would not wait for it. */
+/* Waits for the stream, so that no kernel still reads the mask that is replaced. The copy is
+ * enqueued on the stream, too: a plain cudaMemcpy from memory that is not pinned may return before
+ * its bytes have arrived, and the kernels' stream would not wait for it. */
 static int upload_mask(struct halo_cuda_backend *c, struct halo_cuda_kept_mask *m, size_t bytes)
 {
     void *host = malloc(bytes);
@@ -37,7 +38,8 @@ static int upload_mask(struct halo_cuda_backend *c, struct halo_cuda_kept_mask *
     if (status == cudaSuccess)
         status = cudaMemcpyAsync(m->data.data, host, bytes, cudaMemcpyHostToDevice, c->stream);
     if (status == cudaSuccess)
-        status = cudaStreamSynchronize(c->stream); /* some GPUs read host when its turn comes */
+        status = cudaStreamSynchronize(c->stream); /* some GPUs read the host memory only when the
+                                                    * copy runs */
     free(host);
     return halo_cuda_check(&c->base, status, "mask");
 }

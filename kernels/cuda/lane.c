@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One frame in flight (lane.h): everything is put on the backend's stream at once, and an event
- * marks the end.
+ * One frame in flight (lane.h): all its work is enqueued on the backend's stream at once, and an
+ * event marks the end.
  *
- * Planes lie on the device with the strides that they have on the host wherever kernels can take
- * those: then a plane is one plain copy, not one for each row. Where the device has no memory of
- * its own a copy would be from the memory to itself: kernels read and write the host's planes then,
- * those that are page-locked and aligned. What steps write is poisoned before the kernels run: a
- * cell that a kernel forgot is never an old picture. That comes before the upload, so that nothing
- * stands between copies; only scratch that is written for the second time has to wait its turn. */
+ * Planes on the device have the same strides as on the host if kernels support them: then a plane
+ * is one plain copy, instead of one for each row. If the device has no memory of its own, a copy
+ * would be from the memory to itself: then kernels access those planes of the host in place that
+ * are page-locked and aligned. The planes that steps write are poisoned before the kernels run: a
+ * cell that a kernel misses never shows an old frame. This happens before the upload, so that
+ * nothing delays copies; only scratch that is written for the second time is poisoned later. */
 #include "kernels/cuda/lane.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 enum {
     ALIGNMENT = 256, /* of planes */
-    STEP = 16,       /* of rows: what kernels load at once */
-    SCRATCH = 2,     /* planes that steps take in turn */
+    STEP = 16,       /* of rows: the size of one load of a kernel */
+    SCRATCH = 2,     /* planes that steps use in turn */
 };
 
 static size_t align(size_t bytes, size_t to)
@@ -31,7 +31,7 @@ static size_t align(size_t bytes, size_t to)
     return (bytes + to - 1) / to * to;
 }
 
-/* The host's stride where it will do. */
+/* The plane for the device, with the host's stride if possible. */
 static struct halo_plane device_plane(const struct halo_plane *host)
 {
     struct halo_plane ret = *host;
@@ -42,19 +42,19 @@ static struct halo_plane device_plane(const struct halo_plane *host)
     return ret;
 }
 
-/* Where the planes of a frame are; in_place: the caller's own are used, nothing is copied. */
+/* The memory of a frame's planes; in_place: the caller's planes are used without copies. */
 struct lay {
     struct halo_frame_places at;
     bool src_in_place[HALO_MAX_PLANES], dst_in_place[HALO_MAX_PLANES];
 };
 
-/* Whether kernels can use a plane of the caller's where it is. */
+/* Whether kernels can use the caller's plane in place. */
 static bool is_aligned(const struct halo_plane *p)
 {
     return (uintptr_t)p->data % ALIGNMENT == 0 && p->stride > 0 && p->stride % STEP == 0;
 }
 
-/* The same for one on the host, with the device's pointer to it. */
+/* The same for a plane on the host; *ret has the device's pointer to it. */
 static bool map(const struct halo_cuda_lane *lane, const struct halo_plane *host,
                 struct halo_plane *ret)
 {
@@ -70,8 +70,8 @@ static bool map(const struct halo_cuda_lane *lane, const struct halo_plane *host
     return true;
 }
 
-/* Which of the caller's planes need no copy. Kernels write whole steps: a row that ends within one
- * is only safe in memory of ours. */
+/* Finds the caller's planes that need no copy. Kernels write whole steps: a row that ends within a
+ * step is only safe in the lane's own memory. */
 static void find_in_place(const struct halo_cuda_lane *lane, const struct halo_frame *frame,
                           struct lay *ret)
 {
@@ -92,15 +92,17 @@ static size_t plane_bytes(const struct halo_plane *p)
     return (size_t)p->stride * (size_t)p->height;
 }
 
-/* Takes the next plane out of the lane's memory; *at counts bytes even where there is none yet. */
+/* Places the next plane in the lane's memory; *at counts bytes, even if no memory is allocated
+ * yet. */
 static void place(struct halo_plane *plane, char *memory, size_t *at)
 {
     plane->data = memory ? memory + *at : NULL;
     *at += align(plane_bytes(plane), ALIGNMENT);
 }
 
-/* After find_in_place(): the others in the lane's memory, sources, then destinations, so that what
- * is poisoned lies together, then scratch. Returns the bytes. */
+/* Call after find_in_place(): places the other planes in the lane's memory, first sources, then
+ * destinations and scratch, so that the planes that are poisoned are adjacent. Returns the number
+ * of bytes. */
 static size_t lay_out(const struct halo_frame *frame, char *memory, struct lay *ret)
 {
     const int scratch = halo_frame_scratch(frame);
@@ -142,15 +144,16 @@ static cudaError_t reserve(struct halo_cuda_lane *lane, size_t bytes)
     return status;
 }
 
-/* The lane's stream goes on when what `after` holds now is done. done is only needed later. */
+/* Makes the lane's stream wait for the work that is on `after` now. Uses the event `done`, which is
+ * needed only later. */
 static cudaError_t wait_for(struct halo_cuda_lane *lane, cudaStream_t after, cudaStream_t stream)
 {
     const cudaError_t status = cudaEventRecord(lane->done, after);
     return status == cudaSuccess ? cudaStreamWaitEvent(stream, lane->done, 0) : status;
 }
 
-/* Planes in the lane's memory; those that follow each other at once, since each call costs the host
- * microseconds and the device a gap. */
+/* Poisons planes in the lane's memory; adjacent planes in one call, because each call costs the
+ * host microseconds and causes a gap on the device. */
 static cudaError_t fill(const struct halo_plane *const *planes, int count, cudaStream_t stream)
 {
     cudaError_t status = cudaSuccess;
@@ -164,7 +167,7 @@ static cudaError_t fill(const struct halo_plane *const *planes, int count, cudaS
     return status;
 }
 
-/* What the step will write in scratch. */
+/* Finds the scratch planes that the step will write. */
 static int find_scratch(const struct halo_frame *frame, const struct halo_frame_places *places,
                         int step, const struct halo_plane **ret)
 {
@@ -175,8 +178,8 @@ static int find_scratch(const struct halo_frame *frame, const struct halo_frame_
     return count;
 }
 
-/* dst, and scratch as the first steps to use it will find it; of a dst that is the caller's only
- * its rows. */
+/* Poisons dst, and scratch for the first steps that write it; for a dst in the caller's memory,
+ * only its rows. */
 static cudaError_t poison(const struct halo_frame *frame, const struct lay *lay,
                           cudaStream_t stream)
 {
@@ -224,7 +227,7 @@ static cudaError_t download(const struct halo_frame *frame, const struct lay *la
     return status == cudaSuccess ? halo_cuda_copy_end(&copies) : status;
 }
 
-/* A job with a mask gets *region, whose mask is on the device. */
+/* Makes a job with a mask use *region, whose mask is on the device. */
 static int bring_mask(struct halo_backend *b, struct halo_job *job, struct halo_region *region)
 {
     if (!job->region || !job->region->mask.data)
@@ -237,7 +240,7 @@ static int bring_mask(struct halo_backend *b, struct halo_job *job, struct halo_
                            "region");
 }
 
-/* One that is poisoned with dst is not here. */
+/* Poisons the scratch of a step, unless it was poisoned together with dst. */
 static int poison_scratch(struct halo_backend *b, const struct halo_frame *frame,
                           const struct halo_frame_places *places, int step)
 {
@@ -318,7 +321,7 @@ bool halo_cuda_is_lost(void)
     return atomic_load(&lost);
 }
 
-/* An error of the device's stays with its context, and every call returns it. */
+/* A device error remains in its context, and every call returns it. */
 void halo_cuda_examine(struct halo_backend *b)
 {
     if (cudaStreamSynchronize(halo_cuda_stream(b)) != cudaSuccess)
@@ -333,7 +336,7 @@ int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame)
         code = enqueue_all(b, frame);
     if (code == 0)
         return 0;
-    halo_cuda_examine(b); /* and waits: copies may still touch the host's memory */
+    halo_cuda_examine(b); /* also waits: copies may still access the host's memory */
     return code == -ENOMEM && !halo_cuda_is_lost() ? -ENOMEM : -EIO;
 }
 
@@ -386,7 +389,8 @@ void *halo_cuda_memory(size_t size)
     return NULL;
 }
 
-/* Of a lost device nothing is freed: it may still write there, and the call may never return. */
+/* Memory of a lost device is not freed: the device may still write to it, and the call might never
+ * return. */
 void halo_cuda_memory_free(void *memory)
 {
     if (halo_cuda_is_lost())

@@ -8,14 +8,15 @@
 #include "kernels/clock.h"
 
 struct halo_cuda_clock {
-    cudaEvent_t first, event[2][HALO_CUDA_MARKS]; /* of frames in turn */
-    int now;                                      /* whose turn it is */
-    cudaEvent_t reference;                        /* first, or the end of the last frame read */
+    cudaEvent_t first, event[2][HALO_CUDA_MARKS]; /* for two frames in turn */
+    int now;                                      /* index of the current frame */
+    cudaEvent_t reference;                        /* `first`, or the end of the last frame that was
+                                                   * read */
     int64_t reference_ns, submitted_ns;
     struct halo_frame_times copies; /* of the frame in flight; no times */
 };
 
-/* Twice: the first time an event takes longer. */
+/* Records it twice, because an event takes longer the first time. */
 static cudaError_t set_reference(struct halo_cuda_clock *clock, cudaStream_t stream)
 {
     cudaError_t status = cudaSuccess;
@@ -69,7 +70,7 @@ cudaError_t halo_cuda_clock_mark(struct halo_cuda_clock *clock, enum halo_cuda_m
     return cudaEventRecord(clock->event[clock->now][mark], stream);
 }
 
-/* Whether the driver copies through page-locked memory of its own. */
+/* Whether the driver copies through its own page-locked memory. */
 static bool is_pageable(const void *host)
 {
     struct cudaPointerAttributes a;
@@ -79,7 +80,7 @@ static bool is_pageable(const void *host)
     return false;
 }
 
-/* As lane.c copies: rows of equal strides with what is between them. */
+/* Counts copies as lane.c makes them: rows of equal strides include the bytes between them. */
 static void count(struct halo_copies *copies, const struct halo_plane *to,
                   const struct halo_plane *from, const void *host)
 {

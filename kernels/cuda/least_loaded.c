@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which GPU has most to spare, asked of NVML: CUDA itself would start a context on every device to
- * answer. The library comes with the driver and is looked for at run time. */
+ * Finds the GPU with the most free memory through NVML: with CUDA itself, this would start a
+ * context on every device. The library is part of the driver and is loaded at run time. */
 #include <dlfcn.h>
 #include <stddef.h>
 
@@ -11,10 +11,10 @@
 
 enum {
     NVML_SUCCESS = 0,
-    LIMIT = 64, /* devices that are looked at */
+    LIMIT = 64, /* number of devices, at most */
 };
 
-/* As NVML's own header has them. */
+/* As declared in NVML's own header. */
 typedef struct nvml_device *nvml_device;
 
 struct nvml_memory {
@@ -22,7 +22,7 @@ struct nvml_memory {
 };
 
 struct nvml_use {
-    unsigned gpu, memory; /* percent of the last moments */
+    unsigned gpu, memory; /* percent of the recent past */
 };
 
 struct nvml {
@@ -52,7 +52,7 @@ static bool ask(const struct nvml *n, int device, struct halo_device_load *ret)
     char bus[32];
     nvml_device found;
     struct nvml_memory memory;
-    struct nvml_use use = {0}; /* not every device tells */
+    struct nvml_use use = {0}; /* not every device reports it */
     if (cudaDeviceGetPCIBusId(bus, sizeof bus, device) != cudaSuccess ||
         n->find(bus, &found) != NVML_SUCCESS || n->memory(found, &memory) != NVML_SUCCESS)
         return false;
@@ -61,7 +61,7 @@ static bool ask(const struct nvml *n, int device, struct halo_device_load *ret)
     return true;
 }
 
-/* Of one device there is nothing to ask: it is the one. */
+/* With a single device, NVML is not queried: there is no choice. */
 int halo_device_loads(struct halo_device_load *ret, int most)
 {
     int devices = 0;

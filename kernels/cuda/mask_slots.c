@@ -2,7 +2,7 @@
  * Slots of a bank of constant memory. */
 #include "kernels/cuda/mask_slots.h"
 
-/* Events stay until the process ends, as the bank does. */
+/* Events are kept until the process ends, like the bank. */
 static cudaError_t make_events(cudaEvent_t *events)
 {
     cudaError_t status = cudaSuccess;

@@ -2,7 +2,8 @@
  * Copies of planes (plane_copies.h). */
 #include "kernels/cuda/plane_copies.h"
 
-/* In one call. With an older runtime the driver may be older than that call is. */
+/* Largest number of copies in one call. With an older runtime, the driver may be too old for that
+ * call. */
 enum { LIMIT = CUDART_VERSION >= 13000 ? HALO_MAX_PLANES : 0 };
 
 static bool is_locked(const void *host)
@@ -27,7 +28,7 @@ static cudaError_t copy_together(const struct halo_cuda_plane_copies *copies)
 {
 #if CUDART_VERSION >= 13000
     struct cudaMemcpyAttributes in_order = {.srcAccessOrder = cudaMemcpySrcAccessOrderStream};
-    size_t first = 0; /* copy with these attributes */
+    size_t first = 0; /* index of the first copy with these attributes */
     return cudaMemcpyBatchAsync(copies->to, copies->from, copies->size, (size_t)copies->count,
                                 &in_order, &first, 1, copies->stream);
 #else
@@ -36,7 +37,7 @@ static cudaError_t copy_together(const struct halo_cuda_plane_copies *copies)
 #endif
 }
 
-/* A plane that is stored upside down goes row by row. */
+/* Copies a plane; row by row if it is stored upside down. */
 static cudaError_t copy_now(const struct halo_plane *to, const struct halo_plane *from,
                             enum cudaMemcpyKind kind, cudaStream_t stream)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Ranges by NVTX 3, which is headers only: it looks for a profiler at its first call, and without
- * one does nothing. */
+ * Ranges by NVTX 3, which consists of headers only: it searches for a profiler at its first call,
+ * and does nothing without one. */
 #include "kernels/ranges.h"
 
 #include <nvtx3/nvToolsExt.h>

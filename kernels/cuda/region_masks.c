@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Masks of regions, kept by their numbers (region_masks.h). A place that is taken for another mask
- * may still be read by an earlier step: on one stream the copy comes after that. What the step at
- * hand was given is not yet on the stream, so none of it is taken. */
+ * Masks of regions, kept by their numbers (region_masks.h). A slot that is reused for another mask
+ * may still be read by an earlier step: on one stream, the copy runs after that step. The work of
+ * the current step is not enqueued yet, so its slots are not reused. */
 #include "kernels/cuda/region_masks.h"
 
 #include "kernels/cuda/plane_copies.h"
 
 enum {
-    STEP = 16,  /* of rows: what kernels load at once */
-    RECENT = 4, /* frames: who shares a lane has its turn within */
+    STEP = 16,  /* of rows: the size of one load of a kernel */
+    RECENT = 4, /* frames: streams that share a lane all use it within this number */
 };
 
-/* One plane of a step can always have a place that none of the others was given. */
+/* Every plane of a step can always have a slot that no other plane of the step uses. */
 _Static_assert((int)HALO_KEPT_REGIONS >= (int)HALO_MAX_PLANES, "a step needs all of its masks");
 
 static bool is_held(const struct halo_cuda_region_masks *masks,
@@ -20,9 +20,9 @@ static bool is_held(const struct halo_cuda_region_masks *masks,
     return m->size && m->step == masks->step;
 }
 
-/* Whether a is the better place for another mask: one that this step does not need; among these one
- * that no recent frame used, for masks of each frame would fill all places otherwise; else an empty
- * one; else the older one. */
+/* Whether slot a is better than b for another mask. The order of preference: a slot that this step
+ * does not need; among these, one that was used, but not by a recent frame, because otherwise masks
+ * that change with every frame would fill all slots; an empty one; the older one. */
 static bool is_better(const struct halo_cuda_region_masks *masks,
                       const struct halo_cuda_region_mask *a, const struct halo_cuda_region_mask *b)
 {
@@ -32,7 +32,7 @@ static bool is_better(const struct halo_cuda_region_masks *masks,
     return a_held != b_held ? b_held : a_over != b_over ? a_over : a->used < b->used;
 }
 
-/* The one that has it, or else a place for it. */
+/* The slot that holds the mask, or otherwise a slot for it. */
 static struct halo_cuda_region_mask *find(struct halo_cuda_region_masks *masks, uint64_t number,
                                           const struct halo_plane *like, bool *ret_found)
 {
@@ -53,7 +53,8 @@ static cudaError_t grow(struct halo_cuda_region_mask *m, size_t bytes, cudaStrea
 {
     if (m->size >= bytes)
         return cudaSuccess;
-    cudaError_t status = m->size ? cudaStreamSynchronize(stream) : cudaSuccess; /* its readers */
+    /* waits for its readers */
+    cudaError_t status = m->size ? cudaStreamSynchronize(stream) : cudaSuccess;
     cudaFree(m->plane.data);
     m->plane.data = NULL;
     m->size = 0;

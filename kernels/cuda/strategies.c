@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The table of CUDA strategies: a new one is a .cu file and a row here. */
+ * The table of CUDA strategies: a new one needs a .cu file and a row here. */
 #include "kernels/cuda/strategies.h"
 
-/* The kinds that weigh the cells of a window, and the copy. Not the box, which reaches 2049 cells:
- * its tile would fit into no shared memory, and running sums beat it. */
+/* The kinds that weight the cells of a window, and the copy. Not the box, which reaches 2049 cells:
+ * its tile would not fit into shared memory, and running sums are faster. */
 static bool weighs(const struct halo_conv *conv, int channels)
 {
     (void)channels;
@@ -11,7 +11,7 @@ static bool weighs(const struct halo_conv *conv, int channels)
            conv->kind == HALO_CONV_DENSE;
 }
 
-/* Its largest block has 128x128 cells; where the halo takes all of them, no output is left. */
+/* Its largest block has 128x128 cells; no output would remain if all of them were halo. */
 static bool input_tile_can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind == HALO_CONV_DENSE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The CUDA backend of builds without CUDA: there, named, and without devices. */
+ * The CUDA backend of builds without CUDA: it exists by name, but has no devices. */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Kernels timed by events, on planes in device memory. */
+ * Times kernels by events, on planes in device memory. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ struct timing {
     struct halo_backend *b;
     const struct halo_trial *trial;
     struct halo_job *jobs;
-    int count;    /* of jobs: planes, those of chroma too */
-    char *memory; /* device: all planes, in and out */
+    int count;    /* number of jobs: all planes, including chroma */
+    char *memory; /* device: all planes, input and output */
     cudaGraphExec_t graph;
     cudaEvent_t *events; /* one before each round and one after the last */
 };
@@ -25,7 +25,7 @@ static size_t plane_bytes(const struct halo_plane *p)
     return (row + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT * p->height;
 }
 
-/* Random samples into the first plane, then doubled over all of the memory. */
+/* Fills the first plane with random samples, and then the whole memory by repeated doubling. */
 static cudaError_t fill(const struct timing *t, size_t bytes)
 {
     const size_t one = plane_bytes(&t->trial->like);
@@ -45,7 +45,8 @@ static cudaError_t fill(const struct timing *t, size_t bytes)
     return status;
 }
 
-/* Lays the planes out one after the other, in and out in turns. Returns the bytes they take. */
+/* Places the planes one after the other, alternating input and output. Returns the number of
+ * bytes. */
 static size_t lay_out(struct timing *t)
 {
     const struct halo_trial *trial = t->trial;
@@ -78,7 +79,7 @@ static int prepare(struct timing *t)
         status = fill(t, bytes);
     for (int i = 0; i <= trial->rounds && status == cudaSuccess; i++)
         status = cudaEventCreate(&t->events[i]);
-    lay_out(t); /* now that there is memory */
+    lay_out(t); /* again, now that memory is allocated */
     return halo_cuda_check(t->b, status, "memory");
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The calls of the CUDA runtime in builds for tests: counted, timed, and made to fail on demand
- * (kernels/fault.h). The linker's --wrap leads every call of this program through here, so that no
- * source knows of it; meson.build has the list. A call that is to fail is not made.
+ * (kernels/fault.h). The linker's --wrap redirects every call of this program to this file, so that
+ * no source has to be changed; meson.build has the list. A call that has to fail is not made.
  *
- * At exit the file that HALOD_CUDA_CALLS names gets a line for each function: name, calls,
- * milliseconds in them, the longest of them. */
+ * At exit, the file that HALOD_CUDA_CALLS names gets a line for each function: name, number of
+ * calls, their total milliseconds, and the longest one. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -22,13 +22,13 @@ struct call {
     const char *name;
     bool known;
     long count;
-    int64_t ns, longest; /* in it */
+    int64_t ns, longest; /* total time in it */
     struct call *next;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct call *calls; /* under lock, as they are */
-static atomic_bool lost;   /* nothing works any more */
+static struct call *calls; /* under lock, like the members */
+static atomic_bool lost;   /* all calls fail from now on */
 static _Thread_local cudaError_t unread;
 
 static void note(struct call *call, int64_t from)
@@ -58,7 +58,7 @@ __attribute__((destructor)) static void report(void)
         fclose(to);
 }
 
-/* No destructor runs then. */
+/* _exit runs no destructors. */
 void __real__exit(int code) __attribute__((noreturn));
 void __wrap__exit(int code) __attribute__((noreturn));
 void __wrap__exit(int code)
@@ -67,14 +67,15 @@ void __wrap__exit(int code)
     __real__exit(code);
 }
 
-/* What a call of this kind (NULL: of none) returns instead of being made, or cudaSuccess. */
+/* The error that a call of this kind returns instead of being made, or cudaSuccess; kind may be
+ * NULL. */
 static cudaError_t planned(const char *kind)
 {
     if (!atomic_load(&lost)) {
         if (!kind || !halo_fault("cuda", kind))
             return cudaSuccess;
         if (halo_fault_stays()) {
-            (void)cudaDeviceSynchronize(); /* a lost device does nothing any more */
+            (void)cudaDeviceSynchronize(); /* a lost device no longer does anything */
             atomic_store(&lost, true);
         } else if (!strcmp(kind, "alloc") || !strcmp(kind, "memory")) {
             return unread = cudaErrorMemoryAllocation;
@@ -107,7 +108,7 @@ static void never_end(void *arg)
         pause();
 }
 
-/* Before the last call of a frame: its stream stops for good. */
+/* Called before the last call of a frame: its stream then never continues. */
 static void hang(cudaStream_t stream)
 {
     if (halo_fault_hangs)
@@ -188,7 +189,7 @@ WRAP(cudaMemset2DAsync, "poison",
 
 /* ---- work ---- */
 
-#if CUDART_VERSION >= 13000 /* what nvcc makes of <<<>>> */
+#if CUDART_VERSION >= 13000 /* the calls that nvcc generates for <<<>>> */
 WRAP(__cudaLaunchKernel, "launch",
      (cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
       cudaStream_t stream),
@@ -216,7 +217,7 @@ WRAP(cudaEventRecord, "event", (cudaEvent_t event, cudaStream_t stream),
      (event, (hang(stream), stream)))
 WRAP(cudaEventSynchronize, "event", (cudaEvent_t event), (event))
 
-/* Calls that were not made leave their errors here. */
+/* The errors of calls that were not made. */
 cudaError_t __real_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void);
 cudaError_t __wrap_cudaGetLastError(void)
