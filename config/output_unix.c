@@ -18,14 +18,15 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     else if (!format->muxer && output->audio && strcmp(output->audio, "off"))
         halo_loader_say_of(l, node, "audio", "a socket %s has no audio", format->suffix);
     else if (!format->muxer && codec && strcmp(codec, "raw"))
-        halo_loader_say_of(l, node, "video", "a socket %s has raw frames: the codec must be raw",
+        halo_loader_say_of(l, node, "video",
+                           "a socket %s carries unencoded frames: the codec must be raw",
                            format->suffix);
 }
 
 const struct halo_output_row halo_output_unix = {
     .key = "unix",
     .help = "path of a socket that viewers connect to; its suffix selects the format: .ts, .mkv or "
-            ".nut (encoded), .fd (raw frames)",
+            ".nut (encoded), .fd (unencoded frames)",
     .target = HALO_AT_SOCKET,
     .writer = HALO_WRITER_SUPERVISOR,
     .coded = true,

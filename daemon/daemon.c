@@ -31,18 +31,19 @@ struct daemon {
     struct halo_supervisor *sv;
     struct halo_control *control;
     struct halo_http *http;
-    const char *path, *program; /* of the settings, of engines */
+    const char *path, *program; /* path: of the settings; program: executable of engines */
     int code;
-    bool stopping, stopped; /* stopped: all that is left is to close handles */
-    int reloading;          /* that have not been answered */
-    bool refused;           /* the settings file, as it was last read */
-    bool dead;              /* and said */
-    char notified[400];     /* to the service manager */
+    bool stopping, stopped; /* stopped: only handles remain to be closed */
+    int reloading;          /* reloads that are not complete yet */
+    bool refused;           /* the settings file had errors when it was last read */
+    bool dead;              /* the watchdog has given up, and this was logged */
+    char notified[400];     /* the status last sent to the service manager */
 };
 
 /* ---- words ---- */
 
-/* By the clock, so at most once a second, but at the ends of things; only what is new. */
+/* Sends the status if it has changed. Called by the timer, so at most once a second, and when the
+ * daemon starts to stop. */
 static void report_status(struct daemon *daemon)
 {
     char text[sizeof daemon->notified];
@@ -67,7 +68,7 @@ static json_t *texts_of(const struct halo_error_list *errors)
     return ret;
 }
 
-/* Whoever listens goes on listening: a new address needs a new start. */
+/* Sockets that already listen are not changed: a new address requires a restart. */
 static void apply_rest(const struct halo_daemon_settings *now,
                        const struct halo_daemon_settings *wanted)
 {
@@ -125,7 +126,7 @@ static void log_errors(json_t *errors)
         halo_log(HALO_LOG_ERROR, "%s", json_string_value(text));
 }
 
-/* Of several at once the last is the end. */
+/* Of several concurrent reloads, the last one ends the reloading state. */
 static void end_reload(struct daemon *daemon)
 {
     if (--daemon->reloading == 0 && !daemon->stopping) {
@@ -134,7 +135,7 @@ static void end_reload(struct daemon *daemon)
     }
 }
 
-/* What was refused is in the log already. */
+/* Refused filters were already logged. */
 static void on_reloaded(void *arg, json_t *result, const struct halo_error *err)
 {
     struct daemon *daemon = arg;
@@ -188,11 +189,11 @@ static void on_signal(uv_signal_t *handle, int number)
         if (!daemon->stopping)
             reload_by_signal(daemon);
     } else if (daemon->stopping) {
-        _exit(128 + number); /* engines die with us */
+        _exit(128 + number); /* engines die with this process */
     } else {
         halo_log(HALO_LOG_INFO, "%s: stopping (repeat to end at once)",
                  number == SIGINT ? "interrupted" : "terminated");
-        /* A service manager's way to stop a service is its good end. */
+        /* SIGTERM is how a service manager stops a service, so it counts as success. */
         stop(daemon, number == SIGTERM ? HALO_EXIT_OK : HALO_EXIT_SIGINT);
     }
 }
@@ -220,7 +221,7 @@ static void on_status(uv_timer_t *timer)
         return;
     report_status(daemon);
     if (daemon->stopping && halo_supervisor_engines(daemon->sv) > 0)
-        halo_notify_extend(EXTEND_MS); /* they finish files */
+        halo_notify_extend(EXTEND_MS); /* engines are finishing files */
 }
 
 static void start_handles(struct daemon *daemon)
@@ -239,7 +240,8 @@ static void start_handles(struct daemon *daemon)
     uv_timer_start(&daemon->status, on_status, STATUS_MS, STATUS_MS);
 }
 
-/* Each viewer is a descriptor, and each engine some: as many as the system lets us have. */
+/* Each viewer needs a descriptor, and each engine several, so the limit is raised as far as the
+ * system allows. */
 static void raise_files(void)
 {
     struct rlimit limit;
@@ -275,7 +277,8 @@ static void found_handle(uv_handle_t *handle, void *arg)
     *(bool *)arg = true;
 }
 
-/* Until nothing is left to do; or nothing but to wait for threads that hang on a disk. */
+/* Runs the loop until nothing is left to do, except perhaps to wait for threads that hang on a
+ * disk. */
 static void turn(struct daemon *daemon)
 {
     bool more = true;
@@ -313,12 +316,13 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 {
     struct halo_error err = {0};
-    if (halo_hide_memory(&err) < 0) { /* from engines, too, which are of the same user */
+    if (halo_hide_memory(&err) < 0) { /* also from engines, which run as the same user */
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         halo_daemon_settings_destroy(settings);
         return HALO_EXIT_FAILED;
     }
-    /* This inode, whatever is installed under its name meanwhile: engines are of our version. */
+    /* Start engines from this inode, even if another file was installed under its name meanwhile,
+     * so that they have the same version. */
     return halo_run_daemon(settings, path, "/proc/self/exe");
 }
 
@@ -343,7 +347,7 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
         halo_log(HALO_LOG_WARNING,
                  "a background check of the disks is still running: exiting without waiting");
         halo_log_flush();
-        _exit(code); /* whose threads exit() would wait for */
+        _exit(code); /* exit() would wait for its threads */
     }
     free(daemon);
     return code;

@@ -6,7 +6,7 @@
 #include "daemon/commands.h"
 #include "daemon/supervisor/checks.h"
 
-/* NULL: everything has been said. */
+/* NULL: all errors have been logged. */
 static struct halo_daemon_settings *load(const char *path)
 {
     struct halo_daemon_settings *settings = NULL;
@@ -22,17 +22,18 @@ static struct halo_daemon_settings *load(const char *path)
     return NULL;
 }
 
-/* What stands behind the option: one file. NULL: said. */
+/* Returns the option's only argument, a file name. NULL: the error has been logged. */
 static const char *file_of(const char *option, int argc, char **argv)
 {
     if (argc == 1 && *argv[0] && *argv[0] != '-')
         return argv[0];
     if (argc < 1 || !*argv[0])
-        halo_log(HALO_LOG_ERROR, "%s: its FILE is missing", option);
+        halo_log(HALO_LOG_ERROR, "%s: the argument FILE is missing", option);
     else if (argc > 1)
-        halo_log(HALO_LOG_ERROR, "%s takes one FILE, got '%s' too", option, argv[1]);
+        halo_log(HALO_LOG_ERROR, "%s accepts one FILE, got '%s' too", option, argv[1]);
     else
-        halo_log(HALO_LOG_ERROR, "%s %s: not a file's name (write ./%s)", option, argv[0], argv[0]);
+        halo_log(HALO_LOG_ERROR, "%s %s: not a file name (if it is one, write ./%s)", option,
+                 argv[0], argv[0]);
     return NULL;
 }
 
@@ -90,7 +91,7 @@ static int dump_config(int argc, char **argv)
 static int print_schema(int argc, char **argv)
 {
     if (argc > 0) {
-        halo_log(HALO_LOG_ERROR, "--schema takes no words, got '%s'", argv[0]);
+        halo_log(HALO_LOG_ERROR, "--schema accepts no arguments, got '%s'", argv[0]);
         return HALO_EXIT_USAGE;
     }
     if (halo_daemon_print_schema(stdout) && !ferror(stdout)) {
@@ -102,8 +103,9 @@ static int print_schema(int argc, char **argv)
 
 const struct halo_command halo_config_commands[] = {
     {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon},
-    {"--check-config", "FILE", "say what is wrong in FILE, if anything", check_config},
-    {"--dump-config", "[--secrets] FILE", "FILE with its defaults; passwords are ***", dump_config},
-    {"--schema", "", "the JSON Schema of FILE, for editors", print_schema},
+    {"--check-config", "FILE", "check FILE and report all errors", check_config},
+    {"--dump-config", "[--secrets] FILE", "print FILE with defaults; passwords as ***",
+     dump_config},
+    {"--schema", "", "print the JSON Schema of FILE, for editors", print_schema},
     {NULL, NULL, NULL, NULL},
 };

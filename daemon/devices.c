@@ -17,7 +17,7 @@ static const char *kind_of(const struct halo_camera_offer *offer)
                             : "other";
 }
 
-/* What finds it again; "" where only its number does. */
+/* The input name that identifies the camera permanently; "" if only its number identifies it. */
 static void name_it(const struct halo_camera_id *id, char *ret, size_t size)
 {
     char index[20] = "";

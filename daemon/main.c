@@ -58,7 +58,7 @@ static void print_help(void)
         printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
     for (const struct halo_command *c = halo_config_commands; c->name; c++)
         printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
-    printf("  halod %-14s %-29s %s\n", "--help", "", "this text; halod run --help: its options");
+    printf("  halod %-14s %-29s %s\n", "--help", "", "this text; see also halod run --help");
     printf("  halod %-14s %-29s %s\n", "--version", "", "version, backends, devices, libraries");
     printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
            "\nexit codes: 0 done, 1 failed, 64 usage, 75 the GPU failed, 78 configuration,\n"
@@ -79,8 +79,9 @@ static int unknown_command(const char *word)
     return HALO_EXIT_USAGE;
 }
 
-/* A closed standard stream would give its number to the next file that is opened, and our lines
- * would go into that. Opened against its use, it fails as the closed one would. */
+/* If a standard stream is closed, the next file to be opened would get its number, and log lines
+ * would be written into that file. So it is opened on /dev/null for the wrong direction, and its
+ * use fails as before. */
 static void fill_standard_streams(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
@@ -92,8 +93,8 @@ static void fill_standard_streams(void)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
-    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write() */
-    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe makes write() fail */
+    signal(SIGXFSZ, SIG_IGN); /* so does a file at its size limit */
     if (argc < 2) {
         halo_log(HALO_LOG_ERROR, "nothing to do: see halod --help");
         return HALO_EXIT_USAGE;

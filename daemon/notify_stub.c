@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * In builds without libsystemd. */
+ * Notifications in builds without libsystemd: nothing is sent. */
 #include "daemon/notify.h"
 
 void halo_notify_ready(void)

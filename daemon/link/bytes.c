@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Bytes that wait, in chunks. */
+ * A queue of bytes, in chunks. */
 #include "daemon/link/bytes.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 
 enum {
-    LEAST_REFERENCE = 64 << 10, /* smaller pieces are copied: what a chunk has unused stays small */
+    LEAST_REFERENCE = 64 << 10, /* smaller pieces are copied, so that chunks are well filled */
     CHUNK = 16 << 10,
     MAX_PARTS = 16,
 };
@@ -18,7 +18,7 @@ struct halo_bytes_chunk {
     struct halo_bytes_chunk *next;
     AVBufferRef *ref; /* or NULL: the bytes are in own */
     const uint8_t *data;
-    size_t size, room; /* room: for more in own */
+    size_t size, room; /* room: unused bytes in own */
     uint8_t own[];
 };
 
@@ -74,7 +74,7 @@ int halo_bytes_put(struct halo_bytes *bytes, const uint8_t *data, size_t size,
         if (!chunk)
             return -ENOMEM;
         const size_t part = size < chunk->room ? size : chunk->room;
-        /* Of a chunk that was sent in part, data has moved on: its end has not. */
+        /* If the chunk was sent in part, data has advanced, but the end of own has not. */
         memcpy(chunk->own + CHUNK - chunk->room, data, part);
         chunk->room -= part;
         chunk->size += part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One message is one packet of the socket, so nothing has to be put together or cut apart. */
+ * Each message is one packet of the socket, so messages need not be split or joined. */
 #include "daemon/link/link.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 _Static_assert((int)HALO_LINK_FDS <= (int)HALO_SEND_FDS_MAX, "one message takes them all");
 
-/* Of one look at the socket, so that one engine cannot keep the loop for itself. */
+/* Messages received in one turn, so that one engine cannot keep the loop busy. */
 enum { MESSAGES_AT_ONCE = 64 };
 
 struct waiting {
@@ -31,9 +31,9 @@ struct halo_link {
     int fd;
     struct waiting *first, **last;
     int waiting;
-    const char *broken; /* why it is over, NULL while it is not */
-    bool mute;          /* nothing can be sent any more; what has come is read yet */
-    bool reset;         /* the other side left with something of ours unread */
+    const char *broken; /* why the link has ended; NULL: it has not */
+    bool mute;          /* nothing can be sent any more, but received messages are still read */
+    bool reset;         /* the other side closed the socket without having read everything */
     bool reported;      /* ops->closed was called */
     bool destroyed;
     char buffer[HALO_LINK_MAX];
@@ -57,7 +57,8 @@ static void free_waiting(struct halo_link *link)
     link->waiting = 0;
 }
 
-/* The loop hears of it as the end of the socket, so that nobody is called from within a send. */
+/* Ends the link. The loop sees this as the end of the socket, so no callback runs inside of a
+ * send. */
 static void give_up(struct halo_link *link, const char *why)
 {
     if (link->broken)
@@ -67,7 +68,8 @@ static void give_up(struct halo_link *link, const char *why)
     shutdown(link->fd, SHUT_RDWR);
 }
 
-/* The other side is gone: after its last words comes the end of the socket. */
+/* The other side has closed the socket: its last messages can still be read before the end of the
+ * socket. */
 static void fall_silent(struct halo_link *link)
 {
     link->mute = true;
@@ -83,7 +85,8 @@ static int send_now(struct halo_link *link, const char *text, size_t length, con
     return n < 0 ? (int)n : 0;
 }
 
-/* Descriptors of the message that came; the kernel has cut more than HALO_LINK_FDS away. */
+/* Returns the descriptors of the received message; the kernel has already dropped those beyond
+ * HALO_LINK_FDS. */
 static int take_fds(struct msghdr *message, int *ret)
 {
     int count = 0;
@@ -115,8 +118,8 @@ static void hand_over(struct halo_link *link, size_t length, const int *fds, int
     json_decref(message);
 }
 
-/* A message that the kernel has cut. Descriptors are cut where there were too many, and where this
- * process has no number left for them. */
+/* Explains why the kernel truncated a message. Descriptors are dropped if there are too many, or if
+ * this process cannot have more open files. */
 static const char *what_is_cut(const struct msghdr *message, int fds)
 {
     return (message->msg_flags & MSG_TRUNC) || fds == HALO_LINK_FDS
@@ -124,7 +127,7 @@ static const char *what_is_cut(const struct msghdr *message, int fds)
                : "no file descriptors left for a message: too many open files";
 }
 
-/* Whether there may be more. */
+/* Receives one message. Returns whether there may be more. */
 static bool receive(struct halo_link *link)
 {
     struct iovec part = {.iov_base = link->buffer, .iov_len = sizeof link->buffer};
@@ -140,7 +143,7 @@ static bool receive(struct halo_link *link)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n < 0 && errno == ECONNRESET && !link->reset) {
-        link->reset = true; /* said once, before what it sent can be read */
+        link->reset = true; /* reported only once, before its last messages can be read */
         return true;
     }
     int fds[HALO_LINK_FDS];
@@ -212,7 +215,8 @@ static void on_ready(uv_poll_t *poll, int status, int events)
 
 void halo_link_drain(struct halo_link *link)
 {
-    enum { LIMIT = 4096 }; /* no socket holds as many; a heir of the other side's might go on */
+    /* more than a socket holds; a process that inherited the other end might go on sending */
+    enum { LIMIT = 4096 };
     link->reported = true;
     for (int i = 0; i < LIMIT && !link->broken && !link->destroyed; i++)
         if (!receive(link))
@@ -232,7 +236,7 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
     link->arg = arg;
     link->last = &link->first;
     link->poll.data = link;
-    /* The kernel takes a message whole or not at all: one of the largest has to fit. */
+    /* The kernel accepts a message completely or not at all, so the largest one must fit. */
     const int room = 2 * HALO_LINK_MAX;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     const int code = uv_poll_init(loop, &link->poll, fd);
@@ -278,7 +282,7 @@ static int send_text(struct halo_link *link, const char *text, const int *fds, i
     const size_t length = strlen(text);
     if (length > HALO_LINK_MAX)
         return -EMSGSIZE;
-    if (link->first) /* order is kept */
+    if (link->first) /* keep the order */
         return keep(link, text, length, fds, count);
     const int code = send_now(link, text, length, fds, count);
     if (code == -EAGAIN)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Rows of names and places, so that both directions know the same fields. */
+ * Tables of field names and offsets, used in both directions. */
 #include "daemon/link/link_stats.h"
 
 #include <math.h>
@@ -100,7 +100,7 @@ static void read_stage(struct halo_link_stage *ret, const json_t *from)
     const json_t *below = json_object_get(from, "below");
     for (int64_t i = 0, least = 0; i < HALO_HISTOGRAM_EDGES; i++) {
         const json_t *value = json_array_get(below, (size_t)i);
-        const int64_t number = json_integer_value(value); /* 0 where it is none */
+        const int64_t number = json_integer_value(value); /* 0 if it is not a number */
         least = number < least ? least : number > ret->count ? ret->count : number;
         ret->below[i] = least;
     }
@@ -149,7 +149,7 @@ static json_t *write_regions(const struct halo_link_regions *regions)
     return to;
 }
 
-/* An engine that makes no sense has hidden everything, as far as anybody knows. */
+/* If the engine's report is invalid, it is taken to hide everything. */
 static void read_regions(struct halo_link_regions *ret, const json_t *from)
 {
     const json_t *age = json_object_get(from, "age"), *why = json_object_get(from, "why");
@@ -265,7 +265,7 @@ json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count)
     return to;
 }
 
-/* A number that is there already would be one sample twice in the metrics. */
+/* A GPU number that occurs twice would produce a duplicate sample in the metrics. */
 static bool is_among(const struct halo_link_gpu *gpu, int count, int64_t number)
 {
     for (int i = 0; i < count; i++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A list of regions from JSON: each key once, by a table, and nothing else. */
+ * Parses a list of regions from JSON. Each key is in a table and may occur once; others are
+ * errors. */
 #include "daemon/link/regions.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ static const char *const kinds[] = {
 };
 static const char *const units[] = {"pixels", "relative"};
 
-/* One element of the list, by its keys; NULL: it is not there. */
+/* One element of the list, with its values by key; NULL: the key is absent. */
 struct element {
     int index;
     const json_t *value[KEYS];
@@ -51,7 +52,7 @@ static int sort_keys(struct element *ret, json_t *region, int index, struct halo
     return 0;
 }
 
-/* The place of a word in the list; -1: it is none of them. */
+/* The index of a word in the list; -1: it is not in the list. */
 static int word_of(const json_t *value, const char *const *words, int count)
 {
     const char *text = json_string_value(value);
@@ -79,7 +80,7 @@ static int read_box(struct halo_shape *ret, const struct element *e, bool relati
 {
     struct halo_length *const to[] = {&ret->x, &ret->y, &ret->width, &ret->height};
     if (e->value[CORNERS])
-        return refuse(e, CORNERS, "only polygons have them", err);
+        return refuse(e, CORNERS, "only polygons have corners", err);
     for (int i = 0; i < 4; i++) {
         const enum key key = (enum key)(X + i);
         if (!json_is_number(e->value[key]))
@@ -96,11 +97,11 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
     const size_t count = json_array_size(list);
     for (enum key key = X; key <= H; key++)
         if (e->value[key])
-            return refuse(e, key, "a polygon has corners", err);
+            return refuse(e, key, "a polygon is given by its corners", err);
     if (count < 3 || count > HALO_MAX_CORNERS)
-        return refuse(e, CORNERS, "must be a list of 3 to 64, [x, y] each", err);
+        return refuse(e, CORNERS, "must be a list of 3 to 64 corners, each [x, y]", err);
     if (ret->corners + (int)count > HALO_REGION_CORNERS)
-        return refuse(e, CORNERS, "more than 1024 in all", err);
+        return refuse(e, CORNERS, "more than 1024 corners in all regions", err);
     shape->corner = &ret->corner[ret->corners];
     shape->corners = (int)count;
     ret->corners += (int)count;
@@ -108,7 +109,7 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
         for (size_t axis = 0; axis < 2; axis++) {
             const json_t *corner = json_array_get(list, i), *value = json_array_get(corner, axis);
             if (json_array_size(corner) != 2 || !json_is_number(value))
-                return refuse(e, CORNERS, "each is [x, y], two numbers", err);
+                return refuse(e, CORNERS, "each corner must be [x, y], two numbers", err);
             shape->corner[i][axis] = (struct halo_length){json_number_value(value), relative};
         }
     return 0;

@@ -20,7 +20,7 @@ static void reported(void *arg, const char *state, const char *why)
     sv_event(stream->sv, "virtual-camera", stream->name, state, why);
 }
 
-/* Takes the one of this output out of `from`; NULL: there is none. */
+/* Removes the camera of this output from `from` and returns it; NULL: there is none. */
 static struct halo_camera_out *find(struct halo_camera_out **from,
                                     const struct halo_output_settings *output)
 {
@@ -41,7 +41,7 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
     for (int i = 0; i < stream->settings.outputs; i++)
         stream->camera[i] = find(old, &stream->settings.output[i]);
     for (int i = 0; i < HALO_MAX_OUTPUTS; i++)
-        halo_camera_out_destroy(old[i]); /* its device may be another one's now */
+        halo_camera_out_destroy(old[i]); /* another camera may use its device now */
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
         struct halo_error inner = {0};

@@ -18,19 +18,20 @@ static bool wants_gpu(const struct sv_stream *stream)
     const char *backend = halo_run_backends[stream->settings.device.backend];
     if (!strcmp(backend, "cuda"))
         return true;
-    /* A build without CUDA has no strategy for it: nothing to keep apart. */
+    /* A build without CUDA has no strategy for it, so there is nothing to separate. */
     const struct halo_backend_ops *cuda = halo_backend_find("cuda");
     const bool none = stream->sv->gpus.known && stream->sv->gpus.count == 0;
     return !strcmp(backend, "auto") && !stream->place.on_cpu && !none && cuda &&
            cuda->strategies[0];
 }
 
-/* gpu: its number; negative: none. Streams of the same name share an engine. */
+/* Writes the name of the stream's engine. gpu: number of the GPU; negative: none. Streams with the
+ * same engine name share an engine. */
 static void name_engine(struct sv_stream *stream, bool on_gpu, int gpu, char *ret, size_t size)
 {
     struct halo_suspect *suspect = &stream->place.suspect;
     const int device = !on_gpu ? SV_GPU_NONE : gpu >= 0 ? gpu : SV_GPU_UNKNOWN;
-    if (suspect->device != device) /* what it did there says nothing of another one */
+    if (suspect->device != device) /* its record on the old device says nothing about the new one */
         *suspect = (struct halo_suspect){.device = device};
     char number[16] = "", place[80] = "";
     if (on_gpu && gpu >= 0)
@@ -42,7 +43,7 @@ static void name_engine(struct sv_stream *stream, bool on_gpu, int gpu, char *re
     snprintf(ret, size, "%s%s%s", on_gpu ? "gpu" : "cpu", number, place);
 }
 
-/* As sv_engine_choose(), but it may be one that cannot open all the files. */
+/* Like sv_engine_choose(), but the engine may not be allowed to open all the files. */
 static struct sv_engine *engine_of(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
@@ -54,7 +55,7 @@ static struct sv_engine *engine_of(struct sv_stream *stream)
                     : suspect->extra && suspect->device >= 0 ? suspect->device
                                                              : sv_gpu_choose(sv);
     if (gpu == SV_GPU_WAIT)
-        return NULL; /* the clock asks again */
+        return NULL; /* the timer calls again */
     char name[96];
     name_engine(stream, on_gpu, gpu, name, sizeof name);
     struct sv_engine *engine = sv_engine_find(sv, name);
@@ -69,8 +70,8 @@ static struct sv_engine *engine_of(struct sv_stream *stream)
     return engine;
 }
 
-/* One that runs can never open more files than when it started: a stream that needs others gets
- * another. */
+/* A running engine can never open more files than when it started, so a stream that needs others
+ * gets another engine. */
 struct sv_engine *sv_engine_choose(struct sv_stream *stream)
 {
     struct sv_engine *engine = engine_of(stream);
@@ -95,7 +96,7 @@ void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream)
     name_engine(stream, on_gpu, gpu, name, sizeof name);
     if ((on_gpu && gpu < 0) || sv_engine_find(engine->sv, name))
         return;
-    halo_log(HALO_LOG_DEBUG, "engine %s is %s from now on", engine->name, name);
+    halo_log(HALO_LOG_DEBUG, "engine %s is now named %s", engine->name, name);
     snprintf(engine->name, sizeof engine->name, "%s", name);
     engine->gpu = on_gpu ? gpu : -1;
     stream->place.engine = engine;

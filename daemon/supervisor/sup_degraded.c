@@ -14,8 +14,8 @@
 #include "pipeline/base/degradation.h"
 
 enum {
-    ROOM_MS = 5000,   /* between two tries of streams that a GPU has no room for */
-    MEMORY_MS = 3000, /* without memory of the GPU, and a stream that may goes to the CPU */
+    ROOM_MS = 5000,   /* between two attempts with streams for which a GPU has too little memory */
+    MEMORY_MS = 3000, /* after this long without GPU memory, a stream moves to the CPU if it may */
 };
 
 static bool is_late(enum halo_degradation degradation)
@@ -24,7 +24,7 @@ static bool is_late(enum halo_degradation degradation)
            degradation == HALO_DEGRADED_LATE_ENCODER;
 }
 
-/* Why, of what is known now; "". */
+/* Why the stream is degraded in this way, as known now; "": it is not. */
 static const char *find(const struct sv_stream *stream, enum halo_degradation degradation)
 {
     if (degradation == HALO_DEGRADED_GPU_MEMORY && stream->no_memory[0])
@@ -46,7 +46,7 @@ static void report(struct sv_stream *stream, enum halo_degradation degradation, 
     sv_event(stream->sv, why[0] ? "degraded" : "recovered", stream->name, word, why);
 }
 
-/* Runs and keeps up, or runs and does not. */
+/* Sets the state: running, or overloaded if the stream does not keep up. */
 static void place(struct sv_stream *stream)
 {
     const char *why = NULL;
@@ -59,7 +59,7 @@ static void place(struct sv_stream *stream)
         sv_stream_state(stream, SV_RUNNING, "");
 }
 
-/* Who may goes to the CPU; the others wait until some memory is free. */
+/* Moves the stream to the CPU if its backend allows this; otherwise it waits for free memory. */
 static void leave_gpu(struct sv_stream *stream)
 {
     if (stream->place.on_cpu ||
@@ -69,7 +69,7 @@ static void leave_gpu(struct sv_stream *stream)
     stream->place.no_room = false;
     sv_placement_leave(&stream->place);
     sv_event(stream->sv, "cpu", stream->name, NULL, "the GPU's memory is full");
-    sv_stream_state(stream, SV_RESTARTING, "the GPU's memory is full: goes on on the CPU");
+    sv_stream_state(stream, SV_RESTARTING, "the GPU's memory is full: continuing on the CPU");
 }
 
 void sv_degraded_update(struct sv_stream *stream)

@@ -11,11 +11,11 @@
 #include "daemon/supervisor/sup_stream_data.h"
 
 enum {
-    PACKETS_AT_ONCE = 64, /* of one ring, before the others have their turn */
+    PACKETS_AT_ONCE = 64, /* of one ring, before it is the turn of others */
     BYTES_AT_ONCE = 32 << 20,
 };
 
-/* Its packet stays there: sv_drain_tick() looks again. */
+/* There is no memory for a packet: it stays in the ring, and sv_drain_tick() tries again. */
 static void starve(struct sv_ring *ring)
 {
     if (!ring->starves)
@@ -26,7 +26,7 @@ static void starve(struct sv_ring *ring)
     uv_poll_stop(&ring->poll);
 }
 
-/* Whether the ring is still there. */
+/* Reads a ring. Returns whether it is still open. */
 static bool check(struct sv_ring *ring)
 {
     struct sv_stream *stream = ring->outlet->stream;
@@ -40,9 +40,9 @@ static bool check(struct sv_ring *ring)
     struct sv_engine *engine = stream->place.engine;
     sv_ring_close(ring->outlet);
     if (code == -EPROTO && engine)
-        sv_engine_lost(engine, "it wrote into a ring what no engine writes", false);
+        sv_engine_lost(engine, "it wrote malformed data into a packet ring", false);
     else
-        halo_log(HALO_LOG_ERROR, "stream %s: a ring cannot be read: %s", stream->name,
+        halo_log(HALO_LOG_ERROR, "stream %s: a packet ring cannot be read: %s", stream->name,
                  strerror(-code));
     return false;
 }
@@ -57,7 +57,7 @@ static void on_drain(uv_idle_t *idle)
             if (!ring || !ring->more)
                 continue;
             if (!check(ring))
-                return; /* the list may be another one now; the rest comes the next time */
+                return; /* the list may have changed; the rest is read next time */
             more |= ring->more;
         }
     if (!more)
@@ -97,7 +97,7 @@ void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds)
     if (code == 0)
         return;
     if (code == -EPROTO)
-        sv_engine_lost(stream->place.engine, "it sent a ring that no engine makes", false);
+        sv_engine_lost(stream->place.engine, "it sent an invalid packet ring", false);
     else
         halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
 }

@@ -15,15 +15,15 @@
 #include "daemon/supervisor/supervisor.h"
 
 enum {
-    HELLO_MS = 10000,    /* to load its libraries, on a machine that is busy */
+    HELLO_MS = 10000,    /* to load its libraries on a busy machine */
     GONE_MS = 15000,     /* for a stream to finish */
-    LAST_WORDS_MS = 200, /* between the end of a link and the status of its process */
+    LAST_WORDS_MS = 200, /* between the end of a link and the end of its process */
 };
 
 static void describe_end(char *text, size_t size, int64_t status, int number)
 {
     if (number == SIGSYS)
-        snprintf(text, size, "the engine made a system call that is forbidden to it");
+        snprintf(text, size, "the engine made a forbidden system call");
     else if (number)
         snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
     else if (status == HALO_EXIT_TRY_AGAIN)
@@ -33,7 +33,7 @@ static void describe_end(char *text, size_t size, int64_t status, int number)
         snprintf(text, size, "the engine ended with status %lld", (long long)status);
 }
 
-/* Of one that was let go before. */
+/* Logs the end of a process that was released before. */
 static void say_end(const struct sv_process *process, int64_t status, int number)
 {
     char why[160];
@@ -41,12 +41,12 @@ static void say_end(const struct sv_process *process, int64_t status, int number
     halo_log(HALO_LOG_INFO, "engine %s (process %d): %s", process->name, process->handle.pid, why);
 }
 
-/* The engine is lost; what happened, and which stream asked for it. */
+/* The engine is lost: reports what happened, and which stream requested it. */
 static void lose(struct sv_process *process, const char *what, bool device)
 {
     char why[600];
     if (process->asker[0])
-        snprintf(why, sizeof why, "%.250s; asked for by stream %s: %s", what, process->asker,
+        snprintf(why, sizeof why, "%.250s; requested by stream %s: %s", what, process->asker,
                  process->asked);
     else
         snprintf(why, sizeof why, "%s", what);
@@ -59,33 +59,36 @@ void sv_end_on_exit(uv_process_t *handle, int64_t status, int number)
     struct sv_engine *engine = process->engine;
     process->exited = true;
     if (process->link && !process->closed)
-        halo_link_drain(process->link); /* cards may be in its last words, and finished files */
+        /* its last messages may announce cards and finished files */
+        halo_link_drain(process->link);
     if (!engine) {
         say_end(process, status, number);
         sv_process_forget(process);
         return;
     }
     if (!process->engine)
-        return; /* these were its end: it is forgotten */
+        return; /* one of these messages has already ended it */
     char why[160];
     describe_end(why, sizeof why, status, number);
     const bool device = process->device || (!number && status == HALO_EXIT_TRY_AGAIN);
     lose(process, why, device); /* forgets it */
 }
 
-/* One that was let go: its link tells whether it was asked or killed. */
+/* Handles a released process. If it still has a link, it was asked to quit; otherwise it was
+ * killed. */
 static void step_leaving(struct sv_process *process)
 {
     struct halo_supervisor *sv = process->sv;
     if (process->deadline == UINT64_MAX || sv_now(sv) < process->deadline)
         return;
     if (process->link) {
-        halo_log(HALO_LOG_WARNING, "engine %d does not finish: killed", process->handle.pid);
+        halo_log(HALO_LOG_WARNING, "engine process %d did not finish in time: killed",
+                 process->handle.pid);
         sv_process_kill(process);
         return;
     }
     halo_log(HALO_LOG_ERROR,
-             "engine %d does not die of SIGKILL: it hangs in a driver and is left alone",
+             "engine process %d survived SIGKILL: it hangs in a driver and is abandoned",
              process->handle.pid);
     process->deadline = UINT64_MAX;
     sv->abandoned++;
@@ -100,20 +103,20 @@ static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
     return false;
 }
 
-/* Ended by the supervisor. */
+/* The supervisor ends a process that stalled. */
 static void lose_standing(struct sv_process *process, const char *why)
 {
     char what[160];
-    snprintf(what, sizeof what, "killed, for %s", why);
+    snprintf(what, sizeof what, "killed: %s", why);
     sv_engine_stalled(process->engine);
     lose(process, what, false);
 }
 
-/* It has only closed its link, or takes its time to end. */
+/* The process has closed its link but has not ended. */
 static void lose_closed(struct sv_process *process)
 {
     char what[300];
-    snprintf(what, sizeof what, "killed, for its link ended (%s) and it did not",
+    snprintf(what, sizeof what, "killed: its link ended (%s), but it did not exit",
              process->closed_why);
     lose(process, what, process->device);
 }

@@ -16,8 +16,8 @@
 
 enum {
     ABANDONED_MAX = 16,
-    IDLE_MS = 2000,   /* an engine without streams is kept */
-    MOVED_MS = 30000, /* between two times that one stood, and they are not in a row */
+    IDLE_MS = 2000,   /* an engine without streams is kept this long */
+    MOVED_MS = 30000, /* two stalls further apart than this are not in a row */
 };
 
 /* ---- the list ---- */
@@ -52,7 +52,7 @@ int sv_engine_streams(const struct sv_engine *engine)
     return count;
 }
 
-/* ---- talk ---- */
+/* ---- messages ---- */
 
 bool sv_engine_is_ready(const struct sv_engine *engine)
 {
@@ -92,7 +92,7 @@ void sv_engine_stalled(struct sv_engine *engine)
     engine->stalled = true;
 }
 
-/* A device that fails may let a few frames pass each time. */
+/* A failing device may filter a few frames each time, so these do not reset its failures. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked)
 {
     const uint64_t now = sv_now(engine->sv), good = engine->backoff.good_since;
@@ -110,7 +110,7 @@ void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bo
     engine->state = SV_ENGINE_PAUSED;
     engine->gpus = 0;
     engine->asked = 0;
-    engine->choosing = false; /* one that fails at that is not asked again */
+    engine->choosing = false; /* if it fails while listing GPUs, it is not asked again */
     halo_log(HALO_LOG_ERROR, "engine %s: %s", engine->name, why);
     sv_event(engine->sv, "engine", engine->name, "failed", why);
 }
@@ -135,7 +135,7 @@ void sv_engine_drop(struct sv_engine *engine)
     if (engine->process)
         halo_log(HALO_LOG_INFO, "engine %s (process %d): asked to finish: %s", engine->name,
                  engine->process->handle.pid,
-                 engine->sv->stopping ? "halod is stopping" : "no stream is on it");
+                 engine->sv->stopping ? "halod is stopping" : "no stream uses it");
     struct sv_engine **at = &engine->sv->engines;
     while (*at != engine)
         at = &(*at)->next;

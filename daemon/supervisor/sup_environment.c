@@ -10,7 +10,7 @@ extern char **environ;
 char **sv_environment(void)
 {
     static const char *const mine[] = {"NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_"};
-    static char **ret; /* hooks that wait outlive the supervisor */
+    static char **ret; /* queued hooks outlive the supervisor */
     size_t count = 0;
     while (environ[count])
         count++;

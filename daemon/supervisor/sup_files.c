@@ -16,7 +16,7 @@
 #include "pipeline/output/output.h"
 #include "pipeline/output/output_names.h"
 
-/* [path, how, device, inode]: equal as long as the path leads to the same place. */
+/* Adds [path, how, device, inode]: equal as long as the path leads to the same file. */
 static void add(json_t *files, const char *path, enum halo_files_how how)
 {
     struct stat st;
@@ -34,7 +34,7 @@ static void add(json_t *files, const char *path, enum halo_files_how how)
     json_array_append_new(files, one);
 }
 
-/* The folder that holds path; never all of the machine. */
+/* Adds the folder that contains path, but never the root folder. */
 static void add_folder_of(json_t *files, const char *path, enum halo_files_how how)
 {
     char *folder = strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
@@ -47,7 +47,8 @@ static void add_folder_of(json_t *files, const char *path, enum halo_files_how h
     free(folder);
 }
 
-/* For names: what changes by being replaced. */
+/* Adds network access, and the folders of the files that resolve names, because these are updated
+ * by replacing them. */
 static void add_network(json_t *files)
 {
     char *resolver = realpath("/etc/resolv.conf", NULL);
@@ -58,7 +59,8 @@ static void add_network(json_t *files)
     free(resolver);
 }
 
-/* One that opens others beside it: a playlist, numbered images, a description. */
+/* Whether the input makes the engine open other files in its folder: a playlist, numbered images, a
+ * description. */
 static bool names_others(const struct halo_stream_settings *set, const char *path)
 {
     static const char *const endings[] = {".m3u8", ".m3u", ".mpd", ".ffconcat", ".txt",
@@ -87,7 +89,7 @@ static void add_input(json_t *files, const struct halo_stream_settings *set)
     case HALO_FROM_NOTHING:
         break;
     case HALO_FROM_DEVICE:
-        add(files, "/dev", HALO_FILES_DEVICE); /* it may come back under another number */
+        add(files, "/dev", HALO_FILES_DEVICE); /* a camera may return under another number */
         break;
     case HALO_FROM_NETWORK:
         add_network(files);
@@ -98,8 +100,8 @@ static void add_input(json_t *files, const struct halo_stream_settings *set)
     }
 }
 
-/* A pattern's folder, up to the first part that changes; made where it is missing, for an engine
- * can open what is there when it starts. */
+/* Adds the folder of an output's pattern, up to the first variable part. Creates it if it is
+ * missing, because an engine can only open what exists when it starts. */
 static void add_output(json_t *files, const struct halo_output_settings *output)
 {
     const enum halo_output_target target = halo_output_row(output)->target;
@@ -111,7 +113,7 @@ static void add_output(json_t *files, const struct halo_output_settings *output)
     char *plain = strdup(halo_path_of(output->target));
     if (plain) {
         plain[strcspn(plain, "%")] = '\0';
-        halo_names_make_folders(plain); /* what fails here the engine says */
+        halo_names_make_folders(plain); /* the engine reports a failure */
         add_folder_of(files, plain, HALO_FILES_WRITE);
     }
     free(plain);
@@ -124,7 +126,7 @@ static void add_stream(json_t *files, const struct halo_stream_settings *set)
         add_output(files, &set->output[i]);
 }
 
-/* Those of the tests' stand-ins. */
+/* Adds the files of the tests' stand-ins. */
 static void add_tests(json_t *files)
 {
 #ifdef HALO_FAULTS
@@ -156,7 +158,8 @@ json_t *sv_files_of(const struct sv_engine *engine)
     return files;
 }
 
-/* A folder that is gone cannot be made again where none may be made. */
+/* ENOENT counts, too: an engine cannot create a removed folder again in a place where it may not
+ * create any. */
 static bool says_denied(const char *why)
 {
     return strstr(why, strerror(EACCES)) || strstr(why, strerror(ENOENT));

@@ -8,13 +8,14 @@
 #include "daemon/supervisor/sup_stream_data.h"
 
 enum {
-    SURVEY_MS = 5000,   /* for a driver to say which GPUs there are */
-    FRESH_MS = 10000,   /* what was said is true for so long */
-    PATIENCE_MS = 1000, /* for an engine that works; then what was said before has to do */
-    SETTLE_MS = 10000,  /* after which a stream is seen in the memory that is free */
+    SURVEY_MS = 5000, /* for a driver to list the GPUs */
+    FRESH_MS = 10000, /* a report is considered current for this long */
+    /* for an engine that works to answer; after that the previous report is used */
+    PATIENCE_MS = 1000,
+    SETTLE_MS = 10000, /* after this long, the free memory reflects a started stream */
 };
 
-static const int64_t STREAM = 512 << 20; /* bytes that one takes; guessed */
+static const int64_t STREAM = 512 << 20; /* estimated bytes of a stream */
 
 struct spare {
     int64_t free;
@@ -42,7 +43,7 @@ static bool is_better(const struct spare *a, const struct spare *b)
     return a->streams != b->streams ? a->streams < b->streams : a->busy < b->busy;
 }
 
-/* One that can be asked, or has been; NULL: none. */
+/* An engine that can be asked, or has been; NULL: none. */
 static struct sv_engine *find_witness(const struct halo_supervisor *sv)
 {
     struct sv_engine *engine = sv->engines;

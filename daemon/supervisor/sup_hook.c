@@ -27,7 +27,7 @@ static void free_hook(struct sv_hook *hook)
     free(hook);
 }
 
-/* stream NULL: all. */
+/* stream: NULL removes the hooks of all streams. */
 static void remove_hooks(struct sv_process *process, const char *stream)
 {
     for (struct sv_hook **at = &process->hooks; *at;) {
@@ -53,7 +53,8 @@ static void add_hook(struct sv_process *process, const struct sv_stream *stream,
         hook->hook = halo_hook_create(set->hook, stream->name, environment);
     }
     if (!hook || !hook->pattern || !hook->hook) {
-        halo_log(HALO_LOG_ERROR, "stream %s: no memory for the hook %s", stream->name, set->hook);
+        halo_log(HALO_LOG_ERROR, "stream %s: out of memory for the hook %s", stream->name,
+                 set->hook);
         if (hook)
             free_hook(hook);
         return;

@@ -16,7 +16,7 @@
 #include "daemon/supervisor/sup_suspects.h"
 #include "daemon/supervisor/supervisor.h"
 
-/* Streams that may are moved to the CPU; the others go on trying. */
+/* Moves those streams to the CPU that allow it; the others keep trying. */
 static void leave_gpu(struct sv_engine *engine)
 {
     for (struct sv_stream *s = engine->sv->streams; s; s = s->next) {
@@ -26,7 +26,7 @@ static void leave_gpu(struct sv_engine *engine)
         s->place.on_cpu = true;
         sv_placement_leave(&s->place);
         halo_log(HALO_LOG_WARNING,
-                 "stream %s: the GPU failed %d times in a row: goes on on the CPU", s->name,
+                 "stream %s: the GPU failed %d times in a row: continuing on the CPU", s->name,
                  HALO_GPU_FAILURES);
         sv_event(engine->sv, "cpu", s->name, NULL, "the GPU failed too often");
     }
@@ -37,7 +37,7 @@ void sv_engine_lost(struct sv_engine *engine, const char *why, bool device)
 {
     struct halo_supervisor *sv = engine->sv;
     char words[600];
-    snprintf(words, sizeof words, "%s", why); /* may be the process's own */
+    snprintf(words, sizeof words, "%s", why); /* why may belong to the process */
     const bool worked = engine->process && engine->process->worked;
     char asker[68] = "";
     if (engine->process)
@@ -64,7 +64,7 @@ void sv_engine_lost(struct sv_engine *engine, const char *why, bool device)
         next = s->next;
         sv_stream_step(s);
     }
-    /* Its next process is the clock's or, where it may begin at once, this very moment's. */
+    /* The timer starts its next process, but if that may start at once, it is started here. */
     if (sv_engine_streams(engine) > 0)
         sv_engine_step(engine);
 }

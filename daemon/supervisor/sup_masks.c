@@ -37,7 +37,7 @@ void sv_masks_add(json_t *files, const char *filters)
     halo_chain_destroy(chain);
 }
 
-/* What is no file is not opened: some devices do something then. */
+/* Opens only regular files, because opening some devices has effects. */
 static int open_mask(const char *path)
 {
     struct stat is;

@@ -49,8 +49,9 @@ static bool take_ring(const struct sv_process *process, struct sv_stream *stream
 {
     const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
     const bool good = encoding >= 0 && count == 2 && stream->encoding[encoding].feeds;
-    /* Not open, or not in: it is to stop, which the engine cannot know yet, and what comes may be
-     * under older filters. So it may where the engine was gone when others were set. */
+    /* If the stream is not open or not in, it is to stop, which the engine cannot know yet, and its
+     * frames may have passed older filters. The same holds if the engine had closed the link when
+     * other filters were set. */
     if (!good || !stream->open || stream->place.phase != SV_IN ||
         halo_link_is_mute(process->link)) {
         halo_link_close_fds(fds, count);
@@ -80,7 +81,7 @@ static bool take_state(struct sv_process *process, struct sv_stream *stream, con
         snprintf(process->asked, sizeof process->asked, "%.199s", why);
     }
     if (stream->place.phase != SV_IN)
-        return true; /* it is stopping: what it does meanwhile is not news */
+        return true; /* it is stopping: its reports no longer matter */
     const char *degradation = json_string_value(json_object_get(message, "lack"));
     const bool full =
         degradation && !strcmp(degradation, halo_degradation_names[HALO_DEGRADED_GPU_MEMORY]);
@@ -125,9 +126,9 @@ static bool take_encoding(struct sv_stream *stream, const json_t *message)
         return true;
     snprintf(outlet->why, sizeof outlet->why, "%s", why);
     if (why[0])
-        halo_log(HALO_LOG_ERROR, "stream %s: one of its encodings: %s", stream->name, why);
+        halo_log(HALO_LOG_ERROR, "stream %s: an encoding failed: %s", stream->name, why);
     else
-        halo_log(HALO_LOG_INFO, "stream %s: that encoding works again", stream->name);
+        halo_log(HALO_LOG_INFO, "stream %s: the failed encoding works again", stream->name);
     sv_event(stream->sv, "encoding", stream->name, why[0] ? "failed" : "running", why);
     return true;
 }
@@ -184,7 +185,7 @@ static bool take_stats(struct sv_engine *engine, const json_t *message)
     return good;
 }
 
-/* Of messages that are about one stream; takes the descriptors. */
+/* Handles a message about one stream; takes ownership of the descriptors. */
 static bool take_of_stream(struct sv_process *process, const char *report, const json_t *message,
                            const int *fds, int count)
 {
@@ -219,7 +220,7 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     const char *report = json_string_value(json_object_get(message, "tell"));
     bool good = false;
     process->heard = sv_now(process->sv);
-    if (report && !strcmp(report, "finished")) { /* also while it ends */
+    if (report && !strcmp(report, "finished")) { /* also while the process ends */
         halo_link_close_fds(fds, count);
         good = sv_hooks_finished(process, message);
     } else if (!engine || !report || (!process->said_hello && strcmp(report, "hello") != 0)) {
@@ -233,11 +234,11 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
         good = take_of_stream(process, report, message, fds, count);
     }
     if (!good)
-        sv_process_strays(process, "says what makes no sense");
+        sv_process_strays(process, "sent a malformed message");
 }
 
-/* Its status tells more, and comes in a moment; unless it has only closed the link, then the clock
- * ends it. */
+/* The exit status says more and will arrive soon. If the process has only closed its link, the
+ * timer ends it. */
 static void on_closed(void *arg, const char *why)
 {
     struct sv_process *process = arg;

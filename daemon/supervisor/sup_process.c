@@ -30,7 +30,7 @@ static void free_process(uv_handle_t *handle)
     free(process);
 }
 
-/* What it wrote to the control socket may be read after its end. */
+/* Data that it sent to the control socket may be read after its end. */
 static void remember(struct halo_supervisor *sv, pid_t pid)
 {
     pid_t *dead = realloc(sv->dead, ((size_t)sv->deads + 1) * sizeof *dead);
@@ -55,7 +55,8 @@ void sv_process_forget(struct sv_process *process)
     uv_close((uv_handle_t *)&process->handle, free_process);
 }
 
-/* What it may open, as its standard input. A descriptor or -errno. */
+/* Writes the list of files that the engine may open, which it gets as standard input. A descriptor
+ * or -errno. */
 static int write_files(const json_t *files)
 {
     const int fd = memfd_create("files", MFD_CLOEXEC);
@@ -106,7 +107,7 @@ static int start(struct sv_process *process)
     const int code = spawn(process, files, ends[1], environment);
     close(files);
     close(ends[1]);
-    if (code < 0) { /* libuv has begun with the handle */
+    if (code < 0) { /* libuv has initialised the handle */
         close(ends[0]);
         uv_close((uv_handle_t *)&process->handle, free_process);
         return code;

@@ -27,7 +27,7 @@ void sv_engine_ready(struct sv_engine *engine)
     }
 }
 
-/* Its streams go where they should, with it or without it. */
+/* The GPUs are known: its streams move to the engines where they belong, perhaps to this one. */
 static void settle(struct sv_engine *engine)
 {
     struct halo_supervisor *sv = engine->sv;
@@ -61,8 +61,7 @@ void sv_engine_step_choosing(struct sv_engine *engine)
 {
     if (!engine->choosing || !sv_gpu_is_late(engine))
         return;
-    halo_log(HALO_LOG_WARNING, "engine %s: the driver does not say which GPUs there are",
-             engine->name);
+    halo_log(HALO_LOG_WARNING, "engine %s: the driver did not list the GPUs in time", engine->name);
     engine->choosing = false; /* its streams choose for themselves */
     sv_engine_ready(engine);
 }

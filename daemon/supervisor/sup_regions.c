@@ -14,13 +14,13 @@
 #include "daemon/supervisor/sup_stream_data.h"
 #include "kernels/clock.h"
 
-/* Large for a stack. Loop thread only. */
+/* Too large for the stack. Loop thread only. */
 static struct halo_regions regions;
 
 enum {
-    LIMIT = 4,      /* updates of a stream that wait */
-    SEND_MS = 4,    /* between two sendings to an engine */
-    LOG_MS = 10000, /* between two lines of a stream */
+    LIMIT = 4,      /* queued updates of a stream */
+    SEND_MS = 4,    /* between two updates sent to an engine */
+    LOG_MS = 10000, /* between two log lines about a stream */
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -31,7 +31,8 @@ static void send_soon(struct halo_supervisor *sv)
         uv_timer_start(&sv->regions, on_timer, SEND_MS, 0);
 }
 
-/* All of them now, if it is time and the engine has taken all that was sent before. */
+/* Sends all queued updates, if SEND_MS have passed and the engine has read everything sent
+ * before. */
 static void send_now(struct sv_stream *stream)
 {
     const uint64_t now = sv_now(stream->sv);
@@ -45,7 +46,8 @@ static void send_now(struct sv_stream *stream)
     size_t i;
     stream->regions = NULL;
     stream->regions_sent = now;
-    json_array_foreach (waiting, i, message) /* an engine that is gone begins with all hidden */
+    /* lost if the engine is gone: the next one begins with everything hidden */
+    json_array_foreach (waiting, i, message)
         sv_engine_send(stream->place.engine, json_incref(message));
     json_decref(waiting);
 }
@@ -83,7 +85,7 @@ int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
     return 0;
 }
 
-/* "" where pictures show what the detector does not hide. */
+/* Why everything is hidden; "": frames show what the detector does not hide. */
 static const char *why_hidden(const struct sv_stream *stream)
 {
     const struct halo_link_regions *feed = &stream->stats.region_feed;
@@ -95,7 +97,7 @@ void sv_regions_forget(struct sv_stream *stream)
     json_decref(stream->regions);
     stream->regions = NULL;
     memset(&stream->stats.region_feed, 0, sizeof stream->stats.region_feed);
-    if (stream->regions_shown) /* the log has a word of the stream itself */
+    if (stream->regions_shown) /* the log already reports the stream's own state */
         sv_event(stream->sv, "region-feed", stream->name, "silent", why_hidden(stream));
     stream->regions_shown = stream->regions_said = false;
 }
@@ -117,10 +119,10 @@ void sv_regions_update(struct sv_stream *stream)
     stream->regions_said = update;
     stream->regions_logged = now;
     if (update)
-        halo_log(HALO_LOG_INFO, "stream %s: its detector tells regions", stream->name);
+        halo_log(HALO_LOG_INFO, "stream %s: its detector sends regions", stream->name);
     else
         halo_log(HALO_LOG_WARNING,
-                 "stream %s: its detector does not tell regions (%s): everything is hidden",
+                 "stream %s: its detector sends no regions (%s): everything is hidden",
                  stream->name, why);
 }
 

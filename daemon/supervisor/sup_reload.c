@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * New settings: only streams that differ from what is in force are touched, those among them whose
- * masks are in files that were changed. */
+ * Applies new settings. Only streams that differ from the settings in force are touched, including
+ * those whose mask images have changed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static const struct halo_stream_settings *find(const struct halo_daemon_settings
     return NULL;
 }
 
-/* What a reload is answered with, when the last of those it waits for has spoken. */
+/* The answer to a reload, sent when the last change for which it waits is complete. */
 struct reload {
     struct halo_supervisor *sv;
     json_t *result;
@@ -34,7 +34,7 @@ struct reload {
     void *arg;
 };
 
-/* Filters of one stream, on their way. */
+/* A pending change of one stream's filters. */
 struct change {
     struct reload *reload;
     char name[68];
@@ -73,7 +73,7 @@ static void on_set(void *arg, json_t *result, const struct halo_error *err)
     free(change);
 }
 
-/* Refused, it keeps the old ones, and the next reload asks again. */
+/* If the change is refused, the stream keeps the old filters, and the next reload tries again. */
 static int change_filters(struct sv_stream *stream, const struct halo_stream_settings *wanted,
                           struct reload *reload, struct halo_error *err)
 {
@@ -90,7 +90,7 @@ static int change_filters(struct sv_stream *stream, const struct halo_stream_set
     return 0;
 }
 
-/* Whether an engine has read other images than there are now: the same files, changed. */
+/* Whether the files of mask images have changed since an engine read them. */
 static bool has_old_masks(const struct sv_stream *stream, const struct halo_stream_settings *wanted)
 {
     if (stream->place.phase != SV_IN || stream->coming)
@@ -107,7 +107,8 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
     const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
     const enum halo_change what =
         stream->place.removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
-    /* Others that are asked for and not in force yet are not what the file says. */
+    /* If other filters are pending, the stream differs from the file even if its settings do
+     * not. */
     const bool sets = stream->coming ? sv_request_waits(stream) : sv_request_sets(stream);
     if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, wanted))
         return 0;
@@ -143,7 +144,7 @@ static int add(struct halo_supervisor *sv, const struct halo_stream_settings *wa
     return 0;
 }
 
-/* First what goes, so that its sockets and devices are free for what comes. */
+/* Removes old streams first, so that their sockets and devices are free for new ones. */
 static void remove_old(struct halo_supervisor *sv, const struct halo_daemon_settings *settings,
                        json_t *result)
 {

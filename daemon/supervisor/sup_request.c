@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Questions to an engine that somebody waits for. Each is answered once: by the engine, by its end,
- * or by the clock. A change of filters that comes into force after its time still counts.
+ * Requests to an engine, for whose answer a client waits. Each is answered once: by the engine,
+ * when the engine ends, or by a timeout. A change of filters that takes effect after its timeout
+ * still counts.
  *
- * A change has the texts of all chains, which become the stream's settings once it is in force. A
- * reload's is the wish of the file: where the engine goes away meanwhile, it holds at the next
- * start. So does one of which somebody was told that it will. */
+ * A change contains the texts of all chains, which become the stream's settings once it is in
+ * force. If the engine ends meanwhile, a change requested by the settings file takes effect at the
+ * next start. So does a change whose client was told that it would still take effect. */
 #include "daemon/supervisor/sup_request.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@
 
 enum {
     IMAGE_MAX = 64 << 20,
-    REPLY_MS = 4500, /* for an answer; with the clock's grain less than the five seconds */
+    REPLY_MS = 4500, /* for an answer; less than five seconds even with the timer's granularity */
 };
 
 struct sv_request {
@@ -40,12 +41,12 @@ struct sv_request {
     uint64_t id, deadline;
     char *chain[HALO_MAX_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
     json_t *masks;                        /* SET: sv_masks_of() them when it was sent, or NULL */
-    bool of_file;                         /* SET: what the settings file says */
-    bool waits;                           /* SET: for what the engine has to leave */
+    bool of_file;                         /* SET: requested by the settings file */
+    bool waits;                           /* SET: until the engine has released the stream */
     char control[68];
     int64_t value; /* both CONTROL */
     char format[8];
-    halo_reply *reply; /* NULL: was told that it is late, or nobody asked */
+    halo_reply *reply; /* NULL: the client was told of the timeout, or there is no client */
     void *arg;
 };
 
@@ -141,7 +142,7 @@ void sv_request_refuse_waiting(struct sv_stream *stream, const char *why)
     }
 }
 
-/* All of them: the engine changes all or none. */
+/* Fills in all chains, because the engine changes all or none. */
 static int fill_chains(struct sv_request *request, const char *filters,
                        const struct halo_stream_settings *file)
 {
@@ -153,7 +154,7 @@ static int fill_chains(struct sv_request *request, const char *filters,
     for (int i = 0; i < now->renditions; i++) {
         const int at = file ? halo_rendition_find(file, now->rendition[i].name) : -1;
         const char *wanted = at >= 0  ? file->rendition[at].filters
-                             : before ? before->chain[i + 1] /* what was asked for last */
+                             : before ? before->chain[i + 1] /* as last requested */
                                       : now->rendition[i].filters;
         if (!(request->chain[i + 1] = strdup(wanted)))
             return -ENOMEM;
@@ -196,7 +197,7 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
     return sv_engine_send(stream->place.engine, message);
 }
 
-/* Nobody is there: they are in force for whatever comes. */
+/* The stream is on no engine: the filters are in force for its next start. */
 static int set_at_once(struct sv_stream *stream, struct sv_request *request)
 {
     char *coming = stream->coming ? strdup(request->chain[0]) : NULL;
@@ -210,8 +211,8 @@ static int set_at_once(struct sv_stream *stream, struct sv_request *request)
     return 0;
 }
 
-/* To the engine. One that is to let go of the stream still writes files under the old filters, and
- * to URLs: that is waited for. */
+/* Sends the change to the engine. An engine that is releasing the stream still writes files and
+ * URLs with the old filters, so the change waits for that. */
 static int pass_on(struct sv_stream *stream, struct sv_request *request)
 {
     if (stream->place.phase == SV_IN)
@@ -224,7 +225,7 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
                    const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err)
 {
-    /* Those that they are for. */
+    /* The settings to which the filters belong. */
     const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
     int code = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
     if (code == 0 && !next->region_feed.on)
@@ -243,7 +244,7 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
         return 0;
     unlink_request(stream->sv, request);
     if (done == -EPIPE) {
-        sv_ring_close_all(stream, true); /* of an engine that is as good as gone */
+        sv_ring_close_all(stream, true); /* of an engine that has practically ended */
         sv_request_fail_all(stream, "other filters were set meanwhile");
         done = set_at_once(stream, request);
     }
@@ -264,7 +265,7 @@ static void control_is_set(struct sv_stream *stream, struct sv_request *request)
     free(capture->controls);
     capture->controls = all;
     snprintf(what, sizeof what, "%s=%" PRId64, request->control, request->value);
-    halo_log(HALO_LOG_INFO, "stream %s: its camera has %s", stream->name, what);
+    halo_log(HALO_LOG_INFO, "stream %s: its camera is set to %s", stream->name, what);
     sv_event(stream->sv, "control", stream->name, NULL, what);
     reply_with(request, json_pack("{s:s}", "name", stream->name));
 }
@@ -273,9 +274,9 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
                        halo_reply *reply, void *arg, struct halo_error *err)
 {
     if (!halo_source_row(stream->settings.source.input)->captures)
-        return halo_fail_usage(err, "the input of '%s' is no camera", stream->name);
+        return halo_fail_usage(err, "the input of '%s' is not a camera", stream->name);
     if (!halo_is_name(to->control, strlen(to->control)))
-        return halo_fail_usage(err, "controls have names such as brightness: see halod devices");
+        return halo_fail_usage(err, "not a control's name: halod devices lists them");
     struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -290,7 +291,7 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
     if (stream->place.phase != SV_IN)
         json_decref(message);
     unlink_request(stream->sv, request);
-    control_is_set(stream, request); /* when it is opened */
+    control_is_set(stream, request); /* takes effect when the camera is opened */
     free_request(request);
     return 0;
 }
@@ -315,10 +316,12 @@ int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply
         return 0;
     unlink_request(stream->sv, request);
     free_request(request);
-    return halo_fail(err, -EAGAIN, "the engine of '%s' is away", stream->name);
+    return halo_fail(err, -EAGAIN, "the engine of '%s' is not running: try again later",
+                     stream->name);
 }
 
-/* Bytes of an image in sealed memory, so that nobody changes it while it is read; or -1. */
+/* Returns the bytes of an image, or -1 unless its memory is sealed, so that it cannot change while
+ * it is read. */
 static int64_t image_size(int fd)
 {
     const int seals = fcntl(fd, F_GET_SEALS), wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
@@ -369,8 +372,8 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint
         close(fd);
 }
 
-/* At the next start: the file says so, or somebody was told that they come with the next
- * picture. */
+/* Whether the change takes effect at the next start: the settings file requests it, or its client
+ * was told that it takes effect with the next frame. */
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;
@@ -381,7 +384,7 @@ static bool holds(const struct sv_request *request)
 
 void sv_request_fail_all(struct sv_stream *stream, const char *why)
 {
-    bool held = false; /* the latest comes first */
+    bool held = false; /* the newest is first in the list */
     struct sv_request **at = &stream->sv->requests;
     while (*at) {
         struct sv_request *request = *at;
@@ -396,7 +399,7 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             refuse(request, -EAGAIN,
                    held && request->kind == SV_SET ? "other filters were set meanwhile" : why);
         free_request(request);
-        at = &stream->sv->requests; /* who was told may have asked again */
+        at = &stream->sv->requests; /* the reply may have added a request */
     }
 }
 
@@ -407,16 +410,17 @@ void sv_request_tick(struct halo_supervisor *sv)
         next = r->next;
         if (now < r->deadline)
             continue;
-        if (r->kind == SV_SET) { /* kept until the engine has said what became of it */
+        if (r->kind == SV_SET) { /* kept until the engine reports the result */
             refuse(r, -ETIMEDOUT,
-                   r->waits ? "the stream has not ended in time: it begins again with these filters"
-                            : "no picture came in time: the filters change when the next one does");
+                   r->waits ? "the stream has not ended in time: these filters take effect when it "
+                              "starts again"
+                            : "no frame arrived in time: the filters change with the next frame");
             continue;
         }
         unlink_request(sv, r);
         refuse(r, -ETIMEDOUT,
-               r->kind == SV_CONTROL ? "the camera has not answered in time"
-                                     : "no picture came in time");
+               r->kind == SV_CONTROL ? "the camera did not respond in time"
+                                     : "no frame arrived in time");
         free_request(r);
     }
 }

@@ -36,7 +36,7 @@ int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
     if (code < 0) {
         halo_packet_reader_destroy(reader);
         free(ring);
-        return halo_fail(err, code, "a ring cannot be watched: %s", uv_strerror(code));
+        return halo_fail(err, code, "a packet ring cannot be polled: %s", uv_strerror(code));
     }
     uv_poll_start(&ring->poll, UV_READABLE, on_ring);
     outlet->ring = ring;

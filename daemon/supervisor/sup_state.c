@@ -37,7 +37,7 @@ void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *
         stream->place.no_room = false;
     }
     if (state == SV_RUNNING && stream->place.engine)
-        stream->place.engine->room_after = 0; /* where this one fits the next may, too */
+        stream->place.engine->room_after = 0; /* this one has found memory, so the next may, too */
     snprintf(stream->why, sizeof stream->why, "%s", why);
     halo_log(level_of(state), "stream %s: %s%s%s", stream->name, sv_state_names[state],
              why[0] ? ": " : "", why);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The supervisor as JSON: docs/control.md lists the fields. */
+ * The status of the supervisor as JSON; docs/control.md lists the fields. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,7 @@ static json_t *output_status(const struct sv_stream *stream, int index)
     return to;
 }
 
-/* Who takes anything of it, HTTP's clients too. */
+/* Counts the takers of all of its feeds, including HTTP clients. */
 static int count_takers(const struct sv_stream *stream, bool *ret_card)
 {
     int count = 0;
@@ -117,7 +117,7 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     json_object_set_new(to, "cpu_instead", json_boolean(stream->place.on_cpu));
 }
 
-/* Where its engine is; what its memory holds as that told last, or its number alone. */
+/* The GPU of the stream's engine, with its memory as last reported, or only its number. */
 static json_t *gpu_of(const struct sv_stream *stream)
 {
     const struct sv_engine *engine = stream->place.engine;

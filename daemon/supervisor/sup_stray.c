@@ -13,7 +13,7 @@
 #include "daemon/supervisor/supervisor.h"
 
 enum {
-    STRAYS_MAX = 100, /* senseless messages of an engine in ... */
+    STRAYS_MAX = 100, /* malformed messages of an engine within ... */
     STRAYS_MS = 60000,
 };
 
@@ -45,7 +45,7 @@ void halo_supervisor_forget_dead(struct halo_supervisor *sv)
     sv->deads = 0;
 }
 
-/* 0: nobody knows. */
+/* 0: unknown. */
 static pid_t parent_of(pid_t pid)
 {
     char path[32], text[256];
@@ -56,7 +56,7 @@ static pid_t parent_of(pid_t pid)
     if (fd >= 0)
         close(fd);
     text[size > 0 ? size : 0] = '\0';
-    const char *name_end = strrchr(text, ')'); /* a name may have any signs */
+    const char *name_end = strrchr(text, ')'); /* a name may contain any characters */
     return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
@@ -84,10 +84,10 @@ bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid)
         if (!process && !was_engine(sv, pid))
             continue;
         if (process && process->engine)
-            sv_process_strays(process, "wants to control halod");
+            sv_process_strays(process, "tried to control halod");
         else
             halo_log(HALO_LOG_WARNING,
-                     "an engine that is over (process %d) wants to control halod: refused",
+                     "an engine that has ended (process %d) tried to control halod: refused",
                      (int)pid);
         return true;
     }

@@ -30,7 +30,7 @@
 
 /* ---- ends ---- */
 
-/* It is over, and stays over until somebody starts it. */
+/* The stream has ended, and stays so until it is started by hand or by new settings. */
 static void rest(struct sv_stream *stream, enum sv_state state, const char *why)
 {
     stream->place.wanted = false;
@@ -76,8 +76,8 @@ static void leave_rings(struct sv_stream *stream, const char *why)
     sv_request_fail_all(stream, why);
     stream->place.phase = SV_OUT;
     stream->stats.rate = 0;
-    stream->stats.backend[0] = '\0'; /* nobody filters now */
-    stream->stats.outputs = 0;       /* nor writes them */
+    stream->stats.backend[0] = '\0'; /* no engine filters it now */
+    stream->stats.outputs = 0;       /* or writes its outputs */
     memset(stream->stats.degradation, 0, sizeof stream->stats.degradation);
     for (int i = 0; i < stream->encodings; i++)
         stream->outlet[i].why[0] = '\0';
@@ -95,7 +95,7 @@ void sv_stream_lost(struct sv_stream *stream, const char *why)
 void sv_stream_gone(struct sv_stream *stream)
 {
     if (stream->place.phase != SV_LEAVING)
-        return; /* nobody asked it to go: its engine's next words will tell */
+        return; /* not requested: the engine's next messages will show its state */
     leave_rings(stream, "the stream was stopped");
     sv_stream_step(stream);
 }
@@ -109,7 +109,7 @@ static void leave(struct sv_stream *stream)
     sv_engine_send(stream->place.engine, sv_do("stop", stream));
 }
 
-/* A number means what is there when it is next opened. */
+/* From now on a camera number means the camera that has it when it is next opened. */
 static void forget_camera(struct sv_stream *stream)
 {
     free(stream->camera_is);
@@ -169,15 +169,15 @@ static void enter(struct sv_stream *stream)
 {
     const int code = send_start(stream);
     if (code == -EMSGSIZE)
-        rest(stream, SV_FAILED, "its settings are too long for an engine");
+        rest(stream, SV_FAILED, "its settings are too long to be sent to an engine");
     if (code < 0)
-        return; /* the engine is about to be lost, and it comes again */
+        return; /* the engine is about to be lost, and the stream will try again */
     stream->place.phase = SV_IN;
     stream->place.since = sv_now(stream->sv);
     stream->starts++;
     memset(&stream->stats, 0, sizeof stream->stats);
     if (stream->settings.privacy == HALO_PRIVACY_OFF)
-        halo_log(HALO_LOG_WARNING, "stream %s: privacy off: raw pictures may leave it",
+        halo_log(HALO_LOG_WARNING, "stream %s: privacy off: unfiltered frames may be output",
                  stream->name);
     sv_stream_state(stream, SV_STARTING, "");
     sv_feed_watch_all(stream);
@@ -185,7 +185,7 @@ static void enter(struct sv_stream *stream)
         sv_stream_report_recording(stream);
 }
 
-/* On no engine, and wanted on one. */
+/* The stream is on no engine but should be on one. */
 static void try_to_enter(struct sv_stream *stream)
 {
     if (sv_now(stream->sv) < stream->place.backoff.not_before)
@@ -213,14 +213,14 @@ void sv_stream_step(struct sv_stream *stream)
     const bool stays =
         stream->place.wanted && !stream->place.removed && !stream->coming && !stream->place.again;
     if (stream->place.phase == SV_LEAVING)
-        return; /* gone comes, or the end of the engine */
+        return; /* gone will arrive, or the engine will end */
     if (stream->place.phase == SV_IN) {
         if (!stays)
             leave(stream);
         return;
     }
     if (stream->place.again)
-        stream->place.engine = NULL; /* may be another one now */
+        stream->place.engine = NULL; /* another one may be chosen now */
     stream->place.again = false;
     if (stream->place.removed) {
         sv_stream_destroy(stream);
@@ -239,7 +239,7 @@ void sv_stream_step(struct sv_stream *stream)
     sv_camera_close(stream);
 }
 
-/* ---- wishes ---- */
+/* ---- requests ---- */
 
 void sv_stream_start(struct sv_stream *stream)
 {
@@ -266,7 +266,7 @@ void sv_stream_again(struct sv_stream *stream)
     }
     forget_camera(stream);
     sv_placement_reset(&stream->place);
-    sv_stream_state(stream, SV_RESTARTING, "asked for");
+    sv_stream_state(stream, SV_RESTARTING, "restart requested");
     sv_stream_step(stream);
 }
 
@@ -282,7 +282,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 {
     sv_settings_free(stream->coming);
     stream->coming = settings;
-    sv_request_refuse_waiting(stream, "other settings came meanwhile");
+    sv_request_refuse_waiting(stream, "new settings were loaded meanwhile");
     stream->place.removed = false;
     stream->place.wanted = settings->enabled;
     sv_placement_reset(&stream->place);
@@ -294,10 +294,10 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
     sv_stream_step(stream);
 }
 
-/* ---- numbers ---- */
+/* ---- statistics ---- */
 
-/* How it gets on is for status; the log has the first word of it. One that runs has to wait, too,
- * where it opens its source again. */
+/* Shows the stream's place in the queue for its turn. The status has its progress, the log only the
+ * beginning. A running stream must also wait when it opens its source again. */
 static void check_turn(struct sv_stream *stream)
 {
     const int64_t turn = stream->stats.turn;
@@ -324,7 +324,7 @@ void sv_stream_stats(struct sv_stream *stream, const json_t *from)
     sv_regions_update(stream);
     if (sv_files_are_replaced(stream)) {
         halo_log(HALO_LOG_INFO,
-                 "stream %s: its files or folders have been replaced: it gets another engine",
+                 "stream %s: its files or folders have been replaced: moving it to another engine",
                  stream->name);
         sv_placement_leave(&stream->place);
         sv_stream_step(stream);

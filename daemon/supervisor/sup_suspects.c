@@ -11,7 +11,7 @@
 #include "daemon/supervisor/sup_place.h"
 #include "daemon/supervisor/sup_stream_data.h"
 
-enum { SETTLE_MS = 2000 }; /* before a suspect enters an engine that runs: it may be dying, too */
+enum { SETTLE_MS = 2000 }; /* before a suspect enters a running engine, which may be dying, too */
 
 bool sv_suspect_may_enter(const struct sv_stream *stream)
 {
@@ -20,7 +20,8 @@ bool sv_suspect_may_enter(const struct sv_stream *stream)
            sv_now(stream->sv) - stream->place.moved >= SETTLE_MS;
 }
 
-/* Of those that share engines; the caller frees it. NULL: there are none, or no memory. */
+/* Collects the records of the streams that share engines; the caller frees the array. NULL: no
+ * streams, or out of memory. */
 static struct halo_suspect **collect(struct halo_supervisor *sv, int *ret_count)
 {
     int count = 0;
@@ -42,17 +43,18 @@ static void say(const struct sv_engine *engine, enum halo_verdict verdict)
         moved += s->place.engine == engine && s->place.suspect.moved;
         if (s->place.engine != engine || !s->place.suspect.blamed || verdict != HALO_VERDICT_FOUND)
             continue;
-        halo_log(HALO_LOG_WARNING, "stream %s: engines ended when it was active: is kept apart",
+        halo_log(HALO_LOG_WARNING, "stream %s: isolated, because engines ended when it was active",
                  s->name);
         sv_event(sv, "alone", s->name, NULL, "engines ended when it was active");
     }
     if (verdict == HALO_VERDICT_HALVED)
         halo_log(HALO_LOG_WARNING,
-                 "engine %s: ended %d times: %d of its %d streams go to another engine, to find "
-                 "the one that is the reason",
+                 "engine %s ended %d times: moving %d of its %d streams to another engine, to find "
+                 "the stream that causes this",
                  engine->name, HALO_SUSPECT_DEATHS, moved, sv_engine_streams(engine));
     if (verdict == HALO_VERDICT_SHARED)
-        halo_log(HALO_LOG_WARNING, "engine %s: no stream is the reason why engines end",
+        halo_log(HALO_LOG_WARNING,
+                 "engine %s also ended without the suspected streams: none of them is the cause",
                  engine->name);
 }
 
@@ -62,7 +64,7 @@ void sv_suspect_stalled(struct sv_stream *stream)
     struct halo_suspect **all = collect(stream->sv, &count);
     if (all && !sv_stream_has_own_engine(stream) &&
         halo_suspects_stalled(all, count, &stream->place.suspect) == HALO_VERDICT_FOUND) {
-        halo_log(HALO_LOG_WARNING, "stream %s: it stalled: is kept apart from the others",
+        halo_log(HALO_LOG_WARNING, "stream %s: isolated from the others, because it stalled",
                  stream->name);
         sv_event(stream->sv, "alone", stream->name, NULL, "it stalled");
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a service manager is told: in words how it stands, and whether it is alive. */
+ * The report to a service manager: the status in words, and whether the daemon is alive. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "daemon/view/feed.h"
 
 enum {
-    MAX_PLACES = 8, /* where streams are filtered */
+    MAX_PLACES = 8, /* backends and GPUs where streams are filtered */
     MAX_NAMED = 3,  /* streams that do not run */
-    WHY = 80,       /* of one of them */
-    STANDS = 3,     /* times in a row that an engine stood, and a new one may not help */
+    WHY = 80,       /* bytes of the reason of each of them */
+    STANDS = 3,     /* after this many stalls in a row, a new engine may not help */
 };
 
 struct text {
@@ -37,18 +37,18 @@ static void add(struct text *text, const char *format, ...)
     text->left -= taken;
 }
 
-/* ---- those that run ---- */
+/* ---- running streams ---- */
 
 struct place {
     char name[40];
     int count;
 };
 
-/* "cuda:0"; "cuda" where its engine uses several. */
+/* Writes where the stream is filtered: "cuda:0", or "cuda" if its engine uses several GPUs. */
 static void name_place(const struct sv_stream *stream, char *ret, size_t size)
 {
     const struct sv_engine *engine = stream->place.engine;
-    const char *backend = stream->stats.backend[0] ? stream->stats.backend : "its way";
+    const char *backend = stream->stats.backend[0] ? stream->stats.backend : "an unknown backend";
     if (!strncmp(backend, "cuda", 4) && engine && engine->gpu >= 0)
         snprintf(ret, size, "%s:%d", backend, engine->gpu);
     else if (!strncmp(backend, "cuda", 4) && engine && engine->gpus == 1)
@@ -83,7 +83,7 @@ static void add_places(struct text *text, const struct halo_supervisor *sv)
         add(text, ", %d filtering on %s", places[i].count, places[i].name);
 }
 
-/* ---- those that do not ---- */
+/* ---- streams that do not run ---- */
 
 static bool shows_card(const struct sv_stream *stream)
 {
@@ -103,7 +103,7 @@ static bool is_away(const char *camera)
     return camera[0] && strcmp(camera, "open") != 0 && strcmp(camera, "closed") != 0;
 }
 
-/* Overloaded ones run, and are named too. */
+/* Whether to name a stream. Overloaded ones run, but are named too. */
 static bool is_to_name(const struct sv_stream *stream)
 {
     return !stream->place.removed && stream->state != SV_RUNNING &&
@@ -182,7 +182,7 @@ bool halo_supervisor_is_alive(const struct halo_supervisor *sv)
 {
     int wanted = 0, lost = 0;
     if (sv->stopping)
-        return true; /* its own deadline holds */
+        return true; /* stopping has its own deadline */
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
         wanted += s->place.wanted && !s->place.removed;
         lost += s->place.wanted && !s->place.removed && s->place.engine &&

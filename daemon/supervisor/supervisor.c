@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The supervisor's life, its clock, and what others may ask for. */
+ * The supervisor: creation and end, the timer, and the functions for control and HTTP. */
 #include "daemon/supervisor/supervisor.h"
 
 #include <errno.h>
@@ -28,15 +28,15 @@
 
 enum {
     TICK_MS = 50,
-    STALL_MS = 1000, /* without a tick: the whole process stood still */
-    STOP_MS = 9500,  /* as the header promises: ten seconds in all, */
-    HOOKS_MS = 300,  /* with this */
+    STALL_MS = 1000, /* without a tick: the whole process was suspended */
+    STOP_MS = 9500,  /* the header promises ten seconds in all ... */
+    HOOKS_MS = 300,  /* ... including this */
 };
 
 /* ---- the clock ---- */
 
-/* Whoever stopped this process may have stopped the engines as well: their silence counts from
- * now. */
+/* If this process was suspended, the engines may have been, too, so their silence counts from now
+ * on. */
 static void forgive(struct halo_supervisor *sv, uint64_t now)
 {
     if (now - sv->ticked < STALL_MS)

@@ -103,7 +103,7 @@ void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, i
  * no camera". It changes only when a state changes, and contains no running counters. */
 void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t size);
 /* Whether the daemon works as far as it can. False only if every stream that should run is on an
- * engine that stalled, was restarted, and stalled again. */
+ * engine that has stalled several times in a row in spite of restarts. */
 bool halo_supervisor_is_alive(const struct halo_supervisor *sv);
 /* How many engine processes still exist. */
 int halo_supervisor_engines(const struct halo_supervisor *sv);

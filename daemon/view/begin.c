@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Parameters and cards of an encoding, kept. */
+ * Copies of an encoding's parameters and cards. */
 #include "daemon/view/begin.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "pipeline/output/begin_wire.h"
 
 struct copy {
-    struct halo_live_begin begin; /* first: the copy is found by it */
+    struct halo_live_begin begin; /* must be first: the copy is found by its address */
     struct halo_begin_copy own;   /* what the const pointers of begin point to */
 };
 

@@ -11,12 +11,12 @@
 enum { REJOIN_US = 500000 }; /* after on_error: stop */
 
 struct halo_camera_out {
-    struct halo_feed_taker taker; /* first: it is found by it */
+    struct halo_feed_taker taker; /* must be first: callbacks cast it to the camera */
     struct halo_virtual *device;
     halo_camera_report *reported;
     void *arg;
-    struct halo_feed *feed; /* to be in while somebody may look; NULL: none */
-    int64_t left;           /* us: ended by the feed then; 0: no */
+    struct halo_feed *feed; /* to be joined while the device may have readers; NULL: none */
+    int64_t left;           /* us: when the feed ended it; 0: it did not */
 };
 
 static void step_out(struct halo_camera_out *out)
@@ -32,7 +32,7 @@ static void reported(void *arg, const char *state, const char *why)
     out->reported(out->arg, state, why);
 }
 
-/* In the feed while somebody may look. */
+/* Joins the feed while the device may have readers. */
 static void watched(void *arg, bool somebody)
 {
     struct halo_camera_out *out = arg;

@@ -15,19 +15,21 @@
 enum {
     CARD_MS = 500,        /* between cards */
     HURRY_MS = 10,        /* likewise, for who has come anew ... */
-    HURRY_US = 2500000,   /* ... for so long; FFmpeg wants to know 7 s of pictures of MPEG-TS */
-    KEY_MS = 500,         /* between wishes for a key frame */
-    STOP_MS = 5000,       /* on_error: stop, for takers that have not seen anything yet */
-    MAX_AHEAD = 10 << 20, /* us that a picture may be shown after it is decoded */
-    MAX_LATE = 10 << 20,  /* us that a raw picture may lie behind the line, and be dropped */
-    LATE_FOR = 2 << 20,   /* us for which that may go on: their times are slower than the clock */
+    HURRY_US = 2500000,   /* ... for this long; FFmpeg analyses 7 s of frames of MPEG-TS */
+    KEY_MS = 500,         /* between requests for a keyframe */
+    STOP_MS = 5000,       /* on_error: stop, for takers that have not received anything yet */
+    MAX_AHEAD = 10 << 20, /* us from a frame's decoding time to its presentation time */
+    /* us that an unencoded frame may be behind the last time sent, and be dropped */
+    MAX_LATE = 10 << 20,
+    /* us for which that may go on: then their times are slower than the clock, and are shifted */
+    LATE_FOR = 2 << 20,
     STREAMS = 2,
 };
 
 static const int64_t NEVER = INT64_MIN / 2;
 
-/* Between the clock and what an engine says, or the line: no sum overflows, and a line that one
- * engine has led astray is one on which the next can go on. */
+/* Limit for the difference between the clock and times from an engine or in line: no sum overflows,
+ * and the next engine can continue even after wrong times from the last one. */
 static const int64_t most_off = INT64_C(30) * 24 * 3600 * 1000000;
 
 struct halo_feed {
@@ -37,18 +39,18 @@ struct halo_feed {
     enum halo_on_error on_error;
     int64_t last_for; /* us */
     struct halo_takers takers;
-    struct halo_live_begin *begin; /* in force; NULL: nothing has begun */
-    AVPacket *last_key;            /* on_error: last; empty where there is none */
-    AVPacket *said;                /* the engine's present card; empty where there is none */
-    int64_t origin;                /* us, of the clock */
-    int64_t line[STREAMS];         /* the last dts that was sent; -1 before */
-    int64_t shift;                 /* what is added to the engine's times, less origin */
-    int64_t behind;                /* us from a packet's time to when it came */
-    int64_t late_since;            /* of raw pictures that were left out; 0: none was */
-    int64_t came; /* when the last picture or card came that could be shown; or the first taker */
-    int64_t card_since, card_at, key_asked; /* card_at: the last one for all takers */
-    int64_t newest; /* when the last taker came that has seen no picture yet */
-    bool needs_key; /* nothing of the engine is taken before its next key frame */
+    struct halo_live_begin *begin; /* present parameters; NULL: nothing has begun */
+    AVPacket *last_key;            /* on_error: last; empty if there is none */
+    AVPacket *said;                /* the engine's present card; empty if there is none */
+    int64_t origin;                /* us of CLOCK_MONOTONIC */
+    int64_t line[STREAMS];         /* the last dts sent, for each stream; -1: none yet */
+    int64_t shift;                 /* added to the engine's times, after origin is subtracted */
+    int64_t behind;                /* us from a packet's time to its arrival */
+    int64_t late_since; /* since when unencoded frames have been dropped; 0: they have not */
+    int64_t came;       /* when the last usable frame or card arrived, or the first taker joined */
+    int64_t card_since, card_at, key_asked; /* card_at: of the last card for all takers */
+    int64_t newest; /* when the last taker joined that has not received a frame yet */
+    bool needs_key; /* packets from the engine are ignored until its next keyframe */
     struct halo_feed_stats stats;
 };
 
@@ -57,8 +59,8 @@ int64_t halo_feed_origin(const struct halo_feed *feed)
     return feed->origin;
 }
 
-/* A taker that comes asks at once, one that goes on waiting now and then: the engine says how often
- * is too often. */
+/* Requests a keyframe: at once for a new taker, now and then for one that still waits. The engine
+ * decides how often it makes one. */
 static void ask_key(struct halo_feed *feed, bool at_once)
 {
     const int64_t at = halo_now_us();
@@ -70,7 +72,7 @@ static void ask_key(struct halo_feed *feed, bool at_once)
 
 /* ---- cards ---- */
 
-/* What stands for the picture now; NULL: nothing can. */
+/* The card to show now; NULL: none is possible. */
 static const AVPacket *choose_card(const struct halo_feed *feed)
 {
     const struct halo_live_begin *begin = feed->begin;
@@ -84,8 +86,8 @@ static const AVPacket *choose_card(const struct halo_feed *feed)
     return begin->card ? begin->card : begin->solid;
 }
 
-/* To one taker (NULL: to all) that began at `since` or later. Its time is as far behind the clock
- * as the pictures were, so that these can go on after it on their own line. */
+/* Sends the card to one taker, or (NULL) to all that began at `since` or later. Its time is as far
+ * behind the clock as the frames were, so that these can continue after it with their own times. */
 static void send_card(struct halo_feed *feed, struct halo_feed_taker *taker, int64_t since)
 {
     const AVPacket *card = choose_card(feed);
@@ -116,7 +118,8 @@ static void set_timer(struct halo_feed *feed, int64_t ms)
     uv_timer_start(&feed->timer, check, (uint64_t)ms, 0);
 }
 
-/* on_error: stop. Who has seen nothing may have come before the engine could begin. */
+/* on_error: stop. A taker that has received nothing may have joined before the engine could
+ * begin. */
 static void stop(struct halo_feed *feed, int64_t silent_ms)
 {
     const bool patient = silent_ms < STOP_MS;
@@ -135,20 +138,20 @@ static bool is_raw(const struct halo_feed *feed)
     return feed->begin->video->codec_id == AV_CODEC_ID_RAWVIDEO;
 }
 
-/* Whether cards are to come often. Images and raw pictures need no search. */
+/* Whether cards are sent often. Players do not need this for images and unencoded frames. */
 static bool hurries(const struct halo_feed *feed)
 {
     return feed->stats.card && halo_now_us() - feed->newest < HURRY_US && !is_raw(feed) &&
            feed->begin->video->codec_id != AV_CODEC_ID_MJPEG;
 }
 
-/* For the next card, which is due in `ms`. */
+/* Sets the timer for the next card, which is due in `ms`. */
 static void set_card_timer(struct halo_feed *feed, int64_t ms)
 {
     set_timer(feed, hurries(feed) && HURRY_MS < ms ? HURRY_MS : ms);
 }
 
-/* The silence may have lasted long enough by now, or somebody wants to see more of the card. */
+/* The silence may have lasted long enough by now, or new takers need more cards. */
 static void check(uv_timer_t *timer)
 {
     struct halo_feed *feed = timer->data;
@@ -178,7 +181,7 @@ static void check(uv_timer_t *timer)
 
 /* ---- from the engine ---- */
 
-/* Takes begin over. */
+/* Takes ownership of begin. */
 static void renew(struct halo_feed *feed, struct halo_live_begin *begin)
 {
     struct halo_live_begin *old = feed->begin;
@@ -209,15 +212,15 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
                  begin->video ? "out of memory" : "there is no video");
 }
 
-/* The engine's time on the feed's line, before shift; INT64_MIN: none that can be. */
+/* Converts the engine's time to the feed's, without shift; INT64_MIN: it is not plausible. */
 static int64_t log_state(const struct halo_feed *feed, int64_t time, int64_t now)
 {
     return time > now + most_off || time < now - most_off ? INT64_MIN : time - feed->origin;
 }
 
-/* The line of a key frame that begins anew: the engine's own, unless that lies behind what was
- * sent. Detectors say by raw pictures' times where something was: those keep them, and while they
- * lie behind a card they are left out, as long as that passes. */
+/* Chooses the times from a keyframe on: the engine's own, unless they are behind those already
+ * sent. Detectors refer to unencoded frames by their times, so these keep them, and are dropped
+ * while they are behind a card, if that does not last too long. */
 static void begin_line(struct halo_feed *feed, int64_t dts, int64_t now)
 {
     const int64_t least = feed->line[0] > feed->line[1] ? feed->line[0] : feed->line[1];
@@ -232,7 +235,7 @@ static void begin_line(struct halo_feed *feed, int64_t dts, int64_t now)
         feed->shift = least + 1 - dts;
 }
 
-/* Sets the times of an engine's packet; false: it lies behind the line. */
+/* Sets the times of an engine's packet; false: it is behind the last time sent, or implausible. */
 static bool place(struct halo_feed *feed, AVPacket *pkt)
 {
     int64_t *line = &feed->line[pkt->stream_index];
@@ -245,7 +248,7 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
         (feed->needs_key || base + feed->shift <= *line))
         begin_line(feed, base, now);
     const int64_t dts = base + feed->shift, ahead = shown == INT64_MIN ? 0 : shown - base;
-    if (dts <= *line && pkt->stream_index == 0 && is_raw(feed)) /* cards come to lie there, too */
+    if (dts <= *line && pkt->stream_index == 0 && is_raw(feed)) /* cards get such times, too */
         feed->behind = now - feed->origin - dts;
     if (dts <= *line || dts > now - feed->origin + most_off)
         return false;
@@ -255,7 +258,7 @@ static bool place(struct halo_feed *feed, AVPacket *pkt)
     return true;
 }
 
-/* A picture came that can be shown: the silence is over. */
+/* A usable frame has arrived: the silence is over. */
 static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
 {
     feed->came = halo_now_us();
@@ -274,7 +277,7 @@ static void note_picture(struct halo_feed *feed, const AVPacket *pkt)
     }
 }
 
-/* The engine says why there is no picture. */
+/* The engine has sent a card that says why it has no frame. */
 static void note_card(struct halo_feed *feed, const AVPacket *pkt)
 {
     av_packet_unref(feed->said);
@@ -324,7 +327,7 @@ void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt)
             ask_key(feed, false);
     } else {
         feed->stats.late++;
-        feed->needs_key |= pkt->stream_index == 0; /* what follows may refer to it */
+        feed->needs_key |= pkt->stream_index == 0; /* the following packets may refer to it */
     }
     av_packet_free(&out);
 }
@@ -336,7 +339,8 @@ void halo_feed_forget(struct halo_feed *feed)
 
 /* ---- takers ---- */
 
-/* The first one: the engine begins to encode only now, and has the time of a silence for it. */
+/* The first taker has joined: the engine starts to encode only now, and gets the time of a silence
+ * for it. */
 static void wake(struct halo_feed *feed)
 {
     feed->came = halo_now_us();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures in sealed memory. */
+ * Frames in sealed memory. */
 #include "daemon/view/frames.h"
 
 #include <errno.h>
@@ -23,13 +23,13 @@ enum {
 };
 
 struct slot {
-    uint8_t *memory; /* NULL: none yet */
+    uint8_t *memory; /* NULL: not allocated yet */
     int fd;
     int users;
     uint64_t id;
 };
 
-/* A plane in the packet and in memory. */
+/* Where a plane is in the packet and in memory. */
 struct plane {
     size_t from, to, from_stride, to_stride;
     int rows;
@@ -41,12 +41,12 @@ struct halo_frames {
     int planes;
     size_t size, packed; /* bytes: of a slot, of a packet */
     uint64_t next_id;
-    struct slot *present; /* the newest picture; NULL: none */
+    struct slot *present; /* the newest frame; NULL: none */
     int64_t present_dts;
     char caps[400];
 };
 
-/* GStreamer's names; samples of more than 8 bits are little-endian there and here. */
+/* GStreamer's format names; samples of more than 8 bits are little-endian in both. */
 static const struct {
     enum AVPixelFormat format;
     const char *name;
@@ -122,8 +122,8 @@ static size_t round_up(size_t value, size_t to)
     return (value + to - 1) / to * to;
 }
 
-/* Rows are multiples of 4 bytes. Behind the luma of 4:2:0, and behind every plane of deep 4:2:2,
- * there is room for an even number of rows. */
+/* Strides are multiples of 4 bytes. The luma plane of 4:2:0, and every plane of 4:2:2 with more
+ * than 8 bits, has space for an even number of rows. */
 static int lay_out(struct halo_frames *frames, const AVCodecParameters *par)
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(par->format);
@@ -204,7 +204,7 @@ size_t halo_frames_size(const struct halo_frames *frames)
     return frames->size;
 }
 
-/* Our mapping is made before the seal, and is the only one that can write. */
+/* The mapping of this process is made before the seal, so it is the only one that can write. */
 static int fill_slot(struct halo_frames *frames, struct slot *slot)
 {
     const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
@@ -225,7 +225,8 @@ static int fill_slot(struct halo_frames *frames, struct slot *slot)
     return 0;
 }
 
-/* A free slot: one that has memory first, then one without, then the oldest. */
+/* Chooses a slot: preferably a free one with memory, then a free one without, then the oldest in
+ * use. */
 static struct slot *choose_slot(struct halo_frames *frames)
 {
     struct slot *empty = NULL, *oldest = &frames->slot[0];

@@ -25,7 +25,7 @@ static struct sockaddr_un address_of(const char *path)
     return address;
 }
 
-/* 0: somebody does. */
+/* 0: a process is listening there. */
 static int try_connect(const char *path)
 {
     const struct sockaddr_un address = address_of(path);
@@ -38,7 +38,7 @@ static int try_connect(const char *path)
     return code;
 }
 
-/* Makes the name free, where that takes nothing from anybody. */
+/* Frees the path if only a stale socket is there. */
 static int make_room(const char *path, struct halo_error *err)
 {
     struct stat st;
@@ -49,7 +49,8 @@ static int make_room(const char *path, struct halo_error *err)
     const int code = try_connect(path);
     if (code == -ENOENT)
         return 0;
-    /* Refused: its process is gone. All else (it is busy, of another kind, not ours) is alive. */
+    /* Refused: its process has ended. Any other result (busy, other socket type, no permission)
+     * means that it is in use. */
     if (code != -ECONNREFUSED)
         return halo_fail(err, -EADDRINUSE, "%s: another process is listening on this socket", path);
     if (unlink(path) < 0 && errno != ENOENT)
@@ -66,7 +67,7 @@ static int say_why(struct halo_error *err, const char *path, int error)
     return halo_fail(err, -error, "%s: cannot listen: %s", path, strerror(error));
 }
 
-/* The mode is set before there is a name, and again after, for umask takes bits away. */
+/* The mode is set before the path exists, and again afterwards because of the umask. */
 static int bind_to(struct halo_listen *ret, const char *path, struct halo_error *err)
 {
     const struct sockaddr_un address = address_of(path);
@@ -115,7 +116,7 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
     return 0;
 }
 
-/* The kernel gives the lowest number that is free, so as many as it says are in use. */
+/* The kernel assigns the lowest free number, so at least fd descriptors are in use. */
 static bool leaves_too_few(int fd, int spare)
 {
     struct rlimit limit;

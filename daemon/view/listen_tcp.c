@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Addresses of this machine to listen at. */
+ * Listening TCP sockets. */
 #include "daemon/view/listen_tcp.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
                          "socket (halod-http.socket)",
                          address);
     if (fd < 0)
-        return halo_fail(err, -errno, "%s: no socket: %s", address, strerror(errno));
+        return halo_fail(err, -errno, "%s: cannot create a socket: %s", address, strerror(errno));
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (where.ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A table of what was passed (passed.h). */
+ * The table of passed sockets (passed.h). */
 #include "daemon/view/passed.h"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@
 static struct passed {
     int fd;
     char name[256];
-    char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1]; /* "": it has an address */
+    char path[sizeof(((struct sockaddr_un *)0)->sun_path) + 1]; /* "": it has an IP address */
     struct sockaddr_storage address;
     socklen_t length;
     bool used;
@@ -61,7 +61,7 @@ int halo_passed_add(int fd, const char *name, struct halo_error *err)
     return 0;
 }
 
-/* By whatever name it is called: /var/run is /run. */
+/* Whether two paths name the same file: /var/run is /run. */
 static bool is_same_file(const char *one, const char *other)
 {
     struct stat a, b;

@@ -4,7 +4,7 @@
 
 #include "kernels/clock.h"
 
-/* A walk that goes on while takers leave. */
+/* An iteration that remains valid while takers leave. */
 struct halo_takers_walk {
     struct halo_feed_taker *next;
     struct halo_takers_walk *outer;
@@ -16,7 +16,7 @@ static void walk_begin(struct halo_takers *takers, struct halo_takers_walk *walk
     takers->walks = walk;
 }
 
-/* NULL: over; to be called until then. */
+/* Returns the next taker; must be called until it returns NULL. */
 static struct halo_feed_taker *walk_next(struct halo_takers *takers, struct halo_takers_walk *walk)
 {
     struct halo_feed_taker *taker = walk->next;
@@ -75,7 +75,7 @@ int halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
     walk_begin(takers, &walk);
     while ((taker = walk_next(takers, &walk)))
         halo_taker_give(taker, pkt);
-    /* Apart from the calls: who left in them may be no more. */
+    /* Counted after the calls, because a taker that left in its call may no longer exist. */
     for (taker = takers->first; taker; taker = taker->next)
         waiting += !taker->keyed;
     return waiting;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A viewer that gets finished pictures by descriptor, in the wire format of GStreamer's unixfdsink
- * (1.24), so that unixfdsrc reads them. On a stream socket, in the machine's byte order:
+ * A viewer that gets filtered frames by descriptor, in the wire format of GStreamer's unixfdsink
+ * (1.24), so that unixfdsrc can read them. On a stream socket, in the machine's byte order:
  *
  *   u32 command, u32 size of what follows
  *   0 new buffer:     u64 id, pts, dts, duration, offset, offset_end (ns; all ones: none),
@@ -10,8 +10,8 @@
  *   2 caps:           text, with its NUL
  *   3 end of stream
  *
- * Times are of CLOCK_MONOTONIC. What stands for a picture while there is none has GStreamer's flag
- * for a gap: programs that look at pictures must not take it for one. The sound is not sent. */
+ * Times are of CLOCK_MONOTONIC. Cards have GStreamer's flag for a gap, so that programs that
+ * analyse video do not mistake them for frames. Sound is not sent. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ enum {
     CAPS = 2,
     END = 3,
     GAP = 1 << 11,   /* GST_BUFFER_FLAG_GAP */
-    HELD = 8,        /* pictures that a viewer may have at a time: more are dropped */
-    MAX_SAID = 4096, /* bytes of a command that we do not know */
+    HELD = 8,        /* frames that a viewer may hold at a time; more are dropped */
+    MAX_SAID = 4096, /* bytes of an unknown command */
 };
 
 struct command {
@@ -50,12 +50,12 @@ struct taking {
     uint64_t held[HELD]; /* ids; 0: free */
     int count;
     bool needs_caps;
-    uint8_t heard[sizeof(struct command) + sizeof(uint64_t)]; /* of a command, as far as it came */
-    size_t heard_size, skip; /* skip: bytes of a command that is none of ours */
+    uint8_t heard[sizeof(struct command) + sizeof(uint64_t)]; /* the received part of a command */
+    size_t heard_size, skip; /* skip: bytes left of an unknown command */
 };
 
-/* 0, -EAGAIN: nothing was sent; else the viewer is of no more use. Commands are small: a socket
- * takes them whole or not at all. */
+/* 0; -EAGAIN: nothing was sent; other errors: the viewer must be closed. Commands are small, so a
+ * socket accepts them completely or not at all. */
 static int send_command(struct halo_viewer *viewer, uint32_t type, const void *payload, size_t size,
                         int fd)
 {
@@ -158,7 +158,7 @@ static int release(struct halo_viewer *viewer, uint64_t id, struct halo_error *e
     return halo_fail(err, -EPROTO, "it released a frame that it does not hold");
 }
 
-/* One command whose head has come; false: more of it is needed. */
+/* Whether the rest of a command has arrived after its header. */
 static bool is_whole(const struct taking *taking, const struct command *command)
 {
     return command->type != RELEASE_BUFFER ||
@@ -207,7 +207,7 @@ static int frames_receive(struct halo_viewer *viewer, const uint8_t *data, size_
 static int frames_flush(struct halo_viewer *viewer, struct halo_error *err)
 {
     (void)viewer, (void)err;
-    return 0; /* a picture that finds no room is dropped: nothing waits here */
+    return 0; /* nothing is queued: a frame that the socket does not accept is dropped */
 }
 
 static void frames_end(struct halo_viewer *viewer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A viewer with a muxer of FFmpeg's: MPEG-TS, Matroska or NUT into a queue of bytes. */
+ * A viewer with an FFmpeg muxer, which writes MPEG-TS, Matroska or NUT into a queue of bytes. */
 #include <errno.h>
 #include <libavcodec/bsf.h>
 #include <libavformat/avformat.h>
@@ -18,22 +18,22 @@
 #include "pipeline/output/packet_ring.h"
 
 enum {
-    LEAST_LIMIT = 4 << 20, /* bytes that may wait */
-    PICTURES = 3,          /* raw ones that may wait, where that is more */
+    LEAST_LIMIT = 4 << 20, /* bytes that may be queued */
+    PICTURES = 3,          /* unencoded frames that may be queued, if that is more */
     IO_BUFFER = 16 << 10,
     STREAMS = 2,
 };
 
 struct mux {
-    AVFormatContext *format; /* NULL until the first key frame */
+    AVFormatContext *format; /* NULL until the first keyframe */
     struct halo_live_begin *begin;
     struct halo_bytes bytes;
     AVPacket *work;
-    const AVPacket *current; /* what is being muxed: large pieces of it are shared */
+    const AVPacket *current; /* the packet being muxed: large pieces of it are shared */
     size_t limit;
     int64_t base;          /* us of the feed: the viewer's time 0 */
     int64_t last[STREAMS]; /* dts, in the muxer's time base; -1 before */
-    bool skips;            /* up to the next key frame */
+    bool skips;            /* drops packets up to the next keyframe */
 };
 
 /* ---- bytes ---- */
@@ -67,7 +67,8 @@ static int mux_flush(struct halo_viewer *viewer, struct halo_error *err)
 
 /* ---- the header ---- */
 
-/* Parameter sets that the encoder has in its key frames only, for forms that want them in front. */
+/* Extracts parameter sets that the encoder writes only in keyframes, for formats that need them in
+ * the header. */
 static int take_extradata(AVCodecParameters *par, const AVPacket *key)
 {
     const AVBitStreamFilter *filter = av_bsf_get_by_name("extract_extradata");
@@ -116,19 +117,19 @@ static int add_stream(struct mux *mux, const AVCodecParameters *par, const AVPac
     if (mux->begin->framerate.num > 0 && mux->begin->framerate.den > 0)
         st->avg_frame_rate = mux->begin->framerate;
     if (!own->extradata_size && keeps_extradata_in_packets(own->codec_id))
-        take_extradata(own, key); /* the form does without, or says what it misses */
+        take_extradata(own, key); /* the format does not need it, or reports an error */
     return 0;
 }
 
-/* The options that keep a muxer's memory flat and its output without delay. */
+/* These options keep a muxer's memory constant and its output free of delay. */
 static int write_header(struct mux *mux)
 {
     AVDictionary *options = NULL;
-    av_dict_set(&options, "pes_payload_size", "0", 0); /* mpegts: sound is not collected */
-    av_dict_set(&options, "live", "1", 0);             /* matroska: nothing is patched later */
+    av_dict_set(&options, "pes_payload_size", "0", 0); /* mpegts: sound packets are not grouped */
+    av_dict_set(&options, "live", "1", 0);             /* matroska: nothing is rewritten later */
     av_dict_set(&options, "write_index", "0", 0);      /* nut */
     const int code = avformat_write_header(mux->format, &options);
-    av_dict_free(&options); /* those of the other forms are left */
+    av_dict_free(&options); /* options of the other formats are left in it */
     return code;
 }
 
@@ -158,7 +159,7 @@ static int open_format(struct halo_viewer *viewer, const AVPacket *key)
         return AVERROR(ENOMEM);
     }
     io->seekable = 0;
-    io->direct = AVIO_FLAG_DIRECT; /* so that large pieces come as they lie in the packet */
+    io->direct = AVIO_FLAG_DIRECT; /* so that large pieces arrive uncopied from the packet */
     mux->format->pb = io;
     mux->format->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
     mux->format->avoid_negative_ts = 0;
@@ -182,7 +183,7 @@ static int fail_av(struct halo_error *err, const char *what, int averror)
                      halo_av_reason(averror, text, sizeof text));
 }
 
-/* MPEG-TS says new parameters in its packets, as long as the codecs stay. */
+/* MPEG-TS can signal new parameters in its packets if the codecs do not change. */
 static int go_on(struct halo_viewer *viewer, const struct halo_live_begin *begin,
                  struct halo_error *err)
 {
@@ -227,7 +228,8 @@ static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *b
     return 0;
 }
 
-/* Whether the queue has room for pkt, or it waits for the key frame after one that had none. */
+/* Whether the queue has room for pkt. After a packet without room, everything up to the next
+ * keyframe is dropped. */
 static bool has_room(struct mux *mux, const AVPacket *pkt)
 {
     const bool key = pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY);
@@ -236,7 +238,8 @@ static bool has_room(struct mux *mux, const AVPacket *pkt)
     return !mux->skips;
 }
 
-/* Times of the muxer's base that begin with 0 and grow; false: before the viewer's time. */
+/* Sets times in the muxer's time base, which begin at 0 and increase; false: before the viewer's
+ * time 0. */
 static bool set_times(struct mux *mux, AVPacket *pkt)
 {
     const int index = pkt->stream_index;
@@ -260,12 +263,12 @@ static int write_packet(struct mux *mux, const AVPacket *pkt)
     int code = av_packet_ref(work, pkt);
     if (code < 0)
         return code;
-    work->flags &= ~HALO_PACKET_CARD; /* no player may leave it out */
+    work->flags &= ~HALO_PACKET_CARD; /* no player may skip it */
     if (set_times(mux, work)) {
         mux->current = pkt;
         code = av_write_frame(mux->format, work);
         if (code >= 0)
-            code = av_write_frame(mux->format, NULL); /* whole clusters */
+            code = av_write_frame(mux->format, NULL); /* completes the cluster */
         avio_flush(mux->format->pb);
         mux->current = NULL;
         if (code >= 0)
@@ -280,7 +283,7 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
     struct mux *mux = viewer->own;
     if (!has_room(mux, pkt)) {
         viewer->shared->dropped++;
-        return 0; /* the socket is full, and polled */
+        return 0; /* the socket is full and is being polled */
     }
     int code = 0;
     if (!mux->format)
@@ -300,7 +303,7 @@ static int mux_receive(struct halo_viewer *viewer, const uint8_t *data, size_t s
                        struct halo_error *err)
 {
     (void)viewer, (void)data, (void)size, (void)err;
-    return 0; /* players have nothing to say */
+    return 0; /* data from players is ignored */
 }
 
 static void mux_end(struct halo_viewer *viewer)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Viewers of a socket: they come, are watched, and go (viewers.h). The forms are in viewer_*.c. */
+ * Viewers of a socket: accepted, monitored and closed here (viewers.h). The formats are in
+ * viewer_*.c. */
 #include "daemon/view/viewers.h"
 
 #include <errno.h>
@@ -22,10 +23,10 @@
 
 enum {
     MAX_VIEWERS = 256,
-    STUCK_MS = 10000, /* nothing went out for so long, and something waits: cut */
+    STUCK_MS = 10000, /* disconnected if no queued data was sent for this long */
     LOOK_MS = 1000,
-    SEND_BUFFER = 128 << 10, /* the kernel's share of what waits for a viewer */
-    MAX_READ = 4096,         /* of what a viewer says, in one turn */
+    SEND_BUFFER = 128 << 10, /* the kernel's part of a viewer's queue */
+    MAX_READ = 4096,         /* bytes received from a viewer in one turn */
 };
 
 struct halo_viewers {
@@ -39,7 +40,7 @@ struct halo_viewers {
     struct halo_viewer *first;
     int count;
     int64_t cut, refused, ended;
-    int handles; /* of this struct, that are not closed yet; viewers count as one each */
+    int handles; /* handles of this struct that are not closed yet; each viewer counts as one */
 };
 
 /* ---- the end of a viewer ---- */
@@ -74,12 +75,13 @@ static void remove_viewer(struct halo_viewer *viewer, const char *why)
     close(viewer->fd);
     if (--viewers->count > 0)
         return;
-    if (uv_is_active((uv_handle_t *)&viewers->poll)) /* else it is to listen again */
+    /* otherwise the timer is to make it listen again */
+    if (uv_is_active((uv_handle_t *)&viewers->poll))
         uv_timer_stop(&viewers->timer);
     halo_frames_trim(viewers->shared.frames);
 }
 
-/* ---- what a viewer waits for ---- */
+/* ---- events of a viewer ---- */
 
 static void polled(uv_poll_t *poll, int status, int events);
 
@@ -95,7 +97,7 @@ static void set_events(struct halo_viewer *viewer)
         uv_poll_stop(&viewer->poll);
 }
 
-/* Goes on with a viewer after a call of its form. */
+/* Continues with a viewer after a call of its format. */
 static void settle(struct halo_viewer *viewer, int status, const struct halo_error *err)
 {
     if (status < 0)
@@ -122,7 +124,7 @@ static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
 {
     uint8_t said[MAX_READ];
     const ssize_t size = recv(viewer->fd, said, sizeof said, MSG_DONTWAIT);
-    if (size > 0 && !viewer->viewers->listen.path[0]) /* such as a browser, sent by some page */
+    if (size > 0 && !viewer->viewers->listen.path[0]) /* e.g. a browser, sent by a web page */
         return halo_fail(err, -EPROTO, "it sent data, which viewers must not");
     if (size > 0)
         return viewer->ops->receive(viewer, said, (size_t)size, err);
@@ -172,7 +174,7 @@ static void taker_end(struct halo_feed_taker *taker, const char *why)
     remove_viewer(viewer, why);
 }
 
-/* ---- they come ---- */
+/* ---- new viewers ---- */
 
 static void came(uv_poll_t *poll, int status, int events);
 
@@ -199,7 +201,7 @@ static void check(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
-/* For people: a process of this machine, or an address. */
+/* Names the viewer for the log: a process of this machine, or an address. */
 static void name_peer(struct halo_viewer *viewer)
 {
     struct sockaddr_storage from = {0};
@@ -231,7 +233,7 @@ static int add_viewer(struct halo_viewers *viewers, int fd)
     viewer->ops = viewers->ops;
     viewer->fd = fd;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on others, which is well */
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on others: harmless */
     name_peer(viewer);
     int code = viewer->ops->open(viewer);
     if (code == 0)
@@ -259,8 +261,8 @@ static void send_away(struct halo_viewers *viewers, enum halo_log_level level, c
     halo_log(level, "%s: a viewer was refused: %s", viewers->where, why);
 }
 
-/* Who waits can be neither let in nor sent away: no descriptor is left at all. The socket stays
- * readable, so that the loop would turn and turn: the timer listens again. */
+/* A waiting client can be neither accepted nor rejected, because no descriptor is left at all. The
+ * socket stays readable, so the loop would spin: polling stops until the timer starts it again. */
 static void rest(struct halo_viewers *viewers, int error)
 {
     halo_log(HALO_LOG_WARNING, "%s: cannot accept a viewer: %s", viewers->where, strerror(error));

@@ -13,9 +13,10 @@
 #include "pipeline/camera/watch.h"
 
 enum {
-    SETTLE_MS = 50, /* from a change in /dev to a try: a device gets its group after its name */
-    FORGOTTEN = 3,  /* turns without a picture until gray takes the place of a forgotten one */
-    MAX_BEHIND = 4, /* periods; more is no delay but another time */
+    /* from a change in /dev to an attempt: a device gets its group after its name */
+    SETTLE_MS = 50,
+    FORGOTTEN = 3,  /* timer turns without a frame until gray replaces a forgotten one */
+    MAX_BEHIND = 4, /* periods; more is not a delay, but a jump of the clock */
 };
 
 struct halo_virtual {
@@ -33,17 +34,17 @@ struct halo_virtual {
     char why[400];
     double pause; /* seconds, before the next try */
     int readers;  /* 1, 0, -ENOTSUP */
-    int64_t lost; /* ns: when it was, or could not be opened */
+    int64_t lost; /* ns: when it was lost or could not be opened */
 
-    AVPacket *picture; /* the newest; empty: none */
-    AVPacket *card;    /* of coded pictures: what there is before; empty: none */
-    uint8_t *gray;     /* NULL: of coded pictures */
+    AVPacket *picture; /* the newest frame; empty: none */
+    AVPacket *card;    /* for compressed formats: shown while there is no frame; empty: none */
+    uint8_t *gray;     /* NULL: the format is compressed */
     size_t gray_size;
-    bool fresh;    /* picture was not written yet */
-    int64_t taken; /* us: its time; 0: nobody asks */
-    int forgotten; /* turns to wait */
+    bool fresh;    /* picture has not been written yet */
+    int64_t taken; /* us: its time; 0: not needed */
+    int forgotten; /* timer turns still to wait */
 
-    int64_t period, due, written_at; /* ns; due: of the next picture, were the source exact */
+    int64_t period, due, written_at; /* ns; due: of the next frame, without jitter */
     int64_t pictures, repeated, dropped, opened, failures;
     struct halo_histogram delay; /* ns */
 };
@@ -75,11 +76,11 @@ void halo_virtual_clear(struct halo_virtual *v)
     v->fresh = false;
 }
 
-/* It does not work: closed, and tried again later. */
+/* Closes a device that does not work; it is tried again later. */
 static void lose(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const char *why)
 {
     const struct halo_v4l2_state *state = &halo_v4l2_states[trouble];
-    const bool again = trouble == v->trouble; /* FINE, once it was written */
+    const bool again = trouble == v->trouble; /* v->trouble is FINE after a write */
     halo_loopback_close(v->device);
     v->device = NULL;
     v->lost = halo_now_ns();
@@ -132,7 +133,7 @@ static void write_one(struct halo_virtual *v)
         return;
     const int code = halo_loopback_write(v->device, data, size, &trouble, &err);
     if (code == 0) {
-        report(v, HALO_V4L2_FINE, ""); /* not before: some open, and take nothing */
+        report(v, HALO_V4L2_FINE, ""); /* not earlier: some devices can be opened but not written */
         v->pictures++;
         v->repeated += !v->fresh;
         if (v->fresh && v->taken)
@@ -145,8 +146,8 @@ static void write_one(struct halo_virtual *v)
     v->fresh = false;
 }
 
-/* The earliest time of the next write: a new picture at once, but no faster than the rate; a repeat
- * only when a new one is late. */
+/* The earliest time of the next write: at once for a new frame, but no faster than the rate; for a
+ * repeat only if the new frame is late. */
 static int64_t time_of_next(const struct halo_virtual *v)
 {
     const int64_t quarter = v->period / 4;
@@ -184,7 +185,7 @@ static void turn(uv_timer_t *timer)
     set_timer(v, v->device ? time_of_next(v) : v->lost + (int64_t)(v->pause * 1e9));
 }
 
-/* Something came or changed where the device is to be. */
+/* Something has changed in the device's folder. */
 static void drain(uv_poll_t *watch, int status, int events)
 {
     struct halo_virtual *v = watch->data;
@@ -195,7 +196,7 @@ static void drain(uv_poll_t *watch, int status, int events)
         set_timer(v, halo_now_ns() + SETTLE_MS * INT64_C(1000000));
 }
 
-/* ---- what comes ---- */
+/* ---- input ---- */
 
 void halo_virtual_card(struct halo_virtual *v, const AVPacket *card)
 {
@@ -239,7 +240,7 @@ static void release(uv_handle_t *handle)
     free(v);
 }
 
-/* The folder may not be there: then the slow tries are all there is. */
+/* If the folder does not exist, only the slow periodic attempts are left. */
 static int watch_folder(const char *path)
 {
     char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
@@ -248,7 +249,7 @@ static int watch_folder(const char *path)
     return fd;
 }
 
-/* What the settings say; false: no device takes that. */
+/* Reads the mode from the settings; false: no device supports it. */
 static bool read_mode(struct halo_loopback_mode *mode, const struct halo_output_settings *output)
 {
     const struct halo_v4l2_format *f = halo_v4l2_formats;
@@ -270,7 +271,7 @@ static bool fill(struct halo_virtual *v, const struct halo_output_settings *outp
         v->gray = malloc(v->gray_size);
         if (!v->gray)
             return false;
-        memset(v->gray, 128, v->gray_size); /* in each of the formats */
+        memset(v->gray, 128, v->gray_size); /* gray in each of the formats */
     }
     return v->path && v->picture && v->card;
 }
@@ -284,7 +285,7 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
         return halo_fail(err, -ENOMEM, "out of memory");
     v->timer.data = v->watch.data = v;
     v->folder = -1;
-    v->handles = 1; /* of release() below */
+    v->handles = 1; /* so that release() below frees v */
     int code = read_mode(&v->mode, output) ? 0 : -EINVAL;
     if (code == 0)
         code = fill(v, output) ? 0 : -ENOMEM;

@@ -159,7 +159,7 @@ static void outputs(void **state)
            AT_OUT ".unix: its suffix must name the format: .ts, .mkv, .nut or .fd");
     REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a socket .fd has no audio");
     REFUSE(OUT "{unix: a.fd, video: {codec: libx264}}\n",
-           AT_OUT ".video: a socket .fd has raw frames: the codec must be raw");
+           AT_OUT ".video: a socket .fd carries unencoded frames: the codec must be raw");
     REFUSE(OUT "{unix: a.ts, video: {codec: raw}}\n",
            AT_OUT ".video: codec: raw is only for sockets .nut and .fd");
     REFUSE(OUT "{unix: a.ts, video: {codec: copy}}\n",

@@ -69,12 +69,12 @@ class Hostile(DaemonTest):
 
     def test_nonsense(self):
         daemon = self.outlived('hello,start,little_nonsense,bad_stats,alive', restarts=False)
-        self.assertIn('makes no sense', daemon.logged())
+        self.assertIn('sent a malformed message: ignored', daemon.logged())
 
     def test_much_nonsense(self):
         """Other nonsense with each start."""
         daemon = self.outlived('hello,start,nonsense,alive', restarts=True)
-        self.assertIn('it says what makes no sense, more than 100 times in a minute',
+        self.assertIn('it sent a malformed message, more than 100 times in a minute',
                       daemon.logged())
 
     def test_hooks(self):
@@ -105,7 +105,7 @@ class Hostile(DaemonTest):
         daemon = self.hostile('hello,start,running,controls,alive')
         self.assertTrue(wait_until(lambda: len(self.controlled()) == 3), daemon.logged())
         self.assertEqual(self.controlled(), ['engine 0', 'thread 0', 'grandchild 0'])
-        self.assertEqual(daemon.logged().count('wants to control halod: ignored'), 1, daemon.logged())
+        self.assertEqual(daemon.logged().count('tried to control halod: ignored'), 1, daemon.logged())
         self.assertEqual(daemon.state('one'), 'running', daemon.logged())
         self.assertEqual(daemon.engines()['cpu']['ignored_messages'], 3)
         self.assertEqual(len(self.starts()), 1)
@@ -113,12 +113,12 @@ class Hostile(DaemonTest):
 
     def test_control_for_ever(self):
         daemon = self.outlived('hello,start,running,controls_for_ever', restarts=True)
-        self.assertIn('it wants to control halod, more than 100 times', daemon.logged())
+        self.assertIn('it tried to control halod, more than 100 times', daemon.logged())
 
     def test_control_by_one_that_has_died(self):
         """Its call is read after its end was seen."""
         daemon = self.hostile('hello,start,running,controls_and_dies')
-        self.assertTrue(wait_until(lambda: 'an engine that is over (' in daemon.logged(), 15), daemon.logged())
+        self.assertTrue(wait_until(lambda: 'an engine that has ended (' in daemon.logged(), 15), daemon.logged())
         self.assertNotIn(daemon.state('one'), ('stopped', 'disabled'), daemon.logged())
         self.be_honest(daemon)
 
@@ -298,10 +298,10 @@ class Hostile(DaemonTest):
 
     def test_ends_in_words(self):
         """Who asked for the end of an engine and why, and how it ended: in status and log."""
-        killed = 'killed, for its link ended (the connection is closed) and it did not'
+        killed = 'killed: its link ended (the connection is closed), but it did not exit'
         for end, wanted in (
-                ('stands', 'the engine ended with status 1; asked for by stream one: a stage stands'),
-                ('device', 'the GPU failed (the engine ended with status 75); asked for by stream '
+                ('stands', 'the engine ended with status 1; requested by stream one: a stage stands'),
+                ('device', 'the GPU failed (the engine ended with status 75); requested by stream '
                            'one: the GPU is lost'),
                 ('killed', 'the engine was ended by signal 9 (Killed)'), ('closes', killed)):
             daemon = self.hostile('hello,start,running,' + end)
@@ -330,7 +330,7 @@ class Hostile(DaemonTest):
         self.assertTrue(wait_until(look), daemon.logged())
         self.assertEqual(daemon.engines()['cpu']['pid'], self.starts()[0], daemon.logged())
         self.assertIn('stream one: restarting: a stage stands', daemon.logged())
-        self.assertIn('stream one: it stalled: is kept apart from the others', daemon.logged())
+        self.assertIn('stream one: isolated from the others, because it stalled', daemon.logged())
         self.assertEqual(sorted(daemon.engines()['cpu']['streams']), ['three', 'two'])
         self.assertEqual([daemon.status(name)['restarts'] for name in names[1:]], [0, 0])
         self.assertEqual({engine['restarts'] for engine in daemon.engines().values()}, {0})
@@ -343,7 +343,7 @@ class Hostile(DaemonTest):
             self.assertTrue(wait_until(lambda: daemon.status('one')['cpu_instead'], 20),
                             daemon.logged())
             self.assertIn(len(self.starts()), (3, 4), daemon.logged())  # with the CPU's first
-            self.assertIn('goes on on the CPU', daemon.logged())
+            self.assertIn('continuing on the CPU', daemon.logged())
             self.be_honest(daemon)
             status = daemon.status('one')
             self.assertEqual((status['engine'], status['backend']), ('cpu', 'cpu'))
@@ -423,7 +423,7 @@ class Hostile(DaemonTest):
         daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
         self.assertEqual(self.places(daemon), {'gpu': ['a']})
         self.assertIn('which GPUs there are', daemon.logged())
-        self.assertIn('makes no sense', daemon.logged())
+        self.assertIn('sent a malformed message: ignored', daemon.logged())
 
     def test_a_disk_that_hangs(self):
         """It is not waited for at the end; what else there is to do then is done."""
@@ -451,7 +451,7 @@ class Hostile(DaemonTest):
         self.assertEqual(logged(), [])
 
     def test_a_gpu_that_must_be(self):
-        """backend: cuda never goes on on the CPU; it is tried again with pauses."""
+        """backend: cuda never continues on the CPU; it is tried again with pauses."""
         daemon = self.hostile('hello,start,device', {'one': self.stream(backend='cuda')})
         self.assertTrue(wait_until(lambda: len(self.starts()) >= 4, 20), daemon.logged())
         self.assertFalse(daemon.status('one')['cpu_instead'])

@@ -335,7 +335,7 @@ class Told(RegionTest):
                 seen.append((event['stream'], event['state'], event['why']))
         self.assertEqual([event[:2] for event in seen], [('one', 'told'), ('one', 'silent')])
         self.assertIn(seen[1][2], ('silent', 'late'))  # late before it is silent: a busy machine
-        self.assertIn('its detector tells regions', daemon.logged())
+        self.assertIn('its detector sends regions', daemon.logged())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
         self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, told \d+\.\d s ago$')
         self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 refused; frames: ')
@@ -358,9 +358,9 @@ class Told(RegionTest):
             'ttl: must be a number': {**good, 'ttl': []},
             'ttl must be between': {**good, 'ttl': 1e9},
             'corners: only polygons': {**good, 'corners': []},
-            'x: a polygon has corners': {**good, 'kind': 'polygon'},
+            'x: a polygon is given by its corners': {**good, 'kind': 'polygon'},
             'corners: must be a list': {'kind': 'polygon', 'corners': [[1, 2], [3, 4]]},
-            'corners: each is': {'kind': 'polygon', 'corners': [[1, 2], [3, 4], [5]]},
+            'corners: each corner must be': {'kind': 'polygon', 'corners': [[1, 2], [3, 4], [5]]},
         }
         for words, region in wrong.items():
             with self.subTest(words), self.assertRaisesRegex(Refused, words.replace('[', r'\[')) as caught:
@@ -369,7 +369,7 @@ class Told(RegionTest):
         corners = [[i, i * i] for i in range(64)]
         many = {
             '65 regions: at most 64': [good] * 65,
-            'more than 1024 in all': [{'kind': 'polygon', 'corners': corners}] * 17,
+            'more than 1024 corners in all': [{'kind': 'polygon', 'corners': corners}] * 17,
             "another one has the id 'a'": [{**good, 'id': 'a'}] * 2,
         }
         for words, regions in many.items():

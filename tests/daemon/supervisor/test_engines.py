@@ -127,9 +127,9 @@ class Engines(DaemonTest):
         daemon = self.start(self.four())
         self.all_run(daemon, 'abcd')
         for _ in range(4):
-            self.assertNotIn('is kept apart', daemon.logged())
+            self.assertNotIn('isolated', daemon.logged())
             self.kill_and_wait(daemon, 'c', 'abcd')
-        self.assertIn('stream c: engines ended when it was active: is kept apart', daemon.logged())
+        self.assertIn('stream c: isolated, because engines ended when it was active', daemon.logged())
         self.assertTrue(wait_until(lambda: len(daemon.engines()) < 4), daemon.engines())
         engines = daemon.engines()
         self.assertEqual(engines[daemon.status('c')['engine']]['streams'], ['c'])
@@ -151,8 +151,8 @@ class Engines(DaemonTest):
                 os.kill(pid, signal.SIGKILL)
             self.assertTrue(wait_until(lambda pids=pids: not set(pids) & set(daemon.pids())))
         self.all_run(daemon, names)
-        self.assertNotIn('is kept apart', daemon.logged())
-        self.assertIn('no stream is the reason', daemon.logged())
+        self.assertNotIn('isolated', daemon.logged())
+        self.assertIn('none of them is the cause', daemon.logged())
 
     def test_own_engine(self):
         """own_engine: the others do not notice that it dies."""

@@ -12,7 +12,7 @@ FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
 STALL_S = 8
 RATE = 10  # so few, and so small, that none is late beside other tests
 WORDS = 'the decoder has been at one picture for 8 seconds'
-APART = 'it stalled: is kept apart from the others'
+APART = 'isolated from the others, because it stalled'
 
 
 class Stalls(DaemonTest):
@@ -106,7 +106,7 @@ class Stalls(DaemonTest):
                             f'decoder:{stuck}')
         with open(stuck, 'w'):
             pass
-        self.wait_told(daemon, 'engine cpu: the engine ended with status 1; asked for by stream')
+        self.wait_told(daemon, 'engine cpu: the engine ended with status 1; requested by stream')
         os.unlink(stuck)
         self.assertEqual(daemon.logged().count(APART), 2)
         for name in 'abcd':
@@ -117,7 +117,7 @@ class Stalls(DaemonTest):
         """What waits for a device may hold what others need: the engine ends."""
         daemon = self.begin({'a': self.pattern(), 'b': self.file(hwaccel='cuda')},
                             f'decoder:{4 * RATE}', LD_LIBRARY_PATH=FOLDER)
-        self.wait_told(daemon, 'asked for by stream b: ' + WORDS)
+        self.wait_told(daemon, 'requested by stream b: ' + WORDS)
         self.assertNotIn(APART, daemon.logged())
         self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] == 1), daemon.logged())
 
