@@ -230,7 +230,7 @@ class Hostile(DaemonTest):
             self.assertEqual(daemon.control('Reload')['changed'], ['one'])
             with self.assertRaises(Refused) as refused:
                 other.receive()
-            self.assertIn('other settings came', str(refused.exception))
+            self.assertIn('new settings were loaded', str(refused.exception))
         with open(self.path('end'), 'w'):
             pass
         self.assertTrue(wait_until(lambda: len(self.settings()) == 2, 10), daemon.logged())
@@ -422,7 +422,7 @@ class Hostile(DaemonTest):
         """As if nothing had been said, for which there is a limit."""
         daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
         self.assertEqual(self.places(daemon), {'gpu': ['a']})
-        self.assertIn('which GPUs there are', daemon.logged())
+        self.assertIn('did not list the GPUs', daemon.logged())
         self.assertIn('sent a malformed message: ignored', daemon.logged())
 
     def test_a_disk_that_hangs(self):

@@ -80,7 +80,7 @@ class Late(LoadTest):
         try:
             daemon.control('Set', name='heavy', filters='solid')
         except Refused as refused:  # it is that slow
-            self.assertIn('the filters change when the next one does', str(refused))
+            self.assertIn('the filters change with the next frame', str(refused))
         daemon.wait_state('heavy', 'running', 40)
         self.wait_event(watch, 'recovered', 'heavy', 'late')
         self.lacks(daemon, 'heavy')
