@@ -42,8 +42,8 @@ struct daemon {
 
 /* ---- words ---- */
 
-/* Sends the status if it has changed. Called by the timer, so at most once a second, and when the
- * daemon starts to stop. */
+/* Sends the status if it has changed. Called by the timer, once a second at most, and after the
+ * start and each reload. */
 static void report_status(struct daemon *daemon)
 {
     char text[sizeof daemon->notified];

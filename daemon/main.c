@@ -80,8 +80,8 @@ static int unknown_command(const char *word)
 }
 
 /* If a standard stream is closed, the next file to be opened would get its number, and log lines
- * would be written into that file. So it is opened on /dev/null for the wrong direction, and its
- * use fails as before. */
+ * would be written into that file. So it is opened on /dev/null, but for the wrong direction, so
+ * that its use fails as with a closed stream. */
 static void fill_standard_streams(void)
 {
     static const int modes[] = {O_WRONLY, O_RDONLY, O_RDONLY};

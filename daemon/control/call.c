@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From bytes to a call that fits the table, and the table as Varlink describes it. */
+ * Parses and checks calls, and writes the table of methods in the Varlink definition language. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static const char *const type_names[] = {"string", "float", "bool", "int", "list
 
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value)
 {
-    /* Words may hold a part of what a client sent: cut in the middle of a character, perhaps. */
+    /* The text may contain a part of the client's message, perhaps truncated inside a character. */
     char text[sizeof(((struct halo_error *)0)->text)];
     snprintf(text, sizeof text, "%s", what);
     halo_sanitise(text);
@@ -159,7 +159,7 @@ static int bad_message(json_t **ret_error, const char *what)
     return -EINVAL;
 }
 
-/* A flag of the call itself. */
+/* Reads a flag of the call itself. */
 static int read_flag(const json_t *message, const char *name, bool *ret)
 {
     const json_t *value = json_object_get(message, name);

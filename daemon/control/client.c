@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Clients: their buffers and their limits. */
+ * Clients: their buffers and limits. */
 #include "daemon/control/client.h"
 
 #include <errno.h>
@@ -62,13 +62,14 @@ void halo_client_cut(struct halo_client *client, const char *why)
         client->pending->client = NULL;
     while (client->out)
         drop_message(client);
-    shutdown(client->fd, SHUT_RDWR); /* now, not when the handles are closed */
+    shutdown(client->fd, SHUT_RDWR); /* immediately, not when the handles are closed */
     uv_close((uv_handle_t *)&client->poll, handle_closed);
     uv_close((uv_handle_t *)&client->timer, handle_closed);
     uv_close((uv_handle_t *)&client->rest, handle_closed);
 }
 
-/* Bytes of one message that went out, or -errno. Its descriptor goes with the first of them. */
+/* Sends a part of one message and returns its bytes, or -errno. The descriptor is sent with the
+ * first byte. */
 static ssize_t send_some(const struct halo_client *client, struct out *message)
 {
     struct iovec part = {message->text + message->sent, message->length - message->sent};
@@ -145,7 +146,7 @@ bool halo_clients_make_room(struct halo_clients *clients)
     return oldest;
 }
 
-/* A client that asks and does not take the answers is not listened to meanwhile. */
+/* Whether the client reads its answers; while it does not, its calls are not read. */
 static bool takes(const struct halo_client *client)
 {
     return client->out_bytes < HALO_VARLINK_MAX;
@@ -162,7 +163,8 @@ static size_t waiting_calls(const struct halo_client *client)
     return count;
 }
 
-/* Answers what is whole, until a call has to wait or others have their turn. Bytes that it used. */
+/* Answers complete calls until one has to wait or it is the turn of other clients. Returns the
+ * bytes used. */
 static size_t answer_some(struct halo_client *client)
 {
     size_t used = 0;
@@ -199,7 +201,7 @@ void halo_client_work(struct halo_client *client)
         halo_client_flush(client);
     if (!client->cut && client->eof && !client->more &&
         (client->busy ? client->call.more : !client->out))
-        halo_client_cut(client, NULL); /* what it asked once is answered before */
+        halo_client_cut(client, NULL); /* its earlier calls have been answered */
 }
 
 static void on_rest(uv_idle_t *rest)
@@ -220,7 +222,7 @@ static int make_room(struct halo_client *client)
     return 0;
 }
 
-/* One read for each turn of the loop, so that no client keeps it. */
+/* Reads once in each turn of the loop, so that no client blocks others. */
 static void read_some(struct halo_client *client)
 {
     if (make_room(client)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Calls of a client and their answers: once, later, or again and again. */
+ * Calls of a client and their answers: at once, later, or repeatedly. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,8 +31,8 @@ static void on_timer(uv_timer_t *timer)
         client->tick(client);
 }
 
-/* Ends the present call with this message; takes it over. The supervisor may be in the midst of
- * something, of which this call was told: the next one begins when it is through. */
+/* Ends the present call with this message and takes ownership of it. The supervisor may be in the
+ * middle of an operation that led to this answer, so the next call begins afterwards. */
 static void end_with(struct halo_client *client, json_t *message, int fd)
 {
     const bool oneway = client->call.oneway;
@@ -122,7 +122,7 @@ void halo_client_subscribe(struct halo_client *client)
 {
     client->subscribed = true;
     client->lost = 0;
-    /* Says that nothing from now on is missed. */
+    /* Tells the client that from now on it misses no event. */
     halo_client_continue(client, json_object());
 }
 
@@ -134,7 +134,7 @@ static json_t *take_waiting(struct halo_client *client)
     return event;
 }
 
-/* Older events first, then how many are missing after them. */
+/* Sends older events first, then how many were dropped after them. */
 void halo_client_drained(struct halo_client *client)
 {
     while (client->subscribed && !client->cut && !client->out) {
@@ -156,11 +156,12 @@ void halo_client_drained(struct halo_client *client)
 static void notify(struct halo_client *client, json_t *event)
 {
     if (client->tick && !client->cut && !client->out)
-        client->tick(client); /* a change is seen at once */
+        client->tick(client); /* report the change at once */
     if (client->cut || !client->subscribed)
         return;
     if (client->lost > 0 || client->waiting_count == HALO_VARLINK_EVENTS) {
-        client->lost++; /* until all that waits has gone, so that what is missing is in one place */
+        /* until all queued events are sent, so that all dropped ones are in one place */
+        client->lost++;
     } else {
         const int last = (client->waiting_first + client->waiting_count) % HALO_VARLINK_EVENTS;
         client->waiting[last] = json_incref(event);
@@ -197,7 +198,8 @@ struct halo_client *halo_pending_end(struct halo_pending *pending)
     return client;
 }
 
-/* Who changes what is told to everybody who listens; before it happens, since it may say more. */
+/* Sends all subscribers an event that names the caller and its change, before the change, because
+ * that may cause further events. */
 static void report_change(struct halo_client *client)
 {
     const json_t *name = json_object_get(client->call.parameters, HALO_FIELD_NAME);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The control socket: who may come in, and who has been stuck for too long. */
+ * The control socket: accepts clients, and checks them once a second. */
 #include "daemon/control/control.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ static void free_closed(uv_handle_t *handle)
     free(control);
 }
 
-/* One who is too many is told why, if that fits, and is gone. */
+/* Rejects a client beyond the limit, with an error if the socket accepts it. */
 static void turn_away(int fd)
 {
     json_t *error = halo_call_error(HALO_ERROR_FAILED,
@@ -50,7 +50,8 @@ static void turn_away(int fd)
     close(fd);
 }
 
-/* An engine has the daemon's user, and so passes the mode of the socket. */
+/* Whether the client is an engine, which runs as the daemon's user, so that the socket's mode does
+ * not stop it. */
 static bool is_an_engine(const struct halo_control *control, int fd)
 {
     struct ucred peer;
@@ -59,7 +60,7 @@ static bool is_an_engine(const struct halo_control *control, int fd)
            halo_supervisor_is_engine(control->clients.host.supervisor, peer.pid);
 }
 
-/* Whether there may be another one. */
+/* Accepts a client. Returns whether another one may be waiting. */
 static bool let_in(struct halo_control *control)
 {
     const int fd = halo_listen_accept(control->listen.fd, HALO_LISTEN_SPARE_CONTROL, NULL, NULL);
@@ -72,7 +73,7 @@ static bool let_in(struct halo_control *control)
         return true;
     }
     if (fd < 0) {
-        /* The socket stays readable: the timer listens again. */
+        /* The socket stays readable, so polling stops until the timer starts it again. */
         halo_log(HALO_LOG_WARNING, "control: cannot accept a client: %s", strerror(-fd));
         uv_poll_stop(&control->poll);
         return false;
@@ -120,7 +121,7 @@ static void on_event(struct halo_listener *listener, json_t *event)
     halo_clients_notify(&control->clients, event);
 }
 
-/* The user's own place where the daemon is started by hand; its folder is made. malloc'ed. */
+/* The user's own path, for a daemon started by hand; creates its folder. malloc'ed. */
 static char *user_path(void)
 {
     char *path = NULL;
@@ -134,7 +135,7 @@ static char *user_path(void)
 
 static char *choose_path(const struct halo_control_settings *settings)
 {
-    const char *runtime = getenv("RUNTIME_DIRECTORY"); /* systemd's, for services */
+    const char *runtime = getenv("RUNTIME_DIRECTORY"); /* set by systemd for services */
     char *path = NULL;
     if (settings->path)
         return strdup(settings->path);

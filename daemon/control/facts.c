@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Facts: a list of questions from the settings, answered where a slow disk holds up nobody. */
+ * Facts: lists of items to check, collected from the settings and checked on another thread, where
+ * a slow disk blocks nothing. */
 #include "daemon/control/facts.h"
 
 #include <errno.h>
@@ -28,9 +29,9 @@ struct waiting {
 
 struct gathering {
     uv_work_t work;
-    struct halo_facts *owner; /* NULL: is gone */
+    struct halo_facts *owner; /* NULL: it was destroyed */
     json_t *facts;
-    _Atomic(const char *) path; /* that it looks at; NULL: none */
+    _Atomic(const char *) path; /* being checked now; NULL: none */
 };
 
 struct halo_facts {
@@ -38,7 +39,7 @@ struct halo_facts {
     uv_timer_t timer;
     int patience_ms;
     struct gathering *running; /* NULL: none */
-    bool late;                 /* the running one, and it was said */
+    bool late;                 /* the running check is late, and this was reported */
     struct waiting *first;
 };
 
@@ -60,7 +61,7 @@ static void ask_encoder(json_t *facts, const char *stream, const struct halo_vid
                                         "known", avcodec_find_encoder_by_name(codec) != NULL));
 }
 
-/* A file's folder; of a pattern the part that is no pattern. malloc'ed. */
+/* The folder of a file; of a pattern, its fixed part. malloc'ed. */
 static char *folder_of(const char *target)
 {
     char *folder = strdup(target);
@@ -148,7 +149,7 @@ static void check_camera(json_t *camera)
     json_object_set_new(camera, "missing", json_boolean(missing));
 }
 
-/* Whether this user may use the GPU's device files. */
+/* Checks whether this user may use the device files of the GPU. */
 static void check_devices(json_t *facts)
 {
     json_t *list = list_of(facts, "devices");

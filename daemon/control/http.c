@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * libmicrohttpd on the loop, and what each page is. */
+ * libmicrohttpd on the loop, and the answer for each page. */
 #include "daemon/control/http.h"
 
 #include <errno.h>
@@ -22,13 +22,14 @@
 #include "daemon/view/listen_tcp.h"
 
 enum {
-    VIEWERS = 64,      /* who look at pictures; */
-    CONNECTIONS = 128, /* the other half's are for pages: health and numbers */
-    CLOSING = 32, /* more that libmicrohttpd may have: those that are cut, until it has noticed */
-    IDLE_S = 10,  /* without a byte in or out: cut */
-    MEMORY = 64 * 1024, /* of a connection: headers, and what is about to be sent */
+    VIEWERS = 64,      /* viewers of streams; */
+    CONNECTIONS = 128, /* the other half is for pages: health and metrics */
+    /* further connections that libmicrohttpd may have: closed ones that it has not noticed */
+    CLOSING = 32,
+    IDLE_S = 10,        /* without a byte in or out: closed */
+    MEMORY = 64 * 1024, /* of a connection: headers, and data about to be sent */
     TICK_MS = 1000,
-    AT_ONCE = 16, /* connections that are let in in one turn */
+    AT_ONCE = 16, /* connections accepted in one turn */
     HANDLES = 5,
 };
 
@@ -36,18 +37,18 @@ struct halo_http {
     struct halo_supervisor *sv;
     uv_loop_t *loop;
     char *listen, *hosts, *embed;
-    char *ancestors; /* the header that says who may have frames of this */
+    char *ancestors; /* the header that lists who may embed this in a frame */
     struct MHD_Daemon *daemon;
     struct halo_http_clients clients;
     struct halo_http_viewers viewers;
-    int fd; /* that is listened at; -1: none */
+    int fd; /* listening socket; -1: none */
     uv_poll_t listening, poll;
-    uv_timer_t timeout; /* libmicrohttpd's ... */
-    uv_idle_t again;    /* ... and where it wants to be called at once */
+    uv_timer_t timeout; /* when libmicrohttpd wants to be called ... */
+    uv_idle_t again;    /* ... and this one if at once */
     uv_timer_t tick;
     uv_handle_t *handle[HANDLES];
     int handles;
-    struct halo_listen door; /* of unix: */
+    struct halo_listen door; /* socket of the setting unix: */
 };
 
 /* One request; libmicrohttpd keeps it between its calls. */
@@ -68,9 +69,9 @@ static void on_again(uv_idle_t *again)
     run(again->data);
 }
 
-/* Lets libmicrohttpd do what there is to do, and sees to it that it is called when it wants to be.
- * Not by a timer of 0 ms: libuv before 1.49 runs one that starts itself again and again, and
- * nothing else meanwhile, as long as a client has more requests in its socket. */
+/* Runs libmicrohttpd, and arranges the next call at the time that it requests. This must not be a
+ * timer of 0 ms: libuv before 1.49 runs a timer that restarts itself in a loop, and nothing else
+ * meanwhile, as long as a client has more requests in its socket. */
 static void run(struct halo_http *http)
 {
     MHD_UNSIGNED_LONG_LONG ms = 0;
@@ -84,7 +85,7 @@ static void run(struct halo_http *http)
         uv_timer_start(&http->timeout, on_timeout, ms, 0);
 }
 
-/* Without a thread of its own libmicrohttpd does not notice that a connection is resumed. */
+/* Without its own thread libmicrohttpd does not notice that a connection was resumed. */
 static void on_wake(void *arg)
 {
     struct halo_http *http = arg;
@@ -100,7 +101,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 
 /* ---- connections ---- */
 
-/* Who looks at a stream without pictures is sent nothing: that its machine is gone shows so. */
+/* Turns on TCP keepalive: a viewer of a stream without frames is sent nothing, so nothing else
+ * shows that its machine is gone. */
 static void keep_alive(int fd)
 {
     const struct {
@@ -113,15 +115,15 @@ static void keep_alive(int fd)
         setsockopt(fd, options[i].level, options[i].name, &options[i].value, sizeof(int));
 }
 
-/* One is let in. Not by libmicrohttpd: where it is full, or could not accept one for want of
- * descriptors, it listens again only when it is called after another has ended, and nobody would
- * call it. False: nobody is there, or there is no room yet. */
+/* Accepts a connection. libmicrohttpd must not do this itself: when it is full or out of
+ * descriptors, it listens again only in a call after another connection has ended, and nothing
+ * would make that call. False: no connection waits, or there is no room yet. */
 static bool let_in(struct halo_http *http)
 {
     struct sockaddr_storage from;
     socklen_t length = sizeof from;
     if (http->clients.count >= CONNECTIONS) {
-        uv_poll_stop(&http->listening); /* until one of them has left */
+        uv_poll_stop(&http->listening); /* until a connection has been closed */
         halo_http_clients_make_room(&http->clients);
         return false;
     }
@@ -135,12 +137,12 @@ static bool let_in(struct halo_http *http)
     }
     if (fd < 0) {
         halo_log(HALO_LOG_WARNING, "http: cannot accept a client: %s", strerror(-fd));
-        uv_poll_stop(&http->listening); /* it stays readable: the tick listens again */
+        uv_poll_stop(&http->listening); /* it stays readable; the tick starts polling again */
         return false;
     }
     keep_alive(fd);
     if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, length) != MHD_YES)
-        halo_log(HALO_LOG_WARNING, "http: out of memory for a client"); /* its socket is closed */
+        halo_log(HALO_LOG_WARNING, "http: out of memory for a client"); /* its socket was closed */
     return true;
 }
 
@@ -160,8 +162,8 @@ static void listen_again(struct halo_http *http)
         uv_poll_start(&http->listening, UV_READABLE, on_connection);
 }
 
-/* Counted here: MHD_get_daemon_info() counts too, but frees the connections that have ended, and
- * within a request libmicrohttpd still goes through them. */
+/* Connections are counted here because MHD_get_daemon_info(), which counts too, also frees ended
+ * connections, while libmicrohttpd may still be iterating over them in a request. */
 static void on_count(void *arg, struct MHD_Connection *connection, void **state,
                      enum MHD_ConnectionNotificationCode what)
 {
@@ -205,7 +207,7 @@ static struct halo_feed *find_feed(const struct halo_http *http, const char *nam
     return halo_supervisor_jpeg(http->sv, name);
 }
 
-/* A stream or a snapshot. NULL and *status 0: the connection waits. */
+/* Answers with a stream or a snapshot. NULL and *status 0: the connection waits. */
 static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connection *connection,
                                     struct request *request, int *status)
 {
@@ -275,7 +277,8 @@ static struct request *begin_request(const struct halo_http *http,
     return request;
 }
 
-/* The second and third are for browsers: who may show this on a page, and who in a frame. */
+/* The second and third header tell browsers which sites may show this on a page, and which in a
+ * frame. */
 static void add_headers(const struct halo_http *http, const struct request *request,
                         struct MHD_Response *response, int status)
 {
@@ -302,7 +305,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
         if (!request)
             return MHD_NO;
         if (request->route.what != HALO_HTTP_ERROR)
-            return MHD_YES; /* called again when the request is whole */
+            return MHD_YES; /* called again when the request is complete */
     }
     *upload_size = 0;
     halo_http_client_asks(connection, request->route.what == HALO_HTTP_STREAM, uv_now(http->loop));
@@ -328,7 +331,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
     *state = NULL;
 }
 
-/* What clients do wrong is no news. */
+/* Errors of clients are only logged for debugging. */
 static void on_message(void *arg, const char *format, va_list arguments)
 {
     char text[256];
@@ -479,8 +482,8 @@ void halo_http_destroy(struct halo_http *http)
         return;
     halo_http_viewers_end(&http->viewers);
     if (http->daemon)
-        MHD_run(http->daemon); /* resumed connections end: none may be suspended when it stops */
-    halo_listen_close(&http->door); /* its name */
+        MHD_run(http->daemon); /* ends resumed connections: none may be suspended when it stops */
+    halo_listen_close(&http->door); /* removes its name */
     for (int i = http->handles; i-- > 0;)
         uv_close(http->handle[i], free_closed);
     if (http->handles == 0)

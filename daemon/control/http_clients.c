@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Connections of HTTP in a list, newest first. */
+ * The HTTP connections in a list, newest first. */
 #include "daemon/control/http_clients.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct halo_http_client {
     struct halo_http_client *next;
     int fd;
-    uint64_t since; /* ms: when what it does now began */
+    uint64_t since; /* ms: when its present state began */
     enum { SILENT, ASKING, VIEWING, CUT } state;
 };
 
@@ -23,7 +23,7 @@ void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connect
     clients->count++;
     *state = client;
     if (!client)
-        return; /* libmicrohttpd's own limits are left */
+        return; /* only libmicrohttpd's own limits apply */
     *client = (struct halo_http_client){
         .next = clients->first, .fd = info ? info->connect_fd : -1, .since = now};
     clients->first = client;
@@ -63,7 +63,7 @@ void halo_http_client_is_answered(struct MHD_Connection *connection, uint64_t no
     set_state(connection, SILENT, now);
 }
 
-/* libmicrohttpd sees the end of its socket, and lets it go. */
+/* Disconnects a client: libmicrohttpd sees the end of its socket and closes the connection. */
 static void cut(struct halo_http_clients *clients, struct halo_http_client *client,
                 enum halo_http_cut why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pages that are whole at once. */
+ * Pages whose whole content is known at once. */
 #include "daemon/control/http_pages.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ struct MHD_Response *halo_http_text(const char *type, const char *text)
     return response;
 }
 
-/* Takes json over. */
+/* Takes the caller's reference to json. */
 static struct MHD_Response *json_response(json_t *json)
 {
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
@@ -69,7 +69,7 @@ static struct MHD_Response *health(const struct halo_supervisor *sv, int *status
     return json_response(health);
 }
 
-/* Names of streams have no letter that HTML would read as something else. */
+/* Names of streams contain no characters that HTML must escape. */
 static struct MHD_Response *index_page(const struct halo_supervisor *sv)
 {
     const struct halo_daemon_settings *settings = halo_supervisor_settings(sv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Paths, hosts and origins. A page of another site must not reach this machine's cameras by a name
- * that it points here: so only known names are served. Nor may it show them: a browser that says
- * whose page asks (Sec-Fetch-Site) is refused, and the others are told by headers of the answer
- * (http.c) not to show it. */
+ * Checks paths, hosts and origins. A page of another site must not reach this machine's cameras
+ * through a host name that it makes point here, so only known names are served. Nor may it show
+ * them: requests that browsers mark as coming from other sites (Sec-Fetch-Site) are refused, and
+ * headers of the answer (http.c) forbid other browsers to show it. */
 #include "daemon/control/http_request.h"
 
 #include <stddef.h>
@@ -33,7 +33,7 @@ static bool is_same(const char *a, size_t length, const char *b, size_t b_length
     return length == b_length && !strncasecmp(a, b, length);
 }
 
-/* Whether the word is one of a list with commas between. */
+/* Whether the word is in a comma-separated list. */
 static bool is_listed(const char *list, const char *word, size_t length)
 {
     for (const char *at = list; at && *at;) {
@@ -60,7 +60,7 @@ bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
     return is_listed(hosts, host, length);
 }
 
-/* Whether url lies in one of these origins. */
+/* Whether url belongs to one of these origins. */
 static bool is_embedder(const char *origins, const char *url)
 {
     const char *host = url ? strstr(url, "://") : NULL;
@@ -70,9 +70,9 @@ static bool is_embedder(const char *origins, const char *url)
     return is_listed(origins, url, (size_t)(host - url) + strcspn(host, "/?#"));
 }
 
-/* Whether a page of another origin asks, as far as the browser says so. A link that a person
- * follows is no such page: what it leads to has a window of its own. The browser itself looks after
- * frames: http.c names those who may have them. */
+/* Whether a page of another origin makes the request, as far as the browser reports it. Following a
+ * link does not count, because its target gets the whole window. For frames the browser checks
+ * which sites may embed this, which http.c lists in a header. */
 static bool is_for_another(const struct halo_http_request *request)
 {
     const char *site = request->fetch_site, *dest = request->fetch_dest;
@@ -82,7 +82,7 @@ static bool is_for_another(const struct halo_http_request *request)
                      !(request->embed && (!strcmp(dest, "iframe") || !strcmp(dest, "frame"))));
 }
 
-/* "http://HOST" of the very host that is asked. */
+/* Whether origin is "http://HOST" with the host of this request. */
 static bool is_same_origin(const char *origin, const char *host)
 {
     const char *begin = strstr(origin, "://");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pictures to HTTP clients. A connection that has nothing to send is suspended, and resumed by the
- * next picture; one whose socket is full is libmicrohttpd's to wait for, and to cut. */
+ * Sends frames to HTTP clients. A connection with nothing to send is suspended, and resumed by the
+ * next frame. If its socket is full, libmicrohttpd waits for it, and closes it after a timeout. */
 #include "daemon/control/http_viewer.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "config/log.h"
 
 enum {
-    SNAPSHOT_MS = 5000, /* for an engine to begin to encode */
-    PICTURE_MS = 30000, /* for a client to take one picture of a stream */
+    SNAPSHOT_MS = 5000, /* for an engine to begin encoding */
+    PICTURE_MS = 30000, /* for a client to read one frame of a stream */
     BLOCK = 65536,
 };
 #define BOUNDARY "halodframe"
 
 struct halo_http_viewer {
-    struct halo_feed_taker taker; /* first: the feed's pointer is ours */
+    struct halo_feed_taker taker; /* must be first: callbacks cast it to the viewer */
     struct halo_http_viewers *viewers;
     struct halo_http_viewer *next;
     struct MHD_Connection *connection;
@@ -116,8 +116,8 @@ void halo_http_viewer_destroy(struct halo_http_viewer *viewer)
     free(viewer);
 }
 
-/* The newest picture becomes the one that is sent. A part ends with the boundary of the next one,
- * so that a client shows it without waiting for that. */
+/* Makes the newest frame the one being sent. A part ends with the boundary of the next one, so that
+ * a client shows it without waiting for that. */
 static void take_newest(struct halo_http_viewer *viewer)
 {
     const bool first = viewer->head_length == 0;
@@ -131,7 +131,7 @@ static void take_newest(struct halo_http_viewer *viewer)
         viewer->came.tv_nsec / 1000);
 }
 
-/* Copies from the part's head, picture and tail, whichever `sent` is in. */
+/* Copies from the part's head, frame or tail, depending on `sent`. */
 static size_t copy_part(struct halo_http_viewer *viewer, char *buffer, size_t most)
 {
     static const char tail[] = "\r\n--" BOUNDARY "\r\n";
@@ -188,7 +188,7 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer)
     if (response) {
         MHD_add_response_header(response, "Content-Type",
                                 "multipart/x-mixed-replace; boundary=" BOUNDARY);
-        MHD_add_response_header(response, "Connection", "close"); /* clients wait for its end */
+        MHD_add_response_header(response, "Connection", "close"); /* clients wait until it ends */
     }
     return response;
 }
@@ -202,7 +202,7 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
         wait_for_picture(viewer);
     if (!viewer->newest)
         return NULL;
-    halo_feed_leave(&viewer->taker); /* one picture is all it wants */
+    halo_feed_leave(&viewer->taker); /* it needs only one frame */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         (size_t)viewer->newest->size, viewer->newest->data, MHD_RESPMEM_MUST_COPY);
     snprintf(stamp, sizeof stamp, "%lld.%06ld", (long long)viewer->came.tv_sec,
@@ -222,14 +222,15 @@ static int client_fd(const struct halo_http_viewer *viewer)
     return info ? info->connect_fd : -1;
 }
 
-/* Nobody reads a suspended connection's socket: that its client left shows only here. */
+/* The socket of a suspended connection is not read, so only this shows that its client has left. */
 static bool has_left(const struct halo_http_viewer *viewer)
 {
     struct pollfd pfd = {.fd = client_fd(viewer), .events = POLLRDHUP};
     return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
-/* One that takes a byte now and then would hold its place and its picture for ever. */
+/* Without this, a client that reads a byte now and then would keep its connection and its frame
+ * indefinitely. */
 static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
 {
     if (!viewer->now)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The table of methods, and what each does: ask the supervisor, and answer. */
+ * The table of methods, and their functions, which call the supervisor and answer. */
 #include "daemon/control/methods.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ static void list(struct halo_client *client, json_t *parameters)
     halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_STREAMS, streams), -1);
 }
 
-/* {"status": ...} or {"stream": ...}; NULL: was refused. */
+/* {"status": ...} or {"stream": ...}; NULL: an error was sent. */
 static json_t *gather(struct halo_client *client)
 {
     struct halo_supervisor *sv = supervisor_of(client);
@@ -73,7 +73,7 @@ static json_t *gather(struct halo_client *client)
     json_t *ret =
         status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
     if (!ret) {
-        halo_fail(&err, -ENOMEM, "out of memory"); /* unless there is no such stream */
+        halo_fail(&err, -ENOMEM, "out of memory"); /* kept only if err is not set yet */
         halo_client_fail(client, &err);
     }
     return ret;
@@ -100,7 +100,7 @@ static void status(struct halo_client *client, json_t *parameters)
         halo_client_answer(client, now, -1);
 }
 
-/* Answers a call that ended at once. */
+/* Answers a call that was completed at once. */
 static void answer_done(struct halo_client *client, int rc, const struct halo_error *err)
 {
     if (rc)
@@ -139,7 +139,7 @@ static void record(struct halo_client *client, json_t *parameters)
     answer_done(client, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
 }
 
-/* Many a second: whoever wants no answer says so ("oneway"). */
+/* Called many times a second: clients that need no answer set "oneway". */
 static void regions(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
@@ -225,7 +225,7 @@ const struct halo_method halo_methods[] = {
       {HALO_FIELD_REGIONS, HALO_PARAMETER_LIST, .type_text = HALO_REGIONS_TYPE}},
      "()",
      HALO_ANSWERS_ONE,
-     false, /* it does change what is seen, up to 30 times a second */
+     false, /* it does change the output, but up to 30 times a second */
      regions},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_START,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Methods whose answer comes later. The token that is waited with outlives the client. */
+ * Methods that answer later. The token of a pending call outlives the client. */
 #include "daemon/control/methods_wait.h"
 
 #include <libavutil/avutil.h>
@@ -36,7 +36,7 @@ static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
     halo_client_answer(client, answer, fd ? (int)json_integer_value(fd) : -1);
 }
 
-/* Set and Snapshot: words of one parameter, and an answer that comes later. */
+/* For Set and Snapshot: passes on one text parameter and answers later. */
 static void ask(struct halo_client *client, const json_t *parameters, const char *field,
                 int (*call)(struct halo_supervisor *, const char *, const char *, halo_reply *,
                             void *, struct halo_error *),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Metrics: rows that say where in the status a number is. Names and units are Prometheus's: base
- * units, _total for what only grows; labels that have few values. */
+ * Metrics: table rows locate each number in the status. Names and units follow Prometheus: base
+ * units, _total for counters, and labels with few values. */
 #include "daemon/control/metrics.h"
 
 #include <stdio.h>
@@ -13,15 +13,17 @@
 #include "pipeline/base/degradation.h"
 #include "pipeline/camera/v4l2.h"
 
-/* One family of samples: of each element of a list in the status, a number, or all of an object. */
+/* One family of samples: for each element of a list in the status, one number or all numbers of an
+ * object. */
 struct family {
     const char *name, *type, *help;
     const char *list;      /* "streams" or "engines" */
-    const char *label;     /* that has the element's name */
+    const char *label;     /* label for the element's name */
     const char *field;     /* of the element */
-    const char *sub_label; /* the field is an object, whose keys are values of this label; NULL */
-    const char *keys;      /* "a b c": the field is not there, these numbers of the element are */
-    const char *within;    /* an object of the element that has the field; NULL: the element has */
+    const char *sub_label; /* the field is an object whose keys are values of this label; or NULL */
+    const char *keys;      /* "a b c": these numbers of the element are used instead of the field */
+    /* the object of the element that contains the field; NULL: the element itself */
+    const char *within;
 };
 
 static const struct family families[] = {
@@ -93,7 +95,7 @@ static void write_head(FILE *to, const char *name, const char *type, const char 
     fprintf(to, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* Whole numbers stay whole: a double would round large counters. */
+/* Writes integers as such: a double would round large counters. */
 static void write_value(FILE *to, const json_t *value)
 {
     if (json_is_integer(value))
@@ -148,8 +150,8 @@ static void write_family(FILE *to, const struct family *f, const json_t *status)
     }
 }
 
-/* Of a stream, and of a stage of it where that is not NULL. Their names are letters, digits, '-'
- * and '_' alone: nothing to escape. */
+/* Writes the histogram of a stream, or of one of its stages if stage is not NULL. Their names
+ * consist of letters, digits, '-' and '_', so nothing has to be escaped. */
 static void write_histogram(FILE *to, const char *family, const char *stream, const char *stage,
                             const json_t *times)
 {
@@ -169,7 +171,7 @@ static void write_histogram(FILE *to, const char *family, const char *stream, co
     fprintf(to, "%s_count{%s} %lld\n", family, labels, count);
 }
 
-/* The whole way is no stage: who adds the stages up must not find it among them. */
+/* The total is not a stage: a sum over all stages must not include it. */
 static void write_stages(FILE *to, const json_t *streams)
 {
     static const char stages[] = "halod_stage_duration_seconds", all[] = "halod_latency_seconds";
@@ -189,7 +191,7 @@ static void write_stages(FILE *to, const json_t *streams)
     }
 }
 
-/* ---- of a stream, where a row does not do ---- */
+/* ---- of streams, where a table row is not enough ---- */
 
 static void write_up(FILE *to, const char *family, const json_t *stream)
 {
@@ -215,7 +217,7 @@ static void write_planes(FILE *to, const char *family, const json_t *stream, con
                 name_of(stream), rendition, p, json_number_value(part));
 }
 
-/* What a feed tells has none. */
+/* If a region feed decides what is hidden, no samples exist. */
 static void write_coverage(FILE *to, const char *family, const json_t *stream)
 {
     const char *rendition;
@@ -225,7 +227,7 @@ static void write_coverage(FILE *to, const char *family, const json_t *stream)
         write_planes(to, family, stream, rendition, coverage);
 }
 
-/* 0 too: an alert needs to see the end. */
+/* Also writes 0, so that an alert sees the end. */
 static void write_degradations(FILE *to, const char *family, const json_t *stream)
 {
     const json_t *degradations = json_object_get(stream, "degraded");
@@ -243,7 +245,7 @@ static void write_region_feed(FILE *to, const char *family, const json_t *stream
                 !json_is_false(json_object_get(feed, "everything_hidden")));
 }
 
-/* Words of halo_live_camera_state(). */
+/* States as in halo_live_camera_state(). */
 static void write_camera_state(FILE *to, const char *family, const json_t *stream)
 {
     const char *camera = json_string_value(json_object_get(stream, "camera"));
@@ -270,7 +272,7 @@ static void write_camera_format(FILE *to, const char *family, const json_t *stre
             json_number_value(json_object_get(capture, "rate")));
 }
 
-/* Its families are gauges. */
+/* These families are gauges. */
 static void write_streams(FILE *to, const json_t *streams)
 {
     static const struct {
@@ -298,7 +300,7 @@ static void write_streams(FILE *to, const json_t *streams)
     }
 }
 
-/* What a GPU's own number says beside the engine that uses it. */
+/* Samples of a GPU, labelled with its number and the engine that uses it. */
 static void write_gpus(FILE *to, const json_t *engines)
 {
     static const struct {
@@ -324,8 +326,8 @@ static void write_gpus(FILE *to, const json_t *engines)
     }
 }
 
-/* Of all outputs of a stream. Their targets have no secrets in status, and two that differ in these
- * alone are told apart by their place in the settings. */
+/* Writes samples of all outputs of a stream. The status shows targets without secrets, so targets
+ * that differ only in these are distinguished by their index in the settings. */
 static void write_outputs(FILE *to, const json_t *streams)
 {
     static const struct {

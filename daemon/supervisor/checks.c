@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Chains, encoders and cameras of the daemon's file. The supervisor asks, too: no device is opened,
- * and of a mask's file only the beginning is read. */
+ * Checks chains, encoders and cameras in the settings file. The supervisor calls this, too, so no
+ * device is opened, and only the beginning of a mask image is read. */
 #include "daemon/supervisor/checks.h"
 
 #include <errno.h>
@@ -30,12 +30,12 @@ static int check_codec(const AVOutputFormat *container, const char *where, const
 {
     const AVCodec *codec = encoder ? avcodec_find_encoder_by_name(encoder) : NULL;
     if (!codec)
-        return 0; /* said where it is named */
+        return 0; /* reported where the encoder is named */
     const AVCodecParameters par = {.codec_type = codec->type, .codec_id = codec->id};
     return halo_container_check(container, where, &par, err);
 }
 
-/* An URL without a format has that of its protocol, and the engine checks it. */
+/* A URL without a format uses that of its protocol, which the engine checks. */
 static int check_output(const struct halo_output_settings *output, struct halo_error *err)
 {
     const struct halo_output_row *row = halo_output_row(output);
@@ -44,13 +44,13 @@ static int check_output(const struct halo_output_settings *output, struct halo_e
     const AVOutputFormat *container = format ? av_guess_format(format->muxer, NULL, NULL)
                                              : halo_container_guess(output->format, name);
     if (!container)
-        return 0; /* said elsewhere, or frames */
+        return 0; /* reported elsewhere, or a format of unencoded frames */
     const int code = check_codec(container, row->key, halo_video_codec(&output->video), err);
     return code < 0 ? code : check_codec(container, row->key, output->audio, err);
 }
 
-/* Of a camera that is asked for a size the frames have that, turned as it says; of others nobody
- * knows it yet. */
+/* Finds the size of frames: that requested from a camera, rotated as set. For other inputs it is
+ * not known yet: 0. */
 static void find_size(const struct halo_stream_settings *stream, int *ret_width, int *ret_height)
 {
     const struct halo_capture_settings *capture = &stream->capture;
@@ -86,7 +86,7 @@ static int check_coverage(const char *chain, const struct halo_stream_settings *
     return code ? code : halo_coverage_check(&coverage, stream->min_coverage, err);
 }
 
-/* Appends a chain that does not hide all of every frame. */
+/* Appends a row for a chain that does not hide all of every frame. */
 static void add_coverage(json_t *to, const struct halo_stream_settings *stream,
                          const char *rendition, const char *chain)
 {

@@ -27,7 +27,7 @@ void sv_masks_add(json_t *files, const char *filters)
 {
     struct halo_chain *chain;
     if (halo_chain_parse(&chain, filters, NULL) < 0)
-        return; /* who reads it says so */
+        return; /* the engine reports it */
     for (int f = 0; f < chain->count; f++) {
         const struct halo_shapes *shapes = chain->filter[f].shapes;
         for (int i = 0; shapes && i < shapes->count; i++)
@@ -54,7 +54,7 @@ void sv_masks_send(struct sv_engine *engine, const json_t *masks)
         const char *path = json_string_value(json_array_get(mask, 0));
         const int fd = path && sv_engine_is_ready(engine) ? open_mask(path) : -1;
         if (fd < 0)
-            continue; /* who reads it says so */
+            continue; /* the engine reports it */
         halo_link_send(engine->process->link, json_pack("{s:s, s:s}", "do", "mask", "path", path),
                        &fd, 1);
         close(fd);

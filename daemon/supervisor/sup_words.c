@@ -13,7 +13,7 @@
 enum {
     MAX_PLACES = 8, /* backends and GPUs where streams are filtered */
     MAX_NAMED = 3,  /* streams that do not run */
-    WHY = 80,       /* bytes of the reason of each of them */
+    WHY = 80,       /* bytes of the reason shown for each of them */
     STANDS = 3,     /* after this many stalls in a row, a new engine may not help */
 };
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which stream is the reason why engines die (suspects.h). */
+ * Finds the stream that makes engines die (suspects.h). */
 #include "daemon/supervisor/suspects.h"
 
 #include <stddef.h>
 
 enum {
-    MAX_SEARCHED = 2, /* extra engines of a device for suspects */
-    MAX_CELLS = 3,    /* of all devices for those that are blamed: one is left to search with */
+    MAX_SEARCHED = 2, /* extra engines of one device that may hold suspects */
+    /* extra engines of all devices that may hold blamed streams: one is left for searching */
+    MAX_CELLS = 3,
     NO_ENGINE = -1,
 };
 
-/* An engine's death. */
+/* The death of an engine. */
 struct death {
     struct halo_suspect *const *all;
     int count, device, extra;
@@ -35,7 +36,7 @@ static void count_death(struct halo_suspect *m, uint64_t now)
     m->deaths++;
 }
 
-/* Nothing is held against those that are not blamed. */
+/* Clears the records of all streams of the device that are not blamed. */
 static void forget(const struct death *d)
 {
     for (int i = 0; i < d->count; i++)
@@ -45,8 +46,8 @@ static void forget(const struct death *d)
         }
 }
 
-/* Those that are neither suspected nor blamed go back to the engine of the device: they begin anew
- * anyway. */
+/* Streams that are neither suspected nor blamed return to the device's own engine: they have to
+ * start again anyway. */
 static void send_home(const struct death *d)
 {
     for (int i = 0; i < d->count; i++)
@@ -72,7 +73,7 @@ static enum use use_of(const struct death *d, int extra, bool *ret_own)
     return ret;
 }
 
-/* How many are used so: of this device, or of all. */
+/* How many extra engines are used in this way: by this device, or by all. */
 static int count_used(const struct death *d, enum use use, bool of_all)
 {
     int count = 0;
@@ -82,7 +83,7 @@ static int count_used(const struct death *d, enum use use, bool of_all)
     return count;
 }
 
-/* One of this device that is used so, other than the one that died. */
+/* An extra engine that this device uses in this way, other than the one that died. */
 static int find(const struct death *d, enum use use)
 {
     bool own;
@@ -92,7 +93,8 @@ static int find(const struct death *d, enum use use)
     return NO_ENGINE;
 }
 
-/* For the half that leaves: best one where those that are cleared are not disturbed. */
+/* Finds an engine for the half that is moved; preferably one where it does not disturb cleared
+ * streams. */
 static int find_for_half(const struct death *d)
 {
     int ret = find(d, SEARCHED);
@@ -101,7 +103,8 @@ static int find_for_half(const struct death *d)
     return ret == NO_ENGINE && d->extra ? 0 : ret;
 }
 
-/* It shares with others that are blamed where there would be none left to search with. */
+/* Finds an engine for a blamed stream. It shares one with other blamed streams if otherwise none
+ * would be left for searching. */
 static int find_for_blamed(const struct death *d)
 {
     const bool full = count_used(d, CELL, true) >= MAX_CELLS;
@@ -111,16 +114,16 @@ static int find_for_blamed(const struct death *d)
     return ret;
 }
 
-/* For one that leaves an engine that goes on; likewise. */
+/* The same for a stream that leaves an engine that goes on. */
 static int find_for_stalled(const struct death *d)
 {
     const bool full = count_used(d, CELL, true) >= MAX_CELLS;
     return find(d, full ? CELL : FREE);
 }
 
-/* ---- what a death says ---- */
+/* ---- conclusions from a death ---- */
 
-/* On an extra engine it stays, and the others leave that. */
+/* Blames a stream. If it is on an extra engine, it stays there, and the others leave. */
 static enum halo_verdict blame(const struct death *d, struct halo_suspect *m)
 {
     const int place = find_for_blamed(d);
@@ -137,7 +140,7 @@ static enum halo_verdict halve(const struct death *d, int suspected)
 {
     const int place = find_for_half(d);
     if (place == NO_ENGINE) {
-        forget(d); /* as many as may be are being looked at already */
+        forget(d); /* the limit of simultaneous searches is reached */
         return HALO_VERDICT_NONE;
     }
     send_home(d);
@@ -165,8 +168,8 @@ static bool is_searched(const struct death *d)
     return false;
 }
 
-/* How many of this engine are suspected now, with one of them. Where nobody was, those that have
- * died often enough; else it is none of those elsewhere. */
+/* Updates the suspects and returns how many are on this engine, and one of them. If there were
+ * none, streams with enough deaths become suspects; otherwise suspects elsewhere are cleared. */
 static int suspect(const struct death *d, struct halo_suspect **ret_one)
 {
     const bool searched = is_searched(d);
@@ -210,7 +213,7 @@ enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count,
         return halve(&d, suspected);
     if (searched || count_here(&d) > 1)
         return blame(&d, one);
-    forget(&d); /* nobody else is there who would suffer */
+    forget(&d); /* no other stream is affected */
     return HALO_VERDICT_NONE;
 }
 

@@ -49,8 +49,8 @@ static int make_room(const char *path, struct halo_error *err)
     const int code = try_connect(path);
     if (code == -ENOENT)
         return 0;
-    /* Refused: its process has ended. Any other result (busy, other socket type, no permission)
-     * means that it is in use. */
+    /* Refused: its process has ended. With any other result (busy, another socket type, no
+     * permission) it is treated as in use. */
     if (code != -ECONNREFUSED)
         return halo_fail(err, -EADDRINUSE, "%s: another process is listening on this socket", path);
     if (unlink(path) < 0 && errno != ENOENT)

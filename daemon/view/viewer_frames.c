@@ -10,8 +10,8 @@
  *   2 caps:           text, with its NUL
  *   3 end of stream
  *
- * Times are of CLOCK_MONOTONIC. Cards have GStreamer's flag for a gap, so that programs that
- * analyse video do not mistake them for frames. Sound is not sent. */
+ * Times are of CLOCK_MONOTONIC. Frames that are sent in place of missing ones have GStreamer's flag
+ * for a gap: programs that analyse video must not use them. Sound is not sent. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
