@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions as programs tell them over the control socket, and the supervisor its engines: the same
- * list, which both check.
+ * Regions as programs send them over the control socket, and as the supervisor sends them to its
+ * engines: the same list, which both receivers check.
  *
  *   {"id": "7", "kind": "ellipse", "x": 0.2, "y": 0.1, "w": 0.1, "h": 0.2, "unit": "relative"}
  *   {"kind": "polygon", "corners": [[10, 10], [90, 10], [50, 80]], "ttl": 2}
  *
- * unit is "pixels" (of the filtered picture; the default) or "relative" (1 is its width, or its
+ * unit is "pixels" (of the filtered frame; the default) or "relative" (1 is its width, or its
  * height). ttl: seconds. */
 #ifndef HALO_REGIONS_H
 #define HALO_REGIONS_H

@@ -43,7 +43,7 @@ static void name_engine(struct sv_stream *stream, bool on_gpu, int gpu, char *re
     snprintf(ret, size, "%s%s%s", on_gpu ? "gpu" : "cpu", number, place);
 }
 
-/* Like sv_engine_choose(), but the engine may not be allowed to open all the files. */
+/* Like sv_engine_choose(), but does not check that the engine is allowed to open all the files. */
 static struct sv_engine *engine_of(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;

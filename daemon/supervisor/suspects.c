@@ -93,7 +93,7 @@ static int find(const struct death *d, enum use use)
     return NO_ENGINE;
 }
 
-/* Finds an engine for the half that is moved; preferably one where it does not disturb cleared
+/* Finds an engine for the half that is moved; preferably one that does not disturb cleared
  * streams. */
 static int find_for_half(const struct death *d)
 {

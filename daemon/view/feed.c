@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Feeds: the line of times, the silence, and who takes what from where (feed.h). */
+ * Feeds: the times of packets, cards during silence, and takers (feed.h). */
 #include "daemon/view/feed.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 enum {
     CARD_MS = 500,        /* between cards */
-    HURRY_MS = 10,        /* likewise, for who has come anew ... */
+    HURRY_MS = 10,        /* between cards for new takers ... */
     HURRY_US = 2500000,   /* ... for this long; FFmpeg analyses 7 s of frames of MPEG-TS */
     KEY_MS = 500,         /* between requests for a keyframe */
     STOP_MS = 5000,       /* on_error: stop, for takers that have not received anything yet */

@@ -107,7 +107,7 @@ static void try_to_open(struct halo_virtual *v)
     v->due = v->written_at = halo_now_ns() - v->period;
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 static void note(struct halo_virtual *v, int64_t now)
 {
