@@ -352,7 +352,7 @@ class Controls(CameraTest):
             done = self.haloctl('set', 'one', words)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(part, done.stderr)
-        with self.assertRaisesRegex(Refused, 'no camera'):
+        with self.assertRaisesRegex(Refused, 'is not a camera'):
             daemon.control('SetControl', name='two', control='gain', value=1)
         with self.assertRaises(Refused):
             daemon.control('SetControl', name='one', control='a b', value=1)
