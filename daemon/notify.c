@@ -47,9 +47,9 @@ int halo_notify_take_sockets(struct halo_error *err)
 {
     char **names = NULL;
     const int count = sd_listen_fds_with_names(1, &names);
-    int code = count < 0
-                   ? halo_fail(err, count, "cannot use the passed sockets: %s", strerror(-count))
-                   : 0;
+    int code = count < 0 ? halo_fail(err, count, "cannot use the service manager's sockets: %s",
+                                     strerror(-count))
+                         : 0;
     for (int i = 0; i < count && code == 0; i++)
         code = halo_passed_add(SD_LISTEN_FDS_START + i, names[i], err);
     for (int i = 0; names && names[i]; i++)

@@ -71,7 +71,7 @@ void halo_client_refuse_list(struct halo_client *client, const char *error, cons
 
 void halo_client_fail(struct halo_client *client, const struct halo_error *err)
 {
-    const char *what = err->text[0] ? err->text : "it failed for an unknown reason";
+    const char *what = err->text[0] ? err->text : "the call failed for an unknown reason";
     const json_t *name = json_object_get(client->call.parameters, HALO_FIELD_NAME);
     if (err->code == -ENOENT)
         halo_client_refuse(client, HALO_ERROR_STREAM, what, HALO_FIELD_NAME,

@@ -24,8 +24,8 @@ void halo_facts_destroy(struct halo_facts *facts);
 /* Checks the disks on a thread of libuv's pool, one check at a time, and calls reply later on the
  * loop thread; requests during a check get the result of that check. If a check takes too long,
  * reply gets an error that names what hangs, and while it still hangs, new requests fail at once
- * with the same error. settings are only read before this returns. The facts are added to `base`,
- * whose reference is taken. 0, or -errno with err filled; then reply is not called. */
+ * with the same error. settings are only read before this returns. Takes the caller's reference to
+ * `base`, to which the facts are added. 0, or -errno with err filled; then reply is not called. */
 int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
                       json_t *base, halo_reply *reply, void *arg, struct halo_error *err);
 

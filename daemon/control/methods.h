@@ -16,7 +16,7 @@ enum halo_parameter_type {
     HALO_PARAMETER_REAL, /* min .. max */
     HALO_PARAMETER_BOOL,
     HALO_PARAMETER_INT,  /* not negative */
-    HALO_PARAMETER_LIST, /* of type_text; the method checks its elements */
+    HALO_PARAMETER_LIST, /* a list of type type_text; the method checks its elements */
 };
 
 struct halo_parameter {

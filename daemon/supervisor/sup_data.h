@@ -49,7 +49,7 @@ struct sv_engine {
     struct sv_engine *next;
     char name[96];  /* "cpu", "gpu0", "cpu:STREAM"; "gpu": see below */
     int gpu;        /* its number; -1: it runs on the CPU, or its GPU is not known yet */
-    bool choosing;  /* it is to report the GPUs, and then gets its own number */
+    bool choosing;  /* it is to list the GPUs, and then gets its GPU number */
     uint64_t asked; /* when it was asked for the GPUs; 0: not asked, or it has answered */
     struct sv_process *process; /* NULL: PAUSED */
     enum sv_engine_state state;

@@ -94,7 +94,7 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
     if (code == 0)
         code = sv_camera_open(stream, err);
     if (code < 0)
-        sv_feed_close(stream, "it cannot be served");
+        sv_feed_close(stream, "the stream cannot be served");
     return code;
 }
 

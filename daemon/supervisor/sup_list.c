@@ -61,7 +61,7 @@ void sv_stream_destroy(struct sv_stream *stream)
         at = &(*at)->next;
     *at = stream->next;
     sv_request_fail_all(stream, "the stream was removed");
-    sv_feed_close(stream, "it was removed");
+    sv_feed_close(stream, "the stream was removed");
     sv_camera_close(stream);
     sv_settings_free(stream->coming);
     halo_stream_settings_finish(&stream->settings);

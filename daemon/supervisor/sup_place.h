@@ -48,8 +48,8 @@ struct sv_placement {
     /* Its failures, kept until sv_placement_reset(). */
     struct sv_backoff backoff;
     struct halo_suspect suspect;
-    bool on_cpu;     /* the GPU failed too often ... */
-    bool for_memory; /* ... or its memory was full for too long */
+    bool on_cpu;     /* runs on the CPU because the GPU failed too often ... */
+    bool for_memory; /* ... or because its memory was full for too long */
     bool no_room;    /* there was too little memory to start it: it waits without an engine */
     bool apart;      /* the shared engine is not allowed to open its files */
 };

@@ -15,6 +15,6 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err);
 void sv_process_quit(struct sv_process *process);
 void sv_process_kill(struct sv_process *process);       /* releases and kills it at once */
 void sv_process_forget(struct sv_process *process);     /* it has ended, or never will */
-void sv_process_forget_all(struct halo_supervisor *sv); /* the processes that did not die */
+void sv_process_forget_all(struct halo_supervisor *sv); /* forgets processes that did not die */
 
 #endif

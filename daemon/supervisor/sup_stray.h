@@ -6,8 +6,8 @@
 
 struct sv_process;
 
-/* Counts one such act; too many end the process. what: a phrase for the log, without its subject
- * ("sent a malformed message"). */
+/* Counts one such message or connection; too many end the process. what: a phrase for the log,
+ * without its subject ("sent a malformed message"). */
 void sv_process_strays(struct sv_process *process, const char *what);
 
 #endif

@@ -121,7 +121,7 @@ static void take_coming(struct sv_stream *stream)
     const char *before = stream->settings.source.input, *now = stream->coming->source.input;
     if (!before || !now || strcmp(before, now) != 0)
         forget_camera(stream);
-    sv_feed_close(stream, "its settings have changed");
+    sv_feed_close(stream, "the stream's settings have changed");
     halo_stream_settings_finish(&stream->settings);
     stream->settings = *stream->coming;
     free(stream->coming);
@@ -235,7 +235,8 @@ void sv_stream_step(struct sv_stream *stream)
     stream->place.engine = NULL;
     if (stream->state == SV_FAILED && stream->settings.on_error != HALO_ON_ERROR_STOP)
         return;
-    sv_feed_close(stream, stream->state == SV_ENDED ? "it has ended" : "it was stopped");
+    sv_feed_close(stream,
+                  stream->state == SV_ENDED ? "the stream has ended" : "the stream was stopped");
     sv_camera_close(stream);
 }
 
@@ -273,7 +274,7 @@ void sv_stream_again(struct sv_stream *stream)
 void sv_stream_remove(struct sv_stream *stream)
 {
     stream->place.removed = true;
-    sv_feed_close(stream, "it was removed");
+    sv_feed_close(stream, "the stream was removed");
     sv_camera_close(stream);
     sv_stream_step(stream);
 }
@@ -286,7 +287,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
     stream->place.removed = false;
     stream->place.wanted = settings->enabled;
     sv_placement_reset(&stream->place);
-    sv_feed_close(stream, "its settings have changed");
+    sv_feed_close(stream, "the stream's settings have changed");
     if (stream->place.wanted)
         sv_stream_state(stream, SV_RESTARTING, "its settings have changed");
     else

@@ -66,7 +66,7 @@ void sv_suspect_stalled(struct sv_stream *stream)
         halo_suspects_stalled(all, count, &stream->place.suspect) == HALO_VERDICT_FOUND) {
         halo_log(HALO_LOG_WARNING, "stream %s: isolated from the others, because it stalled",
                  stream->name);
-        sv_event(stream->sv, "alone", stream->name, NULL, "it stalled");
+        sv_event(stream->sv, "alone", stream->name, NULL, "the stream stalled");
     }
     free(all);
 }

@@ -41,7 +41,7 @@ static bool is_known(const struct passed *socket)
 int halo_passed_add(int fd, const char *name, struct halo_error *err)
 {
     if (count == HALO_PASSED_MAX)
-        return halo_fail(err, -ENOSPC, "more than %d sockets were passed", count);
+        return halo_fail(err, -ENOSPC, "the service manager passed more than %d sockets", count);
     struct passed *socket = &sockets[count];
     *socket = (struct passed){.fd = fd, .length = sizeof socket->address};
     snprintf(socket->name, sizeof socket->name, "%s", name);

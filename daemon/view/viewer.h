@@ -17,7 +17,7 @@ struct halo_frames;
 /* Data that the viewers of a socket share. */
 struct halo_viewers_shared {
     const struct halo_viewer_format *format;
-    int64_t origin;             /* of the feed, us */
+    int64_t origin;             /* time 0 of the feed: us of CLOCK_MONOTONIC */
     struct halo_frames *frames; /* memory shared with viewers; NULL if the format has none */
     int64_t sent, dropped;      /* bytes; packets */
 };
