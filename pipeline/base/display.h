@@ -14,7 +14,7 @@ enum {
     HALO_DISPLAY_Y = 2,     /* the stored y axis is displayed in the opposite direction */
     HALO_DISPLAY_ASIDE = 4, /* the stored x axis is displayed as y, and y as x */
     HALO_DISPLAYS = 8,
-    HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* none of these, or players differ */
+    HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* none of these, or players disagree */
 };
 
 /* The orientation in a display matrix: 9 numbers as in libavutil/display.h, size in bytes; NULL

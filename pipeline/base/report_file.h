@@ -15,7 +15,7 @@ struct halo_report_file;
  * command line; the caller keeps them. 0 or -errno with err filled. The caller owns *ret. */
 int halo_report_open(struct halo_report_file **ret, const char *option, const char *name,
                      struct halo_error *err);
-void halo_report_destroy(struct halo_report_file *report); /* NULL is nothing to do */
+void halo_report_destroy(struct halo_report_file *report); /* NULL is ignored */
 
 /* Opens the file for writing; the report owns the result. NULL if that fails, which is logged. */
 FILE *halo_report_begin(struct halo_report_file *report);

@@ -76,7 +76,7 @@ void halo_stats_running(struct halo_stats *s, bool running);
 
 /* Facts about the stream for the report. */
 struct halo_stats_about {
-    const char *backend; /* NULL: none was opened */
+    const char *backend; /* NULL: no backend was opened */
     int depth;           /* lanes */
     int64_t frames, bytes;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Reports of what a stream's time went into (stats.h): a table, and JSON. */
+ * Reports where the time of a stream was spent (stats.h), as a table and as JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Threads of a stream (thread.h). */
+ * Threads and conditions (thread.h). */
 #include "pipeline/base/thread.h"
 
 #include <errno.h>

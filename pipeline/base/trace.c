@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A trace of what ran when (trace.h). */
+ * A trace of when each stage ran (trace.h). */
 #include "pipeline/base/trace.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 enum { THREADS = 1, LANES = 2 }; /* "processes" in the trace: groups of tracks */
 
 struct track {
-    struct halo_trace_event *events; /* HALO_TRACE_MAX; untouched pages cost nothing */
+    struct halo_trace_event *events; /* room for HALO_TRACE_MAX; untouched pages cost nothing */
     atomic_llong count;              /* of all events, including those that were not kept */
 };
 

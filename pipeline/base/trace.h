@@ -38,9 +38,9 @@ struct halo_trace;
  * keeps path. */
 int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
                       struct halo_error *err);
-void halo_trace_destroy(struct halo_trace *trace); /* NULL is nothing to do */
+void halo_trace_destroy(struct halo_trace *trace); /* NULL is ignored */
 
-/* Adds an event. Neither blocks nor allocates. NULL is nothing to do. */
+/* Adds an event. Neither blocks nor allocates. NULL is ignored. */
 void halo_trace_add(struct halo_trace *trace, int track, const struct halo_trace_event *event);
 
 /* Writes the file, once, when no more events will be added; logs how many events are missing, and

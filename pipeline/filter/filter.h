@@ -22,7 +22,7 @@ struct halo_filter_common {
     int planes;          /* bit p: plane p is filtered; others pass unchanged */
     int border;          /* enum halo_border */
     double border_value; /* 0 .. 255, scaled to the depth; for border=constant */
-    char *strategy;      /* "auto", or a row of a backend's table */
+    char *strategy;      /* "auto", or the name of a backend's strategy */
     char *region;        /* the region to which it applies (shapes.h); NULL: everywhere */
     bool invert;         /* apply outside of the region instead */
     double feather;      /* luma pixels within which it fades, outside of what it hides */
@@ -47,7 +47,7 @@ struct halo_plane_colours {
 /* The plane for which a convolution is planned. */
 struct halo_plane_info {
     int index;                      /* 0 .. 3 */
-    bool chroma;                    /* sizes shrink by the shifts below */
+    bool chroma;                    /* subsampled by the shifts below */
     int log2_sub_x, log2_sub_y;     /* 4:2:0 chroma: 1, 1; 0, 0 for luma, gray and RGB */
     int width, height;              /* pixels of this plane */
     struct halo_conv_target target; /* depth and border */
@@ -124,7 +124,7 @@ extern const struct halo_filter_kind *const halo_filter_kinds[]; /* NULL-termina
  * failure returns -EINVAL or -ENOMEM; err has the column in text and the nearest known name. The
  * caller owns *ret. */
 int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
-void halo_chain_destroy(struct halo_chain *chain); /* NULL is nothing to do */
+void halo_chain_destroy(struct halo_chain *chain); /* NULL is ignored */
 
 /* Reads the mask images of the chain's regions, which parsing does not decode; must be called
  * before a gate plans the chain. 0, or halo_shapes_load()'s errors, with the filter named in err.
@@ -154,7 +154,7 @@ void halo_filter_finish(struct halo_filter *filter);
 /* Logs a warning for each size that follows the region's and would exceed its maximum. */
 void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_plane_info *plane);
 
-/* ---- for filter.c: filter_region.c ---- */
+/* ---- for filter.c only, defined in filter_region.c ---- */
 
 /* True if text is such as "0.1*w" and the option may follow a region's size: *ret_code is then 0 or
  * -EINVAL with err filled. */

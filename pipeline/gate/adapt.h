@@ -19,7 +19,7 @@ struct halo_adapter;
 int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         const struct halo_gate_input *input, enum AVPixelFormat native,
                         struct halo_error *err);
-void halo_adapter_destroy(struct halo_adapter *a); /* NULL is nothing to do */
+void halo_adapter_destroy(struct halo_adapter *a); /* NULL is ignored */
 
 /* *ret is another reference to raw if it has the native format and the size already, otherwise a
  * converted frame on the host; the caller frees it. raw may be on a device: format is the one that

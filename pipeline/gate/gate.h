@@ -52,7 +52,7 @@ struct halo_gate_input {
  * -ENOTSUP: the pixel format is not supported). The caller owns *ret. */
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err);
-void halo_gate_destroy(struct halo_gate *gate); /* NULL is nothing to do */
+void halo_gate_destroy(struct halo_gate *gate); /* NULL is ignored */
 
 /* How much the gate's chain hides; valid as long as the gate. Any thread. */
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate);
@@ -88,7 +88,7 @@ int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_out
                     struct halo_error *err);
 
 /* Waits for the frame's lane and drops the frame. Any thread, if no other thread uses the frame;
- * NULL is nothing to do. */
+ * NULL is ignored. */
 void halo_pending_destroy(struct halo_pending *pending);
 
 /* Makes a frame of the gate's format and size that shows nothing: gray or black. Only while output
@@ -109,6 +109,6 @@ int64_t halo_output_picture_epoch(const struct halo_output_picture *picture);
 /* Another reference to the same frame; NULL: out of memory. */
 struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture);
 void halo_output_picture_destroy(
-    struct halo_output_picture *picture); /* any thread; NULL: nothing */
+    struct halo_output_picture *picture); /* any thread; NULL is ignored */
 
 #endif

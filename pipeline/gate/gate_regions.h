@@ -16,7 +16,7 @@ struct halo_picture_regions;
 
 /* plan must outlive it. NULL: out of memory. */
 struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan);
-void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is nothing to do */
+void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is ignored */
 
 /* Sets the region feed from the next frame on; it must outlive regions. NULL, as at first: no
  * feed. */
@@ -35,7 +35,7 @@ enum halo_gate_known {
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
                                                     int64_t picture_us, enum halo_gate_known known);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
-                            struct halo_picture_regions *picture); /* NULL is nothing to do */
+                            struct halo_picture_regions *picture); /* NULL is ignored */
 
 /* The steps for a plane, as many as the plan has; own: with strategies. */
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,

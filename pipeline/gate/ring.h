@@ -56,7 +56,7 @@ struct halo_ring;
  * owns *ret. */
 int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
                      struct halo_error *err);
-void halo_ring_destroy(struct halo_ring *ring); /* no lane may be busy; NULL is nothing to do */
+void halo_ring_destroy(struct halo_ring *ring); /* no lane may be busy; NULL is ignored */
 
 /* The backend with which the ring began, and the memory for its frames, which the ring owns. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);

@@ -13,7 +13,7 @@ struct halo_decode_memory;
 /* memory must outlive the result, which must outlive the decoder, but not its frames. NULL: out of
  * memory. */
 struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory);
-void halo_decode_memory_destroy(struct halo_decode_memory *m); /* NULL is nothing to do */
+void halo_decode_memory_destroy(struct halo_decode_memory *m); /* NULL is ignored */
 
 /* For the callback get_buffer2, on any of the decoder's threads: gives frame reusable memory for
  * its format and size, with the alignment and margin that c's decoder requires. If the format is

@@ -40,7 +40,7 @@ void *halo_hw_frame_stream(const AVFrame *frame);
  * frames may outlive it. NULL: out of memory. */
 struct halo_hw_download;
 struct halo_hw_download *halo_hw_download_create(struct halo_memory *memory);
-void halo_hw_download_destroy(struct halo_hw_download *d); /* NULL is nothing to do */
+void halo_hw_download_destroy(struct halo_hw_download *d); /* NULL is ignored */
 
 /* Copies a frame to the host, in `format` and with all of its properties and side data; blocks. The
  * caller owns *ret. 0, -ENOMEM or -EIO with err filled. */

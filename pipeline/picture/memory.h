@@ -16,7 +16,7 @@ struct halo_memory;
 /* most: limit of page-locked memory in bytes; negative: a quarter of the machine's memory, at most
  * 2 GiB. NULL: out of memory. */
 struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64_t most);
-void halo_memory_destroy(struct halo_memory *m); /* NULL is nothing to do */
+void halo_memory_destroy(struct halo_memory *m); /* NULL is ignored */
 
 /* Allocates size bytes, aligned to 256. NULL: neither kind of memory is available. */
 AVBufferRef *halo_memory_buffer(struct halo_memory *m, size_t size);

@@ -18,7 +18,7 @@ struct halo_raw_picture;
  * there is nothing to do; or -ENOMEM with err filled. */
 int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
                        int mirror, struct halo_error *err);
-void halo_orient_destroy(struct halo_orient *o); /* NULL is nothing to do */
+void halo_orient_destroy(struct halo_orient *o); /* NULL is ignored */
 
 /* Replaces a frame's format and size by those of the rotated frame. 0, or -ENOTSUP: frames of this
  * format cannot be rotated. */

@@ -23,7 +23,7 @@ struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
 struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
                                                       enum AVPixelFormat format, int width,
                                                       int height, AVBufferRef **ret_frames);
-void halo_picture_pool_destroy(struct halo_picture_pool *pool); /* NULL is nothing to do */
+void halo_picture_pool_destroy(struct halo_picture_pool *pool); /* NULL is ignored */
 
 /* Gets a frame without defined content. gray: all samples are gray, so samples that are never
  * written do not show an older frame. The padding between rows is always gray, or older content of

@@ -9,7 +9,7 @@
 struct halo_raw_picture;
 
 /* All that other code may do with an unfiltered frame: read and set its time, in the stream's time
- * base, and free it (any thread; NULL is nothing to do). Its samples are for the gate alone. */
+ * base, and free it (any thread; NULL is ignored). Its samples are for the gate alone. */
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
 void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
 /* Changes its time base: pts is its time in the new one, and its duration is converted. */

@@ -36,6 +36,6 @@ int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
  * or -ENOMEM; the caller owns *ret. */
 int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
                           int turn);
-void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is nothing to do */
+void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is ignored */
 
 #endif

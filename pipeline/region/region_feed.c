@@ -299,7 +299,7 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
 
 /* ---- frames ---- */
 
-/* Why everything is hidden, or NULL. */
+/* The reason why everything is hidden in a frame, or NULL. */
 static const char *why_whole(const struct halo_region_feed *feed, int64_t picture_us, int64_t now)
 {
     if (!feed->came)

@@ -62,7 +62,7 @@ struct halo_region_feed;
 
 int halo_region_feed_create(struct halo_region_feed **ret,
                             const struct halo_region_feed_settings *settings); /* 0, -ENOMEM */
-void halo_region_feed_destroy(struct halo_region_feed *feed); /* NULL is nothing to do */
+void halo_region_feed_destroy(struct halo_region_feed *feed);                  /* NULL is ignored */
 
 /* A new session with the source begins with the frame of this time: all earlier updates are
  * forgotten. */

@@ -78,7 +78,7 @@ int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_er
 /* Reads and decodes the mask image, if there is one; must be called before drawing, and may be
  * called again to read it again. 0, or halo_shapes_parse()'s errors about the image. Blocks. */
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
-void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is nothing to do */
+void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
 void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape owns */
 
 /* Whether any length other than 0 is in pixels, so that the region differs in frames of another

@@ -93,7 +93,7 @@ static void fill(struct drawing *d, int y, int x0, int x1)
         memset(mask_row(d, y) + x0, d->inner ? 0 : 255, (size_t)(x1 - x0));
 }
 
-/* The samples of a box. */
+/* The samples that a box touches, or, if inner, those that it contains. */
 static struct halo_rect box_of(const struct drawing *d, const struct halo_shape_box *box,
                                bool inner)
 {
