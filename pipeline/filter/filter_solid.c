@@ -37,8 +37,8 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
     *ret_at = options;
     return halo_fail(
         err, -EINVAL,
-        "color=%.80s: must be a colour's name, such as gray or DarkBlue, or as in #202428, and "
-        "opaque",
+        "color=%.80s: must be an opaque colour: a name such as gray or DarkBlue, or a value such "
+        "as #202428",
         s->colour ? s->colour : "");
 }
 

@@ -54,7 +54,8 @@ static int load(struct driver *d, struct halo_error *err)
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *found = dlsym(library, symbols[i].name);
         if (!found)
-            return halo_fail(err, -ENODEV, "the NVIDIA driver has no %s", symbols[i].name);
+            return halo_fail(err, -ENODEV, "the NVIDIA driver lacks the function %s",
+                             symbols[i].name);
         *(void **)symbols[i].function = found;
     }
     return 0;
@@ -64,7 +65,7 @@ static const char *words_of(const struct driver *d, int status)
 {
     const char *words = NULL;
     (void)d->error_string(status, &words);
-    return words ? words : "its driver failed";
+    return words ? words : "the driver failed";
 }
 
 static void release(AVHWDeviceContext *device)
@@ -80,7 +81,8 @@ AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err)
     struct driver *d = calloc(1, sizeof *d);
     AVBufferRef *ref = d ? av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_CUDA) : NULL;
     if (!ref) {
-        halo_fail(err, d ? -ENODEV : -ENOMEM, d ? "this FFmpeg has no CUDA" : "out of memory");
+        halo_fail(err, d ? -ENODEV : -ENOMEM,
+                  d ? "this FFmpeg was built without CUDA" : "out of memory");
         goto fail;
     }
     if (load(d, err) < 0)

@@ -133,7 +133,7 @@ int halo_region_check(int64_t picture_us, const struct halo_region_update *updat
         corners += updates[i].shape.kind == HALO_SHAPE_POLYGON ? updates[i].shape.corners : 0;
     }
     if (corners > HALO_REGION_CORNERS)
-        return halo_fail(err, -EINVAL, "%d corners: at most %d in all", corners,
+        return halo_fail(err, -EINVAL, "%d corners: at most %d in all polygons together", corners,
                          HALO_REGION_CORNERS);
     return 0;
 }

@@ -88,9 +88,9 @@ static int read_size(struct reader *r, const char *what, struct halo_length *ret
 
 static int read_box(struct reader *r, struct halo_shape *shape)
 {
-    int code = read_length(r, "x, a number of pixels or a part as in 10%", &shape->x);
+    int code = read_length(r, "x, in pixels or as a percentage such as 10%", &shape->x);
     if (code == 0)
-        code = read_length(r, "y, a number of pixels or a part as in 10%", &shape->y);
+        code = read_length(r, "y, in pixels or as a percentage such as 10%", &shape->y);
     if (code == 0)
         code = read_size(r, "a width", &shape->width);
     return code ? code : read_size(r, "a height", &shape->height);
