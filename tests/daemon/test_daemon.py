@@ -709,7 +709,7 @@ class Rounds(DaemonTest):
         self.unstick()
         for name in 'abcd':
             self.assertTrue(wait_until(lambda: daemon.status(name)['viewers'] == 0))
-        time.sleep(4)
+        time.sleep(4)  # what is freed late, and engines that end when they have nothing to do
         looks = [self.costs(daemon)]
         for _ in range(5):  # a file that is just written is open in one, and not in the next
             time.sleep(0.05)

@@ -70,7 +70,7 @@ class Status(ServiceTest):
         _, manager = self.managed({'one': self.stream(), **streams})
         self.until(lambda: '9 more' in manager.status() and '1 filtering' in manager.status(),
                    manager.logged)
-        time.sleep(3)
+        time.sleep(3)  # of changes
         self.assertLess(max(map(len, manager.values('STATUS'))), 400)
         times = manager.times('STATUS')  # when they were read: of two, the first may be late
         for first, fourth in zip(times[1:], times[4:]):
@@ -81,7 +81,7 @@ class Status(ServiceTest):
         daemon.wait_state('one', 'running')
         self.until(lambda: ' on cpu' in manager.status(), manager.logged)  # which comes with numbers
         count = len(manager.messages)
-        time.sleep(3)
+        time.sleep(3)  # six tellings of numbers
         self.assertEqual(len(manager.messages), count, manager.messages[count:])
 
 
@@ -141,7 +141,7 @@ class Watchdog(WatchdogTest):
     def test_nobody_asked(self):
         daemon, manager = self.managed()
         daemon.wait_state('one', 'running')
-        time.sleep(1)
+        time.sleep(1)  # in which one would have come
         self.assertEqual(manager.times('WATCHDOG'), [])
 
     def test_a_loop_that_stands(self):
@@ -149,9 +149,9 @@ class Watchdog(WatchdogTest):
         daemon, manager = self.managed(watchdog=1)
         self.until(lambda: manager.times('WATCHDOG'), manager.logged)
         daemon.process.send_signal(signal.SIGSTOP)
-        time.sleep(0.3)
+        time.sleep(0.3)  # what was on its way comes
         since = time.monotonic()
-        time.sleep(1.5)
+        time.sleep(1.5)  # three would have come
         self.assertEqual(manager.times('WATCHDOG', since), [])
         daemon.process.send_signal(signal.SIGCONT)
         self.until(lambda: manager.times('WATCHDOG', since), manager.logged)
@@ -193,7 +193,7 @@ class Stages(WatchdogTest):
         self.come_in_time(manager, stood)
         self.until(lambda: 'watchdog pings stopped' in daemon.logged(), daemon.logged, 60)
         since = time.monotonic()
-        time.sleep(4)
+        time.sleep(4)  # four would have come
         self.assertEqual(manager.times('WATCHDOG', since), [])
 
     def test_a_stage_that_stands_among_others(self):
@@ -207,7 +207,7 @@ class Stages(WatchdogTest):
         since = time.monotonic()
         self.until(lambda: daemon.logged().count('the decoder has been at one picture') >= 3,
                    daemon.logged, 90)
-        time.sleep(3)
+        time.sleep(3)  # of pings, which are looked at
         self.assertEqual(daemon.state('two'), 'running')
         self.assertNotIn('watchdog pings stopped', daemon.logged())
         self.come_in_time(manager, since)
@@ -222,7 +222,7 @@ class Prompt(WatchdogTest):
         since = manager.times('READY')[0]
         daemon.process.send_signal(signal.SIGHUP)
         reader = self.reader('one.ts')
-        time.sleep(4)
+        time.sleep(4)  # what is measured
         reader.close()
         self.come_in_time(manager, since)
         self.assertLess(self.gaps(manager, since)[-1], 2 * PATIENCE)

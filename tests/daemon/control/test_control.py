@@ -383,7 +383,7 @@ class Limits(StandinTest):
             try:
                 client.socket.send(b'{"method": "io.halod.Control.Status"}\0' * 10)
             except BlockingIOError:
-                time.sleep(0.05)
+                time.sleep(0.05)  # its socket is full
         other = self.client()
         before = time.monotonic()
         other.call('List')

@@ -54,7 +54,7 @@ class Metrics(NumbersTest):
         readers = [self.reader('one.ts'), self.reader('two.nut')]
         for _ in range(4):
             self.page()
-            time.sleep(0.2)
+            time.sleep(0.2)  # between looks at a page that changes
         self.assertTrue(wait_until(lambda: daemon.status('two')['stages']['total']['count'] > 30))
         for name in ('one', 'two'):
             daemon.control('Stop', name=name)

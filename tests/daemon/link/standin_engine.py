@@ -118,7 +118,7 @@ class Engine:
 
     def serve_slow_ends(self):
         """As with a file on a slow disk."""
-        self.at_end = lambda: time.sleep(1.5)
+        self.at_end = lambda: time.sleep(1.5)  # a slow disk
         self.serve(lambda message: os._exit(1))
 
     def serve_held_ends(self):

@@ -288,7 +288,7 @@ class Hostile(DaemonTest):
         for name in names.replace(first, ''):
             self.assertEqual(daemon.status(name)['why'], "the GPU's memory is full")
             self.assertIn('gpu-memory', daemon.status(name)['degraded'])
-        time.sleep(0.5)
+        time.sleep(0.5)  # in which each could be tried again
         self.assertEqual(states(), ['running', 'waiting', 'waiting'])  # and are not tried all the time
         daemon.control('Stop', name=first)
         self.assertTrue(wait_until(lambda: states() == ['running', 'stopped', 'waiting'], 8),

@@ -187,7 +187,7 @@ class Files(CameraTest):
                 self.assertEqual(process.wait(20 * PATIENCE), 0, self.said(process))
             else:
                 self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
-                time.sleep(2 * PATIENCE)
+                time.sleep(2 * PATIENCE)  # of pictures
                 self.end(process)
             self.assertEqual([n for n in os.listdir(self.folder) if n.startswith(name[:-4])], [name])
             pictures = pictures_of(raw_frames(self.path(name)))
@@ -218,14 +218,14 @@ class Files(CameraTest):
         out = self.path('out.mkv')
         process = self.begin('-vf', CHAIN, '-c:v', 'ffv1', out)
         self.assertTrue(wait_until(lambda: self.played.log('STREAMON')))
-        time.sleep(1)
+        time.sleep(1)  # of pictures
         self.played.unplug()
         self.assertTrue(wait_until(lambda: 'no camera' in self.said(process)))
-        time.sleep(1)
+        time.sleep(1)  # how long it is away
         self.played.plug(1)
         self.assertTrue(wait_until(lambda: 'pictures again' in self.said(process)),
                         self.said(process))
-        time.sleep(1)
+        time.sleep(1)  # of pictures
         self.end(process)
         known = reference(CHAIN)
         self.assertFalse([p for p in pictures_of(raw_frames(out)) if p not in known])

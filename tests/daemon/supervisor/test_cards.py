@@ -94,7 +94,7 @@ class Cards(CardTest):
             keeper = Keeper(self.path(name))
             self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
             waits.append(keeper.times[0] - keeper.begun)
-            time.sleep(1.2 * PATIENCE)
+            time.sleep(1.2 * PATIENCE)  # of cards, to be decoded
             keeper.close()
             form = {'ts': 'mpegts', 'mkv': 'matroska', 'nut': 'nut'}[name.rpartition('.')[2]]
             rows = self.decode(keeper.data, form, 'away-' + name)
@@ -134,7 +134,7 @@ class Cards(CardTest):
         daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', outputs=[
             {'unix': self.path('one.ts')}, {'file': self.path('v.mkv')}])})
         daemon.wait_state('one', 'waiting')
-        time.sleep(1.5)
+        time.sleep(1.5)  # of cards that nobody sees: a recording would have begun
         self.assertFalse(glob.glob(self.path('v*.mkv')), 'a file without a picture')
         with open(silent_clip('.ts', 2), 'rb') as file:
             source = Source(port, file.read())

@@ -72,7 +72,7 @@ class Streams(CameraTest):
             self.played.forget(turn)
             self.played.plug(turn, port='1-7', serial='CD34')
             daemon.wait_state('one', 'waiting')
-            time.sleep(1)
+            time.sleep(1)  # it would have been opened by then
             self.assertIn('no camera', daemon.status('one')['why'])
             self.assertEqual(len(self.played.log(f'video{turn} open')), 1, self.played.log())
             begin = time.monotonic()
@@ -98,7 +98,7 @@ class Streams(CameraTest):
         daemon.write({'one': self.camera(filters='gblur=sigma=3')})
         daemon.control('Reload')
         daemon.wait_state('one', 'waiting')
-        time.sleep(1)
+        time.sleep(1)  # it would have been opened by then
         self.assertIn('no camera', daemon.status('one')['why'])
         self.assertEqual(len(self.played.log('open')), 1, self.played.log())
         daemon.control('Restart', name='one')
@@ -132,7 +132,7 @@ class Streams(CameraTest):
         daemon.wait_state('one', 'waiting')
         self.assertIn('until somebody looks', daemon.status('one')['why'])
         self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed'))
-        time.sleep(0.5)
+        time.sleep(0.5)  # in which it could have been opened
         self.assertEqual(self.played.log(), [])
         watcher = self.watcher('one.ts')
         self.assertIsNotNone(watcher.wait(card=False))
@@ -323,7 +323,7 @@ class Numbers(CameraTest):
         self.assertNotIn('stream="two",state=', printed)
         self.played.unplug()
         self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'absent'))
-        time.sleep(3)
+        time.sleep(3)  # some tries, which are no failures of their own
         self.assertEqual(daemon.status('one')['capture']['failures'], 2)
         self.played.forget()
         self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50')

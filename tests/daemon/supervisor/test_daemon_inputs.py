@@ -144,7 +144,7 @@ class Inputs(DaemonTest):
                 self.assertIn(str(ports[kind]), daemon.status(kind)['why'])
                 self.assertTrue(wait_until(lambda: daemon.status(kind)['card']), daemon.logged())
         self.assertEqual(daemon.state('own'), 'running')
-        time.sleep(2)
+        time.sleep(2)  # how long the cut lasts
         for kind, port in ports.items():
             self.serve(kind, port)
         self.wait_running(daemon, 30)

@@ -183,20 +183,20 @@ class Seen(RegionTest):
         """It is hidden in every picture: before the first word, between two, behind the last one, in a
         silence, and when that ends."""
         self.begin()
-        time.sleep(0.6)
+        time.sleep(0.6)  # of pictures without a word
         self.assertEqual([p for p in self.viewer.pictures if p[1] or p[2]], [], 'nobody has said a word')
         detector = self.detect()
         self.wait_shown()
-        time.sleep(2.5)
+        time.sleep(2.5)  # of the thing's way
         detector.away = True
-        time.sleep(1.5 * PATIENCE)
+        time.sleep(1.5 * PATIENCE)  # the silence
         silent = detector.logged[-1] + 700_000 + int(200_000 * PATIENCE)
         quiet = self.viewer.since(silent)
         self.assertGreater(len(quiet), 3)
         self.assertEqual([p for p in quiet if p[1] or p[2]], [], 'the detector is silent')
         detector.away = False
         self.wait_shown(quiet[-1][0])
-        time.sleep(0.5)
+        time.sleep(0.5)  # more of its way
         self.assert_hidden(self.viewer.pictures)
         self.assertGreater(sum(p[2] for p in self.viewer.pictures), 25, 'the rest is shown')
         self.assertEqual(self.daemon.state('one'), 'running')
@@ -230,7 +230,7 @@ class Seen(RegionTest):
         self.daemon.control('Set', name='one', filters='pixelize=w=40:region=feed')
         set_at = time.monotonic_ns() // 1000
         self.wait_shown(set_at)
-        time.sleep(1)
+        time.sleep(1)  # of its way
         self.assert_hidden(self.viewer.pictures)
 
     def test_chains_of_their_own(self):
@@ -254,7 +254,7 @@ class Seen(RegionTest):
         until = time.monotonic() + 1
         while time.monotonic() < until:
             self.tell(daemon, rect(0, 170, 200, 70, id='left'))
-            time.sleep(0.05)
+            time.sleep(0.05)  # what is told holds for a short time
         self.assertEqual([sum(p[2] for p in v.pictures[-5:]) for v in viewers.values()], [5, 5, 5, 5])
         at = len(viewers['one'].pictures)
         self.assertGreater(at, 20)

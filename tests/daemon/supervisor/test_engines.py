@@ -198,9 +198,9 @@ class Engines(DaemonTest):
         daemon.wait_state('one', 'running')
         pids = daemon.pids()
         daemon.process.send_signal(signal.SIGSTOP)
-        time.sleep(4)
+        time.sleep(4)  # longer than an engine may be silent
         daemon.process.send_signal(signal.SIGCONT)
-        time.sleep(0.5)
+        daemon.wait_pictures('one', 25)
         self.assertEqual(daemon.pids(), pids, daemon.logged())
 
     def test_engine_by_hand(self):

@@ -174,7 +174,7 @@ class Moments(DaemonTest):
         self.assertTrue(stood <= shown, 'another picture than one that was shown')
         for kind in SHOWN:  # nothing but that, in the end
             begun = viewer.pictures[-1][0] if kind == 'last' else time.monotonic()
-            time.sleep(0.3)
+            time.sleep(0.3)  # of pictures, each of which is looked at
             self.assertLessEqual(set(self.viewers[kind].kinds(begun)), {SHOWN[kind]}, kind)
 
     def goes_on(self):
@@ -281,7 +281,7 @@ class Moments(DaemonTest):
                 self.runs('alloc')
                 if fails:
                     self.fail_now()
-                    time.sleep(4 / RATE)
+                    time.sleep(4 / RATE)  # some that fail
                 self.finish()
                 if fails:
                     self.work_again()

@@ -258,7 +258,7 @@ class VirtualCamera(CameraTest):
                            last_for=60)
         self.assertTrue(wait_until(lambda: len(device.since(0)) > 2 * RATE))
         source.send_signal(signal.SIGSTOP)
-        time.sleep(1.5)
+        time.sleep(1.5)  # a card would have come
         self.assertFalse(is_card(device.pictures[-1][1]))  # the last one, as asked for
         daemon.control('Set', name='one', filters='solid')
         done = time.monotonic()
@@ -292,9 +292,9 @@ class Prompt(CameraTest):
         device = Device(self.dev)
         daemon = self.play()
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
-        time.sleep(1)
+        time.sleep(1)  # the rhythm of its beginning is not measured
         before, began = self.output(daemon), time.monotonic()
-        time.sleep(3)
+        time.sleep(3)  # what is measured
         after, took = self.output(daemon), time.monotonic() - began
         written = after['pictures'] - before['pictures']
         self.assertAlmostEqual(written / took, RATE, delta=RATE * 0.05 * PATIENCE)

@@ -96,7 +96,7 @@ class Passed(ServiceTest):
         daemon.control('Stop', name='one')
         self.until(lambda: reader.ended, daemon.logged)
         waiting = self.waiting('one.ts')
-        time.sleep(1)
+        time.sleep(1)  # in which something could have come
         self.assertEqual((waiting.size, waiting.ended), (0, False))
         daemon.control('Start', name='one')
         self.until(lambda: waiting.size > 0, daemon.logged)

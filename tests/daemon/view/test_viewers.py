@@ -648,7 +648,7 @@ class Stuck(ViewerTest):
         self.assertTrue(wait_until(lambda: probe.socket()['refused'] > 5))
         self.assertLessEqual(probe.files(), 30 - 30 // 4)  # some are left for others
         before, begun = probe.cpu(), time.monotonic()
-        time.sleep(1)
+        time.sleep(1)  # what is measured
         self.assertLess(probe.cpu() - before, 0.6 * (time.monotonic() - begun),
                         'the loop turns and turns')
         for client in clients:

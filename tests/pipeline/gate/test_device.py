@@ -176,7 +176,7 @@ class WithoutGpu(Device):
         """Frames that wait for the sink are not late."""
         ran = halotest.start_halod('run', '-v', 'warning', '-backend', 'cpu', '-gpu_timeout', '1',
                                    '-i', source(10), '-vf', CHAIN, '-f', 'rawvideo', '-')
-        time.sleep(2.5)
+        time.sleep(2.5)  # longer than -gpu_timeout
         out, err = ran.communicate(timeout=60 * PATIENCE)
         self.assertEqual((ran.returncode, err), (0, b''))
         self.assertEqual(len(out), 250 * FRAME)

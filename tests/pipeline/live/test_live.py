@@ -689,7 +689,7 @@ class Sources(LiveTest):
         server.stop()
         _, words = live.wait('state', lambda f, rest: 'refused' in rest)
         self.assertRegex(words, '^waiting')
-        time.sleep(0.5)
+        time.sleep(0.5)  # the last ones come, and it is away for a while
         count, back = len(live.packets()), time.monotonic()
         self.assertGreaterEqual(count, 5)  # of 25, on a busy machine
         server.start()
@@ -993,7 +993,7 @@ class Cards(LiveTest):
             port = server.getsockname()[1]
         live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
         live.wait('begin')
-        time.sleep(0.7)
+        time.sleep(0.7)  # more than cards are apart
         self.assertFalse(live.found('card'))
         live.tell('watch 0 on')
         self.wait_cards(live, 1)
@@ -1011,7 +1011,7 @@ class Cards(LiveTest):
                 live.tell('watch 0 on')
                 state, _ = live.wait_state('waiting')
                 if first is None:
-                    time.sleep(0.7)
+                    time.sleep(0.7)  # more than cards are apart
                     live.stop()
                     self.assertFalse(live.found('card'))
                     continue
@@ -1152,7 +1152,7 @@ class Prompt(LiveTest):
         """In a pause, which are of seconds by then."""
         live = self.live(f'input={self.path("none.mkv")}', *RAW)
         live.wait('state')
-        time.sleep(2)
+        time.sleep(2)  # until pauses are so long
         self.assertLess(live.time_to_stop(), 1 * PATIENCE)
 
     def test_silent_sender(self):

@@ -198,7 +198,7 @@ class Away(CameraTest):
         self.played.unplug()
         self.wait_words(live, 'no camera')
         self.played.plug(1, serial='OTHER')
-        time.sleep(0.5)
+        time.sleep(0.5)  # it would have been opened by then
         self.assertEqual([line for line in self.played.log('open') if 'video1' in line], [])
         self.played.plug(2, serial='AB12', port='1-7')
         live.wait_state('running', 2)
@@ -310,7 +310,7 @@ class Troubles(CameraTest):
         state = self.wait_words(live, words)[1]
         self.assertRegex(state, '^waiting')
         self.assertIn('/dev/video0: ', state)
-        time.sleep(max(0, begun + 2 - time.monotonic()))
+        time.sleep(max(0, begun + 2 - time.monotonic()))  # of tries, which are counted
         tries, took = len(played.log(' open ')), time.monotonic() - begun
         self.assertLessEqual(tries, most * took / 2 + 1)
         self.assertTrue(wait_until(lambda: len(played.log(' open ')) >= 2))
@@ -340,7 +340,7 @@ class OnDemand(CameraTest):
         live = self.camera('filters=gblur=sigma=3', *self.WORDS, out=self.OUT)
         self.wait_words(live, 'closed until somebody looks')
         live.wait('begin')
-        time.sleep(0.3)
+        time.sleep(0.3)  # in which it could have been opened
         self.assertEqual(self.played.log(), [])
         for turn in (1, 2):
             live.tell('watch 0 on')

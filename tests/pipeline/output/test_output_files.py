@@ -223,8 +223,8 @@ class Interrupted(HaloTest):
                               stdin=subprocess.PIPE)
         self.addCleanup(self.end, process)
         self.addCleanup(process.stdin.close)
-        halotest.time.sleep(1)
         self.assertTrue(wait_until(lambda: catches(process, signal.SIGINT)))
+        halotest.time.sleep(1)  # it waits for its input
         process.send_signal(signal.SIGINT)
         code, error = self.finish(process)
         self.assertEqual(code, 130, error)
@@ -239,7 +239,7 @@ class Opening(HaloTest):
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
-        halotest.time.sleep(1)
+        halotest.time.sleep(1)  # it could have ended
         self.assertIsNone(process.poll(), 'ended by itself')
         self.assertTrue(wait_until(lambda: catches(process, number)))
         process.send_signal(number)
@@ -324,7 +324,7 @@ class Unread(HaloTest):
     def test_reader_that_wakes_up(self):
         """It gets an end, not a cut."""
         process = self.begin()
-        halotest.time.sleep(0.5)
+        halotest.time.sleep(0.5)  # the reader sleeps
         out, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
         self.assertEqual(process.returncode, 130, error)
         self.assertNotIn(b'accepted no data', error)
