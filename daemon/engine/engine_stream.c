@@ -349,8 +349,8 @@ void engine_stream_free_left(struct engine *engine)
         if (!halo_live_done(s->live))
             continue;
         unlink_from(&engine->left, s);
-        halo_log(HALO_LOG_INFO, "stream %s: the stuck threads have returned, and were freed",
-                 s->name);
+        halo_log(HALO_LOG_INFO,
+                 "stream %s: the stuck threads have returned; their memory was freed", s->name);
         uv_queue_work(&engine->loop, &s->work, finish, freed);
     }
 }

@@ -80,7 +80,7 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (without[i][1])
             return halo_fail_usage(
-                err, "%s: %s is a virtual camera, which takes raw frames: leave it out",
+                err, "%s: %s is a virtual camera, which accepts only raw frames: leave it out",
                 without[i][0], run->output);
     if (format && strcmp(format, "v4l2") != 0 && !is_camera_format(format))
         return halo_fail_usage(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The commands of a live stream (live.h); what its threads do is in the other files. */
+ * The functions of a live stream (live.h); the other files contain the work of its threads. */
 #include "pipeline/live/live.h"
 
 #include <errno.h>
@@ -112,9 +112,9 @@ int halo_live_start(struct halo_live *live, struct halo_error *err)
     return code;
 }
 
-/* ---- what threads say and wait for ---- */
+/* ---- failure and stop ---- */
 
-/* Who waits for a stop sees it. */
+/* Makes every waiting thread notice a stop. */
 static void wake_all(struct halo_live *live)
 {
     halo_live_status_wake(live->status);
@@ -124,7 +124,7 @@ static void wake_all(struct halo_live *live)
     halo_live_camera_wake(live->camera);
 }
 
-/* Every thread ends that is not in a call which does not come back. */
+/* Ends every thread that is not in a call that never returns. */
 static void break_off(struct halo_live *live)
 {
     atomic_store(&live->stop, 2);
@@ -141,7 +141,7 @@ void halo_live_fail(struct halo_live *live, const struct halo_error *err)
     break_off(live);
 }
 
-/* ---- commands ---- */
+/* ---- functions for the loop ---- */
 
 int halo_live_regions(struct halo_live *live, int64_t picture_us,
                       const struct halo_region_update *updates, int count, struct halo_error *err)

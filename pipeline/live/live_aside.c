@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The thread beside a live stream. */
+ * The extra thread of a live stream (live_aside.h). */
 #include "pipeline/live/live_aside.h"
 
 #include <errno.h>
@@ -23,11 +23,12 @@ enum { REQUESTS = 16 }; /* changes that may wait */
 static const int64_t SECOND = INT64_C(1000000000);
 static const double SET_TIME = 1.5; /* seconds */
 
-/* A halo_live_set() whose lineup is built and not yet confirmed. */
+/* A halo_live_set() whose lineup has been built but is not confirmed yet. */
 struct change {
     uint64_t id;
     int64_t epoch;
-    int64_t until; /* ns: then no picture of it needs to have come */
+    /* ns: from then on it is confirmed even if no frame has passed the new filters */
+    int64_t until;
 };
 
 struct halo_live_aside {
@@ -36,11 +37,11 @@ struct halo_live_aside {
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
-    bool news;                           /* since the thread began to look */
-    bool over;                           /* nothing more is taken */
-    struct halo_lineup *asked[REQUESTS]; /* to be built, in order */
+    bool news;                           /* something has changed since the thread last checked */
+    bool over;                           /* no more requests are accepted */
+    struct halo_lineup *asked[REQUESTS]; /* lineups to be built, in order */
     int asked_count;
-    struct change change[REQUESTS]; /* in order; the thread's alone, but for their count */
+    struct change change[REQUESTS]; /* in order; owned by the thread, except for their count */
     int changes;
 };
 
@@ -106,8 +107,8 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
     pthread_mutex_lock(&aside->lock);
     const bool over = atomic_load(&live->done) || aside->over;
     if (over || aside->asked_count == REQUESTS)
-        code = over ? halo_fail(err, -ECANCELED, "the stream is over")
-                    : halo_fail(err, -EBUSY, "too many changes wait already");
+        code = over ? halo_fail(err, -ECANCELED, "the stream has ended")
+                    : halo_fail(err, -EBUSY, "too many changes are waiting: try again later");
     else
         aside->asked[aside->asked_count++] = lineup;
     wake(aside);
@@ -127,11 +128,12 @@ static void report_set(struct halo_live *live, uint64_t id, const struct halo_er
 static void refuse_over(struct halo_live *live, uint64_t id)
 {
     struct halo_error err = {0};
-    halo_fail(&err, -ECANCELED, "the stream is over");
+    halo_fail(&err, -ECANCELED, "the stream has ended");
     report_set(live, id, &err);
 }
 
-/* The lineup that was asked for first, which stays there; NULL: none, or too much is going on. */
+/* The first lineup requested, which stays in the list; NULL: none, or too many changes are in
+ * progress. */
 static struct halo_lineup *first_asked(struct halo_live_aside *aside)
 {
     pthread_mutex_lock(&aside->lock);
@@ -168,16 +170,17 @@ static void drop_first_change(struct halo_live_aside *aside)
     pthread_mutex_unlock(&aside->lock);
 }
 
-/* The oldest epoch of which a picture is between the filter thread and the end of an encoding;
- * INT64_MAX: none is there. In the order in which pictures go: none slips through. */
+/* The oldest epoch of which a frame is between the filter thread and the end of an encoding;
+ * INT64_MAX: none is. The parts are checked in the order in which frames pass them, so that none is
+ * missed. */
 static int64_t oldest_inside(const struct halo_live *live)
 {
     const int64_t oldest = halo_live_lineups_oldest(live->lineups);
     return FFMIN(oldest, halo_live_encodings_oldest(live->encodings));
 }
 
-/* The first change is answered, if it can be now: older pictures are all out. oldest: of what was
- * inside before it was seen that no snapshot has a picture. */
+/* Answers the first change if all older frames are out. oldest: of the frames inside, determined
+ * before it was checked that no snapshot has one. */
 static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
 {
     if (!live->aside->changes)
@@ -196,14 +199,14 @@ static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
     return true;
 }
 
-/* The chains of a lineup into force: from here on no picture begins under older ones. */
+/* Builds a lineup and makes it active: from now on no frame enters under older chains. */
 static void install(struct halo_live *live, struct halo_lineup *lineup)
 {
     struct halo_error err = {0};
     const int code =
         halo_lineup_build(lineup, live->ring, &live->format->input, live->region_feed, &err);
     if (code < 0) {
-        halo_fail(&err, code, "the new filters do not start: %s", strerror(-code));
+        halo_fail(&err, code, "the new filters failed to start: %s", strerror(-code));
         report_set(live, lineup->id, &err);
         halo_lineup_destroy(lineup);
         return;
@@ -212,7 +215,8 @@ static void install(struct halo_live *live, struct halo_lineup *lineup)
     halo_live_lineups_put(live->lineups, lineup);
 }
 
-/* Reads what it needs from files; refused, it is gone. */
+/* Reads the files that a lineup needs; if that fails, the change is answered with the error and
+ * dropped. */
 static void load(struct halo_live *live, struct halo_lineup *asked)
 {
     struct halo_error err = {0};
@@ -224,7 +228,7 @@ static void load(struct halo_live *live, struct halo_lineup *asked)
     halo_lineup_destroy(asked);
 }
 
-/* The first one that is asked for; false: not yet. */
+/* Processes the first requested lineup; false: not possible yet. */
 static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over)
 {
     const uint64_t id = asked->id;
@@ -233,7 +237,7 @@ static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over
         return false;
     drop_first_asked(live->aside);
     if (forming == HALO_LIVE_UNFORMED) {
-        report_set(live, id, NULL); /* they are the ones to begin with */
+        report_set(live, id, NULL); /* they become the chains to begin with */
         return true;
     }
     if (over) {
@@ -248,8 +252,8 @@ static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over
 
 /* ---- the thread ---- */
 
-/* One thing that can be done now; false: none. A snapshot goes first: it may show a picture from
- * before the change that is answered next. */
+/* Does one thing that is possible now; false: nothing was. Snapshots come first: they may show a
+ * frame from before the change that is answered next. */
 static bool do_one(struct halo_live *live, bool over)
 {
     const int64_t oldest = oldest_inside(live);
@@ -265,7 +269,7 @@ static bool do_one(struct halo_live *live, bool over)
     return asked && take_up(live, asked, over);
 }
 
-/* News from here on are seen before it waits. Returns whether nothing more will come. */
+/* Changes after this call end the next wait. Returns whether no more requests will come. */
 static bool begin_looking(struct halo_live_aside *aside)
 {
     pthread_mutex_lock(&aside->lock);
@@ -297,7 +301,7 @@ static void *run(void *arg)
             continue;
         if (over)
             return NULL;
-        /* Where no picture follows nothing else brings out what an encoder holds. */
+        /* If no frame follows, nothing else makes an encoder output the frames that it holds. */
         if (aside->changes && halo_now_ns() >= aside->change[0].until)
             halo_live_encodings_let_go(live->encodings, aside->change[0].epoch);
         wait_for_news(live);

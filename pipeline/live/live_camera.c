@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A session with a camera: found by what it is, opened, read; and the waits between sessions. */
+ * A session with a camera: found by its identity, opened, read; and the waits between sessions. */
 #include "pipeline/live/live_camera.h"
 
 #include <errno.h>
@@ -26,18 +26,19 @@
 #include "pipeline/picture/raw_picture.h"
 
 static const int64_t SECOND = INT64_C(1000000000);
-static const int64_t REST_AFTER = INT64_C(5000000000); /* ns without anybody who looks */
-static const int64_t SETTLE = INT64_C(100000000); /* ns: a device that comes makes several events */
+static const int64_t REST_AFTER = INT64_C(5000000000); /* ns without viewers */
+/* ns: a device that appears causes several events */
+static const int64_t SETTLE = INT64_C(100000000);
 
 struct halo_live_camera {
-    int wake; /* readable: a stop, a viewer, a control */
+    int wake; /* readable: a stop, a viewer or a control */
     int watch;
     bool known;
-    struct halo_camera_id id; /* once it was open */
-    int counted;              /* enum halo_v4l2_trouble that is among the failures */
+    struct halo_camera_id id; /* set once it has been opened */
+    int counted;              /* the enum halo_v4l2_trouble that was last counted as a failure */
     atomic_int trouble;       /* enum halo_v4l2_trouble, of the last session; any thread */
-    atomic_bool open, rests;  /* a session gives pictures; nobody looks */
-    int64_t looked_at;        /* ns: when somebody was watching */
+    atomic_bool open, rests;  /* a session delivers frames; closed because nobody watches */
+    int64_t looked_at;        /* ns: when it last had viewers */
 };
 
 int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *err)
@@ -50,9 +51,9 @@ int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *er
     if (c->wake < 0) {
         const int code = -errno;
         halo_live_camera_destroy(c);
-        return halo_fail(err, code, "no eventfd: %s", strerror(-code));
+        return halo_fail(err, code, "cannot create an eventfd: %s", strerror(-code));
     }
-    c->watch = halo_camera_watch(); /* without it pauses end by themselves */
+    c->watch = halo_camera_watch(); /* if it fails, pauses last their full time */
     *ret = c;
     return 0;
 }
@@ -74,7 +75,7 @@ void halo_live_camera_wake(struct halo_live_camera *c)
         eventfd_write(c->wake, 1);
 }
 
-/* ---- who looks ---- */
+/* ---- viewers ---- */
 
 static bool is_watched(struct halo_live *live)
 {
@@ -99,7 +100,7 @@ static void drain(struct halo_live_camera *c)
     eventfd_read(c->wake, &value);
 }
 
-/* Until then (ns), or something happens: true: a node came or went. */
+/* Waits until this time (ns) or an event; true: a device node appeared or disappeared. */
 static bool wait_once(struct halo_live *live, int64_t until)
 {
     struct halo_live_camera *c = live->camera;
@@ -134,9 +135,10 @@ static bool rests(struct halo_live *live)
 static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
-    halo_fail(&err, -EAGAIN, "%s: closed until somebody looks (open: on-demand)", live->name);
+    halo_fail(&err, -EAGAIN, "%s: closed until someone watches (open: on-demand)", live->name);
     atomic_store(&live->camera->rests, true);
-    halo_live_report_away(live, "starting", &err); /* who sees it is who it is opened for */
+    /* only new viewers see it, and the camera is opened for them */
+    halo_live_report_away(live, "starting", &err);
     while (!halo_live_stopped(live) && !is_watched(live))
         wait_once(live, halo_now_ns() + SECOND);
     live->camera->looked_at = halo_now_ns();
@@ -173,7 +175,7 @@ const char *halo_live_camera_stall(struct halo_live_camera *c)
     return halo_v4l2_states[HALO_V4L2_STALLED].words;
 }
 
-/* ---- which one it is ---- */
+/* ---- identity ---- */
 
 void halo_live_know_camera(struct halo_live *live, const char *id)
 {
@@ -218,7 +220,7 @@ static int open_camera(struct halo_live *live, struct halo_live_input *in, struc
     halo_live_controls_set(live, NULL);
     code = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
                             c->wake, &fault);
-    /* BROKEN: of what fails from here on without saying more. */
+    /* BROKEN: for failures from here on that are not specified further. */
     atomic_store(&c->trouble, code < 0 ? trouble : HALO_V4L2_BROKEN);
     atomic_store(&c->open, code >= 0);
     if (code < 0)
@@ -228,7 +230,7 @@ static int open_camera(struct halo_live *live, struct halo_live_input *in, struc
     return halo_live_camera_agree(live, in, err);
 }
 
-/* However often it is tried again meanwhile, one trouble is one failure. */
+/* However often it is retried meanwhile, the same trouble counts as one failure. */
 static void count_failure(struct halo_live *live)
 {
     struct halo_live_camera *c = live->camera;
@@ -271,10 +273,10 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
         if (code < 0)
             atomic_store(&c->trouble, trouble);
         else if (code > 0)
-            c->counted = HALO_V4L2_FINE; /* one that opens and sends nothing is as ill */
+            c->counted = HALO_V4L2_FINE; /* a frame ends the trouble; opening alone does not */
         if (code == 0)
             drain(c);
-        if (code >= 0) /* a camera that is always ready does not wake us */
+        if (code >= 0) /* a camera that always has frames does not return 0 */
             halo_live_controls_set(live, in->camera);
         if (code < 0 || (code > 0 && !may_rest(live)))
             return code;
@@ -284,7 +286,8 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
             *ret_raw = NULL;
         }
         if (code > 0 || halo_live_stopped(live)) {
-            atomic_store(&c->trouble, HALO_V4L2_FINE); /* it is let go of, nothing else */
+            /* it is closed on purpose, without trouble */
+            atomic_store(&c->trouble, HALO_V4L2_FINE);
             return 0;
         }
     }

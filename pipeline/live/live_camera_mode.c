@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the pictures of a camera are: as it gives them, decoded where they are coded, and turned. */
+ * The format of a camera's frames: as the camera sends them, decoded if they are compressed, and
+ * rotated or mirrored. */
 #include "pipeline/live/live_camera.h"
 
 #include <errno.h>
@@ -15,8 +16,8 @@
 #include "pipeline/picture/orient.h"
 #include "pipeline/picture/raw_picture.h"
 
-/* Pixels of a picture that is shown before there is a camera: a wish for the largest that a camera
- * has, whatever that is, takes no memory. */
+/* Upper limit for the pixels of a frame assumed before a camera is present: a request for the
+ * largest size that a camera has must not use up memory. */
 enum { MAX_MADE_UP = 8192 * 4320 };
 
 static const AVRational NANOSECONDS = {1, 1000000000};
@@ -39,7 +40,7 @@ static int describe(struct halo_live_input *in, int width, int height, enum AVPi
     return 0;
 }
 
-/* Whether the settings name another size than pictures have, once they are turned. */
+/* Whether the settings name another size than frames have after rotation. */
 static bool is_other(const struct halo_capture_settings *set, const AVCodecParameters *par)
 {
     int width, height;
@@ -72,14 +73,14 @@ int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in
     return 0;
 }
 
-/* The camera's form, as decoders round it up: what the head of a JPEG says beyond it is no reason
- * to make room for it. */
+/* The camera's dimensions, rounded up as decoders do: a larger size in a JPEG header is no reason
+ * to allocate memory for it. */
 static int64_t most_pixels(const struct halo_camera_mode *mode)
 {
     return (int64_t)FFALIGN(mode->width, 128) * FFALIGN(mode->height, 32);
 }
 
-/* What the decoder will make of it, from the packet's head; nothing is decoded. */
+/* Reads the format of the decoded frames from the packet's headers; nothing is decoded. */
 static int check_jpeg(const struct halo_live *live, struct halo_live_input *in, int64_t most,
                       struct halo_error *err)
 {
@@ -110,7 +111,8 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
     struct halo_raw_picture *none;
     const struct halo_decoder_settings decoder = {
         .memory = halo_ring_memory(live->ring),
-        .hw = {.hwaccel = HALO_HWACCEL_NONE, .in_flight = 1}, /* it does not tell of damage */
+        /* hardware decoders do not report damage */
+        .hw = {.hwaccel = HALO_HWACCEL_NONE, .in_flight = 1},
         .live = true,
         .whole = true,
         .most_pixels = most_pixels(halo_camera_mode(in->camera)),
@@ -129,7 +131,8 @@ static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct 
     return code;
 }
 
-/* The decoder's stream says what the camera gives, the session's what comes out of it. */
+/* The decoder's stream describes the frames that the camera sends; the session's stream, those
+ * after rotation. */
 static int turn(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     const struct halo_capture_settings *set = &live->settings.capture;
@@ -140,7 +143,9 @@ static int turn(struct halo_live *live, struct halo_live_input *in, struct halo_
     if (code < 0 || !in->orient)
         return code;
     if (halo_orient_shape(in->orient, &format, &par->width, &par->height) < 0)
-        return halo_fail(err, -ENOTSUP, "%s: pictures of this kind cannot be turned", live->name);
+        return halo_fail(err, -ENOTSUP,
+                         "%s: frames of this pixel format cannot be rotated or mirrored",
+                         live->name);
     par->format = format;
     return 0;
 }
@@ -165,8 +170,8 @@ int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
     return code;
 }
 
-/* A picture of the camera's, coded or not. Where none of what it sends can be decoded it is as good
- * as silent. */
+/* Reads a frame of the camera, compressed or not. If nothing that it sends can be decoded, it is
+ * treated like a silent one. */
 static int take_camera(struct halo_live *live, struct halo_live_input *in,
                        struct halo_raw_picture **ret, struct halo_error *err)
 {
@@ -176,7 +181,8 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
     while (in->decoder && (code = halo_live_input_receive(live, in, ret, err)) == 0) {
         if (halo_now_ns() > deadline) {
             const char *words = halo_live_camera_stall(live->camera);
-            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged pictures", live->name, words);
+            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged frames arrive", live->name,
+                             words);
         }
         code = halo_live_camera_read(live, in, ret, err);
         if (code <= 0)

@@ -22,26 +22,29 @@
 static const int64_t MS = 1000000, SECOND = INT64_C(1000000000); /* ns */
 
 enum {
-    APART_MS = 500,    /* from card to card */
-    PATIENCE_MS = 100, /* in which pictures that are inside come out, and one that failed is over */
-    GRACE_MS = 1000,   /* in which a source may say itself what its pictures are */
+    APART_MS = 500, /* between two cards */
+    /* time for frames that are inside to come out, and for a single failure to pass */
+    PATIENCE_MS = 100,
+    GRACE_MS = 1000, /* time for a source to report its own format */
 };
 
 struct halo_live_cards {
     pthread_t thread;
     bool started;  /* the thread is to be joined */
-    int64_t began; /* when the source was first opened: ns */
+    int64_t began; /* ns: when the source was first opened */
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the fields below */
     pthread_cond_t changed;
     bool over;
-    bool made_up;                       /* a shape was made up, or cannot be; the thread's */
-    bool shown;                         /* a picture came out */
-    int64_t line, behind;               /* us: the last picture's time (0: none has come), and how
-                                           late it was */
-    struct halo_output_picture *newest; /* NULL: there was none */
-    int64_t count, at;                  /* how many there were; when: ns */
-    bool wanted;                        /* before its time: a viewer connected */
+    /* a format was assumed, or cannot be; owned by the thread */
+    bool made_up;
+    bool shown; /* a frame has left the gate */
+    /* us: timestamp of the last frame (0: none yet), and how late it was */
+    int64_t line, behind;
+    struct halo_output_picture *newest; /* NULL: no card yet */
+    int64_t count, at;                  /* number of cards so far; when: ns */
+    /* a card is due before its usual time: a viewer connected */
+    bool wanted;
 };
 
 int halo_live_cards_create(struct halo_live_cards **ret)
@@ -138,8 +141,8 @@ int halo_live_card_draw(const struct halo_live *live, const struct halo_output_p
     return halo_gate_card(like, &card, pts, ret);
 }
 
-/* Its time is as far behind the clock as the pictures were, so that those that follow can go on
- * after it on their own line. Under the lock. */
+/* A card's timestamp is as far behind the clock as those of frames were, so that the next frames
+ * can follow it with their own timestamps. Under the lock. */
 static int64_t place(struct halo_live_cards *cards)
 {
     const int64_t at = halo_now_ns() / 1000 - cards->behind;
@@ -147,8 +150,8 @@ static int64_t place(struct halo_live_cards *cards)
     return cards->line;
 }
 
-/* A new card for all encodings, unless the shape has just gone. Under the lock, which is let go of
- * meanwhile. */
+/* Makes a new card for all encodings, unless the format has just been removed. Under the lock,
+ * which is released meanwhile. */
 static void make(struct halo_live *live, const char *words)
 {
     struct halo_live_cards *cards = live->cards;
@@ -164,7 +167,7 @@ static void make(struct halo_live *live, const char *words)
                          ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
                          : halo_live_card_draw(live, blank, words, pts, &card);
     pthread_mutex_lock(&cards->lock);
-    if (code >= 0) { /* else for lack of memory: the next one */
+    if (code >= 0) { /* otherwise out of memory: the next card may succeed */
         struct halo_output_picture *old = cards->newest;
         cards->newest = card;
         cards->count++;
@@ -178,8 +181,8 @@ static void make(struct halo_live *live, const char *words)
 
 /* ---- the thread ---- */
 
-/* When the next one is due, or a shape for it; ns; INT64_MAX: not before something changes. Under
- * the lock. */
+/* When the next card, or an assumed format for it, is due; ns; INT64_MAX: not before a change.
+ * Under the lock. */
 static int64_t due(const struct halo_live *live, const struct halo_live_outline *outline,
                    const struct halo_live_standing *now)
 {
@@ -197,15 +200,15 @@ static int64_t due(const struct halo_live *live, const struct halo_live_outline 
         first = now->since + (int64_t)(set->last_for * (double)SECOND);
     if (cards->wanted)
         return first;
-    /* One of the time that it was away before holds none back. */
+    /* A card from an earlier interruption does not delay this one. */
     return cards->at < now->since ? first : FFMAX(first, cards->at + APART_MS * MS);
 }
 
-/* What is due now, or a wait for it; under the lock, which is let go of meanwhile. */
+/* Makes what is due now, or waits for it; under the lock, which is released meanwhile. */
 static void do_one(struct halo_live *live)
 {
     struct halo_live_cards *cards = live->cards;
-    /* In this order: since the shape is there the state counts from then. */
+    /* Read in this order: setting the format restarts the time of the state. */
     const struct halo_live_outline outline = halo_live_lineups_outline(live);
     const struct halo_live_standing now = halo_live_status_read(live->status);
     const int64_t at = due(live, &outline, &now);

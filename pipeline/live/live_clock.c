@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Times of a source on the stream's line, which is CLOCK_MONOTONIC in microseconds. */
+ * Maps the timestamps of a source to the stream's: microseconds of CLOCK_MONOTONIC. */
 #include "pipeline/live/live_clock.h"
 
 #include "kernels/clock.h"
@@ -13,9 +13,9 @@
 
 enum {
     SECOND = 1000000,
-    AHEAD = 1,        /* seconds: of a live source that says more, the clock has jumped */
-    AHEAD_PACED = 10, /* likewise where what is read comes in bursts */
-    BEHIND = 1,       /* seconds: a machine that was asleep does not hurry afterwards */
+    AHEAD = 1,        /* seconds: if a live source is further ahead, its clock has jumped */
+    AHEAD_PACED = 10, /* the same if data is read in bursts */
+    BEHIND = 1,       /* seconds: a machine that was asleep does not catch up afterwards */
 };
 
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb)
@@ -25,21 +25,21 @@ int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVR
     return av_rescale_q(ts, tb, HALO_LIVE_TIME) - clock->first + clock->origin;
 }
 
-/* ts, of the source, is from now on at the time `at`. */
+/* From now on, timestamp ts of the source corresponds to the time `at`. */
 static void anchor(struct halo_live_clock *clock, int64_t ts, int64_t at)
 {
     clock->first = ts;
     clock->origin = at;
 }
 
-/* Where the first picture of a session lies. */
+/* The time of the first frame of a session. */
 static int64_t begin(const struct halo_live_clock *clock)
 {
     const int64_t after = clock->last ? clock->last + FFMAX(clock->duration, 1) : 0;
     return clock->joined && clock->last ? after : FFMAX(halo_now_us(), after);
 }
 
-/* Whether the source's clock and ours have parted. */
+/* Whether the source's clock and ours have diverged. */
 static bool has_parted(const struct halo_live *live, int64_t at)
 {
     const int64_t ahead = at - halo_now_us();
@@ -49,7 +49,7 @@ static bool has_parted(const struct halo_live *live, int64_t at)
     return live->live && (ahead > AHEAD * SECOND || ahead < -BEHIND * SECOND);
 }
 
-/* Whole ones. More than two may be a machine's that was asleep. */
+/* Whole seconds; at most two, because the machine may have been asleep. */
 static int64_t seconds_behind(int64_t at)
 {
     return FFMIN((halo_now_us() - at) / SECOND, 2);
@@ -88,7 +88,7 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     if (clock->last && at <= clock->last)
         at = clock->last + 1;
     clock->last = at;
-    if (first && live->region_feed) /* a detector has seen nothing of this session */
+    if (first && live->region_feed) /* no detector has seen a frame of this session */
         halo_region_feed_begin(live->region_feed, at);
     clock->duration = duration_of(in);
     halo_raw_picture_move(raw, at, tb, HALO_LIVE_TIME);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encoders of a live stream: opened with its wishes, cards made with the same ones, packets in
- * microseconds. */
+ * The encoders of a live stream: opened with its settings, cards made with the same settings,
+ * packets in microseconds. */
 #include "pipeline/live/live_codec.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "pipeline/picture/format.h"
 
 enum {
-    MAX_GOP = 600, /* pictures, where the rate is not known; MPEG-2 goes no further */
+    MAX_GOP = 600, /* frames, if the rate is unknown; MPEG-2's maximum */
 };
 
 static void size_of(const struct halo_live *live, const struct halo_encoding *what, int *ret_width,
@@ -32,7 +32,7 @@ static void size_of(const struct halo_live *live, const struct halo_encoding *wh
     const struct halo_gate_input *input = &live->format->input;
     *ret_width = input->width;
     *ret_height = input->height;
-    if (what->video && what->video->size) /* it was checked (live_settings.c) */
+    if (what->video && what->video->size) /* already checked (live_settings.c) */
         halo_live_size(what->video->size, input->width, input->height, ret_width, ret_height);
 }
 
@@ -44,7 +44,7 @@ AVRational halo_live_codec_rate(const struct halo_live_encoding *e)
     return all ? source : av_d2q(fps, 30000);
 }
 
-/* Key frames are asked for by time; this is the encoder's own limit. */
+/* Keyframes are requested by time; this is the encoder's own upper limit. */
 static int gop_of(const struct halo_live *live, const struct halo_video_settings *video)
 {
     const AVRational rate = live->format->framerate;
@@ -79,7 +79,7 @@ static int open_encoder(const struct halo_live *live, const char *name, const ch
     if (!codec)
         return -EINVAL;
     if (!own.container)
-        return halo_fail(err, -ENOTSUP, "this FFmpeg has no %s", container);
+        return halo_fail(err, -ENOTSUP, "this FFmpeg has no %s muxer", container);
     return halo_nvenc_is(codec) ? halo_nvenc_open(ret, codec, NULL, &own, &input, err)
                                 : halo_encoder_open(ret, codec, &own, &input, err);
 }
@@ -102,7 +102,7 @@ static int open_for(struct halo_live_encoding *e, struct halo_encoder **ret, str
     return open_encoder(e->live, halo_video_codec(video), "matroska", &settings, ret, err);
 }
 
-/* What stands in the GPU's place is a thing to know. */
+/* Records which software encoder replaces the GPU's, if any. */
 static void note_instead(struct halo_live_encoding *e)
 {
     const char *why = e->codec.encoder ? halo_encoder_instead(e->codec.encoder) : "";
@@ -119,7 +119,7 @@ int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err)
     return code;
 }
 
-/* Parameter sets before every key frame too, for those who read without a header. */
+/* Repeats the parameter sets before every keyframe, for readers without the stream's header. */
 static int open_headers(struct halo_live_encoding *e)
 {
     const AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
@@ -136,7 +136,7 @@ static int open_headers(struct halo_live_encoding *e)
     return 0;
 }
 
-/* 1: pkt is in microseconds, with its headers. */
+/* 1: pkt is in microseconds and has its parameter sets. */
 static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *encoder, AVPacket *pkt,
                          struct halo_error *err)
 {
@@ -149,7 +149,7 @@ static int finish_packet(struct halo_live_encoding *e, struct halo_encoder *enco
     return code < 0 ? halo_fail(err, halo_av_errno(code), "out of memory for a packet") : 1;
 }
 
-/* The first packet that the encoder makes of the picture, alone. */
+/* Encodes only this frame, and returns the first packet. */
 static int encode_one(struct halo_encoder *encoder, const struct halo_output_picture *picture,
                       AVPacket *pkt, struct halo_error *err)
 {
@@ -158,7 +158,7 @@ static int encode_one(struct halo_encoder *encoder, const struct halo_output_pic
         code = halo_encoder_receive(encoder, pkt, err);
     if (code == 0 && (code = halo_encoder_send(encoder, NULL, err)) >= 0)
         code = halo_encoder_receive(encoder, pkt, err);
-    return code == 0 ? halo_fail(err, -EIO, "the encoder made nothing of a picture") : code;
+    return code == 0 ? halo_fail(err, -EIO, "the encoder returned no packet for a frame") : code;
 }
 
 static int make_card(struct halo_live_encoding *e, int which, struct halo_error *err)
@@ -183,9 +183,9 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
     return code;
 }
 
-/* ---- pictures that are not encoded ---- */
+/* ---- frames that are not encoded ---- */
 
-/* Programs take the pictures of a camera for limited-range BT.601, whatever is said of them. */
+/* Programs assume limited-range BT.601 for a camera's frames, whatever is signalled. */
 static void be_like_a_camera(AVCodecParameters *par)
 {
     par->color_range = AVCOL_RANGE_MPEG;
@@ -208,19 +208,19 @@ static int open_scaler(struct halo_live_encoding *e, const struct halo_scaler_si
         from->space == to.space && from->full_range == to.full_range)
         return 0;
     e->codec.scaler = halo_av_scaler(*from, to);
-    return e->codec.scaler ? 0
-                           : halo_fail(err, -ENOTSUP, "pictures cannot be scaled to %dx%d",
-                                       to.width, to.height);
+    return e->codec.scaler
+               ? 0
+               : halo_fail(err, -ENOTSUP, "frames cannot be scaled to %dx%d", to.width, to.height);
 }
 
-/* Encoders tell players how wide a pixel is; programs that take raw frames do not ask. */
+/* Encoders signal the aspect ratio of pixels; programs that read raw frames ignore it. */
 static void say_stretched(const struct halo_live_format *shape, const AVCodecParameters *par)
 {
     const int w = shape->input.width, h = shape->input.height;
     const int64_t a = (int64_t)par->width * h, b = (int64_t)par->height * w;
-    if (FFABS(a - b) * 50 > b) /* evenness alone is less */
+    if (FFABS(a - b) * 50 > b) /* rounding to even sizes alone is less */
         halo_log(HALO_LOG_WARNING,
-                 "size: %dx%d stretches frames of %dx%d: a size of %dx-1 keeps their shape",
+                 "size: %dx%d stretches frames of %dx%d: a size of %dx-1 keeps their aspect",
                  par->width, par->height, w, h, par->width);
 }
 
@@ -283,7 +283,7 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
     AVBufferRef *buffer = code >= 0 ? av_buffer_pool_get(e->codec.raw) : NULL;
     if (!buffer) {
         av_frame_free(&scaled);
-        return halo_fail(err, code < 0 ? code : -ENOMEM, "a picture cannot be copied: %s",
+        return halo_fail(err, code < 0 ? code : -ENOMEM, "a frame cannot be copied: %s",
                          strerror(code < 0 ? -code : ENOMEM));
     }
     av_image_copy_to_buffer(buffer->data, size, (const uint8_t *const *)frame->data,

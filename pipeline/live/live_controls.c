@@ -14,10 +14,10 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stream.h"
 
-enum { LIMIT = 16 }; /* that may wait */
+enum { LIMIT = 16 }; /* controls that may wait */
 
 struct control {
-    uint64_t id; /* of the halo_live_control() that asks for it */
+    uint64_t id; /* of the halo_live_control() that requested it */
     char name[68];
     int64_t value;
 };
@@ -50,10 +50,10 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
     struct halo_live_controls *c = live->controls;
     int code = 0;
     if (!live->camera)
-        return halo_fail_usage(err, "control %.64s: the stream's input is no camera", name);
+        return halo_fail_usage(err, "control %.64s: the stream's input is not a camera", name);
     pthread_mutex_lock(&c->lock);
     if (atomic_load(&live->done) || c->count == LIMIT) {
-        code = halo_fail(err, -EBUSY, "too many changes wait already");
+        code = halo_fail(err, -EBUSY, "too many changes are waiting: try again later");
     } else {
         struct control *control = &c->control[c->count++];
         control->id = id;
@@ -65,7 +65,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
     return code;
 }
 
-/* What is set holds for later sessions too. */
+/* Stores the value for later sessions, too. */
 static void keep(struct halo_live *live, const struct control *control)
 {
     struct halo_capture_settings *set = &live->settings.capture;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The thread of an encoding of a live stream: pictures and sound from its queue, packets to the
- * events. What fails here is the encoding's alone; it is tried again, and the others go on. */
+ * The thread of an encoding of a live stream: frames and audio from its queue, packets to the
+ * events. A failure here affects only this encoding; it is retried, and the others go on. */
 #include "pipeline/live/live_encoding.h"
 
 #include <errno.h>
@@ -24,8 +24,9 @@
 #include "pipeline/output/encode.h"
 
 enum {
-    KEY_APART = 500000, /* microseconds between two key frames that are asked for */
-    GAP = 300000,       /* likewise: after it viewers may have seen a card, and begin anew */
+    KEY_APART = 500000, /* minimum microseconds between two requested keyframes */
+    /* in microseconds: after it viewers may have seen a card, and a keyframe is sent */
+    GAP = 300000,
 };
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
@@ -48,13 +49,13 @@ void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int st
     struct halo_live *live = e->live;
     const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     if (dts == AV_NOPTS_VALUE || dts <= e->last_dts[stream])
-        return; /* of a time that is over */
+        return; /* at an earlier time than the last packet */
     e->last_dts[stream] = dts;
     pkt->stream_index = stream;
     pkt->time_base = HALO_LIVE_TIME;
     pkt->pos = -1;
     if (pkt->flags & AV_PKT_FLAG_KEY)
-        pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* cards alone may be left out */
+        pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* only cards may be left out */
     halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
     if (card)
         HALO_LIVE_TELL(live->listener, card, e->number, pkt);
@@ -68,8 +69,8 @@ static void close_all(struct halo_live_encoding *e)
     halo_live_codec_close(e);
 }
 
-/* Closes the encoder, to be tried again after a pause. One of the GPU's too: where the GPU is lost,
- * the filters say so, and where it is not, the others need it. */
+/* Closes the encoder, to be retried after a pause. This holds for one on the GPU, too: if the GPU
+ * is lost, the filters report it; if it is not, the other streams need it. */
 static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
 {
     struct halo_live *live = e->live;
@@ -80,7 +81,8 @@ static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
     HALO_LIVE_TELL(live->listener, failed, e->number, err);
 }
 
-/* Parameters and cards, once; told at once, so that there is something to show whatever comes. */
+/* Prepares parameters and cards, and reports them at once, so that they can be shown whatever
+ * happens later. */
 static int prepare(struct halo_live_encoding *e, struct halo_error *err)
 {
     int code = halo_live_codec_prepare(e, err);
@@ -91,7 +93,7 @@ static int prepare(struct halo_live_encoding *e, struct halo_error *err)
     return code;
 }
 
-/* 0: e can encode; -errno with err filled; -EAGAIN: not yet. */
+/* 0: e is ready to encode; -errno with err filled; -EAGAIN: not ready yet. */
 static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
 {
     int code = 0;
@@ -107,7 +109,7 @@ static int get_ready(struct halo_live_encoding *e, struct halo_error *err)
     return code;
 }
 
-/* More pictures than the encoding may have. */
+/* Whether the frame exceeds the encoding's frame rate. */
 static bool is_too_soon(struct halo_live_encoding *e, int64_t pts)
 {
     const double fps = e->what->video ? e->what->video->fps : 0;
@@ -120,7 +122,8 @@ static bool is_too_soon(struct halo_live_encoding *e, int64_t pts)
     return false;
 }
 
-/* Cards and pictures refer to nothing of each other: who leaves cards out lacks nothing. */
+/* Whether cards and frames alternate here, so that a keyframe is needed: neither refers to the
+ * other, and cards can be left out. */
 static bool turns(struct halo_live_encoding *e, bool card)
 {
     const bool ret = card || e->after_card;
@@ -146,7 +149,7 @@ static void ask_for_key(struct halo_live_encoding *e, int64_t pts, bool needed)
     halo_encoder_force_key(e->codec.encoder);
 }
 
-/* When the picture of this packet was decoded; 0 where nobody knows. */
+/* When the frame of this packet was decoded; 0 if unknown. */
 static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts, bool *ret_card)
 {
     *ret_card = false;
@@ -158,7 +161,7 @@ static int64_t decoded_of(const struct halo_live_encoding *e, int64_t pts, bool 
     return 0;
 }
 
-/* What the encoder has: 0 or -errno. */
+/* Sends all packets that the encoder has ready: 0 or -errno. */
 static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err)
 {
     int code;
@@ -175,7 +178,7 @@ static int drain(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error 
     return code;
 }
 
-/* A picture that was never decoded is a card. */
+/* A frame without a decoding time is a card. */
 static int encode(struct halo_live_encoding *e, const struct halo_item *item, AVPacket *pkt,
                   struct halo_error *err)
 {
@@ -186,7 +189,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     }
     const AVRational tb = halo_encoder_time_base(e->codec.encoder);
     const int64_t tick = av_rescale_q(pts - e->codec.origin, HALO_LIVE_TIME, tb);
-    if (tick <= e->codec.last_sent) { /* of a codec that counts in frames */
+    if (tick <= e->codec.last_sent) { /* in a codec that counts frames */
         halo_live_drop(e->live->figures, HALO_DROP_RATE, item->decoded != 0);
         return 0;
     }
@@ -194,7 +197,7 @@ static int encode(struct halo_live_encoding *e, const struct halo_item *item, AV
     ask_for_key(e, pts, turns(e, !item->decoded));
     const unsigned at = e->codec.sent_count++ % (sizeof e->codec.sent / sizeof *e->codec.sent);
     e->codec.sent[at].pts =
-        av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->codec.origin; /* as it comes back */
+        av_rescale_q(tick, tb, HALO_LIVE_TIME) + e->codec.origin; /* as the encoder returns it */
     e->codec.sent[at].decoded = item->decoded;
     e->codec.sent[at].card = !item->decoded;
     halo_live_enter(e->live->stalls, e->number, !halo_encoder_in_hardware(e->codec.encoder));
@@ -227,8 +230,8 @@ static void flush(struct halo_live_encoding *e, AVPacket *pkt)
         halo_log(HALO_LOG_WARNING, "%s", err.text);
 }
 
-/* What an encoder still has comes out before a picture of newer settings goes in, or a card: who
- * was told that a change is in force sees nothing from before it any more. Most hold nothing. */
+/* Outputs what the encoder holds before a frame of newer settings, or a card, is encoded: after a
+ * change was confirmed, nothing older than it is sent any more. Most encoders hold nothing. */
 static void settle(struct halo_live_encoding *e, AVPacket *pkt)
 {
     if (e->codec.held == 0)
@@ -237,7 +240,7 @@ static void settle(struct halo_live_encoding *e, AVPacket *pkt)
     halo_live_codec_end(e);
 }
 
-/* Where there is one to show. */
+/* Encodes a card if there is one to show. */
 static void take_card(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
@@ -280,8 +283,8 @@ static void take_picture(struct halo_live_encoding *e, const struct halo_item *i
     halo_live_time(e->live->figures, HALO_LIVE_ENCODE, halo_now_ns() - begin);
 }
 
-/* Older pictures than the one that is taken now are neither in the queue nor in the encoder any
- * more; then it is done with. */
+/* Begins a frame: from now on, no older frames are in the queue or in the encoder. end_taken() ends
+ * it. */
 static void begin_taken(struct halo_live_encoding *e, int64_t epoch, AVPacket *pkt)
 {
     if (epoch != e->epoch)
@@ -295,14 +298,14 @@ static void end_taken(struct halo_live_encoding *e, int pictures)
     halo_live_encodings_note(e, pictures, e->codec.held > 0);
 }
 
-/* Nobody takes it now: the encoders go, what describes them stays. */
+/* The encoding has no receiver: closes the encoders, but keeps their description. */
 static void rest(struct halo_live_encoding *e)
 {
     halo_live_codec_end(e);
     halo_live_sound_rest(&e->sound);
 }
 
-/* Something may have changed: a card, who watches, or what is waited for. */
+/* Handles a wake-up: a card, a change of receivers, or a change of filters that waits. */
 static void wake(struct halo_live_encoding *e, AVPacket *pkt)
 {
     if (halo_live_encodings_lets_go(e))

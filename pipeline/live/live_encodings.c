@@ -16,7 +16,7 @@
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_stream.h"
 
-enum { SOUNDS = 512 }; /* packets of sound that wait for an encoding */
+enum { SOUNDS = 512 }; /* audio packets that may wait for an encoding */
 
 static int init(struct halo_live_encodings *all, struct halo_live *live)
 {
@@ -66,7 +66,7 @@ void halo_live_encodings_destroy(struct halo_live_encodings *all)
     av_free(all);
 }
 
-/* ---- who begins and ends the stages ---- */
+/* ---- the thread that starts and ends the stages ---- */
 
 int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err)
 {
@@ -147,7 +147,7 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     atomic_store(&e->watched, watched);
     if (watched)
         halo_live_cards_want(live->cards);
-    else /* its thread looks whether it still needs an encoder */
+    else /* its thread checks whether it still needs an encoder */
         wake_for_card(e);
     halo_live_camera_wake(live->camera);
 }
@@ -178,9 +178,9 @@ void halo_live_encodings_abort(struct halo_live_encodings *all)
     halo_live_encodings_wake(all);
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
-/* It has `by` more pictures to encode, or less. */
+/* Changes the number of frames that wait for this encoding by `by`. */
 static void count_waiting(struct halo_live_encoding *e, int by)
 {
     struct halo_live_encodings *all = e->live->encodings;
@@ -196,7 +196,7 @@ int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_ite
     count_waiting(e, 1);
     const int code =
         e->live->live ? halo_queue_put_newest(e->queue, *item) : halo_queue_put(e->queue, *item);
-    if (code != 0) /* so many older ones went, or this one */
+    if (code != 0) /* so many older frames were dropped, or this one */
         count_waiting(e, code > 0 ? -code : -1);
     return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Counting of a live stream. */
+ * The figures of a live stream. */
 #include "pipeline/live/live_figures.h"
 
 #include <inttypes.h>
@@ -10,12 +10,12 @@
 #include "kernels/clock.h"
 #include "pipeline/live/live_load.h"
 
-enum { RATE = 256 }; /* pictures of which the rate is told */
+enum { RATE = 256 }; /* frames from which the rate is computed */
 
-static const int64_t RATE_TIME = INT64_C(4000000000); /* ns in which the rate is taken */
+static const int64_t RATE_TIME = INT64_C(4000000000); /* ns over which the rate is computed */
 
 struct encoding {
-    int64_t late, made; /* pictures that it was too slow for; that it took */
+    int64_t late, made; /* frames that it was too slow for; that it encoded */
     struct halo_live_load load;
     char instead[HALO_DEGRADATION_WORDS];
     bool no_session;
@@ -24,7 +24,7 @@ struct encoding {
 struct halo_live_figures {
     pthread_mutex_t lock;
     struct halo_live_stats stats;
-    int64_t left[RATE]; /* when pictures left the gate: ns; a ring */
+    int64_t left[RATE]; /* ns: when frames left the gate; a ring buffer */
     int64_t left_count;
     int64_t slipped;
     struct halo_live_load filters, decoding;
@@ -158,7 +158,8 @@ void halo_live_note_capture(struct halo_live_figures *f,
 
 /* ---- reading; under the lock ---- */
 
-/* Intervals between the pictures of the last seconds; what fails to come counts too. */
+/* Computed from the intervals between the frames of the last seconds; the time since the last one
+ * counts, too. */
 static double rate_of(const struct halo_live_figures *f, int64_t now)
 {
     const int64_t most = f->left_count < RATE ? f->left_count : RATE;
@@ -179,7 +180,7 @@ static void check_encoding(struct encoding *e, bool runs, int64_t now, struct ha
     halo_live_load_judge(&e->load, now, e->late, e->made);
     if (!runs)
         e->load.behind = false;
-    halo_live_load_say(&e->load, "pictures came too soon for an encoding", late,
+    halo_live_load_say(&e->load, "frames were dropped: an encoding is too slow", late,
                        HALO_DEGRADATION_WORDS);
     char *degradation =
         ret->degradation[e->no_session ? HALO_DEGRADED_SESSIONS : HALO_DEGRADED_ENCODER];
@@ -190,12 +191,12 @@ static void check_encoding(struct encoding *e, bool runs, int64_t now, struct ha
 static void check_load(struct halo_live_figures *f, int64_t now, struct halo_live_stats *ret)
 {
     halo_live_load_judge(&f->filters, now, f->stats.dropped[HALO_DROP_LATE], f->stats.filtered);
-    halo_live_load_say(&f->filters, "pictures came too soon for the filters",
+    halo_live_load_say(&f->filters, "frames were dropped: the filters are too slow",
                        ret->degradation[HALO_DEGRADED_LATE], HALO_DEGRADATION_WORDS);
     halo_live_load_judge_decoding(&f->decoding, now, f->slipped);
     if (f->decoding.behind)
         snprintf(ret->degradation[HALO_DEGRADED_LATE_DECODER], HALO_DEGRADATION_WORDS,
-                 "%" PRId64 " seconds of %" PRId64 " were lost: pictures are not decoded in time",
+                 "%" PRId64 " seconds of %" PRId64 " were lost: frames are not decoded in time",
                  f->decoding.of[0], f->decoding.of[1]);
 }
 

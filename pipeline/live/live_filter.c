@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The filter and the collect thread of a live stream: pictures into the gates of the present
- * lineup, and out of them to every encoding that somebody takes. */
+ * The filter and the collect thread of a live stream: frames enter the gates of the present lineup,
+ * and are passed on to every encoding that has a receiver. */
 #include "pipeline/live/live_stages.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
 
-/* A picture that no filter has shown to be whole is not there. One such may be an accident; what a
- * device says is not. */
+/* A frame that was not completely filtered is not output. One failure may be an accident, but an
+ * error of the device is final. */
 static void lose_picture(struct halo_live *live, int code, struct halo_error *err)
 {
     halo_fail(err, code, "a filter failed: %s; nothing is shown", strerror(-code));
@@ -34,7 +34,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
         halo_live_report_away(live, err->scarce ? "out of GPU memory" : "filter failed", err);
 }
 
-/* A picture is out of a gate, or has not come in: a change may wait for that. */
+/* A frame has left a gate, or has not entered it: a change may wait for that. */
 static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool whole)
 {
     halo_live_lineups_leave(live->lineups, lineup, whole);

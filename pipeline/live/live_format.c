@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The shape of a live stream's pictures. */
+ * The format of a live stream's frames. */
 #include "pipeline/live/live_format.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int copy_stream(AVFormatContext *like, const AVStream *from)
     return 0;
 }
 
-/* Nothing has been seen of the source. */
+/* Assumes a format, without any knowledge of the source. */
 static int make_up(struct halo_live_format *format, const struct halo_live *live,
                    struct halo_error *err)
 {
@@ -49,19 +49,19 @@ static int make_up(struct halo_live_format *format, const struct halo_live *live
     video->time_base = HALO_LIVE_TIME;
     format->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
     format->input.min_coverage = live->settings.min_coverage;
-    format->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 cannot be without */
+    format->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 requires one */
     format->aspect = (AVRational){0, 1};
     format->made_up = true;
     return 0;
 }
 
-/* Raw outputs, and most containers of streams, cannot say it. */
+/* Raw outputs, and most containers for streams, cannot store the rotation. */
 static void say_turned(int turn)
 {
     if (turn != 0)
         halo_log(HALO_LOG_WARNING,
-                 "its pictures are to be %s to be shown: outputs show them as they are stored, and "
-                 "regions are meant in pictures as players show the input",
+                 "its frames must be %s for display: outputs show them as they are stored, and "
+                 "regions refer to frames as players show the input",
                  halo_display_words(turn));
 }
 
@@ -96,7 +96,7 @@ void halo_live_format_destroy(struct halo_live_format *format)
     av_free(format);
 }
 
-/* The first lineup, of the chains that are wanted by now. */
+/* Builds the first lineup, of the chains that are wanted by now. */
 static int make_lineup(struct halo_live *live, struct halo_live_format *format,
                        struct halo_error *err)
 {

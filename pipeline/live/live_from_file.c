@@ -18,10 +18,10 @@
 #include "pipeline/live/source_ops.h"
 #include "pipeline/run/tracks.h"
 
-/* Demuxers that make up times, from what they think the rate is. */
+/* Demuxers that invent timestamps, from an assumed rate. */
 #define TIMELESS "mpjpeg,mjpeg,mjpeg_2000,h264,hevc,m4v,image2pipe"
 
-/* From now on the source has its whole time again. */
+/* Restarts the time limit of the source. */
 static void set_deadline(struct halo_live *live)
 {
     const double limit = live->settings.input_timeout;
@@ -48,7 +48,8 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
     if (video < 0)
         return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
     if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
-        return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a picture", name);
+        return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a cover picture",
+                         name);
     const int code = halo_track_check(name, f->streams[video], err);
     if (code < 0)
         return code;
@@ -87,15 +88,15 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
                              err);
 }
 
-/* The next packet, to the decoder or as sound. 1: there was one; 0: no more. */
+/* Reads the next packet, and passes it to the decoder or returns it as audio. 1: there was one; 0:
+ * the end. */
 static int take_packet(struct halo_live *live, struct halo_live_input *in, AVPacket **ret_sound,
                        struct halo_error *err)
 {
     set_deadline(live);
     const int code = halo_source_read(in->source, in->pkt, err);
     if (code == 0 && halo_now_ns() < atomic_load(&live->reader->limits.deadline))
-        atomic_store(&live->reader->limits.deadline,
-                     0); /* the end: what the decoder holds has its time */
+        atomic_store(&live->reader->limits.deadline, 0); /* draining has no time limit */
     if (code <= 0)
         return code;
     halo_live_loop_shift(in, in->pkt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Live streams of test pictures. */
+ * Live streams of test patterns. */
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/source_test.h"
 #include "pipeline/live/live_input.h"

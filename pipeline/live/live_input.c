@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A session with the source of a live stream, of whatever kind, and its decoder. */
+ * A session with the source of a live stream, of any kind, and its decoder. */
 #include "pipeline/live/live_input.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ void halo_live_input_close(struct halo_live_input *in)
     *in = (struct halo_live_input){0};
 }
 
-/* Of this session's decoder, as soon as it is known. */
+/* Records whether this session's decoder refused the GPU, as soon as that is known. */
 static void report_refusal(struct halo_live *live, struct halo_live_input *in)
 {
     const char *why = halo_decoder_refusal(in->decoder);
@@ -59,7 +59,7 @@ static void report_refusal(struct halo_live *live, struct halo_live_input *in)
     in->refused = why[0];
 }
 
-/* What the decoder has met since there were so many places. */
+/* Counts the damage that the decoder found since the count was `places`. */
 static void count_damage(struct halo_live *live, long long places)
 {
     const int64_t found = atomic_load(&live->reader->damage.places) - places;

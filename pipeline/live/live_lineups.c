@@ -12,14 +12,15 @@
 #include "pipeline/live/live_stream.h"
 
 struct halo_live_lineups {
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* of all fields below */
     pthread_cond_t unused;
     enum halo_live_forming forming;
-    int users;                  /* of the shape: threads that the stages do not join */
-    struct halo_lineup *wanted; /* without gates, until the shape is known */
-    struct halo_lineup *oldest; /* all that have gates, oldest first; the filter thread's last */
-    struct halo_lineup *next;   /* not in use yet; not in that list */
-    int64_t epochs;             /* the last number given */
+    int users;                  /* of the format: threads that the stages do not join */
+    struct halo_lineup *wanted; /* without gates, until the format is known */
+    /* list of all that have gates, oldest first; the filter thread uses the last */
+    struct halo_lineup *oldest;
+    struct halo_lineup *next; /* becomes active with the next frame; not in that list */
+    int64_t epochs;           /* the last epoch assigned */
     int64_t passed;
 };
 
@@ -53,7 +54,7 @@ void halo_live_lineups_destroy(struct halo_live_lineups *all)
     av_free(all);
 }
 
-/* ---- the shape ---- */
+/* ---- the format ---- */
 
 struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live)
 {
@@ -94,7 +95,7 @@ void halo_live_lineups_used(struct halo_live_lineups *all)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* ---- who forms the stages ---- */
+/* ---- the thread that starts the stages ---- */
 
 static void set_forming(struct halo_live_lineups *all, enum halo_live_forming forming)
 {
@@ -131,7 +132,8 @@ void halo_live_lineups_turn(struct halo_live_lineups *all)
     set_forming(all, HALO_LIVE_TURNING);
 }
 
-/* The chains that hold, without gates, for the next shape; all pictures are out. Under the lock. */
+/* Keeps the active chains, without gates, for the next format; all frames have left. Under the
+ * lock. */
 static void keep_chains(struct halo_live_lineups *all)
 {
     if (all->next) {
@@ -167,7 +169,7 @@ void halo_live_lineups_turned(struct halo_live_lineups *all)
     set_forming(all, HALO_LIVE_UNFORMED);
 }
 
-/* ---- pictures ---- */
+/* ---- frames ---- */
 
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struct halo_lineup *now)
 {
@@ -208,7 +210,7 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all, const struct 
     }
 }
 
-/* ---- thread aside ---- */
+/* ---- extra thread ---- */
 
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all)
 {
@@ -236,7 +238,7 @@ enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
     pthread_mutex_lock(&all->lock);
     const enum halo_live_forming ret = all->forming;
     if (ret != HALO_LIVE_TURNING)
-        lineup->epoch = ++all->epochs; /* its gates know it; that of one that fails stays unused */
+        lineup->epoch = ++all->epochs; /* stays unused if its gates cannot be built */
     if (ret == HALO_LIVE_UNFORMED) {
         old = all->wanted;
         all->wanted = lineup;

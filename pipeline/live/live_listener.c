@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Who listens to a live stream. */
+ * The listener of a live stream. */
 #include "pipeline/live/live_listener.h"
 
 #include <libavutil/mem.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether a live stream keeps up, judged over some seconds. */
+ * Whether a live stream keeps up, judged over ten seconds. */
 #include "pipeline/live/live_load.h"
 
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 
 static const int64_t WINDOW = INT64_C(10000000000); /* ns */
 
-/* Behind: most are lost. It keeps up again: hardly one in five is. */
+/* It is behind if more than half is lost, and keeps up again if at most one in five is. */
 void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed)
 {
     if (load->since && now - load->since < WINDOW)
@@ -25,7 +25,7 @@ void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost
     load->passed = passed;
 }
 
-/* A few seconds, once, may be a machine's that was asleep. */
+/* A few seconds once may come from a machine that was asleep. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped)
 {
     enum { MANY = 3 };

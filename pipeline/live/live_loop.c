@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Files that loop, without being opened anew: the demuxer is rewound, and the decoder goes on with
- * the first packet as if it came behind the last one, or, where that could be another picture, is
- * emptied first. A file whose first packet is not the same then is opened anew from now on. */
+ * Files that loop without being reopened (live_loop.h): the demuxer seeks to the start, and the
+ * decoder receives the first packet as if it followed the last one. If that could change a frame,
+ * the decoder is drained first. A file whose first packet has changed is reopened from then on. */
 #include "pipeline/live/live_loop.h"
 
 #include <libavutil/avstring.h>
@@ -13,7 +13,7 @@
 #include "pipeline/live/live_source.h"
 #include "pipeline/live/live_stream.h"
 
-/* One that its name means no more is opened anew, or waited for. */
+/* If the name now refers to another file, the file is reopened, or waited for. */
 static struct halo_live_file file_now(const struct halo_live *live)
 {
     struct stat now;
@@ -46,7 +46,7 @@ static int64_t unshifted(const struct halo_live_input *in, int64_t ts)
     return ts == AV_NOPTS_VALUE ? ts : ts - in->loop.shift;
 }
 
-/* Of a packet of the pictures, before its times are moved. */
+/* Properties of a video packet, before its timestamps are shifted. */
 static struct halo_live_first first_of(const struct halo_live_input *in, const AVPacket *pkt)
 {
     return (struct halo_live_first){.known = true,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Settings of a live stream: what can be said of them beforehand. */
+ * Settings of a live stream: checks before it starts. */
 #include "pipeline/live/live_settings.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 
 enum { MAX_SIDE = 65534 };
 
-/* A side that follows from the other, even as encoders of 4:2:0 want it. */
+/* Computes one side from the other; even, as encoders of 4:2:0 require. */
 static int follow(int other, int of, int to)
 {
     const int64_t side = (av_rescale(other, to, of) + 1) / 2 * 2;

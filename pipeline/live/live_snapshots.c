@@ -17,19 +17,19 @@
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stream.h"
 
-enum { LIMIT = 16 }; /* that may wait */
+enum { LIMIT = 16 }; /* snapshots that may wait */
 
-static const double LONGEST = 1.7; /* seconds that one waits for its picture */
+static const double LONGEST = 1.7; /* seconds that a snapshot waits for its frame */
 
 struct snapshot {
     uint64_t id;
     int64_t asked;                       /* ns */
-    const char *codec;                   /* of FFmpeg */
-    struct halo_output_picture *picture; /* NULL: none has come yet; it uses the shape */
+    const char *codec;                   /* FFmpeg's name */
+    struct halo_output_picture *picture; /* NULL: no frame yet; it uses the format */
 };
 
 struct halo_live_snapshots {
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the fields below */
     bool closed;
     struct snapshot waiting[LIMIT];
     int count;
@@ -58,12 +58,12 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
     const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
     int ret = 0;
     if (!codec)
-        return halo_fail_usage(err, "%.40s: snapshots are png or jpg", format);
+        return halo_fail_usage(err, "%.40s: the format of a snapshot must be png or jpg", format);
     pthread_mutex_lock(&s->lock);
     const bool over = atomic_load(&live->done) || s->closed;
     if (over || s->count == LIMIT)
-        ret = over ? halo_fail(err, -ECANCELED, "the stream is over")
-                   : halo_fail(err, -EBUSY, "too many snapshots wait already");
+        ret = over ? halo_fail(err, -ECANCELED, "the stream has ended")
+                   : halo_fail(err, -EBUSY, "too many snapshots are waiting: try again later");
     else
         s->waiting[s->count++] =
             (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
@@ -131,7 +131,7 @@ bool halo_live_snapshots_answer(struct halo_live *live, bool all)
     AVPacket *image = av_packet_alloc();
     int code = image ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
     if (code >= 0 && !shot.picture)
-        code = halo_fail(&err, -ETIMEDOUT, "no filtered picture has come within two seconds");
+        code = halo_fail(&err, -ETIMEDOUT, "no filtered frame arrived within two seconds");
     if (code >= 0)
         code = halo_live_codec_image(live, shot.codec, shot.picture, image, &err);
     HALO_LIVE_TELL(live->listener, snapshot, shot.id, code < 0 ? NULL : image,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Sound of a live stream: by the pictures' clock, copied or encoded for each encoding that has
- * it. */
+ * Audio of a live stream: on the clock of the frames, copied or encoded for each encoding that has
+ * audio. */
 #include "pipeline/live/live_sound.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include "pipeline/output/audio.h"
 
 enum {
-    GAP = 1000000, /* microseconds: longer ones do not become silence */
-    AHEAD = 300,   /* packets of all streams that are looked at for the first sound */
+    GAP = 1000000, /* microseconds: longer gaps are not filled with silence */
+    AHEAD = 300,   /* packets of all streams that are searched for the first audio packet */
 };
 
 static const AVStream *sound_of(const struct halo_live *live)
@@ -42,7 +42,7 @@ static int take_off(AVBSFContext *adts, AVPacket *pkt)
     return code < 0 ? code : av_bsf_receive_packet(adts, pkt);
 }
 
-/* Opens in->adts, which tells the parameters with its first packet. */
+/* Opens in->adts, whose first packet contains the parameters. */
 static int open_adts(struct halo_live_input *in, AVPacket *first)
 {
     const AVBitStreamFilter *filter = av_bsf_get_by_name("aac_adtstoasc");
@@ -68,7 +68,8 @@ static int open_adts(struct halo_live_input *in, AVPacket *first)
     return 0;
 }
 
-/* That of the first sound, if it has one. Some containers take what stays as it is. */
+/* Opens the filter for the ADTS header of the first audio packet, if it has one. Some containers
+ * accept AAC with these headers. */
 static int find_adts(struct halo_live_input *in, struct halo_error *err)
 {
     const AVPacket *pkt = NULL;
@@ -94,15 +95,15 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
     bool copied = false;
     for (int i = 0; i < live->encodings->count; i++)
         copied = copied || is_copied(&live->encodings->what[i]);
-    /* Without a rate none of it was found at all: it is not waited for. */
+    /* Without a sample rate, no audio was found at all: do not wait for it. */
     if (!copied || !par || par->codec_id != AV_CODEC_ID_AAC || par->extradata_size ||
         par->sample_rate <= 0)
         return 0;
     return find_adts(in, err);
 }
 
-/* A packet for encodings that copy, from pkt; NULL: they get none: it is not what was announced,
- * malformed, or memory is short. */
+/* Returns a copy of pkt for encodings that copy audio; NULL: they get none, because it differs from
+ * what was announced, is malformed, or memory is short. */
 static AVPacket *to_copy(const struct halo_live *live, struct halo_live_input *in,
                          const AVPacket *pkt)
 {
@@ -154,7 +155,7 @@ void halo_live_sound_close(struct halo_live_track *sound)
     sound->is = false;
 }
 
-/* After a gap the encoder begins anew: it would fill the time with silence. */
+/* Restarts the encoder after a gap, which it would otherwise fill with silence. */
 static int restart(struct halo_live_encoding *e, struct halo_error *err)
 {
     halo_live_sound_rest(&e->sound);
@@ -187,7 +188,7 @@ void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
         return;
     }
     if (!is_copied(e->what) && encode(e, pkt, &err) < 0) {
-        halo_log(HALO_LOG_DEBUG, "%s; going on", err.text);
+        halo_log(HALO_LOG_DEBUG, "%s; continuing", err.text);
         halo_live_sound_rest(&e->sound);
     } else if (is_copied(e->what)) {
         pkt->flags |= AV_PKT_FLAG_KEY;
@@ -197,7 +198,7 @@ void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
     av_packet_free(&pkt);
 }
 
-/* What comes now is what was announced. */
+/* Whether the audio that arrives has the announced parameters. */
 static bool is_same(const AVStream *a, const AVStream *b)
 {
     const AVCodecParameters *x = a->codecpar, *y = b->codecpar;
@@ -207,17 +208,18 @@ static bool is_same(const AVStream *a, const AVStream *b)
            (!x->extradata_size || !memcmp(x->extradata, y->extradata, (size_t)x->extradata_size));
 }
 
-/* Outputs cannot change what they began with. */
+/* Outputs cannot change the parameters with which they began. */
 static bool fits(const struct halo_live *live, struct halo_live_input *in)
 {
     const AVStream *sound = sound_of(live);
     if (sound && is_same(sound, in->sound))
         return true;
     if (!in->unlike)
-        halo_log(HALO_LOG_WARNING,
-                 "%s: stream %d: its %s sound is not what the outputs began with: left out until "
-                 "this stream is restarted",
-                 live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
+        halo_log(
+            HALO_LOG_WARNING,
+            "%s: stream %d: its %s audio differs from what the outputs began with: it is left out "
+            "until this stream is restarted",
+            live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
     in->unlike = true;
     return false;
 }

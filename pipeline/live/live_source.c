@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The source thread of a live stream: its life from the device's start to the last thread's end. */
+ * The source thread of a live stream: from the start of the device to the end of the last
+ * thread. */
 #include "pipeline/live/live_source.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@
 #include "pipeline/live/source_ops.h"
 #include "pipeline/picture/raw_picture.h"
 
-enum { HELD = 256 }; /* packets of sound that come before the first picture */
+enum { HELD = 256 }; /* audio packets before the first frame */
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
 
@@ -54,7 +55,7 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
     struct halo_ring_settings ring = halo_ring_settings_of(&live->settings.device);
     ring.live = live->live;
     if (!halo_live_stalls_begin_ring(live->stalls))
-        return halo_fail(err, -ECANCELED, "stopped before it began");
+        return halo_fail(err, -ECANCELED, "the stream was stopped before it started");
     const int code = halo_ring_create(&live->ring, &ring, err);
     halo_live_stalls_end_ring(live->stalls);
     atomic_store(&live->ready, code >= 0);
@@ -71,7 +72,7 @@ static void end_all(struct halo_live *live)
 
 /* ---- a session ---- */
 
-/* Sound that comes before the first picture has no place on the line yet. */
+/* Audio that arrives before the first frame cannot be given a timestamp of the stream yet. */
 struct held {
     AVPacket *packet[HELD];
     int count;
@@ -113,7 +114,7 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
     return code;
 }
 
-/* Pictures and sound until there are no more: 0, -ECANCELED, or -errno with err filled. */
+/* Passes on frames and audio until the end: 0, -ECANCELED, or -errno with err filled. */
 static int run_session(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     struct held held = {.count = 0};
@@ -131,7 +132,7 @@ static int run_session(struct halo_live *live, struct halo_live_input *in, struc
     return FFMIN(code, 0);
 }
 
-/* Files that loop go on without being opened anew, as long as that is possible. */
+/* Files that loop continue without being reopened, as long as that is possible. */
 static int run_turns(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     int code;
@@ -143,22 +144,22 @@ static int run_turns(struct halo_live *live, struct halo_live_input *in, struct 
     return code;
 }
 
-/* Why a session without an error of its own is over, where that is no end. */
+/* Explains why a session without an error of its own ended, if that is not the regular end. */
 static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
 {
     const int64_t deadline = atomic_load(&live->reader->limits.deadline);
     const char *name = live->name;
     if (deadline && halo_now_ns() >= deadline)
-        return halo_fail(err, -ETIMEDOUT, "%s: nothing has come for %g seconds", name,
+        return halo_fail(err, -ETIMEDOUT, "%s: no data arrived for %g seconds", name,
                          live->settings.input_timeout);
     if (pictures == 0 && !live->ops->endless)
-        return halo_fail(err, -ENODATA, "%s: no picture in it could be decoded", name);
+        return halo_fail(err, -ENODATA, "%s: no frame in it could be decoded", name);
     if (!live->local && !live->settings.loop)
-        return halo_fail(err, -EPIPE, "%s: its sender has ended", name);
+        return halo_fail(err, -EPIPE, "%s: the sender ended the stream", name);
     return 0;
 }
 
-/* For the card. */
+/* Text for the card. */
 static const char *words_of(const struct halo_live *live)
 {
     if (live->ops->words)
@@ -166,8 +167,8 @@ static const char *words_of(const struct halo_live *live)
     return live->reader->clock.last ? "no signal" : "connecting";
 }
 
-/* 0: the end, as asked for; -errno with err filled: to be tried again, or *ret_fatal. The caller
- * closes in. */
+/* 0: the regular end; -errno with err filled: retry, unless *ret_fatal is set. The caller closes
+ * in. */
 static int hold_session(struct halo_live *live, struct halo_live_input *in, double *pause,
                         bool *ret_fatal, struct halo_error *err)
 {
@@ -195,7 +196,7 @@ static bool is_over(const struct halo_live *live, int ret)
     return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->ops->endless);
 }
 
-/* What can be shown of a source that has not come yet: words and cards need a shape. */
+/* Makes a format for a source that is still away, because cards need one. */
 static int make_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
 {
     struct halo_live_input in;
@@ -216,7 +217,7 @@ void halo_live_make_up(struct halo_live *live)
         halo_live_fail(live, &err);
 }
 
-/* Until the next try: true: a stop. */
+/* Waits until the next attempt; true: a stop. */
 static bool wait_again(struct halo_live *live, double *pause)
 {
     double first = FIRST_PAUSE, last = LAST_PAUSE;
@@ -228,7 +229,7 @@ static bool wait_again(struct halo_live *live, double *pause)
     return live->ops->wait ? live->ops->wait(live, until) : halo_live_wait(live, until);
 }
 
-/* Before a session: true: a stop, or the end. */
+/* Called before a session; true: a stop, or the end. */
 static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
@@ -242,7 +243,7 @@ static bool rest(struct halo_live *live)
     return live->ops->rest(live);
 }
 
-/* A session has failed: true: for good. */
+/* Reports a failed session; true: the stream has failed for good. */
 static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error *err)
 {
     const char *words = words_of(live);
@@ -257,7 +258,7 @@ static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error
     return fatal || halo_error_is_lost(err);
 }
 
-/* Sessions until the stream is to end. */
+/* Runs sessions until the stream ends. */
 static void live_on(struct halo_live *live)
 {
     double pause = 0;
@@ -267,7 +268,7 @@ static void live_on(struct halo_live *live)
         bool fatal = false;
         const int code = hold_session(live, &in, &pause, &fatal, &err);
         const bool ends = is_over(live, code) || (code != 0 && lose(live, code, fatal, &err));
-        halo_live_input_close(&in); /* only now: drivers take their time, cards do not wait */
+        halo_live_input_close(&in); /* only now: drivers may be slow, and cards must not wait */
         if (ends || (code != 0 && wait_again(live, &pause)))
             return;
     }
@@ -306,7 +307,7 @@ int halo_live_source_start(struct halo_live *live, struct halo_error *err)
     return code;
 }
 
-/* A read that began after the first signal is woken by the next one. */
+/* If a read began after the first signal, the next signal interrupts it. */
 void halo_live_source_wake(struct halo_live *live)
 {
     if (live->reader->started && halo_live_stopped(live) && !atomic_load(&live->done))

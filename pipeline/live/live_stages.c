@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The threads between the source of a live stream and its packets: begun with the shape of the
- * pictures, and begun anew where that was made up and the source now says what they are. */
+ * The threads between the source of a live stream and its packets: started when the format of the
+ * frames is known, and restarted if it was assumed and the source now reports its own. */
 #include "pipeline/live/live_stages.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "pipeline/live/live_format.h"
 #include "pipeline/live/live_stream.h"
 
-enum { DESCRIBE_S = 5 }; /* for encoders to be described, before pictures come without that */
+enum { DESCRIBE_S = 5 }; /* how long frames wait until all encoders are described */
 
 int halo_live_stages_create(struct halo_live_stages **ret)
 {
@@ -101,9 +101,9 @@ void halo_live_end_stages(struct halo_live *live)
     halo_live_encodings_end(live->encodings);
 }
 
-/* ---- anew ---- */
+/* ---- restart ---- */
 
-/* Whether the shape has to stay. Under `forming`. */
+/* Whether the format must be kept. Under `forming`. */
 static bool is_bound(struct halo_live *live)
 {
     if (!live->format || !live->format->made_up)
@@ -111,10 +111,11 @@ static bool is_bound(struct halo_live *live)
     return halo_live_encodings_are_bound(live->encodings);
 }
 
-/* Nothing is left of the shape but the chains, and encodings as they were before they began. */
+/* Removes the format and everything made for it, except the chains, and resets the encodings. */
 static void take_down(struct halo_live *live)
 {
-    halo_live_lineups_turn(live->lineups); /* what is asked for waits: older pictures come out */
+    /* requests wait from now on, while older frames are output */
+    halo_live_lineups_turn(live->lineups);
     halo_live_end_stages(live);
     halo_live_lineups_keep(live->lineups);
     halo_live_encodings_reset(live->encodings, halo_live_cards_drop(live->cards));
@@ -125,7 +126,7 @@ static void take_down(struct halo_live *live)
     halo_live_cards_wake(live->cards);
 }
 
-/* ---- with a session ---- */
+/* ---- start with a session ---- */
 
 int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
                            bool *ret_fatal, struct halo_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether a stage stands. */
+ * Detects stages that are stuck (live_stalls.h). */
 #include "pipeline/live/live_stalls.h"
 
 #include <errno.h>
@@ -13,26 +13,27 @@
 
 enum {
     CALLS = HALO_CALL_DECODER + 1,
-    PATIENCE = 8,          /* seconds; live.h names both */
-    OPENING_PATIENCE = 30, /* those of other processes may come first */
+    PATIENCE = 8,          /* seconds; documented in live.h, as is the next */
+    OPENING_PATIENCE = 30, /* other processes may open theirs first */
     FAULT_LOOK_US = 10000,
 };
 
 struct call {
-    atomic_llong since; /* a thread is in it: ns; 0: it is not */
+    atomic_llong since; /* ns: since when a thread is in it; 0: none is */
     atomic_bool own;
 };
 
 struct halo_live_stalls {
     struct call call[CALLS];
-    atomic_llong ring_opening; /* since then: ns; 0: it is not */
-    atomic_llong in_opening;   /* of the GPU's decoder, with its turn, likewise */
-    struct halo_turn turn;     /* to open something on the GPU; the source thread's */
+    atomic_llong ring_opening; /* ns: since when; 0: not opening */
+    atomic_llong in_opening;   /* the same for the GPU's decoder, while it has its turn */
+    struct halo_turn turn;     /* to open something on the GPU; owned by the source thread */
     const atomic_int *stop;
-    bool was_in_decoder; /* when the turn was asked for; the source thread's */
+    bool was_in_decoder; /* when the turn was requested; owned by the source thread */
     struct halo_opening opening;
-    struct halo_ring_watch watch; /* the loop's */
-    bool alone;                   /* what was last found to stand is the stream's own; likewise */
+    struct halo_ring_watch watch; /* owned by the loop */
+    /* only this stream's own calls were found stuck; owned by the loop */
+    bool alone;
 };
 
 /* ---- around calls ---- */
@@ -51,7 +52,7 @@ void halo_live_leave(struct halo_live_stalls *s, int call)
     atomic_store(&s->call[call].since, 0);
 }
 
-/* Opening is not decoding: neither is the wait for the turn. */
+/* Opening, and waiting for the turn, does not count as decoding. */
 static bool take_turn(struct halo_live_stalls *s)
 {
     s->was_in_decoder = atomic_exchange(&s->call[HALO_CALL_DECODER].since, 0) != 0;
@@ -105,7 +106,7 @@ int halo_live_stalls_turn(const struct halo_live_stalls *s)
     return halo_turn_place(&s->turn);
 }
 
-/* ---- looking at them ---- */
+/* ---- checks ---- */
 
 static bool is_late(const struct halo_live_stalls *s, const atomic_llong *call, int seconds)
 {
@@ -114,7 +115,7 @@ static bool is_late(const struct halo_live_stalls *s, const atomic_llong *call, 
     return since && halo_now_ns() - from > seconds * INT64_C(1000000000);
 }
 
-/* Also whether all that is late so far is the stream's own. */
+/* Also updates whether all late calls so far are the stream's own. */
 static bool is_call_late(struct halo_live_stalls *s, const struct call *call)
 {
     const bool late = is_late(s, &call->since, PATIENCE);
@@ -135,7 +136,7 @@ static bool is_stalled(struct halo_live_stalls *s, struct halo_error *err)
         if (is_call_late(s, &s->call[i]))
             who = who ? who : "an encoder";
     if (who)
-        halo_fail(err, -ETIMEDOUT, "%s has been at one picture for %d seconds", who, PATIENCE);
+        halo_fail(err, -ETIMEDOUT, "%s has been stuck at one frame for %d seconds", who, PATIENCE);
     return who;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a live stream tells of itself in numbers, from all of its parts. */
+ * Statistics of a live stream, from all of its parts. */
 #include <stdio.h>
 
 #include "kernels/clock.h"
@@ -19,7 +19,7 @@ const char *const halo_drop_names[HALO_DROPS + 1] = {"late", "encoder", "damaged
 const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1] = {"decode", "filter", "encode",
                                                                  "total", NULL};
 
-/* A lane that left the GPU does not go back. */
+/* A lane that has left the GPU does not return to it. */
 static void check_ring(struct halo_ring *ring, struct halo_live_stats *ret)
 {
     char why[HALO_DEGRADATION_WORDS];

@@ -19,11 +19,11 @@ const char *const halo_live_state_names[HALO_LIVE_STATES + 1] = {"starting", "ru
                                                                  "ended",    "failed",  NULL};
 
 struct halo_live_status {
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* of the fields below */
     pthread_cond_t changed;
     struct halo_live_standing now;
     struct halo_error error;
-    int64_t away; /* pictures decoded before this time say nothing of the present: ns */
+    int64_t away; /* ns: frames decoded before this time do not show that the source is back */
 };
 
 int halo_live_status_create(struct halo_live_status **ret)

@@ -104,7 +104,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             return 0;
         }
         if (par->sample_rate <= 0) {
-            *ret = drop(set, in, "it is announced, but no sound of it was found");
+            *ret = drop(set, in, "it is announced, but no audio was found in it");
             return 0;
         }
         break;
@@ -119,7 +119,9 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
         break;
     default:
         if (is_chapter_track(in)) {
-            halo_log(HALO_LOG_DEBUG, "stream %d: holds the chapters", in->index);
+            halo_log(HALO_LOG_DEBUG,
+                     "stream %d is dropped: it holds chapters, which are copied as such",
+                     in->index);
             *ret = HALO_ROLE_DROP;
             return 0;
         }

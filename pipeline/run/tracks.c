@@ -27,15 +27,14 @@ static void say_alpha_lost(const AVStream *in)
     const AVDictionaryEntry *mode = av_dict_get(in->metadata, "alpha_mode", NULL, 0);
     const bool decoded = av_pix_fmt_desc_get(in->codecpar->format)->flags & AV_PIX_FMT_FLAG_ALPHA;
     if (mode && !strcmp(mode->value, "1") && !decoded) /* otherwise the gate warns */
-        halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its pictures is lost",
-                 in->index);
+        halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its frames is lost", in->index);
 }
 
 int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err)
 {
     const AVCodecParameters *par = stream->codecpar;
     if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
-        return halo_fail(err, -EBADMSG, "%s: stream %d: no picture could be found in it", name,
+        return halo_fail(err, -EBADMSG, "%s: stream %d: no frame could be found in it", name,
                          stream->index);
     return 0;
 }
@@ -79,8 +78,8 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
     if (matrix && angle != 0 && !is_mov(container))
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: %s cannot say that the picture is to be turned by %.0f degrees "
-                 "clockwise: .mp4 or .mov can",
+                 "stream %d: %s cannot store that frames must be rotated by %.0f degrees "
+                 "clockwise for display: use .mp4 or .mov",
                  in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
@@ -162,13 +161,13 @@ static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *cont
     const AVCodec *codec = avcodec_find_encoder(in->codecpar->codec_id);
     if (codec)
         halo_log(HALO_LOG_INFO,
-                 "stream %d: its %s sound is encoded again, with silence in front: in %s it would "
-                 "begin with the pictures",
+                 "stream %d: its %s audio is encoded again with silence in front: a copy in %s "
+                 "would begin too early, with the video",
                  in->index, name, container->name);
     else
         halo_fail_usage(err,
-                        "stream %d: in %s its %s sound would begin too early, with the pictures: "
-                        "choose a codec with -c:a, or .mkv",
+                        "stream %d: in %s its %s audio would begin too early, with the video: "
+                        "choose a codec with -c:a, or use .mkv",
                         in->index, container->name, name);
     return codec;
 }
@@ -206,7 +205,7 @@ static int open_copied(struct halo_track *t, const struct halo_route *route, str
     const int code = halo_subtitle_open(&t->subtitle, t->in, to, err);
     if (code < 0)
         return code;
-    halo_log(HALO_LOG_INFO, "stream %d: %s subtitles become %s for %s", t->in->index,
+    halo_log(HALO_LOG_INFO, "stream %d: %s subtitles are converted to %s for %s", t->in->index,
              avcodec_get_name(from), avcodec_get_name(to), output->oformat->name);
     return halo_subtitle_describe(t->subtitle, t->out) < 0
                ? halo_fail(err, -ENOMEM, "out of memory")
@@ -260,7 +259,7 @@ static void say_default(const struct halo_run_settings *settings, struct halo_si
                                ? NULL
                                : halo_container_encoder(container, settings, NULL);
     if (codec && strcmp(codec->name, "libx264") != 0)
-        halo_log(HALO_LOG_INFO, "%s encodes the pictures, the default for %s (-c:v chooses)",
+        halo_log(HALO_LOG_INFO, "%s encodes the video, the default for %s (-c:v selects another)",
                  codec->name, container->name);
 }
 
@@ -274,7 +273,7 @@ static int move_starts(struct halo_source *source, const struct halo_run_setting
     halo_source_move(source, offset);
     if (offset)
         halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
-                 "%s: all times are shifted by %.3f s, for %s can say no others",
+                 "%s: all timestamps are shifted by %.3f s: %s cannot store the original ones",
                  settings->source.input, -offset / 1e6, container->name);
     return code;
 }

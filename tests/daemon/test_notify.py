@@ -185,7 +185,7 @@ class Stages(WatchdogTest):
         start = time.monotonic() - began
         self.until(lambda: daemon.status('one')['encoded'] == 39, daemon.logged)
         stood = time.monotonic()
-        words = 'an encoder has been at one picture for 8 seconds'
+        words = 'an encoder has been stuck at one frame for 8 seconds'
         self.until(lambda: words in daemon.logged(), daemon.logged)
         self.until(lambda: 0 < daemon.status('one')['encoded'] < 39, daemon.logged)
         self.assertLess(time.monotonic() - stood, 12 * PATIENCE + 3 * start)  # as this machine is
@@ -205,7 +205,7 @@ class Stages(WatchdogTest):
              'two': self.stream('two', own_engine=True)},
             watchdog=2, environment={'HALOD_FAULT': 'decoder:40'})
         since = time.monotonic()
-        self.until(lambda: daemon.logged().count('the decoder has been at one picture') >= 3,
+        self.until(lambda: daemon.logged().count('the decoder has been stuck at one frame') >= 3,
                    daemon.logged, 90)
         time.sleep(3)  # of pings, which are looked at
         self.assertEqual(daemon.state('two'), 'running')

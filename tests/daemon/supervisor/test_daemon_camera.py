@@ -130,7 +130,7 @@ class Streams(CameraTest):
         self.played.plug()
         daemon = self.begin({'one': self.camera({'open': 'on-demand'})})
         daemon.wait_state('one', 'waiting')
-        self.assertIn('until somebody looks', daemon.status('one')['why'])
+        self.assertIn('until someone watches', daemon.status('one')['why'])
         self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed'))
         time.sleep(0.5)  # in which it could have been opened
         self.assertEqual(self.played.log(), [])

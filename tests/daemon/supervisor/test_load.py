@@ -64,12 +64,12 @@ class Late(LoadTest):
         daemon.wait_state('light', 'running')
         watch = self.follow(daemon)
         daemon.wait_state('heavy', 'overloaded', 40)
-        self.assertIn('too soon for the filters', self.wait_event(
+        self.assertIn('the filters are too slow', self.wait_event(
             watch, 'degraded', 'heavy', 'late')['why'])
         status = daemon.status('heavy')  # on a busy machine its source is late, too
         self.assertRegex(status['degraded']['late'],
-                         r'^\d+ of \d+ pictures came too soon for the filters$')
-        self.assertRegex(status['why'], 'too soon for the filters|pictures are not decoded in time')
+                         r'^\d+ of \d+ frames were dropped: the filters are too slow$')
+        self.assertRegex(status['why'], 'the filters are too slow|frames are not decoded in time')
         self.assertTrue(daemon.status('heavy')['overloaded'])
         self.assertGreater(daemon.status('heavy')['dropped']['late'], 100)
         self.assertIn('halod_stream_up{stream="heavy"} 1', self.fetch('/metrics'))
@@ -102,7 +102,7 @@ class Late(LoadTest):
                                 privacy='off', filters='none', outputs=[{'null': True}])})
         watch = self.follow(daemon)
         why = self.wait_event(watch, 'degraded', 'fast', 'late-decoder')['why']
-        self.assertRegex(why, r'^\d+ seconds of \d+ were lost: pictures are not decoded in time$')
+        self.assertRegex(why, r'^\d+ seconds of \d+ were lost: frames are not decoded in time$')
         daemon.wait_state('fast', 'overloaded')
         status = daemon.status('fast')
         self.assertIn('late-decoder', status['degraded'])
@@ -155,7 +155,7 @@ class Late(LoadTest):
         other = self.reader('one.ts')
         daemon.wait_state('one', 'overloaded', 40)
         why = self.lacks(daemon, 'one', 'late-encoder')['late-encoder']
-        self.assertIn('too soon for an encoding', why)
+        self.assertIn('an encoding is too slow', why)
         self.assertLess(other.longest_gap(other.times[-1]), 1 * PATIENCE)
 
 

@@ -233,7 +233,7 @@ class Moments(DaemonTest):
             self.daemon.control('Set', name=kind, filters=OTHER_CHAIN)
         self.shows_what_it_should(since)
         for kind in ('card', 'last'):
-            with self.assertRaisesRegex(Refused, 'no filtered picture'):
+            with self.assertRaisesRegex(Refused, 'no filtered frame'):
                 self.daemon.control('Snapshot', name=kind, format='png')
         self.goes_on()
         for kind in KINDS:

@@ -11,7 +11,7 @@ import halotest
 FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
 STALL_S = 8
 RATE = 10  # so few, and so small, that none is late beside other tests
-WORDS = 'the decoder has been at one picture for 8 seconds'
+WORDS = 'the decoder has been stuck at one frame for 8 seconds'
 APART = 'isolated from the others, because it stalled'
 
 

@@ -651,7 +651,7 @@ class Confirmed(LiveTest):
         live.wait_packets(1)
         live.tell(f'set 7 {self.SECOND}')
         live.end()
-        self.assertEqual([rest.endswith('the stream is over') for _, rest in live.found('set')],
+        self.assertEqual([rest.endswith('the stream has ended') for _, rest in live.found('set')],
                          [True])
 
 
@@ -774,7 +774,7 @@ class Sources(LiveTest):
                 live.wait_state('waiting', round_number)
             live.stop()
         self.assertAlmostEqual(len(live.packets(0, 1)), 48000 / 1152, delta=4)
-        self.assertEqual(live.logged().count('its mp3 sound is not what the outputs began with'), 1,
+        self.assertEqual(live.logged().count('its mp3 audio differs from what'), 1,
                          live.logged())
 
     def test_an_end_is_no_silence(self):

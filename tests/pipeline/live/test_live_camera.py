@@ -338,7 +338,7 @@ class OnDemand(CameraTest):
     def test_open_while_somebody_looks(self):
         self.played.plug()
         live = self.camera('filters=gblur=sigma=3', *self.WORDS, out=self.OUT)
-        self.wait_words(live, 'closed until somebody looks')
+        self.wait_words(live, 'closed until someone watches')
         live.wait('begin')
         time.sleep(0.3)  # in which it could have been opened
         self.assertEqual(self.played.log(), [])
@@ -348,7 +348,7 @@ class OnDemand(CameraTest):
             live.tell('watch 0 off')
             time.sleep(1)  # of five
             self.assertEqual(len(self.played.log('close')), turn - 1)
-            self.wait_words(live, 'closed until somebody looks', turn + 1, 10)
+            self.wait_words(live, 'closed until someone watches', turn + 1, 10)
             self.assertTrue(wait_until(lambda t=turn: len(self.played.log('close')) == t))
         live.stop()
         self.assert_filtered(live)
@@ -396,7 +396,7 @@ class Prompt(CameraTest):
     def test_open_when_somebody_looks(self):
         self.played.plug()
         live = self.camera('filters=gblur=sigma=3', *OnDemand.WORDS, out=OnDemand.OUT)
-        self.wait_words(live, 'closed until somebody looks')
+        self.wait_words(live, 'closed until someone watches')
         begin = time.monotonic()
         live.tell('watch 0 on')
         live.wait_packets(3)

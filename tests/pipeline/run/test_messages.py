@@ -35,7 +35,7 @@ class Messages(HaloTest):
         rows = (
             (self.source(content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tagged zzzz', 'none'),
             (encrypted(), (), 1, 'is encrypted', 'damaged'),
-            (late_video(), ('-t', '1'), 1, '-t ends before its first picture', 'decoded$'),
+            (late_video(), ('-t', '1'), 1, '-t ends before its first frame', 'decoded$'),
             (silent, ('-c:v', 'libx265', '-crf', '51.5'), 64, '-crf 51.5: .* accepts 0 to 51',
              '-v debug'),
             ('http://me:hunter2@127.0.0.1:1/x.mp4', (), 1, 'http://me:\\*\\*\\*@127', 'hunter2'),

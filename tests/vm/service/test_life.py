@@ -152,7 +152,7 @@ class StuckStage(StuckTest):
         engine = self.engine()
         held = Held(thread_of(engine, 'encode'))
         self.addCleanup(held.close)
-        self.stands(time.monotonic(), engine, 'an encoder has been at one picture for 8 seconds')
+        self.stands(time.monotonic(), engine, 'an encoder has been stuck at one frame for 8 seconds')
 
 
 class Killed(ServiceTest):
