@@ -24,7 +24,7 @@ void halo_live_aside_end(struct halo_live *live);
 
 /* Wakes the thread because the format may have changed or the stream was stopped. Any thread. */
 void halo_live_aside_wake(struct halo_live_aside *aside);
-/* The same for changes that wait to be confirmed: a frame has moved on. */
+/* Wakes the thread if changes wait to be confirmed, because a frame has moved on. Any thread. */
 void halo_live_aside_went_on(struct halo_live_aside *aside);
 
 #endif

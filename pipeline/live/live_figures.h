@@ -13,7 +13,7 @@
 
 #include "pipeline/live/live.h"
 
-/* Plain counters; the first ones are fields of halo_live_stats. */
+/* Simple counters, most of them fields of halo_live_stats. */
 enum halo_count {
     HALO_COUNT_DECODED,
     HALO_COUNT_OPENED,

@@ -24,7 +24,7 @@ struct halo_lineup {
     struct halo_gate *gate[HALO_LIVE_CHAINS];
     uint64_t id; /* of the halo_live_set() that requested it */
     bool failed; /* a frame could not be filtered; owned by the collect thread */
-    bool loaded; /* the files that its chains need were read; owned by the extra thread */
+    bool loaded; /* the files that its chains need have been read; owned by the extra thread */
     /* inside: frames in its gates or about to enter one; next: the next newer lineup. Both are
      * under the lock of live_lineups.c, which alone knows it. */
     int inside;

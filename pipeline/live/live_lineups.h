@@ -23,9 +23,9 @@ void halo_live_lineups_destroy(struct halo_live_lineups *all); /* NULL: does not
 
 enum halo_live_forming {
     HALO_LIVE_UNFORMED,
-    HALO_LIVE_TURNING, /* to another format: nothing new starts with the old one */
-    HALO_LIVE_FORMED,  /* a format exists */
-    HALO_LIVE_SHAPED,  /* and the first lineup has been built for it: cards can be made */
+    HALO_LIVE_TURNING, /* the format is being replaced: nothing new starts with the old one */
+    HALO_LIVE_FORMED,  /* the format is known, but its first lineup is not built */
+    HALO_LIVE_SHAPED,  /* the first lineup is built, too: cards can be made */
 };
 
 /* What threads that do not use live->format may know of it; all zero if there is none. */

@@ -16,7 +16,7 @@ struct halo_live_load {
 
 /* Judges from the total counts of what was lost and what passed so far; now: ns. */
 void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed);
-/* The same for decoding, from the total seconds that it was behind the clock so far. */
+/* The same for decoding. slipped: total of the seconds that decoding was behind the clock. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped);
 /* Writes the text "40 of 50 WHAT" into words, if it is behind and words is empty. */
 void halo_live_load_say(const struct halo_live_load *load, const char *what, char *words,

@@ -10,8 +10,8 @@ struct halo_live;
 /* Checks everything that is known without opening anything, and sets live->live and other constant
  * fields. 0 or a usage error. Loop thread, before the start. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
-/* The dimensions that "WxH", "Wx-1", "-1xH" or one of FFmpeg's names mean for frames of width x
- * height. 0, or -EINVAL if text is none of these. */
+/* Computes the dimensions that text specifies for frames of width x height. text is "WxH", "Wx-1",
+ * "-1xH" or one of FFmpeg's names for sizes. 0, or -EINVAL if it is none of these. */
 int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height);
 
 #endif

@@ -107,8 +107,8 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
 static AVPacket *to_copy(const struct halo_live *live, struct halo_live_input *in,
                          const AVPacket *pkt)
 {
-    if (in->adts &&
-        !halo_adts_goes_on(&in->coded, live->name, in->sound, pkt, "audio: aac encodes all of it"))
+    if (in->adts && !halo_adts_goes_on(&in->coded, live->name, in->sound, pkt,
+                                       "use audio: aac to keep all of it"))
         return NULL;
     AVPacket *ret = av_packet_clone(pkt);
     if (ret && in->adts && take_off(in->adts, ret) < 0)

@@ -23,8 +23,7 @@ struct halo_queue;
 struct halo_live_stages {
     pthread_mutex_t forming;
     pthread_t filter_thread, collect_thread;
-    bool
-        running; /* both threads are to be joined; under `forming`, or owned by the source thread */
+    bool running;         /* both threads must be joined; under `forming`, or source thread only */
     pthread_mutex_t lock; /* of the next two pointers */
     struct halo_queue *to_filter, *in_gate;
 };

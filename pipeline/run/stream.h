@@ -81,7 +81,7 @@ void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *re
 /* After join: prints and writes the reports that -stats, -stats_json and -trace request, to stderr
  * and files. */
 void halo_stream_report(const struct halo_stream *s);
-/* Waits for the end. Call it once. */
+/* Waits until the stream has ended, and returns its result. Call it once. */
 void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret);
 
 #endif
