@@ -444,7 +444,7 @@ class Controls(CameraTest):
         live = self.live('input=test:', *RAW)
         live.wait_packets(1)
         live.tell('control 5 gain 200')
-        self.assertIn('no camera', live.wait('refused')[1])
+        self.assertIn('not a camera', live.wait('refused')[1])
         live.stop()
 
 
