@@ -31,7 +31,7 @@
 struct engine_note {
     struct engine_note *next;
     json_t *message;
-    int fds[HALO_LINK_FDS]; /* duplicates, which it owns */
+    int fds[HALO_LINK_FDS]; /* duplicates owned by this message */
     int count;
     bool device; /* the GPU failed */
 };

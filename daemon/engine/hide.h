@@ -12,9 +12,9 @@
 #include "config/error.h"
 
 /* Called before the first byte of a frame is read. The effect lasts until another program is
- * executed, so every kind of process calls it for itself. A process that a service manager started
- * removes the variable from its environment, which engines inherit. -errno with err filled: nothing
- * is hidden. */
+ * executed, so every kind of process calls it for itself. In a service, it removes HALOD_DEBUGGABLE
+ * from the environment, so that engines do not inherit it. -errno with err filled: nothing is
+ * hidden. */
 int halo_hide_memory(struct halo_error *err);
 
 #endif

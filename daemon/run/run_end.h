@@ -24,8 +24,8 @@ int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop);
 
 int halo_run_end_code(const struct halo_error *err);
 
-/* Ends the process with this code after `seconds` at the latest: a device may never close, and no
- * watchdog runs any more. */
+/* Ends the process with this code after `seconds` at the latest, because closing a device may
+ * never return, and no watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
 /* Ends the process after all our own work is finished. The driver's exit handlers take time, and
  * with a lost device might wait for ever; the kernel cleans up as well as they do. */

@@ -36,7 +36,7 @@ struct run_live {
 
     pthread_mutex_t lock; /* guards the fields below */
     struct halo_error error;
-    struct halo_error away; /* code 0: frames arrive, or nothing is known yet */
+    struct halo_error away; /* why no frames arrive; code 0: they do, or that is unknown */
     AVPacket *picture, *card;
     int64_t taken; /* us: when `picture` was captured; 0: it is a card */
     bool has_picture, has_card;

@@ -164,7 +164,7 @@ struct halo_live_stats {
     int64_t opened;  /* times that the source was opened successfully */
     int64_t damaged; /* damaged places in the input */
     int64_t epoch;   /* of the frame that left the gate last */
-    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1]; /* of all chains; the own is first */
+    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1]; /* [0]: the stream's own chain */
     int64_t moved_at; /* when a frame last left the gate: ns of CLOCK_MONOTONIC; 0: never */
     /* "open", "closed" (on-demand) or why it is away (v4l2.h); "": the input is not a camera */
     const char *camera;

@@ -16,8 +16,8 @@ struct halo_raw_picture;
 struct halo_live_clock {
     bool set;         /* this session has had a frame */
     bool joined;      /* continues from the end of the session before */
-    int64_t first;    /* timestamp of this session's first frame in the source ... */
-    int64_t origin;   /* ... and in the stream */
+    int64_t first;    /* timestamp in the source of this session's first frame */
+    int64_t origin;   /* timestamp in the stream of the same frame */
     int64_t last;     /* timestamp of the last frame; 0: there was none */
     int64_t duration; /* duration of that frame */
     int64_t turn;     /* for a file that loops: its halo_live_loop.turn */

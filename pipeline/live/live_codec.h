@@ -35,7 +35,7 @@ struct halo_live_codec {
     AVBufferPool *raw;
     AVPacket *card[2];
     int64_t origin;                 /* time at which the encoder's timestamps begin */
-    int64_t last_sent, last_key;    /* encoder ticks; microseconds; INT64_MIN: none yet */
+    int64_t last_sent, last_key;    /* in encoder ticks, in us; INT64_MIN: none yet */
     struct halo_live_sent sent[64]; /* a ring buffer */
     unsigned sent_count;
     int held; /* frames in the encoder, without cards */

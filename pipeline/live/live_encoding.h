@@ -22,7 +22,7 @@ struct halo_queue;
 /* The frames that this encoding still holds; under the lock of live_encodings.c, which alone knows
  * it. */
 struct halo_live_passing {
-    int waiting;    /* frames that it has not finished yet */
+    int waiting;    /* frames that the encoding has not finished yet */
     bool holds;     /* its encoder holds frames of `epoch` or older */
     bool let_go;    /* its encoder must output them, because a change waits for that */
     int64_t epoch;  /* of the frame that its thread took last */
@@ -36,7 +36,7 @@ struct halo_live_encoding {
     struct halo_queue *queue;
     bool pushes;              /* it is sent to a URL */
     bool bound;               /* its viewers' container cannot announce new parameters */
-    atomic_bool watched, key; /* any thread sets them: it has a receiver; a keyframe is requested */
+    atomic_bool watched, key; /* any thread: has a receiver; a keyframe is requested */
     struct halo_live_passing passing;
     pthread_t thread; /* this and `running`: set by the thread that starts and joins it */
     bool running;     /* the thread is to be joined */

@@ -31,7 +31,8 @@ int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error
 void halo_live_encodings_end(struct halo_live_encodings *all);
 /* Resets them to the state before their start; cards: the number of cards made so far. */
 void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards);
-/* Whether new parameters would disconnect a viewer: some containers cannot announce them. */
+/* Whether a viewer would lose the stream if parameters changed, because its container cannot
+ * announce new ones. */
 bool halo_live_encodings_are_bound(struct halo_live_encodings *all);
 /* Waits until all have reported `begin`, until a stop, or until this time (ns). */
 void halo_live_encodings_wait(const struct halo_live *live, int64_t until);

@@ -52,7 +52,7 @@ void halo_live_note_capture(struct halo_live_figures *f,
                             const struct halo_live_capture *capture_mode);
 
 /* Reads the figures and judges whether the stream keeps up; runs: which encodings have a receiver.
- * Fields of halo_live_stats that other parts fill in stay 0. */
+ * Leaves those fields of halo_live_stats at 0 that other parts fill in. */
 void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int encodings,
                             struct halo_live_stats *ret);
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct halo_live_load {
-    int64_t since, lost, passed; /* ns: when the present window began; the counts at that time */
+    int64_t since, lost, passed; /* ns: start of the present window; both counts then */
     bool behind;
     int64_t of[2]; /* how many were lost, out of how many, in the window in which this was found */
 };

@@ -53,7 +53,7 @@ void halo_live_stages_close(struct halo_live_stages *stages);
 
 /* ---- live_filter.c: the thread functions; arg: a halo_live ---- */
 
-void *halo_live_filter_main(void *arg); /* enters frames into the gates of the present lineup ... */
-void *halo_live_collect_main(void *arg); /* ... and passes them on to all running encodings */
+void *halo_live_filter_main(void *arg);  /* enters frames into the present gates */
+void *halo_live_collect_main(void *arg); /* passes frames on to running encodings */
 
 #endif

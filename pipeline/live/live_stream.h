@@ -36,7 +36,7 @@ struct halo_live {
     bool may_make_up; /* may assume a format if the source is away at first */
 
     atomic_int stop;         /* 1: requested, 2: failed */
-    atomic_bool done, ready; /* all threads have ended; the ring exists */
+    atomic_bool done, ready; /* done: all threads have ended; ready: the ring exists */
     /* Owned by the source thread until it starts others; the loop may use it once `ready` is
      * set. */
     struct halo_ring *ring;

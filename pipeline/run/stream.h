@@ -76,7 +76,7 @@ bool halo_stream_has_device(const struct halo_stream *s);
  * longer pause, in which the process was stopped, the time is measured from the start again. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);
 
-bool halo_stream_done(const struct halo_stream *s); /* all its threads have ended */
+bool halo_stream_done(const struct halo_stream *s); /* whether all threads ended */
 void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret);
 /* After join: prints and writes the reports that -stats, -stats_json and -trace request, to stderr
  * and files. */

@@ -43,8 +43,8 @@ struct halo_tracks {
     int count;
 };
 
-/* Settings of a decoder whose frames pass through HALO_QUEUE_PICTURES queue places to the lanes of
- * the ring. */
+/* Settings for a decoder whose frames wait in a queue of HALO_QUEUE_PICTURES places before they
+ * enter the lanes of the ring. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,
                                                 const struct halo_ring *ring);
