@@ -8,26 +8,26 @@
  *      |      |  16 rows        |      |   column pass   sum = C T     C: 16 x 32 band of ones
  *      +------+-----------------+------+
  *
- * A lane loads 8 pixels of a row, which are its part of P; the next 16 rows are on their way while
- * these are at work. Nothing goes through shared memory, no warp waits for another. T, at most 33
+ * A lane loads 8 pixels of a row, which are its part of P; the next 16 rows are being loaded while
+ * these are processed. Shared memory is not used, and no warp waits for another. T, at most 33
  * times 255, becomes two unsigned bytes: its four values in a lane (of rows 2t, 2t+1 of each half
  * of the 16) are the lane's part of an operand of the second product. T of the last GROUPS times 16
  * rows stays in registers.
  *
  * Row m of R: 8b + m is output 8 (m / 2) + 4s + 2b + m % 2 of 32, for s = 0 and 1, so that a lane
- * ends with eight outputs in a row. */
+ * ends with eight consecutive outputs. */
 #include "kernels/cuda/box.cuh"
 #include "kernels/cuda/launch.cuh"
 
 enum {
     WARPS = 4,
     THREADS = WARPS * 32,
-    BANDS = 4, /* of 16 rows of outputs to a warp */
+    BANDS = 4, /* bands of 16 rows of outputs, for a warp */
     PAIR = 32, /* columns: two strips of 16 */
     HALO = 16, /* columns on each side */
-    STEPS = 2, /* of 32 in k, of the row pass */
+    STEPS = 2, /* steps of 32 in k of the row pass */
     PAIRS = 2,
-    LOADS = PAIRS + STEPS - 1, /* of 8 bytes to a lane, for a row */
+    LOADS = PAIRS + STEPS - 1, /* loads of 8 bytes by a lane, for a row */
     MAX_GROUPS = 3,
 };
 
@@ -68,20 +68,20 @@ static __device__ inline void multiply_16(int (&d)[4], const uint32_t *a, uint32
 #endif
 }
 
-/* What a lane reads, and its rows of the coming 16. */
+/* What a lane reads, and its rows of the next 16. */
 struct bands_source {
     struct halo_plane plane;
     enum halo_border border;
     uint32_t ghost;                        /* four times the constant */
-    const struct halo_word_source *ghosts; /* of each four columns that the warp reads */
-    int e[LOADS];                          /* where ghosts are among the eight: 0 */
+    const struct halo_word_source *ghosts; /* for each four columns that the warp reads */
+    int e[LOADS];                          /* 0 if some of the eight are ghosts */
     bool whole[LOADS];
     const uint8_t *row[2];
-    bool ghost_row[2]; /* row is any then */
+    bool ghost_row[2]; /* the row is arbitrary then */
 };
 
-/* Where there are ghosts, something is loaded and fill_ghosts mends it: by then other lanes have
- * brought what it is made of near. */
+/* If there are ghosts, arbitrary data is loaded, and fill_ghosts replaces it: by then, other lanes
+ * have loaded the cells from which the ghosts are made into the cache. */
 template <bool EDGE>
 static __device__ inline void load_pixels(bands_pixels &ret, struct bands_source &s, int y)
 {
@@ -139,7 +139,7 @@ static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint32_t (&b
     }
 }
 
-/* 16 rows of sums of eight columns. T's groups lie in a ring, from oldest on. */
+/* 16 rows of sums of eight columns. The groups of T are a ring, beginning at `oldest`. */
 template <int GROUPS>
 static __device__ inline void column_pass(int (&ret)[4],
                                           const uint32_t (&t)[GROUPS][PAIRS][2][2][2], int oldest,
@@ -165,8 +165,8 @@ static __device__ inline void column_pass(int (&ret)[4],
         ret[i] = digit[1][i] * 256 + digit[0][i];
 }
 
-/* The column pass of 16 rows of a warp, and their means into dst: pairs of strips and rows that are
- * in the picture. u: where in wide their first group is. */
+/* The column pass for 16 rows of a warp, and writing their means to dst: only pairs of strips and
+ * rows that are in the plane. u: index of their first group in wide. */
 template <int GROUPS>
 static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
                                           const uint32_t (&wide)[GROUPS][PAIRS][2][2][2], int u,
@@ -235,7 +235,7 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
     const ptrdiff_t out_stride = p.dst.stride;
     uint8_t *out = (uint8_t *)p.dst.data + (y + g) * out_stride + out_e;
     int rows_left = p.dst.height - y - g;
-    const int pairs = (p.dst.width * p.dst.channels - out_e + PAIR - 1) / PAIR; /* to write */
+    const int pairs = (p.dst.width * p.dst.channels - out_e + PAIR - 1) / PAIR; /* pairs to write */
 
     uint32_t wide[GROUPS][PAIRS][2][2][2]; /* T: group, pair, strip, block of it, digit */
     for (int first = 0; first < groups; first += GROUPS) {
@@ -366,7 +366,7 @@ static struct bands_plane plane_for(const struct halo_cuda_call *call)
     return plane;
 }
 
-/* As many groups for all planes of a launch as any of them needs. */
+/* All planes of a launch use as many groups as the largest one needs. */
 cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int count)
 {
     struct bands_launch launch;

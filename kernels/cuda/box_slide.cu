@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy box-slide, boxes of bytes: two launches, whose cost depends little on the radii.
  *
- * The first (box_starts.cuh) leaves the column sums of the windows of each 16th row. The second
- * begins there, so that none of its blocks reads a halo of rows. It is started while the first
- * ends, and loads its first rows meanwhile: they belong to the source, which lay ready before the
- * first kernel let this one begin.
+ * The first kernel (box_starts.cuh) computes the column sums of the windows of each 16th row. The
+ * second kernel begins with these sums, so that none of its blocks reads a halo of rows. It is
+ * started while the first one ends, and meanwhile loads its first rows: they are part of the
+ * source, which was complete before the first kernel allowed this one to begin.
  *
- *   columns: a thread takes 16 rows of eight columns. The sums of a row are those of the row above
- *   it plus the row that enters the window less the one that leaves it, two columns in a register.
- *   They go to shared memory as two bytes each.
+ *   columns: a thread processes 16 rows of eight columns. The sums of a row are those of the row
+ *   above plus the row that enters the window minus the row that leaves it, with two columns in a
+ *   register. They are written to shared memory as two bytes each.
  *
- *   rows: a warp goes along 16 rows, 16 outputs at a time, on tensor cores. The sums H of eight
- *   outputs stay where products are added up; those of outputs further right are
+ *   rows: a warp moves along 16 rows, 16 outputs at a time, on tensor cores. The sums H of eight
+ *   outputs stay in the accumulators of the products; those of outputs further right are
  *
  *       H += [columns that enter | columns that leave]  [+1 ...]
  *                     16     by     16                  [-1 ...]
  *
  *   so that a product costs the same for any width of the window. Columns 2t, 2t+1 of H are outputs
- *   4t, 4t+1 and, one step of 2 later, 4t+2, 4t+3: four in a row to a lane. A step of 14 leads to
- *   the next 16. Its columns are 32 of each kind, two products; those of the step of 2 are 16
- *   where the radius has a remainder of 0 or 3 by 4, for words begin at multiples of 4.
+ *   4t, 4t+1 and, one step of 2 later, 4t+2, 4t+3: four consecutive ones per lane. A step of 14
+ *   leads to the next 16. Its columns are 32 of each kind, two products; those of the step of 2 are
+ *   16 if the radius modulo 4 is 0 or 3, because words begin at multiples of 4.
  *
- * In shared memory a cell holds four columns of rows 2g and 2g + 1; low bytes and high bytes lie
- * apart. Ghost columns are copied there from the columns they stand for, so a border that wraps is
- * left to other strategies. Where sums are too large for floats, the mean is the upper half of a
+ * In shared memory a cell contains four columns of rows 2g and 2g + 1; low bytes and high bytes are
+ * separate. Ghost columns are copied there from the columns that they repeat, so borders that wrap
+ * are left to other strategies. If sums are too large for floats, the mean is the upper half of a
  * product with 2^40 / area. */
 #include <limits.h>
 
 #include "kernels/cuda/box_slide.cuh"
 
 enum {
-    MAX_GHOSTS = 72,  /* cells of a row: of a picture narrower than a block, both sides */
+    MAX_GHOSTS = 72,  /* cells of a row: both sides, if the plane is narrower than a block */
     LEAST_AREA = 257, /* for a multiplier of 32 bits */
     NO_OUTPUT = 1 << 20,
 };
 
-/* What stands for a cell of ghosts: two cells of the block and a permutation, or the constant. */
+/* The value of a ghost cell: two cells of the block and a permutation, or the constant. */
 static __device__ inline uint2 gather_cell(const uint2 *cells, const struct halo_word_source &from,
                                            int g, uint32_t ghost)
 {
@@ -45,14 +45,14 @@ static __device__ inline uint2 gather_cell(const uint2 *cells, const struct halo
     return make_uint2(__byte_perm(a.x, b.x, from.select), __byte_perm(a.y, b.y, from.select));
 }
 
-/* The slot of the block that ghost number i stands at. left: ghosts left of the picture; end: the
- * first slot that is not wholly in it. */
+/* The slot of ghost number i in the block. left: number of ghosts left of the plane; end: the first
+ * slot that is not completely in the plane. */
 static __device__ inline int ghost_slot(int i, int left, int end)
 {
     return i < left ? i : end + i - left;
 }
 
-/* Of the cells outside the picture, or partly so. All threads take part. */
+/* Fills the cells that are completely or partly outside the plane. All threads take part. */
 static __device__ inline void fill_ghosts(uint2 *cells, const struct halo_word_source *sources,
                                           const struct slide_plane &p, int ghosts, int left,
                                           int end)
@@ -65,7 +65,7 @@ static __device__ inline void fill_ghosts(uint2 *cells, const struct halo_word_s
             low = gather_cell(cells, sources[i / 8], g, (sum & 0xff) * 0x01010101u);
             high = gather_cell(cells + SLIDE_PLANE, sources[i / 8], g, (sum >> 8) * 0x01010101u);
         }
-        __syncthreads(); /* a cell that is partly outside is read too */
+        __syncthreads(); /* a cell that is partly outside is read, too */
         if (i / 8 < ghosts) {
             uint2 *to = cells + slide_cell(ghost_slot(i / 8, left, end), g);
             to[0] = low;
@@ -75,7 +75,8 @@ static __device__ inline void fill_ghosts(uint2 *cells, const struct halo_word_s
     }
 }
 
-/* In slots of the block. Those that nobody needs may have no place there. */
+/* The source of a ghost cell, in slots of the block. Unused ghosts may have no source in the
+ * block. */
 static __device__ inline struct halo_word_source ghost_source(const struct slide_plane &p, int slot,
                                                               int first_e, int end)
 {
@@ -97,13 +98,13 @@ static __global__ void __launch_bounds__(SLIDE_THREADS, 7)
     const int e = blockIdx.x * SLIDE_OUTPUTS, y = blockIdx.y * SLIDE_ROWS, first_e = e - l.halo_e;
     const int elements = p.src.width * p.src.channels;
 
-    if (p.wanted.flags) { /* none returns before the first kernel has ended */
+    if (p.wanted.flags) { /* no thread returns before the first kernel has ended */
         halo_wait_for_kernel_before();
         if (halo_tile_outside(p.wanted, {e, y, SLIDE_OUTPUTS, SLIDE_ROWS}))
             return;
     }
 
-    /* Ghosts: of the slots that are read, those left of the picture and those not wholly in it. */
+    /* Ghosts: the slots that are read and are to the left of the plane or not completely in it. */
     const int left = max(-first_e, 0) / 4;
     const int slots = (l.halo_e + min((int)SLIDE_OUTPUTS, elements - e + 3) + p.reach_e + 3) / 4;
     const int end = (elements - first_e) / 4, ghosts = left + max(slots - end, 0);
@@ -118,8 +119,8 @@ static __global__ void __launch_bounds__(SLIDE_THREADS, 7)
     }
     __syncthreads();
 
-    /* Lanes next to each other take the same half of chunks next to each other: no two of eight
-     * write to one bank. */
+    /* Adjacent lanes process the same half of adjacent chunks: no two of eight lanes write to the
+     * same bank. */
     const int half = threadIdx.x % 32 / 16, own = threadIdx.x / 32 * 16 + threadIdx.x % 16;
     const int chunk = first_e / SLIDE_CHUNK + own;
     const bool edge = y <= p.radius_y || y + SLIDE_ROWS + p.radius_y > p.src.height;
@@ -154,8 +155,8 @@ static uint32_t multiplier_of(uint32_t area)
     return (uint32_t)((((uint64_t)1 << 40) + area - 1) / area);
 }
 
-/* The mean is floor(n m / 2^40), with m above 2^40 / area by less than 1. That is floor(n / area)
- * where n times what m area is above 2^40 stays below 2^40. */
+/* The mean is floor(n m / 2^40), where m is larger than 2^40 / area by less than 1. This equals
+ * floor(n / area) if n (m area - 2^40) is below 2^40. */
 bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels)
 {
     if (conv->kind != HALO_CONV_BOX || conv->depth != 8 ||
@@ -181,8 +182,8 @@ static bool in_window(int radius_e, int channels, int distance)
     return distance >= -radius_e && distance <= radius_e && distance % channels == 0;
 }
 
-/* Columns first .. first + 3: weight where they are in the window of output to and not in that of
- * output from. */
+/* The weights of columns first .. first + 3: `weight` for those in the window of output `to` that
+ * are not in that of output `from`, otherwise 0. */
 static uint32_t step_word(int radius_e, int channels, int first, int to, int from, uint32_t weight)
 {
     uint32_t word = 0;

@@ -12,9 +12,9 @@
  *    first  ones  ones  last      that lie in the windows of all 32 outputs are alike for all
  *    [\   ][    ][    ][   /]      eight columns of B: they are added up once.
  *
- * Two buffers pass between the warps; named barriers say which is full and which is free. A warp's
- * part of S is four words in a row, so rows 8 apart lie word by word beside each other. Column n of
- * product q is output 8 (n / 2) + 2q + n % 2, so that a lane ends with eight in a row. */
+ * The warps exchange two buffers; named barriers signal which one is full and which one is free. A
+ * warp's part of S is four consecutive words, so rows 8 apart are interleaved word by word. Column
+ * n of product q is output 8 (n / 2) + 2q + n % 2: a lane ends with eight consecutive outputs. */
 #include <limits.h>
 #include <string.h>
 
@@ -30,12 +30,12 @@ enum {
     BLOCKS_WANTED = 264, /* two for each multiprocessor of an H200 */
 };
 
-/* How the blocks of 32 columns meet the windows of 32 outputs. */
+/* How the blocks of 32 columns overlap the windows of 32 outputs. */
 struct stream_tile {
     int halo_e;  /* a multiple of 8: where the first block begins, left of the outputs */
-    int outputs; /* times 32, of a block of threads */
-    int parts, part_at[MAX_PARTS]; /* blocks that not all windows cover */
-    int ones, ones_at;             /* the others */
+    int outputs; /* of a block of threads, in units of 32 */
+    int parts, part_at[MAX_PARTS]; /* blocks of columns that not all windows cover */
+    int ones, ones_at;             /* the other blocks */
 };
 
 /* Fragments: a word for each lane. */
@@ -51,7 +51,7 @@ struct stream_pass {
     int rows; /* of a block */
     int radius_y;
     enum halo_border border;
-    uint32_t ghost; /* a word of constants */
+    uint32_t ghost; /* a word filled with the constant */
     float scale;    /* 1 / area */
     const struct stream_mask *mask;
 };
@@ -93,7 +93,7 @@ static __device__ inline void row_sums(int (&sums)[4][4], const uint8_t *from,
         sums[i / 4][i % 4] = digit[1][i / 4][i % 4] * 256 + digit[0][i / 4][i % 4];
 }
 
-/* Eight outputs in a row. */
+/* Writes eight consecutive outputs. */
 template <typename Sample>
 static __device__ inline void write_row(uint8_t *to, const int (&sums)[4][4], int first,
                                         const struct stream_pass &p)
@@ -152,8 +152,9 @@ static __device__ inline void run_rows(const struct stream_pass &p, const uint8_
     }
 }
 
-/* What all threads of a block do until the first window is summed, and those of the columns after
- * that. other: the sums of the second half of the block, which takes half of the window's rows. */
+/* The work of all threads of a block until the first window is summed, and of the column threads
+ * after that. other: the sums of the second half of the block, which adds half of the window's
+ * rows. */
 template <bool EDGE, typename Sample>
 static __device__ inline void start_and_run_columns(const struct halo_box_source<Sample> &s,
                                                     uint8_t *buffers, uint2 *other, int y,
@@ -266,7 +267,7 @@ void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int c
             const int input = WORD * tile.part_at[i / 8] - tile.halo_e + 8 * t + i % 2 * 4;
             mask->part[i / 8][q][i % 2][lane] = halo_box_word(radius_e, channels, input - output);
         }
-        for (int i = 0; i < 2; i++) /* far inside: only the channels matter */
+        for (int i = 0; i < 2; i++) /* far inside the windows: only the channels matter */
             mask->ones[i][lane] = halo_box_word(MAX_REACH, channels, -(n % 2));
     }
 }
@@ -293,7 +294,8 @@ static cudaError_t launch_plane(const struct halo_cuda_call *call)
         (src.width * src.channels + p.tile.outputs * WORD - 1) / (p.tile.outputs * WORD);
     const int most =
         (MAX_TABLE - 2 * conv->radius_y) / HALO_BOX_BATCH * HALO_BOX_BATCH - 3 * HALO_BOX_BATCH;
-    const int strips = BLOCKS_WANTED > wide ? BLOCKS_WANTED / wide : 1; /* no second wave */
+    /* to avoid a second wave of blocks */
+    const int strips = BLOCKS_WANTED > wide ? BLOCKS_WANTED / wide : 1;
     const int wanted = (src.height + strips - 1) / strips;
     p.rows = wanted < 2 * HALO_BOX_BATCH ? 2 * HALO_BOX_BATCH : wanted > most ? most : wanted;
     const dim3 grid(wide, (src.height + p.rows - 1) / p.rows);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy coarse-tile: output-tile with thread coarsening. A thread computes OUTPUTS outputs, one
- * under the other, in registers: four, or 2 and 8 in coarse-tile/2 and coarse-tile/8.
+ * below the other, in registers: four, or 2 and 8 in coarse-tile/2 and coarse-tile/8.
  *
  *      +-------------+
- *      |   . . .     |    Each cell of its column is read once from shared memory and meets up to
- *      |   o . .     |    OUTPUTS weights: the tile is reused in registers as global memory is in
- *      |   o . .     |    the tile. An output costs OUTPUTS times fewer reads; the tile is taller,
+ *      |   . . .     |    Each cell of its column is read once from shared memory and used for up
+ *      |   o . .     |    to OUTPUTS outputs: registers reuse the tile, as the tile reuses global
+ *      |   o . .     |    memory. An output costs OUTPUTS times fewer reads; the tile is taller,
  *      |   o . .     |    so that fewer of its cells are halo.
  *      |   . . .     |
  *      +-------------+ */
@@ -19,7 +19,7 @@ enum {
     MAX_RADIUS_1D = HALO_MAX_TAPS / 2,
     MAX_RADIUS_2D = HALO_MAX_DENSE / 2,
 
-    ROW_TILE_WIDTH = 128, /* outputs of a block, however many a thread has */
+    ROW_TILE_WIDTH = 128, /* outputs of a block, independent of the number per thread */
     ROW_TILE_HEIGHT = 4,
     TILE_WIDTH = 32,
     TILE_HEIGHT = 32,
@@ -31,7 +31,8 @@ static_assert((TILE_WIDTH + 2 * MAX_RADIUS_1D * MAX_CHANNELS) * TILE_HEIGHT <= D
               "127x1");
 static_assert(TILE_WIDTH * (TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
 
-/* cells[k stride] for k = 0 .. taps + OUTPUTS - 2, each added to the outputs that it belongs to. */
+/* Adds cells[k stride], for k = 0 .. taps + OUTPUTS - 2, to the outputs to which they
+ * contribute. */
 template <int OUTPUTS, typename Accum, typename Cell>
 static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, int stride,
                                     const int32_t *weights, int step, int taps)
@@ -51,7 +52,7 @@ static __device__ inline void slide(Accum (&sums)[OUTPUTS], const Cell *cells, i
     }
 }
 
-/* Outputs of a thread: x, x + channels, ... of a run that is OUTPUTS times as long. */
+/* The outputs of a thread: x, x + channels, ... in a run that is OUTPUTS times as long. */
 template <typename Sample, typename Accum, int OUTPUTS>
 static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
 {
@@ -71,7 +72,7 @@ static __device__ inline void row_pass(const struct halo_task &task, const int2 
         cells[threadIdx.y][i] = (Sample)halo_input<Sample>(src, pass, tile.e + i, y);
     __syncthreads();
 
-    /* Runs of channels * OUTPUTS elements; a thread has those of one channel. */
+    /* Runs of channels * OUTPUTS elements; a thread computes those of one channel. */
     const int log2_channels = src.channels - 1, channel = threadIdx.x & log2_channels;
     const int first = (threadIdx.x >> log2_channels) * OUTPUTS * src.channels + channel;
     Accum sums[OUTPUTS] = {};
@@ -115,8 +116,8 @@ static __device__ inline void column_pass(const struct halo_task &task, const in
             halo_write<Sample>(dst, e, tile_y + first + k, halo_finish(sums[k], pass));
 }
 
-/* The mask in shared memory: from 23x23 on it is larger than the cache of constant memory, which
- * then misses at every weight. */
+/* The mask is in shared memory: from 23x23 on it is larger than the constant cache, which would
+ * then miss at every weight. */
 template <typename Sample, typename Accum, int OUTPUTS>
 static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
 {

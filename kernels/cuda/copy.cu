@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * COPY: one thread 16 bytes, read and written in the container's form (a word with stray bits
- * becomes the largest sample), which a plain memory copy would not do. All planes in one launch. */
+ * COPY: a thread copies 16 bytes. Unlike a plain memory copy, it replaces a word with stray bits by
+ * the largest sample. All planes in one launch. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -8,7 +8,7 @@ enum { THREADS = 256, CHUNK = 16 };
 
 struct copy_plane {
     struct halo_plane src, dst;
-    int chunks; /* in a row; the last may be part of one */
+    int chunks; /* in a row; the last one may be partial */
     int first_block;
 };
 

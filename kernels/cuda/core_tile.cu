@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy core-tile, the lectures' third: the block covers the output tile and loads just those
- * cells, the core; halo cells are read where they are needed, from global memory through the
- * caches.
+ * Strategy core-tile, the lectures' third: the block covers the output tile and loads only its
+ * cells, the core; halo cells are read when they are needed, from global memory through the caches.
  *
  *        . . . . . . . . . .
  *        . +-------------+ .     #: shared memory, loaded in one step
@@ -10,8 +9,8 @@
  *        . +-------------+ .
  *        . . . . . . . . . .
  *
- * Nothing is loaded twice and the tile needs no room for a halo; the price is a branch at every
- * tap. */
+ * No cell is loaded twice into shared memory, and the tile needs no room for a halo; the price is a
+ * branch at every tap. */
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy tensor: a separable mask for samples of more than 8 bits, in bytes. Which element of k
- * and which output a word's bytes stand for says tensor_separable_deep.cu. */
+ * Strategy tensor: a separable mask for samples of more than 8 bits, in bytes.
+ * tensor_separable_deep.cu describes which element of k and which output each byte of a word
+ * belongs to. */
 #include "kernels/cuda/deep_mask.cuh"
 
 size_t halo_cuda_tensor_separable_deep_bytes(const struct halo_conv *conv, int channels)
@@ -24,7 +25,7 @@ static uint32_t weight_at(const struct spread &mask, int e)
     return mask.radius == 0 ? 1u << 15 : (uint32_t)mask.weights[e / mask.channels];
 }
 
-/* Two bytes, of the weights of elements e and e + 1. */
+/* Two bytes: the digits of the weights of elements e and e + 1. */
 static uint32_t digits_of(const struct spread &mask, int digit, int e)
 {
     const int shift = digit == HALO_HIGH ? 8 : 0;

@@ -8,19 +8,19 @@
  *      |    +---+    |  group 1       W: K x 16, the mask at each of the 16 places of an
  *      +-------------+                   output in its window
  *
- * As k of an A fragment is t and a number that is ours to choose, a window may be what the four
- * lanes of one g hold of some groups: pixels go from memory to the registers of the product,
- * without shared memory and barriers.
+ * k of an A fragment consists of t and a number that can be chosen freely, so a window can be what
+ * the four lanes with the same g have loaded of some groups: pixels are loaded from memory directly
+ * into the registers of the product, without shared memory and barriers.
  *
- * Of each row of a group a lane has the words of four windows side by side (direct.cuh): two of
- * them are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is
+ * For each row of a group a lane has the words of four adjacent windows (direct.cuh): two of them
+ * are rows g and g + 8 of one product, two of another. Column n of half p of the outputs is
  * row n / 2, column 2p + n % 2 of the window, so that a lane ends with the 16 outputs that lie over
  * its own piece. A mask of at most five columns needs 8 bytes of a row: two words, which begin two
  * bytes before the outputs; one of nine needs 12, three whole words.
  *
  * Pixels are unsigned bytes and weights signed ones, in one digit or in two (w = 256 high + low,
- * both in -128 .. 127), each with sums of its own: all is exact in 32 bits. What all weights share
- * as a power of two is taken off first. */
+ * both in -128 .. 127), each with its own sums: all are exact in 32 bits. A power of two that
+ * divides all weights is removed first. */
 #include "kernels/cuda/direct.cuh"
 #include "kernels/cuda/launch.cuh"
 
@@ -38,9 +38,10 @@ struct direct_plane {
     struct halo_picture src;
     struct halo_plane dst;
     const uint4 *bands;      /* see prepare */
-    int first_row, blocks_x; /* of blocks */
-    int bits[2];             /* by which words are shifted to where windows begin: see group_of */
-    int shift;               /* less what all weights share */
+    int first_row, blocks_x; /* first_row: of blocks */
+    int bits[2];             /* by which words are shifted to the beginning of a window: see
+                              * group_of */
+    int shift;               /* reduced by the zero bits that all weights share */
 };
 
 struct direct_launch {
@@ -52,15 +53,15 @@ struct direct_launch {
 template <int WORDS_, int GROUPS_, int DIGITS_>
 struct shape {
     static constexpr int WORDS = WORDS_, GROUPS = GROUPS_, DIGITS = DIGITS_;
-    /* Rows of windows that a warp walks down, and blocks of threads on a multiprocessor: the
-     * fastest on an H200. */
+    /* Rows of windows that a warp processes, and blocks of threads on a multiprocessor: the fastest
+     * on an H200. */
     static constexpr int STEPS = GROUPS == 2 ? 3 : 4, RESIDENT = WORDS * GROUPS == 4 ? 7 : 4;
     static constexpr int LOADS = STEPS + GROUPS - 1;
     static constexpr int ABOVE = 2 * (GROUPS - 1); /* rows of the window above its outputs */
     static constexpr int BANDS = GROUPS * WORDS * HALVES * DIGITS; /* words for each lane */
 };
 
-/* What a lane has of a mask, as it lies in memory: [group][half][digit][word]. */
+/* A lane's part of a mask, in the order in memory: [group][half][digit][word]. */
 template <class Shape>
 struct mask_bands {
     uint32_t word[Shape::GROUPS][HALVES][Shape::DIGITS][Shape::WORDS];
@@ -107,23 +108,24 @@ static __device__ inline const struct direct_plane &plane_of(const struct direct
     return launch.plane[p];
 }
 
-/* What a group has for the two products of its four windows. */
+/* The operands of a group for the two products of its four windows. */
 template <int WORDS>
 struct group {
     uint32_t four[2][4], two[2][2];
 };
 
-/* The two windows of a product: ones whose words are in order in the registers of a piece, or come
- * there by shifts. */
+/* The two windows of a product: windows whose words are in order in the registers of a piece, or
+ * get there by shifts. */
 template <int WORDS>
 static __device__ constexpr int window(int product, int i)
 {
     return WORDS == 2 ? product + 2 * i : product == 0 ? 1 + i : 3 * i;
 }
 
-/* An operand of a product is four registers in a row, so a word that is in two of them needs two
- * registers. A compiler that knows both to be equal takes one and copies it before each product:
- * hence two numbers of bits, the same ones, from memory. */
+/* An operand of a product is four consecutive registers, so a word that is part of two operands
+ * needs two registers. If the compiler knew that both are equal, it would use one register and copy
+ * it before each product: hence two numbers of bits, read from memory, that are in fact the
+ * same. */
 template <int WORDS>
 static __device__ inline struct group<WORDS> group_of(const struct halo_piece &piece,
                                                       const int (&bits)[2]) {
@@ -152,7 +154,7 @@ static __device__ inline struct group<WORDS> group_of(const struct halo_piece &p
     return ret;
 }
 
-/* One of the two products: the four outputs of the lane's row in two windows. */
+/* One of the two products: computes the four outputs of the lane's row in two windows. */
 template <class Shape>
 static __device__ inline uint2 two_windows(
     const struct group<Shape::WORDS> (&groups)[Shape::GROUPS], int oldest, int product,
@@ -188,7 +190,7 @@ static __device__ inline uint2 two_windows(
                       pack_bytes(out[1][0], out[1][1], out[1][2], out[1][3]));
 }
 
-/* 16 outputs. */
+/* Computes 16 outputs. */
 template <class Shape>
 static __device__ inline uint4 four_windows(
     const struct group<Shape::WORDS> (&groups)[Shape::GROUPS], int oldest,
@@ -202,13 +204,13 @@ static __device__ inline uint4 four_windows(
                              : make_uint4(out[1].x, out[0].x, out[0].y, out[1].y);
 }
 
-/* Down a strip. */
+/* Processes a strip from top to bottom. */
 template <class Shape, enum halo_strip_kind KIND>
 static __device__ inline void walk(const struct mask_bands<Shape> &bands, const int (&start)[4],
                                    const struct halo_strip &strip, const struct direct_plane &plane)
 {
     constexpr int GROUPS = Shape::GROUPS;
-    struct halo_raw_piece raw[Shape::LOADS]; /* all under way at once */
+    struct halo_raw_piece raw[Shape::LOADS]; /* all loads are under way at once */
 #pragma unroll
     for (int i = 0; i < Shape::LOADS; i++)
         raw[i] = halo_load<KIND>(strip, i, plane.src);
@@ -232,7 +234,7 @@ static __device__ inline void walk(const struct mask_bands<Shape> &bands, const 
     }
 }
 
-/* What prepare wrote, for this lane. */
+/* Loads this lane's part of the prepared mask. */
 template <class Shape>
 static __device__ inline void load_bands(struct mask_bands<Shape> &ret, int (&start)[4],
                                          const uint4 *from, int lane)
@@ -284,7 +286,7 @@ static __global__ void __launch_bounds__(THREADS, Shape::RESIDENT)
     }
 }
 
-/* How a mask is cut up for this kernel. */
+/* How a mask is divided for this kernel. */
 struct direct_plan {
     int common_shift, digits, words, groups;
 };
@@ -305,7 +307,7 @@ static struct direct_plan plan_of(const struct halo_conv *conv, int channels)
         plan.common_shift++;
     low >>= plan.common_shift;
     high >>= plan.common_shift;
-    /* The low digit takes -128 .. 127, the high one what is left. */
+    /* The low digit is -128 .. 127, the high one the rest. */
     plan.digits = low >= -128 && high <= 127                           ? 1
                   : low >= -128 * 256 - 128 && high <= 127 * 256 + 127 ? 2
                                                                        : 0;
@@ -332,7 +334,7 @@ size_t halo_cuda_direct_bytes(const struct halo_conv *conv, int channels)
     return (4 + band_words(&plan) * 32) * sizeof(uint32_t);
 }
 
-/* The weight at row y and element e of a window, 0 where the mask is not. */
+/* The weight at row y and element e of a window, 0 outside the mask. */
 static int weight_at(const struct halo_conv *conv, int channels, int e, int y)
 {
     const int x = e + conv->radius_x * channels, columns = 2 * conv->radius_x + 1;
@@ -342,7 +344,7 @@ static int weight_at(const struct halo_conv *conv, int channels, int e, int y)
     return conv->mask[(y + conv->radius_y) * columns + x / channels];
 }
 
-/* Four times the bias with the rounding constant, as a fragment to begin with; then the bands of
+/* Writes the bias with the rounding constant four times, as the initial fragment; then the bands of
  * each lane (mask_bands), [four words][lane][word]. */
 void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
@@ -358,7 +360,7 @@ void halo_cuda_direct_prepare(void *ret, const struct halo_conv *conv, int chann
         const int at = i / 4 % 4 + i / 512 * 4; /* of the lane's words */
         const int word = at % plan.words, digit = at / plan.words % plan.digits;
         const int half = at / plan.words / plan.digits % HALVES;
-        const int group = at / plan.words / plan.digits / HALVES; /* one too many: no weights */
+        const int group = at / plan.words / plan.digits / HALVES; /* a surplus group: no weights */
         const int c = plan.words == 2 ? word : 2 * word % 3;      /* 0, 2, 1 */
         const int w = weight_at(conv, channels, 4 * c + byte - before - (2 * half + n % 2),
                                 HALO_GROUP * group + t - above - n / 2) >>
@@ -402,7 +404,7 @@ static void fill(struct direct_plane *plane, const struct halo_cuda_call *call,
     plane->shift = call->conv->mask_bits - plan->common_shift;
 }
 
-/* As many of the calls as one kernel can take: those like the first. */
+/* Launches as many of the calls as one kernel can process: those that are like the first. */
 static cudaError_t launch_like(const struct halo_cuda_call *calls, int count, int *ret_done)
 {
     const struct direct_plan plan = plan_of(calls->conv, calls->src.channels);

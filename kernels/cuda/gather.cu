@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One channel out of a plane that holds more (gather.h): a thread reads eight samples one by one,
- * which its neighbours share cache lines with, and writes them at once.
+ * Extracts one channel from a plane with several (gather.h): a thread reads eight samples one by
+ * one, from cache lines that it shares with its neighbours, and writes them at once.
  *
  *     src  U V U V U V U V | U V ...      dst  U U U U U U U U | ...
  *          thread 0          thread 1          thread 0          thread 1 */
@@ -15,7 +15,7 @@ struct gather {
     int step;
 };
 
-/* Eight samples as they lie in dst: 8 or 16 bytes. */
+/* Eight samples in the layout of dst: 8 or 16 bytes. */
 template <class Word>
 struct alignas(SAMPLES * sizeof(Word)) chunk {
     Word sample[SAMPLES];

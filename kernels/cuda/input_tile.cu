@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy input-tile, the lectures' second: the block covers the input tile. Each thread loads one
  * cell, or CELLS x CELLS of them with thread coarsening, all in one step and without a branch for
- * the halo; those that loaded the halo rest while the others compute.
+ * the halo; threads that loaded the halo are idle while the others compute.
  *
  *      +-------------------+
  *      | h h h h h h h h h |     threads = cells of the input tile
- *      | h h o o o o o h h |     h: loads and rests
+ *      | h h o o o o o h h |     h: loads only
  *      | h h o o o o o h h |     o: loads and computes; the tile is smaller than the block by the
  *      | h h h h h h h h h |        mask's width less one
  *      +-------------------+
  *
- * A block of 32x32 leaves nothing for masks of 33x33: from a radius of LARGE_RADIUS on, a thread
- * stands for 4x4 cells, 32 apart, of an input tile of 128x128. input-tile/coarse does so for all
+ * A block of 32x32 has no outputs for masks of 33x33: from a radius of LARGE_RADIUS on, a thread
+ * processes 4x4 cells, 32 apart, of an input tile of 128x128. input-tile/coarse does so for all
  * dense masks: fewer of its cells are halo. */
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -23,7 +23,7 @@ enum {
     ROW_BLOCK = 512, /* cells of a row; at most 252 of them are halo */
     ROW_BLOCK_HEIGHT = 2,
     COLUMN_BLOCK_WIDTH = 8,
-    COLUMN_BLOCK_HEIGHT = 128, /* the 127 of the largest mask leave two rows of outputs */
+    COLUMN_BLOCK_HEIGHT = 128, /* a mask of 127 rows, the largest, leaves two rows of outputs */
 
     SIDE = 32,
     COARSE = 4,

@@ -76,7 +76,7 @@ static __device__ inline void dense_pass(const struct halo_task &task, const int
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-/* Both masks of a gradient; Accum is for the squares. */
+/* Applies both masks of a gradient; Accum is the type of the squares. */
 template <typename Sample, typename Accum>
 static __global__ void gradient_kernel(const struct halo_plane src, const struct halo_plane dst,
                                        const struct halo_pass pass, const struct halo_root root,

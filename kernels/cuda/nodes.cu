@@ -17,24 +17,24 @@ enum {
     ROW_HEIGHT = 4,    /* and down */
     COLUMN_WIDTH = 32, /* the same of the column pass */
     COLUMN_HEIGHT = 4,
-    MAX_SHARED = 48 << 10, /* bytes a block gets without asking */
+    MAX_SHARED = 48 << 10, /* bytes that a block can have without opt-in */
 };
 
-/* Accum: uint32_t where the sums are below 2^31, or uint64_t. */
+/* Accum: uint32_t if the sums are below 2^31, otherwise uint64_t. */
 template <typename Accum>
 static __device__ inline uint32_t finish(Accum sum, int bits)
 {
     return (uint32_t)((sum + ((Accum)1 << (bits - 1))) >> bits);
 }
 
-/* Vectors of cells that a thread's nodes reach, the last one perhaps in part. */
+/* The number of vectors of cells that a thread's nodes reach; the last one may be used in part. */
 static __host__ __device__ inline int vectors(int reach)
 {
     return (2 * reach + OWN + OWN - 1) / OWN;
 }
 
-/* Both sides of a mask after a vector of zeros, and zeros behind: what the mask has not reached yet
- * or has left. Then cell i counts for node o with weight OWN + i - o. */
+/* Writes both sides of a mask between vectors of zeros, for cells that the mask has not reached yet
+ * or has left. Then cell i contributes to node o with weight number OWN + i - o. */
 static __device__ inline void unfold(int32_t *to, const int32_t *side, int reach)
 {
     const int first = threadIdx.y * blockDim.x + threadIdx.x;
@@ -71,7 +71,7 @@ static __device__ inline uint4 blur(const int4 *weights, int reach, int bits, Ce
                       finish(sums[3], bits));
 }
 
-/* R to T, with the lines of R above and below the picture; blockIdx.z is the channel. */
+/* R to T, including the lines of R above and below the plane; blockIdx.z is the channel. */
 template <typename Accum>
 static __global__ void __launch_bounds__(ROW_WIDTH *ROW_HEIGHT)
     rows_kernel(const struct halo_nodes nodes, int channels)
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(ROW_WIDTH *ROW_HEIGHT)
         t[3 * channels] = sums.w;
 }
 
-/* T to U. Where the halo is too high for shared memory, straight from T. */
+/* T to U. Reads directly from T if the halo is too high for shared memory. */
 template <typename Accum, bool TILE>
 static __global__ void __launch_bounds__(COLUMN_WIDTH *COLUMN_HEIGHT)
     columns_kernel(const struct halo_nodes nodes, int elements)
@@ -175,7 +175,7 @@ static ptrdiff_t padded(int elements)
     return (elements + 31) / 32 * 32;
 }
 
-/* All but the pointers. */
+/* Computes all members except the pointers. */
 static struct halo_nodes plan(const struct halo_conv *c, const struct halo_plane *p)
 {
     struct halo_nodes n = {};

@@ -6,9 +6,9 @@
  *      --------k---------k--------      the one before it with the same weights falling.
  *      . . c . | . . c . | . . c .
  *
- * A thread sums 16 pixels of each row of a row of cells, a warp 32 times as many; what a cell gives
- * to the node after it comes from the lane before (along the row) and from another warp through
- * shared memory (down). So the first lane and the first cell of a block only give. */
+ * A thread sums 16 pixels of each row of a row of cells, a warp 32 times as many; a node gets the
+ * part of the cell before it from the previous lane (along the row) and from another warp through
+ * shared memory (down). So the first lane and the first cell of a block only provide such parts. */
 #include "kernels/cuda/nodes.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -16,7 +16,7 @@ namespace
 {
 enum { WARP = 32, OUTPUT_LANES = WARP - 1, MAX_STEP = HALO_MAX_STEP };
 
-/* Where the pixels of a warp lie: all inside, or some of them not. */
+/* The position of a warp's pixels: all inside, or some of them outside. */
 enum place { INSIDE, REPEATING, EDGE };
 
 template <int BYTES>
@@ -44,7 +44,8 @@ struct gather {
     /* Warps that share a row of cells of the largest step. */
     static constexpr int PARTS = SUMS > 8 ? 1 : 2;
     static constexpr int THREADS = WARPS * WARP;
-    static constexpr int BLOCKS = WORDS <= 8 && SUMS <= 4 ? 2 : 1; /* on a multiprocessor at once */
+    /* resident on a multiprocessor */
+    static constexpr int BLOCKS = WORDS <= 8 && SUMS <= 4 ? 2 : 1;
 
     static __device__ inline uint32_t clip(uint32_t words, const struct halo_plane &p)
     {
@@ -54,7 +55,7 @@ struct gather {
         return __vminu2(samples, (uint32_t)halo_sample_max(p.depth) * 0x10001u);
     }
 
-    /* One sample, as it would lie in memory; x may be outside, sy is inside. */
+    /* One sample, as a word in memory; x may be outside, sy is inside. */
     static __device__ __noinline__ uint32_t edge(const struct halo_plane &p, int x, int sy,
                                                  int channel, enum halo_border border)
     {
@@ -62,7 +63,7 @@ struct gather {
         return (uint32_t)halo_read<Sample>(p, e, sy) << (sizeof(Sample) == 1 ? 0 : p.shift);
     }
 
-    /* The pixel p in all places of a word. */
+    /* A word filled with this pixel. */
     static __device__ inline uint32_t repeat(uint32_t pixel)
     {
         return PIXEL_BYTES == 1 ? pixel * 0x01010101 : PIXEL_BYTES == 2 ? pixel * 0x10001 : pixel;
@@ -84,9 +85,10 @@ struct gather {
             load_vector(words + 4 * i, from + 16 * i);
     }
 
-    /* Pixels x .. x + 15 of row y where the border repeats one cell. Nothing here branches, so that
-     * the loads of all rows are on their way before the first is used: vectors are read from
-     * within the row, whose last may be read as a whole, and one pixel stands for all outside. */
+    /* Pixels x .. x + 15 of row y if the border repeats one cell. No code here branches, so that
+     * the loads of all rows are under way before the first is used: vectors are read within the
+     * row, whose last vector may be read completely, and one pixel is used for all cells
+     * outside. */
     static __device__ inline void load_repeating(uint32_t *words, uint32_t *fill,
                                                  const struct halo_plane &p,
                                                  const struct halo_nodes &nodes, int x, int y)
@@ -104,7 +106,7 @@ struct gather {
                                       : (uint32_t)(nodes.ghost << p.shift) * 0x10001u;
     }
 
-    /* The same, once it has come: fill in place of what lies outside. */
+    /* Completes the loaded words: replaces cells outside the plane by fill. */
     static __device__ inline void mend(uint32_t *words, uint32_t fill, const struct halo_plane &p,
                                        const struct halo_nodes &nodes, int x, int y)
     {
@@ -118,7 +120,7 @@ struct gather {
         }
     }
 
-    /* The other borders: sample by sample where some are outside. */
+    /* The other borders: sample by sample if some are outside. */
     static __device__ inline void load_edge(uint32_t *words, const struct halo_plane &p,
                                             const struct halo_nodes &nodes, int x, int y)
     {
@@ -139,7 +141,7 @@ struct gather {
         }
     }
 
-    /* The weights, a byte each, of a word's samples in the sum of a cell and channel. */
+    /* The weights of a word's samples in the sum of a cell and channel, one byte each. */
     static __device__ constexpr uint32_t weights(int word, int cell, int channel, bool rising)
     {
         uint32_t ret = 0;
@@ -236,7 +238,7 @@ struct gather {
     }
 };
 
-/* Sums below 2^31, times 2^frac over those of the weights. */
+/* Scales a sum, below 2^31, by 2^frac over the sum of the weights. */
 static __device__ inline uint32_t scale(uint32_t sum, const struct halo_nodes &nodes)
 {
     const int down = nodes.x.node_bits + nodes.y.node_bits - nodes.frac;
@@ -250,7 +252,7 @@ static __global__ void __launch_bounds__(gather<Sample, CHANNELS, STEP>::THREADS
                   int last_chunk, int parts)
 {
     using g = gather<Sample, CHANNELS, STEP>;
-    __shared__ uint32_t below[g::WARPS][g::SUMS][WARP]; /* what cells give to the nodes after */
+    __shared__ uint32_t below[g::WARPS][g::SUMS][WARP]; /* what cells add to the nodes after them */
     __shared__ uint32_t above[g::PARTS > 1 ? g::WARPS : 1][g::SUMS][WARP];
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int cells = g::WARPS / parts, cell = warp % cells, part = warp / cells;

@@ -18,13 +18,14 @@ template <typename Sample, int CHANNELS, int STEP>
 struct spread {
     static constexpr int IN_WORD = 4 / sizeof(Sample), WORDS = 4;
     static constexpr int PIXELS = WORDS * IN_WORD / CHANNELS; /* of a thread */
-    /* Values along them: of the nodes before, between and after their cells. */
+    /* The values along these pixels: of the nodes before, between and after their cells. */
     static constexpr int CELLS = PIXELS > STEP ? PIXELS / STEP : 1;
     static constexpr int NODES = CELLS + (STEP > 1), VALUES = NODES * CHANNELS;
-    static constexpr int TOP = sizeof(Sample) == 1 ? 24 : 16; /* a sample's lowest bit in a sum */
+    static constexpr int TOP = sizeof(Sample) == 1 ? 24 : 16; /* position of a sample's lowest bit
+                                                               * in a sum */
 
-    /* The sum of element e from the values of its row. start: where in its cell the thread's first
-     * pixel lies, if a cell has more pixels than a thread. */
+    /* The sum of element e from the values of its row. start: position of the thread's first pixel
+     * in its cell, if a cell has more pixels than a thread. */
     static __device__ inline uint32_t element(const uint32_t *values, int e, int start)
     {
         const int pixel = e / CHANNELS, channel = e % CHANNELS, i = pixel % STEP;

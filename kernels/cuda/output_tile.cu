@@ -19,11 +19,11 @@
  *      +---------+---------+---+
  *
  * output-tile/steps loads in the lectures' other ways: rows from the left halo on, in as many steps
- * as it takes (two where the halo is no wider than the tile), and dense masks with all threads in
- * one line.
+ * as it takes (two if the halo is not wider than the tile), and dense masks with all threads in one
+ * dimension.
  *
  * Each cell is read once from global memory and then 2 radius + 1 times (or the square of it) from
- * shared memory; ghost cells are settled while loading, so that the sums have no branches. */
+ * shared memory; ghost cells are resolved while loading, so that the sums have no branches. */
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
 
@@ -41,7 +41,7 @@ enum {
 
     DENSE_TILE_WIDTH = 32,
     DENSE_TILE_HEIGHT = 16,
-    /* Of the largest mask, 63x63 on two channels; masks of 127x1 and 1x127 need less. As 16-bit
+    /* For the largest mask, 63x63 on two channels; masks of 127x1 and 1x127 need less. With 16-bit
      * samples these are 24 KB: no opt-in to large shared memory, full occupancy from sm_75 on. */
     DENSE_CELLS = (DENSE_TILE_WIDTH + 2 * MAX_RADIUS_2D * MAX_CHANNELS) *
                   (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_2D),
@@ -118,8 +118,8 @@ static __device__ inline void column_pass(const struct halo_task &task, const in
     halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
 }
 
-/* The threads in one line and the cells in another: each step fills as many cells as there are
- * threads, and only the last one leaves threads idle; the price is a division for each cell. */
+/* Numbers threads and cells in one dimension: each step fills as many cells as the block has
+ * threads, and only the last step leaves threads idle; the price is a division for each cell. */
 template <typename Sample>
 static __device__ inline void load_in_line(Sample *cells, const struct halo_tile &tile,
                                            const struct halo_plane &src,

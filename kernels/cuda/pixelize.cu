@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * PIXELIZE: a group of threads takes one channel of one block of pixels, walks over its cells,
- * reduces what each thread has found, and writes the value to all cells. A group is a warp for
- * small blocks and a whole thread block for large ones. There are no ghost cells and no mask, so
- * one kernel serves every strategy that takes this kind. */
+ * PIXELIZE: a group of threads processes one channel of one block of pixels: it reads its cells,
+ * reduces the results of its threads, and writes the value to all cells. A group is a warp for
+ * small blocks and a whole thread block for large ones. It needs no ghost cells and no mask, so all
+ * strategies that support this kind share one kernel. */
 #include "kernels/cuda/tile.cuh"
 
 enum { THREADS = 256, WARP = 32, MAX_CELLS_OF_A_WARP = 1024 };
 
 struct blocks {
     int width, height; /* of one */
-    int across, down;  /* how many, channels not counted */
+    int across, down;  /* number of blocks, not counting channels */
     enum halo_pixelize mode;
 };
 
@@ -21,7 +21,7 @@ static __device__ inline T combine(T a, T b, enum halo_pixelize mode)
     return (mode == HALO_PIXELIZE_MIN) == (a < b) ? a : b;
 }
 
-/* To all threads of the group. */
+/* Reduces v over the group; all its threads get the result. */
 template <int GROUP>
 static __device__ inline unsigned long long reduce(unsigned long long v, enum halo_pixelize mode)
 {
@@ -39,7 +39,8 @@ static __device__ inline unsigned long long reduce(unsigned long long v, enum ha
     return v;
 }
 
-/* The cells of a block that one thread of the group visits: each GROUP cells after the last. */
+/* Iterates over the cells of a block that one thread of the group processes: every GROUP-th
+ * cell. */
 template <int GROUP>
 struct walk {
     int x, y, width;
@@ -65,7 +66,7 @@ struct walk {
     int step_x, step_y;
 };
 
-/* A thread sees at most 1024 * 1024 / THREADS cells: its own sum fits 32 bits. */
+/* A thread reads at most 1024 * 1024 / THREADS cells: its own sum fits 32 bits. */
 template <typename Sample, int GROUP>
 static __global__ void __launch_bounds__(THREADS)
     pixelize_kernel(const struct halo_plane src, const struct halo_plane dst,
@@ -74,14 +75,14 @@ static __global__ void __launch_bounds__(THREADS)
     const int64_t unit = (int64_t)blockIdx.x * (THREADS / GROUP) + threadIdx.x / GROUP;
     const int channels = src.channels, in_a_row = blocks.across * channels;
     const int row = (int)(unit / in_a_row), column = (int)(unit - (int64_t)row * in_a_row);
-    if (row >= blocks.down) /* whole groups */
+    if (row >= blocks.down) /* true for whole groups */
         return;
     const int x0 = column / channels * blocks.width, y0 = row * blocks.height;
     const int channel = column % channels;
     const int width = min(blocks.width, src.width - x0);
     const int height = min(blocks.height, src.height - y0);
     if (halo_tile_outside(wanted, {x0 * channels, y0, width * channels, height}))
-        return; /* whole groups too */
+        return; /* also for whole groups */
 
     uint32_t own = blocks.mode == HALO_PIXELIZE_MIN ? UINT32_MAX : 0;
     for (walk<GROUP> at(width); at.y < height; at.next()) {

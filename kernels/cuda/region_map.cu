@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions on the device: the map, before the strategy's kernels (and region_merge.cu behind them).
+ * Regions on the device: the map, before the strategy's kernels (region_merge.cu follows them).
  *
  *      map                          filter                      merge, in place in dst
  *      +---+---+---+---+---+        +---+---+---+---+---+       +---+---+---+---+---+
@@ -8,10 +8,11 @@
  *      | s |f s| f |f s| s |        |   | f | f | f |   |       | c | b |   | b | c |
  *      +---+---+---+---+---+        +---+---+---+---+---+       +---+---+---+---+---+
  *
- * A patch of the map says whether any of its pixels needs the filter (f), and whether any needs the
- * source (s). Strategies skip tiles without f. The merge copies patches without f (c), leaves those
- * without s alone, and takes or blends each sample of the others (b). What a strategy has written
- * outside of the patches with f is never read. All planes go in one launch. */
+ * The map records for each patch whether any of its pixels needs the filter (f), and whether any
+ * needs the source (s). Strategies skip tiles without f. The merge copies patches without f (c),
+ * leaves patches without s unchanged, and copies, keeps or blends each sample of the others (b).
+ * What a strategy has written outside of the patches with f is never read. All planes are processed
+ * in one launch. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/patch.cuh"
 
@@ -19,15 +20,15 @@ enum {
     THREADS = 256,
     WARP = 32,
     CHUNK = 16,
-    MAX_RECTS = 192, /* in one launch, of all its planes */
+    MAX_RECTS = 192, /* of all planes of one launch */
 };
 
 struct map_plane {
     struct halo_plane like, mask;
     uint8_t *flags;
-    struct halo_rect *list; /* where the merge will find the rectangles */
+    struct halo_rect *list; /* the rectangles are stored here for the merge */
     int across, patches;
-    bool invert, again; /* again: not the first of its launches */
+    bool invert, again; /* again: not the first launch for this plane */
     int first_rect, rect_count;
     int first_block;
 };
@@ -41,7 +42,7 @@ struct map_launch {
 static_assert(sizeof(struct map_launch) <= 4096,
               "kernel parameters have at most 4 KB before CUDA 12.1");
 
-/* A warp looks at a patch of a mask. */
+/* A warp examines a patch of a mask. */
 static __device__ inline void check_mask(struct halo_patch *p, const struct halo_plane &mask)
 {
     uint32_t any = 0, all = 0xffffffff;
@@ -63,7 +64,7 @@ static __device__ inline void check_mask(struct halo_patch *p, const struct halo
     p->whole = __all_sync(0xffffffff, all == 0xffffffff);
 }
 
-/* A thread for each patch, or a warp where there is a mask. */
+/* One thread for each patch, or one warp if the plane has a mask. */
 static __global__ void __launch_bounds__(THREADS)
     map_kernel(const __grid_constant__ struct map_launch launch)
 {
@@ -99,7 +100,7 @@ size_t halo_cuda_region_bytes(const struct halo_region *region, const struct hal
     return halo_flag_bytes(*like) + (rects + 255) / 256 * 256;
 }
 
-/* What is left of a plane's rectangles, as many as there is room for. */
+/* Adds the remaining rectangles of a plane, as many as fit. */
 static void fill_map(struct map_launch *launch, const struct halo_cuda_call *call, int done,
                      int *rects, int *blocks)
 {
@@ -126,7 +127,7 @@ static void fill_map(struct map_launch *launch, const struct halo_cuda_call *cal
 cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count)
 {
     struct map_launch launch;
-    int done[HALO_CUDA_MAX_PLANES]; /* rectangles; -1: nothing at all */
+    int done[HALO_CUDA_MAX_PLANES]; /* number of rectangles; -1: not begun */
     for (int i = 0; i < count; i++) {
         done[i] = -1;
         if (!calls[i].region)

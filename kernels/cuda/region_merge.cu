@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions on the device: the merge, behind the strategy's kernels (region_map.cu has the sketch). A
- * warp takes a part of a patch: copies it, blends it in place, or leaves it as it is. */
+ * Regions on the device: the merge, after the strategy's kernels (sketch in region_map.cu). A warp
+ * copies a part of a patch, blends it in place, or leaves it unchanged. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/patch.cuh"
 
@@ -9,7 +9,7 @@ enum {
     WARP = 32,
     WARPS = THREADS / WARP,
     CHUNK = 16,
-    PARTS = 2, /* of a patch, a warp each */
+    PARTS = 2, /* parts of a patch, each for one warp */
 };
 
 struct merge_plane {
@@ -27,7 +27,7 @@ struct merge_launch {
     int count;
 };
 
-/* 16 bytes of a row of which only the first few may belong to the plane. */
+/* Loads 16 bytes of a row, of which only the first `left` may belong to the plane. */
 static __device__ inline void load_chunk(uint32_t (&ret)[4], const uint8_t *from, int left)
 {
     if (left >= CHUNK) {
@@ -42,7 +42,7 @@ static __device__ inline void load_chunk(uint32_t (&ret)[4], const uint8_t *from
     }
 }
 
-/* What a lane merges of a patch, of which its warp has a part: a chunk of each STEP-th row. */
+/* The share of a lane in its warp's part of a patch: a chunk of every STEP-th row. */
 template <typename Sample>
 struct share {
     static constexpr int ACROSS = HALO_PATCH_WIDTH * sizeof(Sample) / CHUNK, STEP = WARP / ACROSS;
@@ -51,7 +51,7 @@ struct share {
     static constexpr int WORDS = SAMPLES / 4; /* of weights, a byte for each sample */
 
     int y, at;     /* its first row, and its byte there */
-    int left;      /* bytes of the plane's row from there on */
+    int left;      /* bytes in the plane's row from there on */
     int x, pixels; /* the same in pixels */
 };
 
@@ -75,7 +75,7 @@ static __device__ inline uint8_t *row_of(const struct halo_plane &p, int y)
     return (uint8_t *)p.data + y * p.stride;
 }
 
-/* The lane's chunks of the source, in the container's form. */
+/* The lane's chunks of the source; words with stray bits become the largest sample. */
 template <typename Sample>
 static __device__ inline void load_source(uint32_t (&ret)[share<Sample>::ROWS][4],
                                           const struct halo_plane &src, const share<Sample> &s)
@@ -106,8 +106,8 @@ static __device__ inline void copy_patch(const struct merge_plane &plane, const 
     }
 }
 
-/* The pixels of each row that a rectangle holds, a bit for each. All lanes take part: each looks at
- * another rectangle, those that meet the patch are passed on. */
+/* The pixels of each row that are in a rectangle, one bit each. All lanes take part: each checks a
+ * different rectangle, and those that meet the patch are shared. */
 template <typename Sample>
 static __device__ inline void find_inside(uint32_t (&ret)[share<Sample>::ROWS],
                                           const struct merge_plane &plane,
@@ -135,7 +135,7 @@ static __device__ inline void find_inside(uint32_t (&ret)[share<Sample>::ROWS],
     }
 }
 
-/* A byte for each pixel: of the mask, or 0 and 255 for the bits. */
+/* The weights, a byte for each pixel: from the mask, or 0 and 255 from the bits. */
 template <typename Sample>
 static __device__ inline void load_weights(uint32_t (&ret)[share<Sample>::WORDS],
                                            const struct merge_plane &plane, uint32_t inside, int y,
@@ -146,7 +146,7 @@ static __device__ inline void load_weights(uint32_t (&ret)[share<Sample>::WORDS]
 #pragma unroll
     for (int k = 0; k < share<Sample>::WORDS; k++) {
         const int x = s.x + 4 * k;
-        /* Four bits, each to the lowest of its byte. */
+        /* Moves four bits, each to the lowest bit of its byte. */
         ret[k] = ((inside >> 4 * k & 15) * 0x00204081u & 0x01010101u) * 255;
         if (!plane.mask.data || 4 * k >= s.pixels)
             continue;
@@ -165,7 +165,7 @@ static __device__ inline void load_weights(uint32_t (&ret)[share<Sample>::WORDS]
         ret[k] ^= plane.invert ? 0xffffffff : 0;
 }
 
-/* All weights are 0 or 255: of rectangles, and of most of a mask. */
+/* For weights that are all 0 or 255, as with rectangles and most of a mask. */
 template <typename Sample>
 static __device__ inline bool is_hard(const uint32_t (&weights)[share<Sample>::WORDS])
 {
@@ -289,6 +289,6 @@ cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count
     if (blocks == 0)
         return cudaSuccess;
     struct halo_cuda_call after = *calls;
-    after.early = calls->chained; /* it follows a kernel of the strategy, always */
+    after.early = calls->chained; /* it always follows a kernel of the strategy */
     return halo_launch(merge_kernel, launch, blocks, THREADS, 0, &after);
 }

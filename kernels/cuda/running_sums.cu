@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Strategy running-sums, for boxes: the cost of an output does not depend on the radius.
  *
- *   rows: a block makes the prefix sums of a stretch of one row; a window is a difference of two.
+ *   rows: a block computes the prefix sums of a part of one row; a window is a difference of two.
  *
- *      cells       a   b   c   d   e ...        16 in a row to a thread, then a scan over the block
+ *      cells       a   b   c   d   e ...        16 per thread, then a scan over the block
  *      prefix P    a  a+b  ...                  out(x) = P(x + radius) - P(x - radius - 1)
  *
- *   columns: a thread goes down COLUMNS of them, adds the row that enters the window and
- *   takes off the one that leaves it.
+ *   columns: a thread moves down COLUMNS columns, adds the row that enters the window and
+ *   subtracts the row that leaves it.
  *
- * The sums between the passes are 16 bits wide where they fit, else 32. */
+ * The sums between the passes have 16 bits if they fit, otherwise 32. */
 #include <limits.h>
 
 #include "kernels/cuda/division.cuh"
 #include "kernels/cuda/tile.cuh"
 
 enum {
-    CELLS = 16,        /* of a thread of the row kernel, and the alignment of its first */
-    MAX_THREADS = 512, /* so that the largest halo on both sides, of two channels, is half of it */
+    CELLS = 16,        /* cells of a thread of the row kernel; the first is aligned to this */
+    MAX_THREADS = 512, /* so that the largest halo of both sides, with two channels, is half of a
+                        * block's cells */
     WARPS = MAX_THREADS / 32,
     ROWS = 32,   /* of a block of the column kernel */
     COLUMNS = 4, /* of a thread of it */
@@ -32,13 +33,13 @@ struct box_pass {
     int ghost;
 };
 
-/* Without bank conflicts, though each thread writes CELLS words in a row. i >= 0. */
+/* Avoids bank conflicts although each thread writes CELLS consecutive words. i >= 0. */
 static __device__ inline int padded(int i)
 {
     return i + (int)((unsigned)i / CELLS);
 }
 
-/* CELLS cells from element e on, of which the row may have only some. */
+/* Loads CELLS cells from element e on, of which some may be outside the row. */
 template <typename Sample>
 static __device__ inline void load_cells(int (&cells)[CELLS], const struct halo_plane &src,
                                          const struct box_pass &pass, int e, int y)
@@ -61,13 +62,13 @@ static __device__ inline void load_cells(int (&cells)[CELLS], const struct halo_
         return;
     }
 #pragma unroll
-    for (int i = 0; i < CELLS; i++) { /* all under way at once */
+    for (int i = 0; i < CELLS; i++) { /* all loads are under way at once */
         const int from = halo_border_element(e + i, src, pass.border);
         cells[i] = from == HALO_GHOST ? pass.ghost : halo_read<Sample>(src, from, y);
     }
 }
 
-/* What the threads before this one hold, of each channel. All threads take part. */
+/* The sums of the threads before this one, for each channel. All threads take part. */
 template <int CHANNELS>
 static __device__ inline void sums_before(int (&ret)[CHANNELS], const int (&own)[CHANNELS])
 {
@@ -92,7 +93,7 @@ static __device__ inline void sums_before(int (&ret)[CHANNELS], const int (&own)
             ret[c] += of_warp[c][w];
 }
 
-/* COLUMNS sums from element e on; rows have room for them. */
+/* Stores COLUMNS sums from element e on; rows have room for them. */
 template <typename Wide>
 static __device__ inline void store_sums(Wide *row, int e, const uint32_t (&v)[COLUMNS])
 {
@@ -137,7 +138,7 @@ static __global__ void __launch_bounds__(MAX_THREADS)
     }
 }
 
-/* EXACT: by a multiplication, where that is exact. */
+/* EXACT: divides by a multiplication, if that is exact. */
 template <bool EXACT, typename Sum>
 static __device__ inline uint32_t mean(Sum sum, const struct halo_division &by)
 {
@@ -145,7 +146,8 @@ static __device__ inline uint32_t mean(Sum sum, const struct halo_division &by)
     return EXACT ? halo_divide((uint32_t)n, by) : (uint32_t)(n / by.divisor);
 }
 
-/* A row of sums or of ghosts, COLUMNS from element e on. Rows have room for them. */
+/* Loads COLUMNS elements, from element e on, of a row of sums or ghosts. Rows have room for
+ * them. */
 template <bool INSIDE, typename Wide>
 static __device__ inline void load_sums(uint32_t (&sums)[COLUMNS], const Wide *wide,
                                         ptrdiff_t stride, int height, int e, int y,
@@ -166,7 +168,7 @@ static __device__ inline void load_sums(uint32_t (&sums)[COLUMNS], const Wide *w
     }
 }
 
-/* No clamp: a mean of samples is one. */
+/* Needs no clamp: a mean of samples is a valid sample. */
 template <typename Sample, bool EXACT, typename Sum>
 static __device__ inline void write_means(const struct halo_plane &dst, int e, int y,
                                           const Sum (&sum)[COLUMNS], const struct halo_division &by)
@@ -182,7 +184,7 @@ static __device__ inline void write_means(const struct halo_plane &dst, int e, i
         *(uint2 *)(row + 2 * e) = make_uint2(v[0] | v[1] << 16, v[2] | v[3] << 16);
 }
 
-/* INSIDE: the windows of all rows of the block are. */
+/* INSIDE: the windows of all rows of the block are inside the plane. */
 template <typename Sample, bool EXACT, bool INSIDE, typename Wide, typename Sum>
 static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
                                        const struct halo_plane &dst, const struct box_pass &pass,

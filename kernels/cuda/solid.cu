@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * SOLID: a warp fills a patch (region_map.cu), 16 bytes to a thread at once, unless no pixel of it
- * is wanted. All planes in one launch. */
+ * SOLID: a warp fills a patch (region_map.cu), 16 bytes per thread at a time, unless none of its
+ * pixels is wanted. All planes in one launch. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/patch.cuh"
 
@@ -8,8 +8,8 @@ enum { THREADS = 256, WARP = 32, WARPS = THREADS / WARP, CHUNK = 16 };
 
 struct solid_plane {
     struct halo_plane dst;
-    const uint8_t *flags; /* of a region; NULL: none */
-    uint32_t word;        /* as it lies in memory, all over */
+    const uint8_t *flags; /* of a region; NULL: no region */
+    uint32_t word;        /* the value of every word in memory */
     int across, patches;
     int first_block;
 };
@@ -29,7 +29,8 @@ static __global__ void __launch_bounds__(THREADS)
         return;
     const struct halo_patch patch = halo_patch_at(number, plane.across, plane.dst);
     const int pixel = plane.dst.channels * (plane.dst.depth > 8 ? 2 : 1);
-    const int bytes = (patch.x1 - patch.x0) * pixel; /* what is behind a row may be written */
+    const int bytes = (patch.x1 - patch.x0) * pixel; /* bytes after the end of a row may be
+                                                      * written */
     const int across = (bytes + CHUNK - 1) / CHUNK;
     for (int i = threadIdx.x % WARP; i < across * (patch.y1 - patch.y0); i += WARP) {
         uint8_t *row = (uint8_t *)plane.dst.data + (patch.y0 + i / across) * plane.dst.stride;

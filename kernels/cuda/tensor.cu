@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy tensor: which of its kernels a plane takes. */
+ * Strategy tensor: chooses the kernel for a plane. */
 #include "kernels/cuda/strategies.h"
 
 static bool is_dense(enum halo_conv_kind kind)
@@ -53,7 +53,7 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
     return halo_cuda_launch_copy(calls, count);
 }
 
-/* Neighbours of one kind and one size of samples go together. */
+/* Consecutive calls with the same kind and sample size are launched together. */
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Strategy tensor, dense masks: what they look like to the kernels (tensor_dense.cuh). */
+ * Strategy tensor, dense masks: prepares them in the layout of the kernels (tensor_dense.cuh). */
 #include "kernels/cuda/dense_plan.cuh"
 
 enum { MAX_BOX = 8 /* elements and rows to each side */ };
@@ -10,7 +10,7 @@ static int32_t weight(const struct halo_conv *conv, int i)
     return conv->kind == HALO_CONV_BOX ? 1 : conv->mask[i];
 }
 
-/* Those that kernels are compiled for. */
+/* The next number of steps for which kernels are compiled. */
 static int steps_for(int needed)
 {
     return needed < 2 ? 2 : needed <= 5 ? needed : 9;
@@ -24,7 +24,7 @@ struct halo_dense_plan halo_dense_plan_of(const struct halo_conv *conv, int chan
         plan.common_shift = conv->mask_zeros < conv->mask_bits ? conv->mask_zeros : conv->mask_bits;
     const int32_t low = box ? 1 : conv->mask_least >> plan.common_shift;
     const int32_t high = box ? 1 : conv->mask_most >> plan.common_shift;
-    /* The low digit takes -128 .. 127, the high one what is left. */
+    /* The low digit is -128 .. 127, the high one the rest. */
     plan.digits = low >= -128 && high <= 127                           ? 1
                   : low >= -128 * 256 - 128 && high <= 127 * 256 + 127 ? 2
                                                                        : 0;
@@ -73,7 +73,7 @@ void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int
                 }
 }
 
-/* As many of the calls as one kernel can take go together: those like the first. */
+/* Launches together as many calls as one kernel can process: those that are like the first. */
 cudaError_t halo_cuda_tensor_dense(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;

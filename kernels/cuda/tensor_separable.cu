@@ -12,23 +12,23 @@
  *      +--------------------------------+      added at once to all outputs that need them.
  *
  * A result of the first product (16 x by 8 y, a lane has two values of neighbouring y) is, packed
- * to FP16, just an operand of the second: T never leaves the registers.
+ * to FP16, already an operand of the second: T never leaves the registers.
  *
  * Why this is exact. A byte v, zero-extended to 16 bits, is the FP16 number v 2^-24 (subnormal),
  * and so is T < 2^10; weights have at most 11 significant bits (conv.h), so they are FP16 numbers.
- * All products and sums are multiples of 2^-24 below 1, for the sums of the contract are below
- * 2^24: FP32 holds every one of them. Rounding constant and shift are one FMA that rounds down: of
+ * All products and sums are multiples of 2^-24 below 1, because the sums of the contract are below
+ * 2^24: all are exact in FP32. Rounding constant and shift are one FMA that rounds down: in
  * x 2^k + 1/2 + 2^15 the integer below 2^15 begins at bit 8 of the number.
  *
  * A pixel of k: element 2t+e of the first half of 16 is column 4t+e, of the second 4t+2+e, so that
  * a lane reads four pixels in one word. Row x of a strip: 8b + m is output 4 (m / 2) + 2b + m % 2,
- * so that a lane ends with four outputs in a row. */
+ * so that a lane ends with four consecutive outputs. */
 #include <cuda_fp16.h>
 
 #include "kernels/cuda/tensor_separable.cuh"
 
 enum {
-    MAX_STEPS = 9, /* of 16 in k: 127 taps */
+    MAX_STEPS = 9, /* steps of 16 in k: enough for 127 taps */
     ROW_WORDS = 3 * MAX_STEPS,
     COLUMN_WORDS = 2 * MAX_STEPS + 1,
 };
@@ -42,8 +42,8 @@ static constexpr __host__ __device__ int stride_of(int steps)
     return width / HALO_CHUNK % 2 ? width : width + HALO_CHUNK;
 }
 
-/* The bands of a mask as fragments: a word for each lane. The fourth word of an A fragment is its
- * first again, and those of the column's band overlap by halves. */
+/* The bands of a mask as fragments: a word for each lane. The fourth word of an A fragment equals
+ * its first, and the fragments of the column's band overlap by halves. */
 struct separable_mask {
     uint32_t row[ROW_WORDS][32], column[COLUMN_WORDS][32];
 };
@@ -60,13 +60,13 @@ struct separable_launch {
     int count;
 };
 
-/* floor(x scale + 1/2), a number below 2^15, in the bits from 8 on. */
+/* floor(x * scale + 1/2), a number below 2^15, in the bits from 8 on. */
 static __device__ inline uint32_t round_at_8(float x, float scale)
 {
     return __float_as_uint(__fmaf_rd(x, scale, 32768.5f));
 }
 
-/* The fourth word of an A fragment of a band is its first again. */
+/* The fourth word of an A fragment of a band equals its first. */
 static __device__ inline void multiply_add(bool first, float (&c)[4], uint32_t a03, uint32_t a1,
                                            uint32_t a2, uint32_t b0, uint32_t b1)
 {
@@ -90,7 +90,8 @@ static __device__ inline void wait_for_band(int band)
     }
 }
 
-/* 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output column. */
+/* Computes 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output
+ * column. */
 template <int STEPS>
 static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cells,
                                        const uint32_t (&row_band)[STEPS][3], float scale)
@@ -133,7 +134,8 @@ static __device__ inline uint2 finish_row(const float (&sums)[2][2][4], int firs
     return halo_pair_strips(strips[0], strips[1], t);
 }
 
-/* BLOCKS: how many the compiler leaves registers for on a multiprocessor; 1 is no limit. */
+/* BLOCKS: number of blocks per multiprocessor for which the compiler limits registers; 1 is no
+ * limit. */
 template <int STEPS, int TILE_HEIGHT, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     separable_kernel(const __grid_constant__ struct separable_launch launch)
@@ -177,7 +179,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     int rows_left =
         out_e < plane.dst.width * plane.dst.channels ? plane.dst.height - tile_y - g : 0;
 
-    float sums[BANDS][2][2][4]; /* band, strip, half of a strip; most die as others are born */
+    float sums[BANDS][2][2][4]; /* band, strip, half of a strip; most are no longer needed when
+                                 * others begin */
 #pragma unroll
     for (int band = 0; band < INPUT_BANDS; band++) {
         wait_for_band<INPUT_BANDS>(band);
@@ -230,7 +233,7 @@ size_t halo_cuda_tensor_separable_bytes(const struct halo_conv *conv, int channe
     return sizeof(struct separable_mask);
 }
 
-/* Two neighbouring elements of a band, from element e of a mask that is spread over interleaved
+/* Two adjacent elements of a band, from element e on of a mask that is spread over interleaved
  * channels. */
 static uint32_t pair_of(const int32_t *weights, int radius, int channels, int e)
 {

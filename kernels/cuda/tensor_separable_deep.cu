@@ -8,9 +8,9 @@
  *      |   | warp 0 | warp 1 | ...  |   |      column pass   out = C T     C: 16 x K band of the
  *      |   |   |    |        |      |   |                    column weights
  *      |   +---v----+--------+------+   |
- *      |                                |      Bands of 16 rows come by turns into a ring in shared
+ *      |                                |      Bands of 16 rows are loaded into a ring in shared
  *      +--------------------------------+      memory. Their T stays in registers until the last
- *                                              band of outputs that needs it is made.
+ *                                              band of outputs that needs it is done.
  *
  * Samples, T and weights are numbers of at most 16 bits: two bytes each, a high and a low digit. A
  * product of two such numbers is four products of digits, in three sums: high with high, the mixed
@@ -18,9 +18,9 @@
  * it is below that by the contract (accum I32), also for samples that keep their shift as low bits.
  *
  * A result of the first product (16 x by 8 y, a lane has two values of neighbouring y) is, four
- * bytes in a word, just an operand of the second: an element of k, 4t+i of 16 rows of T, is row
+ * bytes in a word, already an operand of the second: an element of k, 4t+i of 16 rows of T, is row
  * 2t+i for i < 2 and 2t+i+6 for the others. Row x of a strip: 8b + m is output 4 (m / 2) + 2b +
- * m % 2, so that a lane ends with four outputs in a row. */
+ * m % 2, so that a lane ends with four consecutive outputs. */
 #include "kernels/cuda/deep_mask.cuh"
 #include "kernels/cuda/tensor_separable.cuh"
 
@@ -40,7 +40,8 @@ struct deep_plane : halo_separable_plane {
     uint32_t ghost;                   /* as a word of the plane */
     int row_round, row_shift;         /* from the sums of words of the plane to T */
     int column_round, column_shift;   /* from the sums to words of the plane */
-    uint32_t largest, low_bits, bits; /* of a word, in both halves; of its low byte in all four */
+    uint32_t largest, low_bits, bits; /* largest, low_bits: of a word, in both halves; bits: of its
+                                       * low byte, in all four bytes */
     const struct halo_deep_mask *mask;
 };
 
@@ -81,7 +82,7 @@ static __device__ inline uint32_t joined(const int (&sums)[SUMS][4], int i)
            (uint32_t)sums[LOW_LOW][i];
 }
 
-/* Two words of 16 bits, and of two such pairs the bytes. */
+/* Packs two words of 16 bits; the two functions below extract the bytes of two such pairs. */
 static __device__ inline uint32_t pair_of(uint32_t low, uint32_t high)
 {
     return __byte_perm(low, high, 0x5410);
@@ -97,7 +98,8 @@ static __device__ inline uint32_t high_bytes(uint32_t pair0, uint32_t pair1)
     return __byte_perm(pair0, pair1, 0x7531);
 }
 
-/* 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output column. */
+/* Computes 8 rows of T for both strips: ret[strip][half of the strip] has two rows of an output
+ * column. */
 template <int STEPS>
 static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cells,
                                        const uint32_t (&band)[HALO_DIGITS][2 * STEPS],
@@ -122,8 +124,8 @@ static __device__ inline void row_pass(uint32_t (&ret)[2][2], const uint8_t *cel
     }
 }
 
-/* The next 16 rows of outputs; wide[step][strip][half of the strip][digit] is T from their first
- * on. */
+/* Computes the next 16 rows of outputs; wide[step][strip][half of the strip][digit] is T, beginning
+ * at their first row. */
 template <int STEPS>
 static __device__ inline void column_pass(struct halo_lane_out &out,
                                           const uint32_t (&wide)[STEPS][2][2][HALO_DIGITS],
@@ -154,7 +156,7 @@ static __device__ inline void column_pass(struct halo_lane_out &out,
                     make_uint2(pairs[row][strip][0], pairs[row][strip][1]);
 }
 
-/* One band of the tile, on its way to its place in a ring. */
+/* Starts loading one band of the tile into its place in the ring. */
 template <int RING, int STRIDE>
 static __device__ inline void load_band(uint8_t *cells, int band, struct halo_tile tile,
                                         const struct deep_plane &plane)
@@ -166,14 +168,15 @@ static __device__ inline void load_band(uint8_t *cells, int band, struct halo_ti
     if (halo_is_inside(tile, plane.src)) {
         halo_load_rows<uint16_t, THREADS, 16>({cells, STRIDE, tile}, 0, plane.src);
     } else {
-        tile.rows = min(left, 16); /* rows that nobody needs meet weights of 0 */
+        tile.rows = min(left, 16); /* unused rows have weights of 0 */
         halo_load_edge<uint16_t, THREADS>({cells, STRIDE, tile}, plane.src, plane.border,
                                           plane.ghost);
     }
 }
 
-/* BLOCKS: how many the compiler leaves registers for on a multiprocessor. RING: bands of the input
- * tile that have a place in shared memory, all but one on their way; 0: all have. */
+/* BLOCKS: number of blocks per multiprocessor for which the compiler limits registers. RING: number
+ * of bands of the input tile that fit in shared memory, of which all except one are being loaded;
+ * 0: all bands fit. */
 template <int STEPS, int TILE_HEIGHT, int BLOCKS, int RING>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
     deep_kernel(const __grid_constant__ struct deep_launch launch)
@@ -218,8 +221,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     uint32_t wide[STEPS][2][2][HALO_DIGITS];
 #pragma unroll 1
     for (int band = 0; band < BANDS; band++) {
-        /* Each turn ends with a group, be it empty, so that the number under way is the same in
-         * all. After the barrier nobody reads the band before this one: its place is free. */
+        /* Each iteration ends with a group, even if it is empty, so that the number under way is
+         * always the same. After the barrier no thread reads the previous band: its place is
+         * free. */
         halo_copy_wait<AHEAD - 1>();
         __syncthreads();
         if constexpr (RING != 0)
@@ -284,7 +288,7 @@ static bool has_shared(int bytes)
            bytes <= most;
 }
 
-/* The whole of a wide tile where there is room for it. */
+/* Uses a whole wide tile if shared memory has room for it. */
 template <int STEPS, int TILE_HEIGHT>
 static cudaError_t launch_wide(struct deep_launch *launch, const struct halo_cuda_call *call)
 {
