@@ -191,9 +191,9 @@ static int find_wish(struct halo_camera_id *ret, const char *input,
         if (!halo_camera_wish_fits(&wish, &list[i]))
             continue;
         if (found)
-            code =
-                halo_fail(err, -EEXIST, "%s: matches %s and %s: be more specific, as with path=%s",
-                          input, found->node, list[i].node, found->port);
+            code = halo_fail(err, -EEXIST,
+                             "%s: matches %s and %s: be more specific, for example with path=%s",
+                             input, found->node, list[i].node, found->port);
         found = &list[i];
     }
     halo_camera_wish_finish(&wish);
@@ -258,7 +258,7 @@ static int find_node(struct halo_camera_id *ret, const char *input,
         return 0;
     return halo_fail(err, -ENODEV,
                      "%s: no camera: %s is not connected; halod devices lists the cameras", input,
-                     known->name[0] ? known->name : "the camera opened before");
+                     known->name[0] ? known->name : "the camera that was used before");
 }
 
 static bool has_twin(const struct halo_camera_id *id, const struct halo_camera_id *list, int count)

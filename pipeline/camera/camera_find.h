@@ -37,10 +37,10 @@ struct halo_camera_id {
  * config/source_kinds.h). 0 or a usage error. Opens nothing. */
 int halo_camera_check(const char *input, struct halo_error *err);
 
-/* Finds the node that input means now. known: the camera that was last opened, or NULL. With known,
- * a number means that camera only, and nothing while it is unplugged, because another camera shows
- * another room. 0 with *ret filled; -ENODEV: no camera matches; -EEXIST: several do, and err names
- * them. */
+/* Finds the node that input means now. known: the camera that was last opened, or NULL. If it is
+ * set, a number means that camera only, and nothing while it is unplugged, because another camera
+ * shows another room. 0 with *ret filled; -ENODEV: no camera matches; -EEXIST: several do, and err
+ * names them. */
 int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err);
 
@@ -48,8 +48,8 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
  * other camera gets its number. False, too, if the node's data can no longer be read. */
 bool halo_camera_is_still(const struct halo_camera_id *id);
 
-/* The identity as one line of text, for the next process, which has to find the same camera. read:
- * 0, or -EINVAL if text is not such a line. */
+/* The identity as one line of text, for the next process, which has to find the same camera.
+ * halo_camera_id_read() returns 0, or -EINVAL if text is not such a line. */
 void halo_camera_id_write(const struct halo_camera_id *id, char ret[HALO_CAMERA_ID_TEXT]);
 int halo_camera_id_read(struct halo_camera_id *ret, const char *text);
 

@@ -12,7 +12,7 @@
 #define TEXT_DENIED "the user that halod runs as must be in the group video"
 #define TEXT_BUS                                                                                   \
     "not enough USB bandwidth (not a disk error): try another port or hub, format: mjpeg, a "      \
-    "smaller size or rate; if the camera asks for too much, the module option uvcvideo quirks=128"
+    "smaller size or rate, or if the camera reserves too much, uvcvideo's option quirks=128"
 
 const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES] = {
     [HALO_V4L2_FINE] = {"fine", "", NULL, 0, 0},
@@ -25,8 +25,8 @@ const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES] = {
     [HALO_V4L2_BROKEN] = {"broken", "camera failed", "it is reopened", 0.25, 5},
     [HALO_V4L2_UNFIT] = {"unfit", "no usable camera", "halod devices lists the cameras", 0.5, 5},
     [HALO_V4L2_CHANGED] = {"changed", "camera has changed", "it is reopened", 0.05, 1},
-    [HALO_V4L2_SIGNAL] = {"signal", "no signal", "check the cable and the device that sends", 0.25,
-                          1},
+    [HALO_V4L2_SIGNAL] = {"signal", "no signal",
+                          "check the cable and the device that sends the signal", 0.25, 1},
     [HALO_V4L2_MEMORY] = {"memory", "out of memory", NULL, 0.5, 5},
 };
 

@@ -15,12 +15,12 @@
  * that users, events and the card get their wording from this table alone. */
 enum halo_v4l2_trouble {
     HALO_V4L2_FINE,
-    HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO; from DQBUF EINVAL, too */
+    HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO, and EINVAL of DQBUF */
     HALO_V4L2_DENIED,    /* EACCES, EPERM */
-    HALO_V4L2_BUSY,      /* EBUSY, as of S_FMT or REQBUFS: another program uses it */
-    HALO_V4L2_BANDWIDTH, /* ENOSPC, as of STREAMON: not enough bandwidth on the USB bus */
+    HALO_V4L2_BUSY,      /* another program uses it: EBUSY, as of S_FMT or REQBUFS */
+    HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, as of STREAMON */
     HALO_V4L2_STALLED,   /* no frame for too long; ETIMEDOUT */
-    HALO_V4L2_BROKEN,    /* EIO, EPROTO, EPIPE ...: it has to be reopened */
+    HALO_V4L2_BROKEN,    /* it has to be reopened: EIO, EPROTO, EPIPE ... */
     HALO_V4L2_UNFIT,     /* not a camera (not a sink), or without a format that halod knows */
     HALO_V4L2_CHANGED,   /* another format or timing: reopened at once */
     HALO_V4L2_SIGNAL,    /* the input has no signal: ENOLINK, ENOLCK */

@@ -10,7 +10,7 @@
 
 /* Zeroed before the first packet. */
 struct halo_adts {
-    unsigned char first[4]; /* parameters in its header, which the others have to share */
+    unsigned char first[4]; /* parameters in its header, which all others must have, too */
     bool found, warned;
 };
 

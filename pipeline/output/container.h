@@ -14,8 +14,8 @@
 /* Whether the container supports this stream unchanged. Only its type and codec are checked. */
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 
-/* The same for an output of the daemon; par NULL: no such stream. 0, or -ENOTSUP with a one-line
- * message that begins with `where`. */
+/* Checks a stream for an output of the daemon; par NULL: no such stream. 0, or -ENOTSUP with a
+ * one-line message that begins with `where`. */
 int halo_container_check(const AVOutputFormat *container, const char *where,
                          const AVCodecParameters *par, struct halo_error *err);
 

@@ -96,7 +96,7 @@ static int keep(struct halo_live_sink *s, int code, struct halo_error *err)
 {
     if (code >= 0)
         return code;
-    halo_fail(&s->error, code, "a packet is lost: %s", strerror(-code));
+    halo_fail(&s->error, code, "a packet was lost: %s", strerror(-code));
     *err = s->error;
     return code;
 }

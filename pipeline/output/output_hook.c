@@ -213,8 +213,8 @@ void halo_hook_start(struct halo_hook *hook, const char *path)
         hook->waiting[(hook->first + hook->count++) % MAX_WAITING] = copy;
     } else {
         halo_log(HALO_LOG_WARNING,
-                 "stream %s: the hook %s is not started for %s: %d are waiting already", hook->who,
-                 hook->program, path, MAX_WAITING);
+                 "stream %s: the hook %s is not started for %s: %d files are waiting already",
+                 hook->who, hook->program, path, MAX_WAITING);
         av_free(copy);
     }
     pthread_mutex_unlock(&hook->lock);

@@ -17,7 +17,7 @@ enum halo_target_kind {
 /* Path and partial are for files only. */
 struct halo_target {
     enum halo_target_kind kind;
-    char *path;    /* final name, symbolic links followed */
+    char *path;    /* final name, with symbolic links resolved */
     char *partial; /* NAME.partial.EXT */
     mode_t mode;   /* of the existing file; 0 if there is no file */
 };
