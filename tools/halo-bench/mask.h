@@ -23,16 +23,18 @@ struct halo_bench_mask {
 
 const char *halo_bench_kind_name(enum halo_bench_kind kind);
 
-/* Reads KIND:WIDTH[,[KIND:]WIDTH]...; a width alone is of the kind before it. Fills at most
- * HALO_BENCH_MAX_MASKS of ret and returns their number, or -EINVAL with err in words (usage). */
+/* Reads KIND:WIDTH[,[KIND:]WIDTH]...; a width alone has the kind of the one before it. Fills at
+ * most HALO_BENCH_MAX_MASKS of ret and returns their number, or -EINVAL with err in words
+ * (usage). */
 int halo_bench_masks_parse(struct halo_bench_mask *ret, const char *text, struct halo_error *err);
 
-/* As halo_conv_gauss and its like: 0, or -ERANGE where no number format holds the mask. */
+/* Calls halo_conv_gauss() or the constructor of the mask's kind. 0, or -ERANGE if no number format
+ * can represent the mask. */
 int halo_bench_mask_make(struct halo_conv *ret, const struct halo_bench_mask *mask, int depth);
 
-/* The same mask in real numbers, for libraries other than ours: the taps of a Gaussian (width
- * values) or the rows of a dense mask (width squared). Others have none. The weights sum to 1
- * (Gaussian), or their magnitudes do (dense). */
+/* The same mask in real numbers, for other libraries: the taps of a Gaussian (width values) or the
+ * rows of a dense mask (width squared). Not for other kinds. The sum of the weights (Gaussian) or
+ * of their magnitudes (dense) is 1. */
 void halo_bench_mask_weights(double *ret, const struct halo_bench_mask *mask);
 
 #endif

@@ -13,9 +13,9 @@
 enum {
     HALO_BENCH_MAX_STRATEGIES = 32,
     HALO_BENCH_MAX_DEPTH = 16, /* lanes of a ring */
-    HALO_BENCH_MAX_STEPS = 4,  /* of its chain */
+    HALO_BENCH_MAX_STEPS = 4,  /* filters of its chain */
     HALO_BENCH_MAX_LIST = 16,
-    HALO_BENCH_NO_DEVICE = 77, /* exit code: nothing could run, what tests call skipped */
+    HALO_BENCH_NO_DEVICE = 77, /* exit code: nothing could run; tests count it as skipped */
 };
 
 enum halo_bench_mode {
@@ -31,60 +31,60 @@ enum halo_bench_frame { HALO_BENCH_PLANE, HALO_BENCH_YUV420 };
 
 enum halo_bench_format { HALO_BENCH_TABLE, HALO_BENCH_CSV, HALO_BENCH_JSON };
 
-/* A format of frames, as FFmpeg names it. */
+/* A pixel format, by FFmpeg's name. */
 struct halo_bench_pixels {
     const char *name;
     int planes, chroma_channels;
     int shift_x, shift_y; /* of chroma */
-    int depth, shift;     /* as halo_plane has them */
+    int depth, shift;     /* as in struct halo_plane */
 };
 
 struct halo_bench_settings {
-    /* As the options have them; the strings are owned. */
+    /* Values of the options; the strings are owned. */
     bool list, reuse, peers, tune, ring, csv, json;
     char *backend_name, *size, *mask_list, *strategy_list, *plot;
     char *format_list, *depth_list, *stream_list;
     int channels, threads, device, rounds, planes, launch, frame;
-    double limit;       /* seconds for one strategy, mask and depth, about; 0: not given */
+    double limit;       /* approximate seconds for one strategy, mask and depth; 0: not given */
     int alone;          /* frames that are timed one by one */
-    double fps;         /* of each stream; 0: as fast as it can */
-    double region_part; /* of each plane, in percent; below 0: no region */
+    double fps;         /* of each stream; 0: as fast as possible */
+    double region_part; /* percentage of each plane; negative: no region */
 
     uint64_t given; /* a bit for each option of the command line (halo_bench_is_given) */
 
-    /* What they come to. */
+    /* Derived from the options. */
     enum halo_bench_mode mode;
     enum halo_bench_format format;
     const struct halo_backend_ops *backend;
     int width, height;
-    struct halo_rect region; /* region_part of the plane, in its middle */
+    struct halo_rect region; /* in the middle of the plane, region_part of it */
     struct halo_bench_mask masks[HALO_BENCH_MAX_MASKS];
     int mask_count;
-    /* NULL stands for auto, the backend's own choice. */
+    /* NULL means auto, the backend's own choice. */
     const struct halo_strategy *strategies[HALO_BENCH_MAX_STRATEGIES];
     int strategy_count;
     const struct halo_bench_pixels *formats[HALO_BENCH_MAX_LIST];
     int depths[HALO_BENCH_MAX_LIST], streams[HALO_BENCH_MAX_LIST];
     int format_count, depth_count, stream_count;
-    bool strategies_named; /* by the user: one that cannot is then said, not left out */
+    bool strategies_named; /* by the user: unsuitable ones are then reported, not skipped */
 };
 
-/* Parses the words after the program's name. 0; -EINVAL with err in words (usage), -ENOMEM; *ret is
- * then untouched. The caller finishes *ret. Asks the driver which devices there are where no
- * backend is named: may block. Opens nothing. */
+/* Parses the arguments after the program's name. 0: the caller finishes *ret. -EINVAL (usage) with
+ * err filled, or -ENOMEM: *ret is untouched. If no backend is named, asks the driver which devices
+ * exist, which may block. Opens no device. */
 int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv,
                      struct halo_error *err);
 void halo_bench_finish(struct halo_bench_settings *settings);
 void halo_bench_print_help(void);
-/* For packagers: a script for bash. */
+/* Prints a completion script for bash, for packages. */
 void halo_bench_print_completion(void);
 
 /* Whether the option of that name (not an alias) was on the command line. */
 bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name);
 
-/* "one-by-one", "graph", "together": as halo_trial has them. */
+/* "one-by-one", "graph" or "together", for a launch of struct halo_trial. */
 const char *halo_bench_launch_name(int launch);
-/* "plane", "yuv420" */
+/* "plane" or "yuv420" */
 const char *halo_bench_frame_name(int frame);
 
 #endif

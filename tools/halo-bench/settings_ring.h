@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The part of the command line that is about --ring. */
+ * Options of --ring on the command line. */
 #ifndef HALO_BENCH_SETTINGS_RING_H
 #define HALO_BENCH_SETTINGS_RING_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * haloctl: one command, one connection, plain blocking calls. One thread. */
+ * haloctl runs one command over one connection, with blocking calls, in one thread. */
 #ifndef HALO_HALOCTL_H
 #define HALO_HALOCTL_H
 
@@ -9,71 +9,75 @@
 #include <stdio.h>
 
 enum {
-    CTL_EXIT_NO_DAEMON = 69, /* EX_UNAVAILABLE: nobody answers, or we may not ask */
-    CTL_ANSWER_MS = 10000,   /* for one answer; a set or a snapshot takes five seconds at most */
+    CTL_EXIT_NO_DAEMON = 69, /* EX_UNAVAILABLE: no daemon answers, or no permission to connect */
+    CTL_ANSWER_MS = 10000,   /* for one answer; set and snapshot need up to five seconds */
 };
 
 struct ctl {
-    const char *socket; /* --socket; NULL: the usual places */
+    const char *socket; /* --socket; NULL: the default paths */
     bool json, watch, check;
     double interval; /* seconds; 0: not given */
 
     /* The connection. */
-    char path[256]; /* that was tried last; longer ones cannot be */
-    int fd;         /* -1: none */
-    int error;      /* errno of connecting; 0 */
+    char path[256]; /* tried last; longer paths are not possible */
+    int fd;         /* -1: not connected */
+    int error;      /* errno of the failed connect(), or 0 */
     char *in;
     size_t length, size;
-    int received; /* descriptor that came with an answer, ours; -1: none */
+    int received; /* owned descriptor that arrived with an answer; -1: none */
 };
 
 struct ctl_command {
     const char *name;
-    const char *words; /* after the name, for --help */
+    const char *words; /* arguments after the name, for --help */
     const char *help;
-    int least, most;      /* words */
-    const char *options;  /* that it takes beside --socket and --json, with blanks between; NULL */
-    const char *complete; /* what its words are: "stream", "stream start stop", ...; NULL: files */
+    int least, most;     /* number of arguments */
+    const char *options; /* accepted besides --socket and --json, separated by spaces; or NULL */
+    const char
+        *complete; /* kinds of its arguments: "stream", "stream start stop", ...; NULL: files */
     int (*run)(struct ctl *ctl, char **words, int count); /* exit code */
 };
-extern const struct ctl_command ctl_commands[]; /* ends with a row without name */
+extern const struct ctl_command ctl_commands[]; /* the last row has no name */
 
-/* "haloctl: TEXT" on stderr, safe for a terminal. Returns HALO_EXIT_FAILED. */
+/* Prints "haloctl: TEXT" to stderr, safe for a terminal. Returns HALO_EXIT_FAILED. */
 int ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- connection.c ---- */
-/* Connects where it is not yet. 0, or -errno with ctl->error and ctl->path set and nothing said. */
+/* Connects unless connected. 0, or -errno with ctl->error and ctl->path set; prints nothing. */
 int ctl_try(struct ctl *ctl);
-/* The same, said: 0 or the exit code. */
+/* The same, but reports an error. 0 or the exit code. */
 int ctl_connect(struct ctl *ctl);
-/* Asks; takes parameters over. 0 or -errno; -EINVAL: they are NULL, for words were no UTF-8. */
+/* Sends a call, and takes ownership of parameters. 0 or -errno; -EINVAL: parameters is NULL,
+ * because an argument was not UTF-8. */
 int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more);
-/* The next message. 0: *ret is the caller's; -ETIMEDOUT, -EPIPE (the daemon closed), -EPROTO. */
+/* Receives the next message. 0: the caller owns *ret; -ETIMEDOUT, -EPIPE (the daemon closed the
+ * connection), -EPROTO (malformed). */
 int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret);
-/* Whether a message is there already, without reading. */
+/* Whether a whole message has already been received; does not read from the socket. */
 bool ctl_has_message(const struct ctl *ctl);
 void ctl_close(struct ctl *ctl);
-/* The group that may open the socket at ctl->path, NULL: not known. Valid until the next call. */
+/* The group that may open the socket at ctl->path; NULL: unknown. Valid until the next call. */
 const char *ctl_group(const struct ctl *ctl);
-/* Connects, asks once and waits. 0: *ret has the answer's parameters; else the exit code, said. */
+/* Connects, sends a call and waits for its answer. 0: *ret has the answer's parameters; otherwise
+ * reports the error and returns the exit code. */
 int ctl_call(struct ctl *ctl, const char *method, json_t *parameters, json_t **ret);
-/* Says what an answer or -errno of ctl_receive() is; the exit code. */
+/* Report the error of an answer, or -errno of ctl_receive(), and return the exit code. */
 int ctl_say_error(const struct ctl *ctl, const json_t *answer);
 int ctl_say_errno(const struct ctl *ctl, int rc);
 
-/* One line of JSON on stdout. Takes value over. */
+/* Prints one line of JSON to stdout. Takes ownership of value. */
 int ctl_print_json(json_t *value);
-/* The exit code after the last line on stdout. */
+/* Flushes stdout after the last line, and returns the exit code. */
 int ctl_end_print(void);
 
-/* Text of a field, "" where there is none; control characters are shown as '?'. Valid until the
- * eighth call after this one. */
+/* The text of a field, or ""; control characters are shown as '?'. Valid until the eighth call
+ * after this one. */
 const char *ctl_text(const json_t *object, const char *key);
-/* How much its filters hide, in words, "" where it is not known; parts_only: and where it is all.
- * Valid as ctl_text(). */
+/* How much the stream's filters hide, in words; "" if unknown or, with parts_only, if they hide
+ * all. Valid as long as ctl_text(). */
 const char *ctl_coverage(const json_t *stream, bool parts_only);
-/* What is to be said of a stream beside its state, or "". Valid until the second call after this
- * one. */
+/* The reason for the state of a stream, or another remark about it, or "". Valid until the second
+ * call after this one. */
 const char *ctl_why(const json_t *stream);
 double ctl_number(const json_t *object, const char *key);
 /* object.a.b, or NULL */
@@ -84,12 +88,12 @@ int ctl_status(struct ctl *ctl, char **words, int count);
 int ctl_doctor(struct ctl *ctl, char **words, int count);
 
 /* ---- table.c: status in words ---- */
-/* All streams as a table no wider than `columns` (0: any); colours where `colours`. */
+/* Prints all streams as a table, at most `columns` wide (0: any width), in colour if `colours`. */
 void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to);
 void ctl_print_stream(const json_t *stream, FILE *to);
-/* Bytes of text that fit into so many columns of a terminal. */
+/* The number of bytes of text that fit into this many columns of a terminal. */
 int ctl_bytes_within(const char *text, int columns);
-/* What of a stream's row is news: no counters. malloc'ed. */
+/* The fields of a stream whose change is news for --watch, without counters. malloc'ed. */
 char *ctl_stream_news(const json_t *stream);
 
 #endif
