@@ -95,7 +95,7 @@ class Results(Bench):
     def test_a_named_strategy_that_cannot_is_said(self):
         rows = self.run_json('--masks', 'box:3', '--strategies', 'rows')['results']
         notes = {row['strategy']: (row['rounds'], row['note']) for row in rows}
-        self.assertEqual(notes['rows'], (0, 'does not support this'))
+        self.assertEqual(notes['rows'], (0, 'unsupported mask, depth or number of channels'))
 
     def test_slow_ones_get_fewer_rounds_and_say_so(self):
         rows = self.run_json('--masks', 'dense:31', '--strategies', 'reference', '--limit', 0.001,
@@ -116,8 +116,8 @@ class Plot(Bench):
             self.run_well(*TINY, '--masks', 'gauss:15,7,dense:3,5', '--svg', path)
             root = ElementTree.parse(path).getroot()
             texts = [text.text for text in root.iter(SVG + 'text')]
-            for wanted in ('gauss, 8 bits', 'dense, 10 bits', 'microseconds for a plane', 'rows',
-                           'reference', 'copy: the floor'):
+            for wanted in ('gauss, 8 bits', 'dense, 10 bits', 'microseconds per plane', 'rows',
+                           'reference', 'copy: the lower bound'):
                 self.assertIn(wanted, texts)
             lines = [path for path in root.iter(SVG + 'path') if path.get('class') == 'line']
             self.assertGreater(len(lines), 4)

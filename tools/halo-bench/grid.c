@@ -94,7 +94,7 @@ static int put_unable(struct grid *g, const struct halo_bench_mask *mask, int de
             continue;
         struct halo_bench_result r = {.mask = *mask, .depth = depth};
         snprintf(r.name, sizeof r.name, "%s", strategy->name);
-        snprintf(r.note, sizeof r.note, "does not support this");
+        snprintf(r.note, sizeof r.note, "unsupported mask, depth or number of channels");
         code = put(g, &r, false);
     }
     return code;

@@ -50,7 +50,7 @@ int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings 
         halo_bench_say("%s: device %d does not exist: there are %d", ops->name, settings->device,
                        devices);
     else if (code == -ENODEV)
-        halo_bench_say("%s: no device here: %s", ops->name, text);
+        halo_bench_say("%s: no usable device: %s", ops->name, text);
     else
         halo_bench_say("%s: could not be opened: %s", ops->name, strerror(-code));
     return code == -ENODEV ? HALO_BENCH_NO_DEVICE : HALO_EXIT_FAILED;

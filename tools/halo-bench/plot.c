@@ -181,7 +181,7 @@ static void draw_frame(const struct plot *p, int kind, int depth)
         const double middle = y + PANEL_HEIGHT / 2.0;
         snprintf(turned, sizeof turned,
                  "text-anchor=\"middle\" transform=\"rotate(-90 %.1f %.1f)\"", x - 52, middle);
-        text_at(p, x - 52, middle, turned, "microseconds for a plane");
+        text_at(p, x - 52, middle, turned, "microseconds per plane");
     }
 }
 
@@ -231,7 +231,7 @@ static void draw_legend(const struct plot *p)
         text_at(p, x + 36, y + 4, "", p->names[i]);
     }
     fprintf(p->f, "<path class=\"copy\" stroke=\"#666\" d=\"M%.1f %.1fh28\"/>\n", x, y);
-    text_at(p, x + 36, y + 4, "", "copy: the floor");
+    text_at(p, x + 36, y + 4, "", "copy: the lower bound");
 }
 
 static void draw_head(const struct plot *p, const struct halo_bench_run *run)

@@ -45,7 +45,7 @@ static void table_begin(const struct halo_bench_run *run)
         printf("each with two planes of chroma, of half the size: a frame of 4:2:0\n");
     if (*region_of(run, region, sizeof region))
         printf("region: %s %% of each plane\n", region);
-    printf("microseconds for a %s: median (smallest - largest); x copy: as a multiple of the\n"
+    printf("microseconds per %s: median (smallest - largest); x copy: as a multiple of the\n"
            "median of a copy of the same planes, launched the same way, in turns with the rest\n\n"
            "%-10s %4s  %-18s %12s  %-25s %8s %6s\n",
            s->frame == HALO_BENCH_YUV420 ? "frame" : "plane", "mask", "bits", "strategy", "median",
@@ -161,7 +161,7 @@ static void json_begin(const struct halo_bench_run *run)
         printf(", \"region\": %s", region);
     printf(
         ", \"width\": %d, \"height\": %d, \"channels\": %d, \"threads\": %d, \"launch\": \"%s\", "
-        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a %s\",\n\"results\": [",
+        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds per %s\",\n\"results\": [",
         s->width, s->height, s->channels, s->threads, launch_of(run), s->planes, s->rounds,
         s->frame == HALO_BENCH_YUV420 ? "frame" : "plane");
 }

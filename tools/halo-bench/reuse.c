@@ -112,8 +112,9 @@ static void print_table(const struct row *rows, int count)
         putchar('\n');
     }
     printf(
-        "T: outputs of a tile in one direction; M: width of the mask. The ratios are arithmetic:\n"
-        "no counter was read. Each strategy's source says its tile. Bytes that really moved:\n"
+        "T: outputs of a tile in one direction; M: width of the mask. The ratios are computed, "
+        "not\n"
+        "read from counters. The tile of a strategy is in its source. To count the bytes moved:\n"
         "  ncu --metrics dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum,"
         "l1tex__t_bytes.sum halo-bench --reuse\n");
 }

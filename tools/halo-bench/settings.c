@@ -172,8 +172,8 @@ static int fail_strategy(const struct halo_backend_ops *ops, const char *name,
                            ops->name, name);
 }
 
-/* Builds without CUDA have no CUDA strategies, so no name can be wrong there: the run then says
- * that there is no device. */
+/* Builds without CUDA have no CUDA strategies, so no name is checked there: the run then reports
+ * that no device exists. */
 static int parse_strategies(struct halo_bench_settings *s, struct halo_error *err)
 {
     const struct halo_strategy *const *all = s->backend->strategies;
@@ -205,7 +205,7 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
     }
 }
 
-/* What the options together come to. */
+/* Derives the other fields from the options. */
 static int resolve(struct halo_bench_settings *s, struct halo_error *err)
 {
     if (s->list + s->reuse + s->peers + s->tune + s->ring > 1)
@@ -216,17 +216,18 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
     if (s->plot && (s->list || s->reuse || s->tune))
         return halo_fail_usage(err, "--svg: not with --list, --reuse or --tune");
     if (s->tune && (s->csv || s->json || s->strategy_list))
-        return halo_fail_usage(err, "--tune: a table of all strategies, in one form");
+        return halo_fail_usage(err, "--tune: not with --csv, --json or --strategies");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err, "--peers: for peers on the CPU use tools/bench-peers.py");
     if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune || s->ring))
-        return halo_fail_usage(err, "--frame: for the plain grid of strategies only");
+        return halo_fail_usage(err, "--frame: not with --list, --reuse, --peers, --tune or --ring");
     if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
         return halo_fail_usage(err, "--frame %s: requires planes of one channel",
                                frame_names[s->frame]);
     if (s->region_part >= 0 &&
         (s->list || s->reuse || s->peers || s->tune || s->frame != HALO_BENCH_PLANE))
-        return halo_fail_usage(err, "--region: for the plain grid of planes only");
+        return halo_fail_usage(err,
+                               "--region: not with --list, --reuse, --peers, --tune or --frame");
     if (s->peers && s->channels != 1)
         return halo_fail_usage(err, "--peers: NPP does not support planes of two channels");
     s->mode = s->list    ? HALO_BENCH_LIST
@@ -254,7 +255,8 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
     return code == 0 ? parse_strategies(s, err) : code;
 }
 
-/* "--name value", "--name=value" or a flag: sets it and returns the words taken. */
+/* Sets the option of "--name value", "--name=value" or a flag, and returns the number of words
+ * used. */
 static int take_option(struct halo_bench_settings *s, int left, char **argv, struct halo_error *err)
 {
     const char *name = argv[0] + strspn(argv[0], "-");
@@ -323,11 +325,11 @@ void halo_bench_print_help(void)
     printf("halo-bench times halod's kernels, as multiples of a plain copy in the same run.\n\n"
            "usage:\n"
            "  halo-bench [options]            every strategy, mask and depth of one backend\n"
-           "  halo-bench --list               what there is to run\n"
-           "  halo-bench --reuse [options]    the arithmetic of tiling beside measured times\n"
-           "  halo-bench --peers [options]    other libraries beside ours\n"
-           "  halo-bench --tune [options]     a table of the fastest strategies, for auto\n"
-           "  halo-bench --ring [options]     whole frames there and back\n\n"
+           "  halo-bench --list               backends, devices and strategies\n"
+           "  halo-bench --reuse [options]    the arithmetic of tiling, and measured times\n"
+           "  halo-bench --peers [options]    compared with other libraries\n"
+           "  halo-bench --tune [options]     measure the fastest strategies, for auto\n"
+           "  halo-bench --ring [options]     whole frames to the device and back\n\n"
            "options:\n");
     halo_options_print(options, "--", stdout);
     printf("\ndefault masks: %s\n\nexample:\n"

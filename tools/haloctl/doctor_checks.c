@@ -404,7 +404,7 @@ const struct doctor_check doctor_checks[] = {
     {"devices", "the GPU's device files are usable", devices},
     {"encoders", "FFmpeg has the encoders", encoders},
     {"folders", "output folders are writable", folders},
-    {"disk", "their disks have free space", disk},
+    {"disk", "disks of outputs have free space", disk},
     {"inputs", "input files can be read", inputs},
     {"virtual-cameras", "devices of virtual cameras exist", virtual_cameras},
     {"port", "the HTTP port is available", port},

@@ -188,7 +188,7 @@ static void print_output(const json_t *output, FILE *to)
     fprintf(to, "%s%s\n", *failed ? "; encoding failed: " : "", failed);
 }
 
-/* What it is, what it sends, and what it came into. */
+/* Its state, negotiated mode and failures. */
 static void print_camera(const json_t *stream, FILE *to)
 {
     const json_t *capture = json_object_get(stream, "capture");
@@ -197,14 +197,14 @@ static void print_camera(const json_t *stream, FILE *to)
         return;
     fprintf(to, "%-10s %s", "camera", ctl_text(stream, "camera"));
     if (*format)
-        fprintf(to, ", %s %.0fx%.0f, %.3g a second", format, ctl_number(capture, "width"),
+        fprintf(to, ", %s %.0fx%.0f, %.3g per second", format, ctl_number(capture, "width"),
                 ctl_number(capture, "height"), ctl_number(capture, "rate"));
     fprintf(to, "\n%-10s %.0f failures, frames: %.0f lost by its driver, %.0f damaged\n", "",
             ctl_number(capture, "failures"), ctl_number(capture, "missed"),
             ctl_number(capture, "damaged"));
 }
 
-/* What its detector tells. */
+/* The regions of its detector. */
 static void print_region_feed(const json_t *feed, FILE *to)
 {
     const json_t *age = json_object_get(feed, "age_s");
@@ -216,7 +216,7 @@ static void print_region_feed(const json_t *feed, FILE *to)
     else
         fprintf(to, "%-10s %.0f", "regions", ctl_number(feed, "regions"));
     if (json_is_number(age))
-        fprintf(to, ", told %.1f s ago", json_number_value(age));
+        fprintf(to, ", updated %.1f s ago", json_number_value(age));
     fprintf(to,
             "\n%-10s %.0f updates, %.0f refused; frames: %.0f, %.0f of them hidden completely\n",
             "", ctl_number(feed, "updates"), ctl_number(feed, "refused"),
@@ -241,7 +241,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
         fprintf(to, "%-10s %s\n", "gpu", gpu);
     print_camera(stream, to);
     print_region_feed(json_object_get(stream, "region_feed"), to);
-    fprintf(to, "%-10s %.0fx%.0f, %.1f a second\n", "pictures", ctl_number(stream, "width"),
+    fprintf(to, "%-10s %.0fx%.0f, %.1f per second\n", "frames", ctl_number(stream, "width"),
             ctl_number(stream, "height"), ctl_number(stream, "rate"));
     fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",
             ctl_number(stream, "decoded"), ctl_number(stream, "filtered"),

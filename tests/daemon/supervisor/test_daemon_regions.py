@@ -337,7 +337,7 @@ class Told(RegionTest):
         self.assertIn(seen[1][2], ('silent', 'late'))  # late before it is silent: a busy machine
         self.assertIn('its detector sends regions', daemon.logged())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
-        self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, told \d+\.\d s ago$')
+        self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, updated \d+\.\d s ago$')
         self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 refused; frames: ')
 
     def test_what_is_refused(self):
