@@ -161,7 +161,7 @@ static void json_begin(const struct halo_bench_run *run)
         printf(", \"region\": %s", region);
     printf(
         ", \"width\": %d, \"height\": %d, \"channels\": %d, \"threads\": %d, \"launch\": \"%s\", "
-        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds per %s\",\n\"results\": [",
+        "\"planes\": %d, \"rounds\": %d, \"unit\": \"microseconds for a %s\",\n\"results\": [",
         s->width, s->height, s->channels, s->threads, launch_of(run), s->planes, s->rounds,
         s->frame == HALO_BENCH_YUV420 ? "frame" : "plane");
 }
