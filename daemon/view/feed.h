@@ -39,8 +39,8 @@ struct halo_feed_taker {
     /* Use av_packet_ref() to keep pkt. Its times are microseconds of the feed; stream_index: 0
      * video, 1 sound. The first packet after begin is a video keyframe. */
     void (*packet)(struct halo_feed_taker *taker, const AVPacket *pkt);
-    /* The stream has ended (or failed, with on_error: stop). Nothing follows; the taker has left
-     * the feed. */
+    /* The stream has ended, or its frames have stopped and on_error is stop. Nothing follows; the
+     * taker has left the feed. */
     void (*end)(struct halo_feed_taker *taker, const char *why);
     /* Used by the feed only: */
     struct halo_feed *feed;
