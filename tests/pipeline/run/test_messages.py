@@ -33,7 +33,7 @@ class Messages(HaloTest):
         """Each row: IN, options, exit status, what the line says, what it must not say."""
         silent = clip('.mp4', *video_source(), *X264)
         rows = (
-            (self.source(content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tagged zzzz', 'none'),
+            (self.source(content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tag zzzz', 'none'),
             (encrypted(), (), 1, 'is encrypted', 'damaged'),
             (late_video(), ('-t', '1'), 1, '-t ends before its first frame', 'decoded$'),
             (silent, ('-c:v', 'libx265', '-crf', '51.5'), 64, '-crf 51.5: .* accepts 0 to 51',
