@@ -504,7 +504,7 @@ class Frames(ViewerTest):
         self.assert_no_gap([b - a for a, b in zip(times, times[1:])], 0.3 + self.waited(probe))
         self.assertEqual(good.pixels(kept[0][0]), pixels, 'a picture that is held changed')
         self.assertGreater(probe.socket()['dropped_packets'], 100)
-        self.assertLessEqual(probe.files(), files + 1)
+        self.assertLessEqual(probe.files(), files + 5)  # frames under way; a leak would be 50
         greedy[0].release(kept[0].pop(0))
         frame = greedy[0].frame()
         self.assertGreater(frame.pts, kept[0][-1].pts)
