@@ -135,6 +135,39 @@ int waits; /* number of those that wait now */''')
                          ['Named after W. Hwu of old.', 'The first of the steps.',
                           'The second of the steps.'])
 
+    def test_command_lines_of_manual_pages_are_not_sentences(self):
+        """The sections SYNOPSIS and SEE ALSO have no sentences; line numbers do not change."""
+        text = ('x(1)\n\n# NAME\n\nx - shows how the lot is drawn\n\n# SYNOPSIS\n\n'
+                '*halod* --check-config _FILE_ of the settings\n\n*halod run* -i in -vf x out\n\n'
+                '# DESCRIPTION\n\nThis is the only sentence.\n\n# SEE ALSO\n\n'
+                '*halod*(8), *haloctl*(1), _control.md_ of the documentation\n')
+        self.assertEqual(list(self.program().sentences(1, text)),
+                         [(5, 'x - shows how the lot is drawn'),
+                          (15, 'This is the only sentence.')])
+        for place, sentence in self.program().pools()['manual page']['daemon/halod.8.scd']:
+            self.assertNotRegex(sentence, r'^\*halod\* -', place)
+
+    def test_strings_of_ffmpeg_are_no_messages(self):
+        """Text that is searched for in FFmpeg's messages is not halod's; each such text of a table
+        still exists."""
+        self.plant('config/log.c', '''bool f(const char *text)
+{
+    halo_log("this line is our own");
+    return strstr(text, "Failed setup for format") == text || strstr(text,
+        "Failed loading of it") || !strncmp(text, "the same for all", 5) ||
+        sscanf(text, "frames of %d exceed it", &n) == 1;
+}''')
+        words = self.program()
+        self.assertEqual([text for _, text in words.messages('config/log.c')][-1],
+                         'this line is our own')
+        files = 'pipeline/input/decode_traits.c', 'pipeline/output/nvenc.c'
+        found = {text for name in files for _, text in words.messages(name)}
+        self.assertFalse(found & words.OF_FFMPEG)
+        self.assertIn('no NVENC on this GPU', found)
+        code = ''.join(words.read(name) for name in files)
+        for text in words.OF_FFMPEG:
+            self.assertIn(f'"{text}"', code)
+
     def test_usage(self):
         for args in (('nothing',), ('draw',), ('check', 'docs')):
             self.words(*args, code=64)
