@@ -234,10 +234,11 @@ static int fail_with_device(const struct halo_pending *pending, int code, struct
     if (pending->gate->on_device)
         return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
                                 pending->gate->plan->input.stream, why);
-    return halo_fail_device(err,
-                            "the %s backend failed: %s; the frame was on that GPU only: nothing "
-                            "unfiltered is written (-hwaccel none keeps frames on the host)",
-                            lane->ops->name, why);
+    return halo_fail_device(
+        err,
+        "the %s backend failed: %s; the frame existed only on that GPU, and nothing "
+        "unfiltered is written (-hwaccel none keeps frames on the host)",
+        lane->ops->name, why);
 }
 
 /* Submits the frame again after a failure of the device (-EIO, or -ENOMEM: its memory is full), if
@@ -385,7 +386,7 @@ static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_
         return 0;
     return halo_fail(err, -ESTALE,
                      "stream %d: a frame entered under configuration %" PRId64
-                     " and left a gate of %" PRId64 ", but %" PRId64
+                     " and left a gate with configuration %" PRId64 ", but %" PRId64
                      " was expected; the frame is not shown",
                      input->stream, pending->epoch, input->epoch, epoch);
 }

@@ -3,17 +3,17 @@
  *
  *   raw --enter--> pending (in a lane of the ring: upload, filters, download) --leave--> output
  *
- * The three are different types. Encoders accept only struct halo_output_picture, which only
- * halo_gate_leave() can make, and it makes one only after every filter of the chain has run on
+ * The three stages are different types. Encoders accept only struct halo_output_picture. Only
+ * halo_gate_leave() can make one, and it does so only after every filter of the chain has run on
  * every plane, the result has come back completely, and the frame belongs to the configuration
  * (epoch) that the caller expects. (Blank frames and cards, from halo_gate_blank() and
- * halo_gate_card(), show nothing of any input.) Unfiltered, scratch and output memory are from
- * different pools and never trade places, except for a passthrough that was requested explicitly
- * (README.md). Output planes are gray before the filters run, so a cell that no filter wrote does
- * not show an older frame.
+ * halo_gate_card(), show nothing of any input.) Unfiltered, scratch and output frames use memory
+ * from different pools and never exchange it, except for a passthrough that was requested
+ * explicitly (README.md). Output planes are filled with gray before the filters run, so a cell that
+ * no filter wrote does not show an older frame.
  *
- * A gate serves one video stream. One thread lets frames enter and one lets them leave, in the same
- * order. */
+ * A gate serves one video stream. One thread calls halo_gate_enter() and one thread calls
+ * halo_gate_leave(); both handle the frames in the same order. */
 #ifndef HALO_GATE_H
 #define HALO_GATE_H
 
@@ -39,74 +39,77 @@ struct halo_gate_input {
     int width, height;
     enum AVColorSpace space;
     enum AVColorRange range;
-    enum halo_privacy privacy; /* what the chain may leave of frames; off: all (privacy.h) */
-    double min_coverage;       /* least part of each plane that it must hide (coverage.h) */
-    bool unsure;   /* settings request another size, to which regions in pixels may refer */
+    enum halo_privacy privacy; /* what the chain may leave visible; off: everything (privacy.h) */
+    double min_coverage; /* minimum part of each plane that the chain must hide (coverage.h) */
+    bool unsure;   /* the settings request another size; regions in pixels may refer to that one */
     int turn;      /* display orientation of most frames (display.h) */
     int spill;     /* chroma spill of all frames (format.h) */
-    int64_t epoch; /* number of the chain's configuration; 0: there is only one */
+    int64_t epoch; /* number of the chain's configuration; 0 if there is only one */
 };
 
-/* Plans the chain for every plane. chain and ring must outlive the gate. 0 or -errno with err
- * filled (-EINVAL: the chain does not fit these frames, or privacy or min_coverage refuse it;
- * -ENOTSUP: the pixel format is not supported). The caller owns *ret. */
+/* Creates a gate and plans the chain for every plane. chain and ring must outlive the gate. Returns
+ * 0, or -errno with err filled (-EINVAL: the chain does not fit these frames, or violates privacy
+ * or min_coverage; -ENOTSUP: the pixel format is not supported). The caller owns *ret. */
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err);
 void halo_gate_destroy(struct halo_gate *gate); /* NULL is ignored */
 
-/* How much the gate's chain hides; valid as long as the gate. Any thread. */
+/* Returns how much the gate's chain hides. The result is valid as long as the gate. Any thread. */
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate);
 
-/* The native format of the gate's output frames. */
+/* Returns the native format of the gate's output frames. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
-/* Places output frames in the memory of a device, for an encoder there, in a pool that has only
- * output frames; they are never on the host. Call this before the first frame; the lanes must be on
- * the same GPU. *ret_frames is the pool (AVHWFramesContext), owned by the gate. Such a stream
- * cannot continue on the CPU. 0; -ENOTSUP: the lanes are not on a GPU, or the device does not
- * support the format; -ENOMEM. After an error, and after a call with device NULL, output frames are
- * in host memory. */
+/* Places output frames in a device's memory, for an encoder on that device. They come from a pool
+ * that holds only output frames, and are never on the host. Call this before the first frame; the
+ * lanes must be on the same GPU. *ret_frames is the pool (AVHWFramesContext), owned by the gate.
+ * Such a stream cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not on a GPU, or the
+ * device does not support the format) or -ENOMEM. After an error, and after a call in which device
+ * is NULL, output frames are in host memory. */
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames);
 
-/* Sets the feed for filters with region=feed, from the next frame on. The feed must outlive the
- * gate, and the frames' times must then be microseconds on the feed's clock. NULL, as at first: no
- * feed, and such filters apply everywhere. Call this on the thread that lets frames enter, or
- * before it starts. */
+/* Sets the region feed for filters with region=feed, from the next frame on. The feed must outlive
+ * the gate, and the frames' times must then be microseconds on the feed's clock. If feed is NULL,
+ * as it is initially, such filters apply everywhere. Call this on the thread that calls
+ * halo_gate_enter(), or before that thread starts. */
 void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
 
 /* Starts filtering a frame in the next lane of the ring; blocks while the lane is busy. The caller
- * keeps raw. A frame of another size or format than the first is converted to the first one's. On
- * success the caller owns *ret. 0; or, with err filled, -ENOMEM, -EIO (a conversion or the device
- * failed); or -ECANCELED (the ring was aborted) with err empty. */
+ * keeps raw. If a frame's size or format differs from the first frame's, it is converted to the
+ * first frame's. On success the caller owns *ret. Returns 0; -ENOMEM or -EIO (a conversion or the
+ * device failed) with err filled; or -ECANCELED (the ring was aborted) with err empty. */
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err);
 
-/* Waits until the frame is filtered. epoch: the configuration of which the caller expects a frame.
- * Takes over pending, on failure, too. On success the caller owns *ret; on failure no output frame
- * exists: -ENOMEM, -EIO, -ESTALE (it entered under another epoch), with err filled. */
+/* Waits until the frame is filtered. epoch is the configuration to which the caller expects the
+ * frame to belong. Takes over pending, even on failure. On success the caller owns *ret. On failure
+ * no output frame exists, err is filled, and the function returns -ENOMEM, -EIO or -ESTALE (the
+ * frame entered under another epoch). */
 int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
                     struct halo_error *err);
 
-/* Waits for the frame's lane and drops the frame. Any thread, if no other thread uses the frame;
- * NULL is ignored. */
+/* Waits until the frame's lane has finished, and drops the frame. Any thread may call this if no
+ * other thread uses the frame; NULL is ignored. */
 void halo_pending_destroy(struct halo_pending *pending);
 
-/* Makes a frame of the gate's format and size that shows nothing: gray or black. Only while output
- * frames are in host memory. 0 or -ENOMEM; the caller owns *ret. */
+/* Makes a gray or black frame that shows nothing, in the gate's format and size. May be called only
+ * while output frames are in host memory. Returns 0 or -ENOMEM; the caller owns *ret. */
 int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret);
 
-/* Makes a frame of like's format, size and colour description that shows the card: no sample of
- * like and nothing else of it, and no other memory of frames is touched. 0, -ENOMEM, or -ENOTSUP
- * (like is on a device); the caller owns *ret. Any thread; like may be in use. */
+/* Makes a frame that shows the card, with the format, size and colour description of like. It shows
+ * no sample of like and nothing else of it, and no other frame's memory is touched. Returns 0,
+ * -ENOMEM, or -ENOTSUP (like is on a device); the caller owns *ret. Any thread may call this; like
+ * may be in use. */
 int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
                    int64_t pts, struct halo_output_picture **ret);
 
-/* The filtered frame, for encoders: read-only, valid until picture is destroyed (its buffers are
- * reference-counted, so an encoder may keep a reference). */
+/* Returns the filtered frame, for encoders. It is read-only and valid until picture is destroyed.
+ * Its buffers are reference-counted, so an encoder may keep a reference to them. */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
-/* The epoch under which the frame was filtered; 0 for blank frames and cards, which have none. */
+/* Returns the epoch under which the frame was filtered; 0 for blank frames and cards, which have no
+ * epoch. */
 int64_t halo_output_picture_epoch(const struct halo_output_picture *picture);
-/* Another reference to the same frame; NULL: out of memory. */
+/* Returns another reference to the same frame, or NULL if memory runs out. */
 struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture);
 void halo_output_picture_destroy(
     struct halo_output_picture *picture); /* any thread; NULL is ignored */

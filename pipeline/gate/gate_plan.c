@@ -166,7 +166,7 @@ static int judge_idle(const struct halo_gate_plan *plan, int f, struct halo_erro
         return 0;
     if (filter->follows > 0)
         return halo_fail_usage(err,
-                               "stream %d: filter %d, %s: its region is so small that the size "
+                               "stream %d: filter %d, %s: the region is so small that a size "
                                "relative to it has no effect",
                                plan->input.stream, f + 1, filter->kind->name);
     halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
@@ -242,7 +242,7 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     bool any = false;
     int code = 0, width, height;
     if (!is_loaded(shapes))
-        return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: the mask image was not read",
+        return halo_fail(err, -EINVAL, "stream %d: filter %d, %s: the mask image has not been read",
                          plan->input.stream, f + 1, name);
     if (plan->input.turn) {
         code = halo_shapes_store(&planned->stored, shapes, plan->input.turn, plan->input.width,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions of single frames that differ from the plan's. Those of a region feed are drawn when a
- * frame enters the gate (gate.h), in memory that belongs to the frame until it has left. Those in
- * the chain's text are replaced if it is not known where they are in a frame. If nothing is known,
- * the whole frame is filtered.
+ * Regions that belong to a single frame rather than to the plan. The regions of a region feed are
+ * drawn when a frame enters the gate (gate.h), in memory that belongs to the frame until it has
+ * left the gate. If it is not known where a region from the chain's text lies in a frame, the
+ * filters with that region apply to the whole frame. If no region is known, the whole frame is
+ * filtered.
  *
- * One thread takes regions, another one gives them back. */
+ * One thread calls halo_gate_regions_take(), and another calls halo_gate_regions_give(). */
 #ifndef HALO_GATE_REGIONS_H
 #define HALO_GATE_REGIONS_H
 
@@ -14,30 +15,31 @@
 struct halo_gate_regions;
 struct halo_picture_regions;
 
-/* plan must outlive it. NULL: out of memory. */
+/* plan must outlive the result. Returns NULL if memory runs out. */
 struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan);
 void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is ignored */
 
-/* Sets the region feed from the next frame on; it must outlive regions. NULL, as at first: no
- * feed. */
+/* Sets the region feed from the next frame on; feed must outlive regions. NULL means no feed, which
+ * is also the initial state. */
 void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_region_feed *feed);
 
-/* Which regions are known for a frame; filters with other regions apply everywhere. */
+/* The regions whose position in a frame is known. Filters with other regions apply everywhere. */
 enum halo_gate_known {
     HALO_KNOWN,        /* all */
-    HALO_KNOWN_PARTS,  /* all without lengths in pixels: the frame has another size */
-    HALO_KNOWN_TOLD,   /* only a feed's: the frame's display orientation is not known */
-    HALO_KNOWN_NOTHING /* none: there is no plan for the frame */
+    HALO_KNOWN_PARTS,  /* those without lengths in pixels: the frame has another size */
+    HALO_KNOWN_TOLD,   /* the feed's only: the frame's display orientation is not known */
+    HALO_KNOWN_NOTHING /* none: no plan fits the frame */
 };
 
-/* Returns the regions for the frame of that time, in microseconds on the feed's clock. NULL: out of
- * memory. Memory is allocated only while the number of frames in the gate reaches a new maximum. */
+/* Returns the regions for the frame with the time picture_us, in microseconds on the feed's clock,
+ * or NULL if memory runs out. Memory is allocated only when the number of frames in the gate
+ * reaches a new maximum. */
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
                                                     int64_t picture_us, enum halo_gate_known known);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is ignored */
 
-/* The steps for a plane, as many as the plan has; own: with strategies. */
+/* Returns the steps for plane p, as many as the plan has. If own is true, they have strategies. */
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
                                                    int p, bool own);
 

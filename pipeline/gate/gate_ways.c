@@ -65,9 +65,9 @@ static void say_scaled(struct halo_gate_ways *ways)
     const struct halo_gate_input *in = &ways->first.plan.input;
     if (!ways->said_scaled)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: its regions have lengths in pixels, but the size of its frames is not "
-                 "%dx%d, or not that of the settings: whole frames are filtered (lengths in %% "
-                 "work for every size)",
+                 "stream %d: regions have lengths in pixels, but the frames are not %dx%d, or not "
+                 "of the size in the settings, so whole frames are filtered (lengths in %% work "
+                 "for every size)",
                  in->stream, in->width, in->height);
     ways->said_scaled = true;
 }
@@ -76,8 +76,8 @@ static void say_unknown(struct halo_gate_ways *ways)
 {
     if (!ways->said_unknown)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: the rotation of some frames is ambiguous, and so is the position of "
-                 "regions: such frames are filtered completely",
+                 "stream %d: the rotation of some frames is ambiguous, so the position of regions "
+                 "in them is unknown, and such frames are filtered completely",
                  ways->first.plan.input.stream);
     ways->said_unknown = true;
 }
@@ -99,8 +99,10 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int
     if (way)
         close_way(way);
     av_free(way);
-    halo_log(HALO_LOG_WARNING, "frames that players show %s are filtered completely: %s",
-             halo_display_words(turn), err.text);
+    halo_log(HALO_LOG_WARNING,
+             "stream %d: the regions cannot be applied to frames that are %s for display, so these "
+             "are filtered completely: %s",
+             input.stream, halo_display_words(turn), err.text);
     return NULL;
 }
 

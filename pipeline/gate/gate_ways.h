@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The plans ("ways") of a gate's chain, one for each kind of frame. Frames differ in their display
- * orientation (display.h): the regions in a chain's text are for frames as displayed, so their
- * place in the stored frame depends on it; in frames whose orientation is not known, filters with
- * such a region apply everywhere. Frames also differ in their chroma spill (format.h): with it,
- * more samples must be filtered to hide a region, whether the region is in the chain's text or from
- * a feed.
+ * orientation (display.h). The regions in a chain's text are for frames as displayed, so their
+ * position in the stored frame depends on the orientation; if it is not known, filters with such a
+ * region apply everywhere. Frames also differ in their chroma spill (format.h): with spill, more
+ * samples must be filtered to hide a region, whether the region is in the chain's text or comes
+ * from a feed.
  *
- * One thread chooses; any thread may read the chosen way until the ways are closed. */
+ * One thread calls halo_gate_ways_choose(). Any thread may read the chosen way until the ways are
+ * closed. */
 #ifndef HALO_GATE_WAYS_H
 #define HALO_GATE_WAYS_H
 
@@ -27,15 +28,15 @@ struct halo_gate_way {
 struct halo_gate_ways {
     struct halo_gate_way first; /* for the input's orientation and spill */
     struct halo_gate_way
-        *other[HALO_GATE_WAYS];   /* made for the first such frame; NULL: none so far */
+        *other[HALO_GATE_WAYS];   /* made when the first such frame arrives; until then NULL */
     bool refused[HALO_GATE_WAYS]; /* the chain does not fit such frames */
     struct halo_ring *ring;
     struct halo_region_feed *feed;
     bool said_scaled, said_unknown;
 };
 
-/* ways is the caller's memory, zeroed; it must not move, and must be closed after a failure, too.
- * Errors as for halo_gate_create(). */
+/* Opens ways, which is zeroed memory of the caller, must not move, and must be closed after a
+ * failure, too. Returns 0, or an error as halo_gate_create() does. */
 int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *chain,
                         struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);
@@ -43,8 +44,9 @@ void halo_gate_ways_close(struct halo_gate_ways *ways);
 
 void halo_gate_ways_set_feed(struct halo_gate_ways *ways, struct halo_region_feed *feed);
 
-/* Chooses the way for a frame with this orientation and chroma spill; scaled: it had another size
- * than the first frame. *ret_known: which of its regions are known. */
+/* Returns the way for a frame with this orientation and chroma spill. scaled: the frame's size
+ * differed from the first frame's. Sets *ret_known to say which of its regions are known in the
+ * frame. */
 const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn, int spill,
                                                   bool scaled, enum halo_gate_known *ret_known);
 

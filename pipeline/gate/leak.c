@@ -12,8 +12,8 @@
 const char *const halo_leak_names[HALO_LEAKS] = {
     "a whole unfiltered frame",
     "its luma",
-    "its first plane of chroma",
-    "its second plane of chroma",
+    "its first chroma plane",
+    "its second chroma plane",
     "its upper left quarter",
     "its upper right quarter",
     "its lower left quarter",
@@ -22,8 +22,8 @@ const char *const halo_leak_names[HALO_LEAKS] = {
     "a band of eight rows",
     "every second row",
     "every second column of blocks",
-    "half of it mixed with the other half filtered",
-    "one tile of 16x16",
+    "a mixture of equal parts of it and the filtered frame",
+    "one 16x16 tile",
     "an older unfiltered frame, as stale output memory would show it",
     "rows of an older unfiltered frame, as scratch memory would show them",
 };

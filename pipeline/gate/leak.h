@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Deliberate leaks, only in builds with -Dfaults=true (kernels/fault.h, "leak"), to check that leak
- * checkers find them. Other builds do not contain this code. */
+ * Deliberate leaks of unfiltered frames, to test that the leak checkers find them. Only builds with
+ * -Dfaults=true contain this code (the fault "leak" in kernels/fault.h). */
 #ifndef HALO_LEAK_H
 #define HALO_LEAK_H
 
 #include <libavutil/frame.h>
 
-enum { HALO_LEAKS = 16 }; /* kinds of leak, used in turn */
+enum { HALO_LEAKS = 16 }; /* number of kinds of leak */
 
 #ifdef HALO_FAULTS
-/* Copies the part of raw that kind number `way` leaks into out; old: an earlier unfiltered frame,
- * or NULL. All are on the host, with the same format and size, and 8 bits. Any thread. */
+/* Copies into out what leak number `way` leaks: a part of raw, or of old, which is an earlier
+ * unfiltered frame or NULL. All frames must be on the host, have the same format and size, and have
+ * 8 bits per sample. Any thread. */
 void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *old);
 extern const char *const halo_leak_names[HALO_LEAKS];
 
-/* Leaks if the fault is requested; the kinds alternate. Any thread. */
+/* Leaks a part of raw into out if the fault is requested, each time in the next of the HALO_LEAKS
+ * ways. Any thread. */
 void halo_leak(AVFrame *out, const AVFrame *raw);
 #else
 static inline void halo_leak(AVFrame *out, const AVFrame *raw)

@@ -13,17 +13,17 @@ struct halo_output_picture;
 struct halo_lineup;
 
 enum halo_item_kind {
-    HALO_ITEM_PACKET,  /* copied audio or subtitles; packet NULL: only to wake the consumer */
+    HALO_ITEM_PACKET,  /* packet of copied audio or subtitles; NULL: only wakes the consumer */
     HALO_ITEM_RAW,     /* unfiltered frame, on its way to the gate */
     HALO_ITEM_PENDING, /* frame in the gate: being filtered */
     HALO_ITEM_OUTPUT,  /* filtered frame, on its way to the encoder */
     HALO_ITEM_END,     /* the input stream has ended */
 };
 
-/* Owns the object to which it points. */
+/* An item owns the object to which it points. */
 struct halo_item {
     enum halo_item_kind kind;
-    int track; /* index of one of the stream's tracks; in a live stream, of a gate or a sound */
+    int track; /* index of the stream's track; in a live stream, of the gate or audio track */
     union {
         AVPacket *packet;
         struct halo_raw_picture *raw;
@@ -33,28 +33,30 @@ struct halo_item {
     /* Only in live streams: */
     struct halo_lineup *lineup; /* PENDING: the lineup of its gate; not owned */
     int64_t epoch;              /* OUTPUT: the epoch of the lineup that filtered it */
-    int64_t decoded, entered; /* halo_now_ns() when it was decoded, and when it entered the gate */
+    int64_t decoded, entered;   /* halo_now_ns() of the frame's decoding and entry into the gate */
 };
 
 void halo_item_finish(struct halo_item *item); /* frees the object that it owns */
 
-/* One producer thread, one consumer thread; halo_queue_abort() from any thread. Items keep their
- * order. Backpressure: a put blocks while `pictures` frames or `packets` packets wait. One FIFO
- * holds both kinds, so the consumer always drains the kind for which the producer waits. */
+/* A queue has one producer thread and one consumer thread; any thread may call halo_queue_abort().
+ * Items keep their order. The queue applies backpressure: halo_queue_put() blocks while `pictures`
+ * frames wait, or, for a packet, while `packets` packets wait. Both kinds are in one FIFO, so the
+ * consumer always drains the kind for which the producer waits. */
 struct halo_queue;
 
 struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL: out of memory */
 void halo_queue_destroy(struct halo_queue *q);                   /* frees items left in it, too */
 
-/* Appends an item and takes it over; on failure the item is freed. 0, or -ECANCELED after an abort.
- * Blocks. */
+/* Appends an item and takes ownership of it; on failure the item is freed. Blocks while the queue
+ * has no room. Returns 0, or -ECANCELED after an abort. */
 int halo_queue_put(struct halo_queue *q, struct halo_item item);
-/* Appends an item without blocking: if there is no room, the oldest item of its kind is dropped.
- * Returns the number of items dropped (0 or 1), or -ECANCELED as halo_queue_put(). */
+/* Appends an item without blocking: if the queue has no room, the oldest item of the same kind is
+ * dropped. Returns the number of dropped items (0 or 1), or -ECANCELED as halo_queue_put() does. */
 int halo_queue_put_newest(struct halo_queue *q, struct halo_item item);
-/* Removes the first item, which the caller then owns. 0, or -ECANCELED after an abort. Blocks. */
+/* Removes the first item, which the caller then owns. Blocks while the queue is empty. Returns 0,
+ * or -ECANCELED after an abort. */
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret);
-/* Makes all waiting and all later calls of both sides return -ECANCELED. */
+/* Makes all blocked and all later calls, on both sides, return -ECANCELED. */
 void halo_queue_abort(struct halo_queue *q);
 
 #endif
