@@ -159,7 +159,7 @@ class Tune(Bench):
         self.assertEqual((code, err), (0, ''))
         with open(path, encoding='utf-8') as file:
             whole = file.read()
-        for old, new, says in (('version ', 'version 0', ':2: '), ('dense ', 'dents ', ': no such'),
+        for old, new, says in (('version ', 'version 0', ':2: '), ('dense ', 'dents ', ': unknown kind'),
                                ('end\n', '', 'the end is missing'), ('device ', 'device x', ':3: ')):
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(whole.replace(old, new))
