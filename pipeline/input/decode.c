@@ -258,7 +258,7 @@ static int check_beginning(struct halo_decoder *d, struct halo_error *err)
     snprintf(why, sizeof why, "no keyframe in its first %d packets", d->skipped);
     if (d->settings.declared)
         return fail_damaged(d, d->stream->start_time, why, err);
-    halo_log(HALO_LOG_WARNING, "%s: stream %d: %s: these are skipped", d->name, d->stream->index,
+    halo_log(HALO_LOG_WARNING, "%s: stream %d: %s, which are skipped", d->name, d->stream->index,
              why);
     return 0;
 }
@@ -325,11 +325,10 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
     if (own == d->turn)
         return own;
     if (!d->differs)
-        halo_log(
-            HALO_LOG_WARNING,
-            "stream %d: its frames are marked to be %s for display: the output lacks this mark, "
-            "and regions refer to frames as players show the input",
-            d->stream->index, halo_display_words(own));
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: the input's frames are marked to be %s for display: the output has no "
+                 "such mark, and regions refer to the frames as players display the input",
+                 d->stream->index, halo_display_words(own));
     d->differs = true;
     return d->turn == 0 ? own : HALO_DISPLAY_UNKNOWN;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video decoder: takes the packets of one stream and returns unfiltered frames. Use it from one
- * thread at a time. */
+ * A video decoder: it receives the packets of one stream and returns unfiltered frames. Use it from
+ * one thread at a time. */
 #ifndef HALO_DECODE_H
 #define HALO_DECODE_H
 
@@ -18,50 +18,54 @@ struct halo_decoder;
 struct halo_decoder_settings {
     struct halo_memory *memory; /* host memory for the decoded frames */
     struct halo_decode_hw_wish hw;
-    bool declared;       /* the input declares its duration (halo_source_declares) */
-    bool live;           /* frames are not decoded in parallel, so none is held back for that */
-    int64_t most_pixels; /* most pixels of a frame; larger frames are refused; 0: FFmpeg's limit */
-    /* damaged frames are dropped even if damage is accepted, and none is concealed; a frame that is
-     * too large counts as damaged */
+    bool declared;       /* whether the input declares its duration (halo_source_declares) */
+    bool live;           /* do not decode frames in parallel, because that would delay them */
+    int64_t most_pixels; /* largest number of pixels in a frame; larger frames are refused; 0:
+                            FFmpeg's limit */
+    /* drop damaged frames instead of concealing the damage, even if damage is accepted; frames that
+     * are too large count as damaged */
     bool whole;
 };
 
-/* 0; -ENOTSUP (no decoder) or another -errno, with err filled. name is the input's, for messages.
- * name, stream, damage and the memory must outlive the decoder. */
+/* Opens a decoder for the stream. Returns 0, -ENOTSUP if FFmpeg has no decoder, or another -errno,
+ * with err filled. name is the name of the input, for messages. name, stream, damage and the memory
+ * must outlive the decoder. */
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
                       const struct halo_decoder_settings *settings, struct halo_damage *damage,
                       struct halo_error *err);
 void halo_decoder_close(struct halo_decoder *d); /* accepts NULL */
 
-/* Call after the end, to decode the packets of the same stream from its beginning again, with the
- * same results as the first time. 0 or -errno with err filled. */
+/* Prepares the decoder to decode the packets of the same stream from its beginning again, with the
+ * same results as the first time. Call it after the end. Returns 0, or -errno with err filled. */
 int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
 
-/* Whether the decoder can continue without being rewound or drained: `first`, the stream's first
- * packet, may directly follow its last. Rewinding the GPU's decoder for H.264 opens it again, which
- * takes time. */
+/* Returns whether the decoder can continue from the end of the stream to its beginning without
+ * being drained and rewound: `first`, the stream's first packet, may then directly follow the last
+ * one. This saves time, because rewinding the GPU's H.264 decoder opens it again. */
 bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
 
-/* Feeds a packet, or NULL at the end. Afterwards, receive every frame with halo_decoder_receive
- * before sending the next packet. Packets before the first keyframe cannot be decoded and are
- * skipped; if `declared` is set, they count as damage. 0, also if the damage is accepted, or -errno
- * with err naming the damage and its time. */
+/* Sends a packet to the decoder, or NULL at the end. Afterwards, receive all frames with
+ * halo_decoder_receive before sending the next packet. Packets before the first keyframe cannot be
+ * decoded and are skipped; if `declared` is set, they count as damage. Returns 0, even if there was
+ * damage, as long as damage is accepted; otherwise -errno with err filled (for damage, with its
+ * time). */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
-/* 1: a frame, owned by the caller, with its pts set; 0: more packets are needed, or the end;
- * -errno: damaged. */
+/* Returns 1 and a frame with its pts set, which the caller owns; 0 if the decoder needs more
+ * packets or has reached the end; or -errno with err filled. */
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
                          struct halo_error *err);
 
-/* Whether a device decodes or may do so: calls may then wait for the device. */
+/* Returns whether a device decodes the stream, or may do so: calls may then wait for the device. */
 bool halo_decoder_in_hardware(const struct halo_decoder *d);
 
-/* Why the CPU decodes although the GPU's decoder was tried; "" if that is not the case. */
+/* Returns the reason why the CPU decodes although decoding on the GPU was tried, or "" if that is
+ * not the case. */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
-/* Damage outside of the part that -ss and -t select does not concern the user: only frames with
- * times from <= t < until count (in the stream's time base; INT64_MIN and INT64_MAX: all). Call
- * before the first packet. */
+/* Restricts the frames in which damage is reported to those with times from <= t < until, in the
+ * stream's time base (INT64_MIN and INT64_MAX: all), because damage outside the part that -ss and
+ * -t select does not concern the user. Call it before the first packet. */
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Judges a decoder's output: whether its frames are undamaged, and as many as the packets sent.
- * Use it from one thread at a time; only the complaints (the decoder's error lines) arrive from the
- * decoder's threads. */
+ * Checks a decoder's output: whether its frames are undamaged, and whether there are as many as the
+ * packets sent. Use it from one thread at a time; only the complaints (error messages of the
+ * decoder) arrive from the decoder's own threads. */
 #ifndef HALO_DECODE_JUDGE_H
 #define HALO_DECODE_JUDGE_H
 
@@ -11,48 +11,55 @@
 #include "pipeline/base/av.h"
 
 enum {
-    HALO_JUDGE_EARLY = 64, /* more than decoders hold back: 16 threads and 16 frames to reorder */
+    HALO_JUDGE_EARLY = 64, /* more packets than decoders hold back: 16 threads and 16 frames to
+                              reorder */
 };
 
-/* In the caller's memory, zeroed before use. */
+/* Its memory belongs to the caller, who sets it to zero before use. */
 struct halo_judge {
-    struct halo_complaints complaints; /* of the decoder, whose `opaque` has to point here */
-    int known;                         /* number of complaints up to the last good frame */
+    struct halo_complaints complaints; /* the decoder's complaints; its `opaque` must point here */
+    int known;                         /* number of complaints up to the last undamaged frame */
     int traits;
     bool live, begins_whole;         /* begins_whole: the container holds the codec headers, and its
-                                        first packet is a frame */
-    int64_t from;                    /* start of the frames that count: -ss, later the first frame
-                                        delivered */
-    bool seeks;                      /* `from` is -ss until the first frame is delivered */
-    int64_t early[HALO_JUDGE_EARLY]; /* times of the newest packets before that frame; a ring */
-    int64_t packets, pictures;       /* numbers of those whose times count */
+                                        first packet contains a frame */
+    int64_t from;                    /* first time that counts: -ss at first, later the time of the
+                                        first frame delivered */
+    bool seeks;                      /* whether -ss is set; `from` is then -ss until the first frame
+                                        is delivered */
+    int64_t early[HALO_JUDGE_EARLY]; /* times of the newest packets sent before the first frame was
+                                        delivered; a ring */
+    int64_t packets, pictures;       /* numbers of packets and frames whose times count */
     bool delivered, interlaced;
 };
 
-/* live: no frames are decoded in parallel. Call halo_judge_begin next. */
+/* live: frames are not decoded in parallel. Call halo_judge_begin next. */
 void halo_judge_init(struct halo_judge *judge, const AVCodecParameters *par, bool live);
 
-/* Call before the stream's first packet, each time the stream is read from its beginning. */
+/* Resets the counts. Call it before the stream's first packet, each time the stream is read from
+ * its beginning. */
 void halo_judge_begin(struct halo_judge *judge);
 
-/* Call after halo_judge_begin: only frames with times from <= t < until count (INT64_MIN,
- * INT64_MAX: all). */
+/* Makes only frames with times from <= t < until count (INT64_MIN, INT64_MAX: all). Call it after
+ * halo_judge_begin. */
 void halo_judge_set_window(struct halo_judge *judge, int64_t from, int64_t until);
 
-/* The decoder's complaints so far are not damage, or have been reported. */
+/* Ignores the decoder's complaints so far, because they do not mean damage or have been reported
+ * already. */
 void halo_judge_forget(struct halo_judge *judge);
 
-/* Call before the packet is sent; time is its own, AV_NOPTS_VALUE if it has none. */
+/* Counts a packet. Call it before the packet is sent to the decoder. time is the packet's time, or
+ * AV_NOPTS_VALUE if it has no time. */
 void halo_judge_packet(struct halo_judge *judge, const AVPacket *pkt, int64_t time);
 
-/* Whether a decoding error belongs to a packet before -ss. Which packet failed is not known, only
- * that the decoder complained. */
+/* Returns whether a decoding error concerns a packet before -ss and can therefore be ignored.
+ * Decoders complain without naming the packet. */
 bool halo_judge_tolerates(const struct halo_judge *judge);
 
-/* Whether the frame, whose pts is set, is damaged. */
+/* Returns whether the frame is damaged. Its pts must be set. */
 bool halo_judge_picture(struct halo_judge *judge, const AVFrame *frame, const AVCodec *codec);
 
-/* Whether the stream is damaged; call at its end. A second call reports no damage. */
+/* Returns whether the stream is damaged. Call it at the end of the stream; a second call does not
+ * report the same damage again. */
 bool halo_judge_end(struct halo_judge *judge);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Known properties of video codecs and of FFmpeg's decoders for them. */
+ * Known properties of video codecs and of their decoders in FFmpeg. */
 #ifndef HALO_DECODE_TRAITS_H
 #define HALO_DECODE_TRAITS_H
 
@@ -8,21 +8,22 @@
 enum halo_decode_traits {
     HALO_STARTS_MIDWAY = 1, /* recordings may begin between keyframes, and demuxers mark
                                keyframes */
-    HALO_HONEST = 2,        /* error lines of its decoder mean damage; those of other decoders need
-                               not */
-    HALO_FUSSY = 4,         /* its decoder, asked to stop at errors, rejects undamaged frames */
-    HALO_EXACT = 8,         /* its standard defines every bit of the decoded frames */
-    HALO_FUSSY_ON_GPU = 16, /* HALO_FUSSY, when the GPU decodes */
-    HALO_BRITTLE = 32,      /* its decoder, asked to stop at errors, aborts if it uses frame
-                               threads */
-    HALO_ONE_FOR_ONE = 64,  /* each packet is a frame, or a field of one */
+    HALO_HONEST = 2,        /* error messages of the decoder mean damage (exceptions:
+                               halo_decode_harmless); those of other decoders may be harmless */
+    HALO_FUSSY = 4,         /* the decoder rejects undamaged frames if it is set to stop at
+                               errors */
+    HALO_EXACT = 8,         /* the standard defines every bit of the decoded frames */
+    HALO_FUSSY_ON_GPU = 16, /* HALO_FUSSY applies when the GPU decodes */
+    HALO_BRITTLE = 32,      /* if the decoder is set to stop at errors and uses frame threads, it
+                               aborts */
+    HALO_ONE_FOR_ONE = 64,  /* each packet contains one frame, or one field */
 };
 
-/* A set of traits; 0 if nothing is known about the codec. Any thread. */
+/* Returns a set of traits; 0 if nothing is known about the codec. Any thread. */
 int halo_decode_traits(enum AVCodecID id);
 
-/* Beginnings of those error lines of a HALO_HONEST decoder that do not mean damaged frames, ending
- * with NULL; or NULL if it has no such lines. Any thread. */
+/* Returns the beginnings of those error messages of a HALO_HONEST decoder that do not mean damaged
+ * frames, in a list that ends with NULL; or NULL if there are no such messages. Any thread. */
 const char *const *halo_decode_harmless(enum AVCodecID id);
 
 #endif

@@ -47,7 +47,7 @@ static const char *rest_of(const AVStream *st, bool hdr)
     const uint8_t *data = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
     const AVDOVIDecoderConfigurationRecord *conf = (const void *)data;
     if (data && size >= sizeof *conf && conf->dv_bl_signal_compatibility_id == 0)
-        return "players show the output in wrong colours without it";
+        return "without it, players show the output in wrong colours";
     return hdr ? "the output is plain HDR" : "the output is SDR";
 }
 
@@ -57,7 +57,7 @@ static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
     const bool vision = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, NULL);
     if (plus || vision)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: its %s metadata describes unfiltered frames and is left out: %s",
+                 "stream %d: %s metadata is left out, because it describes unfiltered frames: %s",
                  st->index, vision ? "Dolby Vision" : "HDR10+", rest_of(st, hdr));
 }
 
@@ -171,7 +171,7 @@ void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const A
     if ((hdr->has_display || hdr->has_light) && !dialect_of(codec) &&
         !av_match_name(container->name, "matroska,webm,mov,mp4"))
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: %s in %s cannot store its mastering display and light levels (HDR10), "
-                 "which are left out: libx264, libx265 and .mkv can",
+                 "stream %d: HDR10 metadata (mastering display and light levels) is left out, "
+                 "because %s in %s cannot store it: use libx264, libx265 or .mkv to keep it",
                  out->index, codec->name, container->name);
 }

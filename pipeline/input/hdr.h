@@ -21,21 +21,22 @@ struct halo_hdr {
     AVContentLightMetadata light;
 };
 
-/* Reads the container's metadata of the stream. If the stream's transfer characteristic is HDR,
- * metadata missing in the container is read from the first frame, for which the source is read
- * ahead. May block. 0 or -errno with err filled. */
+/* Reads the stream's metadata from its container. If the stream's transfer characteristic is HDR,
+ * metadata that the container lacks is read from the first frame, for which the source is read
+ * ahead. May block. Returns 0, or -errno with err filled. */
 int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
                   struct halo_error *err);
 
-/* Writes the metadata to the output's stream. 0 or -ENOMEM. */
+/* Writes the metadata to the output stream. Returns 0 or -ENOMEM. */
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);
 
-/* Logs one line if neither the codec nor the container can carry the metadata. */
+/* Logs one line if there is metadata that neither the codec nor the container can store. */
 void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const AVStream *out,
                        const AVOutputFormat *container);
 
-/* For the encoder: appends "key=value:..." in the syntax of the codec's parameters to text, which
- * may be empty or hold other parameters. text is unchanged if the codec has no such parameters. */
+/* Appends the metadata to text as parameters for the encoder, "key=value:...", in the syntax of the
+ * codec. text may be empty or contain other parameters; it is unchanged if the codec has no such
+ * parameters. */
 void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size);
 
 #endif

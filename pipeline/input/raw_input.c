@@ -88,7 +88,7 @@ int halo_raw_input_refuse(const char *key, const char *demuxer, struct halo_erro
 {
     char names[64];
     return halo_fail_usage(err,
-                           "%s: is for raw input only, but IN (%s) defines this itself, and halod "
-                           "does not change sizes, rates or formats",
+                           "%s: applies to raw input only; IN (%s) already specifies this, and "
+                           "halod does not convert sizes, rates or formats",
                            both_names(key, names, sizeof names), demuxer);
 }

@@ -84,7 +84,8 @@ static int seek_to_start(struct halo_source *s, struct halo_error *err)
     const int code = avformat_seek_file(s->format, -1, INT64_MIN, to, to, 0);
     atomic_store(&s->complaints.lines, 0); /* damage before -ss does not concern the user */
     if (code < 0) /* a pipe, or a format without an index: read until -ss */
-        halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from its beginning to -ss", set->input);
+        halo_log(HALO_LOG_INFO, "%s: cannot seek: reading from the start until -ss is reached",
+                 set->input);
     return 0;
 }
 

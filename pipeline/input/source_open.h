@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Opens an input by its name and finds its streams. One thread; blocks on disk or network. */
+ * Opens an input by its name and finds its streams. Used by one thread; blocks on disk or
+ * network. */
 #ifndef HALO_SOURCE_OPEN_H
 #define HALO_SOURCE_OPEN_H
 
@@ -10,10 +11,11 @@
 
 struct halo_complaints;
 
-/* Opens settings->input and finds its streams. If a stream is announced but does not begin soon,
- * and the input can be read twice, it searches further. interrupt ends a blocking call; complaints
- * counts the demuxer's error lines from then on, if this demuxer's error lines mean damage. 0, or
- * -errno with err filled; the caller closes *ret. */
+/* Opens settings->input and finds its streams. If the file announces a stream that does not begin
+ * soon, and the input can be read twice, the search continues further into the file. interrupt ends
+ * a blocking call. From then on complaints counts the error messages of the demuxer, provided that
+ * this demuxer's error messages mean damage. Returns 0, or -errno with err filled; the caller
+ * closes *ret. */
 int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *settings,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
                             struct halo_error *err);

@@ -46,15 +46,17 @@ static const struct halo_option options[] = {
     {"rate", "r", HALO_OPTION_STRING, offsetof(struct settings, rate), 0, 0, 0, NULL, "N",
      "frames per second"},
     {"duration", "d", HALO_OPTION_TIME, offsetof(struct settings, duration), -1, 0, 1e9, NULL, NULL,
-     "time until it ends"},
+     "how long the source lasts; it never ends if this is not set"},
     {"canary", NULL, HALO_OPTION_INT, offsetof(struct settings, canary), -1, 0, 65535, NULL, "N",
-     "a code in every frame, counted from this number, for leak checkers to find"},
+     "draw a code into every frame, for leak checkers to find; the codes count up from this "
+     "number"},
     {"format", NULL, HALO_OPTION_STRING, offsetof(struct settings, format), 0, 0, 0, NULL, "NAME",
-     "FFmpeg's name of a pixel format that is filtered unconverted; yuv420p unless canary is set"},
+     "pixel format that is filtered without conversion, by FFmpeg's name; only yuv420p without "
+     "canary"},
     {"other", NULL, HALO_OPTION_STRING, offsetof(struct settings, other), 0, 0, 0, NULL, "WxH",
-     "a second size of frames, which alternates with the first"},
+     "second frame size, which alternates with the first"},
     {"every", NULL, HALO_OPTION_INT, offsetof(struct settings, every), 100, 1, 1e9, NULL, "N",
-     "number of frames of one size before it changes"},
+     "number of frames after which the size changes"},
     {NULL},
 };
 
@@ -98,7 +100,8 @@ static int apply_format(struct halo_test_source *t, const struct settings *set,
     t->canary = set->canary;
     if (!halo_format_is_native(t->format))
         return halo_fail_usage(
-            err, "test:format=%.80s: must be a format that is filtered unconverted", set->format);
+            err, "test:format=%.80s: must be a format that is filtered without conversion",
+            set->format);
     if (t->canary < 0 && t->format != AV_PIX_FMT_YUV420P)
         return halo_fail_usage(err, "test:format=%.80s: formats other than yuv420p need canary=N",
                                set->format);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Checks whether a file was complete: compares what its demuxer read with what the file declares.
- * Use it from one thread at a time. */
+ * Checks whether a file was complete by comparing what its demuxer read with what the file
+ * declares. Use it from one thread at a time. */
 #ifndef HALO_SOURCE_WHOLE_H
 #define HALO_SOURCE_WHOLE_H
 
@@ -11,22 +11,24 @@
 
 struct halo_whole;
 
-/* For an open input, which must outlive the result. NULL: out of memory. The caller owns it. */
+/* Creates a check for an open input, which must outlive the result. Returns NULL if out of memory.
+ * The caller owns the result. */
 struct halo_whole *halo_whole_create(AVFormatContext *input);
 void halo_whole_destroy(struct halo_whole *w); /* accepts NULL */
 
-/* Call for each packet of a stream that existed at the creation. */
+/* Records a packet. Call it for each packet of those streams that existed when w was created. */
 void halo_whole_note(struct halo_whole *w, const AVPacket *pkt);
 
-/* In seconds: the time of the stream's last packet, and the end of what was read. */
+/* Return times in seconds: halo_whole_time() the time of the stream's last packet, halo_whole_end()
+ * the end of everything that was read. */
 double halo_whole_time(const struct halo_whole *w, int stream);
 double halo_whole_end(const struct halo_whole *w);
 
-/* Whether the input declares its duration. */
+/* Returns whether the input declares its duration. */
 bool halo_whole_declares(const AVFormatContext *input);
 
-/* Call after the demuxer's end. 0, or -EBADMSG with err filled: truncated, and where. Reads a few
- * bytes of the file. */
+/* Returns 0, or -EBADMSG with err filled if the file is truncated; err contains the time. Call it
+ * after the demuxer's end; it reads a few bytes of the file. */
 int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_error *err);
 
 #endif
