@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The camera of a live stream: the state that outlives its sessions, and the waits between
- * sessions. The same camera is recognised by its identity; with open: on-demand it is open only
- * while its frames are needed.
+ * sessions. A camera that returns is recognised by its identity. With `open: on-demand`, the camera
+ * is open only while its frames are needed.
  *
- * Owner: the source thread. Any thread may wake it and read its state, which is atomic. No lock.
- * live->camera is NULL if the input is not a camera. */
+ * Owner: the source thread. Any thread may wake the source thread and read the camera's state,
+ * which is atomic. No lock is needed. live->camera is NULL if the input is not a camera. */
 #ifndef HALO_LIVE_CAMERA_H
 #define HALO_LIVE_CAMERA_H
 
@@ -21,27 +21,28 @@ struct halo_raw_picture;
 
 int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *err);
 void halo_live_camera_destroy(struct halo_live_camera *c); /* NULL: does nothing */
-/* Wakes the source thread to check for a stop, a new viewer or a control. NULL: does nothing. Any
- * thread. */
+/* Wakes the source thread so that it checks for a stop, a new viewer or a control to set. Does
+ * nothing if c is NULL. Any thread. */
 void halo_live_camera_wake(struct halo_live_camera *c);
-/* The camera's state in one word, for halo_live_stats; NULL: "". Any thread. */
+/* Returns the camera's state in one word, for halo_live_stats; "" if c is NULL. Any thread. */
 const char *halo_live_camera_state(const struct halo_live_camera *c);
 
 /* ---- a session; the source thread calls the functions below ---- */
 
-/* 1: *ret_raw is filled or, for compressed formats, in->pkt; 0: the stream was stopped, or has no
- * viewers; -errno. */
+/* Reads a frame. Returns 1 with *ret_raw filled (for compressed formats, in->pkt), 0 if the stream
+ * was stopped or has no viewers, or -errno with err filled. */
 int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret_raw, struct halo_error *err);
-/* Records that nothing the camera sends can be decoded. Returns the text for the card. */
+/* Records that no frame from the camera can be decoded. Returns the text for the card. */
 const char *halo_live_camera_stall(struct halo_live_camera *c);
 
 /* ---- live_camera_mode.c: the format of its frames ---- */
 
-/* Describes the session of a camera that has been opened. */
+/* Describes the session (its format) of a camera that has been opened. */
 int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
                            struct halo_error *err);
-/* Describes a session from the settings, if no camera is present yet to report its formats. */
+/* Describes a session as the settings specify it, before a camera is present that could report its
+ * formats. */
 int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
                               struct halo_error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Maps the timestamps of a source to those of a live stream: microseconds of CLOCK_MONOTONIC.
  *
- * Owner: the source thread; no lock. */
+ * Owner: the source thread; no lock is needed. */
 #ifndef HALO_LIVE_CLOCK_H
 #define HALO_LIVE_CLOCK_H
 
@@ -14,16 +14,16 @@ struct halo_live_input;
 struct halo_raw_picture;
 
 struct halo_live_clock {
-    bool set;         /* this session has had a frame */
-    bool joined;      /* continues from the end of the session before */
-    int64_t first;    /* timestamp in the source of this session's first frame */
-    int64_t origin;   /* timestamp in the stream of the same frame */
-    int64_t last;     /* timestamp of the last frame; 0: there was none */
+    bool set;         /* a frame has arrived in this session */
+    bool joined;      /* timestamps continue from the end of the previous session */
+    int64_t first;    /* source timestamp of this session's first frame */
+    int64_t origin;   /* stream timestamp of the same frame */
+    int64_t last;     /* timestamp of the last frame; 0: no frame yet */
     int64_t duration; /* duration of that frame */
-    int64_t turn;     /* for a file that loops: its halo_live_loop.turn */
+    int64_t turn;     /* for a looping file: halo_live_loop.turn */
 };
 
-/* Sets the frame's timestamp to the stream's; waits until the frame is due. */
+/* Converts the frame's timestamp to the stream's clock; waits until the frame is due. */
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_raw_picture *raw);
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encoders of a live stream: opened with the stream's settings; cards made with the same
- * settings; packets in microseconds.
+ * The encoders of a live stream. They are opened with the stream's settings; cards are encoded with
+ * the same settings. Packets have timestamps in microseconds.
  *
- * Owner: the encoding's thread; no lock. Snapshots have encoders of their own, in the extra thread
- * (live_aside.h). */
+ * Owner: the encoding's thread; no lock is needed. Snapshots have their own encoders, in the extra
+ * thread (live_aside.h). */
 #ifndef HALO_LIVE_CODEC_H
 #define HALO_LIVE_CODEC_H
 
@@ -20,35 +20,39 @@ struct halo_live;
 struct halo_live_encoding;
 struct halo_output_picture;
 
-/* A frame that was sent to the encoder, with the timestamp that its packet will have. */
+/* Describes a frame that was sent to the encoder: the timestamp that its packet will have, when the
+ * frame was decoded, and whether it is a card. */
 struct halo_live_sent {
     int64_t pts, decoded;
     bool card;
 };
 
-/* A zeroed one is closed. */
+/* A zeroed struct is a closed codec. */
 struct halo_live_codec {
-    struct halo_encoder *encoder; /* CODED and JPEG, while open */
+    struct halo_encoder *encoder; /* for CODED and JPEG, while open */
     AVBSFContext *headers; /* inserts the parameter sets before each keyframe; NULL: not needed */
     AVFormatContext *out;  /* describes the output: stream 0 video, 1 audio */
-    struct SwsContext *scaler; /* RAW in another size */
+    struct SwsContext *scaler; /* for RAW with another size than the frames */
     AVBufferPool *raw;
     AVPacket *card[2];
-    int64_t origin;                 /* time at which the encoder's timestamps begin */
-    int64_t last_sent, last_key;    /* in encoder ticks, in us; INT64_MIN: none yet */
+    int64_t origin; /* time at which the encoder's timestamps begin */
+    /* last_sent: in encoder ticks; last_key: in us; INT64_MIN: none yet */
+    int64_t last_sent, last_key;
     struct halo_live_sent sent[64]; /* a ring buffer */
     unsigned sent_count;
-    int held; /* frames in the encoder, without cards */
+    int held; /* number of frames in the encoder; cards are not counted */
 };
 
-/* Prepares codec parameters and cards. 0 or -errno with err filled. */
+/* Prepares the codec parameters and the cards. Returns 0, or -errno with err filled. */
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
-/* The highest frame rate: the source's, or fps: if lower. 0/1 if neither is known. */
+/* Returns the highest possible frame rate: the source's or, if lower, the encoding's `fps:`; 0/1 if
+ * neither is known. */
 AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
-/* 1: pkt is a packet of the open encoder, in microseconds; 0: no packet is ready. */
+/* Receives a packet from the open encoder. Returns 1 with pkt filled (its times are in
+ * microseconds), 0 if no packet is ready, or -errno with err filled. */
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
-/* RAW: stores the frame in a packet. */
+/* Stores the frame in a packet, for RAW encodings. */
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
                          AVPacket *pkt, struct halo_error *err);
 /* Closes the video encoder; the next one begins with a keyframe. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The figures of a live stream: its counters and times, the rate at which frames leave the gate,
- * and shortages of the machine.
+ * The statistics of a live stream: its counters and times, the rate at which frames leave the gate,
+ * and the ways in which it is degraded.
  *
- * Owner: none. Every thread of the stream updates them; the loop reads them. They have a lock of
- * their own, which only live_figures.c knows. It may be acquired under any other lock; under it, no
- * other lock is acquired and no event is sent. */
+ * They have no single owner: every thread of the stream updates them, and the loop reads them. They
+ * have their own lock, which only live_figures.c uses. It may be acquired under any other lock;
+ * while it is held, no other lock is acquired and no event is sent. */
 #ifndef HALO_LIVE_FIGURES_H
 #define HALO_LIVE_FIGURES_H
 
@@ -17,11 +17,12 @@
 enum halo_count {
     HALO_COUNT_DECODED,
     HALO_COUNT_OPENED,
-    HALO_COUNT_CAPTURE_FAILURES, /* these: fields of halo_live_capture */
+    HALO_COUNT_CAPTURE_FAILURES, /* this and the next three: fields of halo_live_capture */
     HALO_COUNT_CAPTURE_MISSED,
     HALO_COUNT_CAPTURE_LATE,
     HALO_COUNT_CAPTURE_DAMAGED,
-    HALO_COUNT_SLIPPED, /* seconds that decoding was behind the clock, added up over all delays */
+    /* seconds by which decoding fell behind the clock, summed over all delays */
+    HALO_COUNT_SLIPPED,
     HALO_COUNTS,
 };
 
@@ -38,21 +39,22 @@ void halo_live_note_degraded(struct halo_live_figures *f, enum halo_degradation 
 /* Counts a frame that has left the gate, and records the coverage of its chains. */
 void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
                           const struct halo_coverage *const *coverage, int chains);
-/* Count for the encoding with this number: frames that it was too slow for; one frame that it
- * encoded; one packet of video, audio or a card. */
+/* Counts frames that were dropped because the encoding with this number was too slow. */
 void halo_live_count_late(struct halo_live_figures *f, int encoding, int64_t pictures);
+/* Counts a frame that the encoding with this number has encoded. */
 void halo_live_count_made(struct halo_live_figures *f, int encoding);
+/* Counts a packet of any encoding: video, audio or a card. */
 void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sound, bool card);
-/* Records why software encodes in place of the GPU; "": it does not. no_session: because the GPU
- * has no free encoder session. */
+/* Records why software encodes instead of the GPU; why is "" if it does not. no_session: the reason
+ * is that the GPU has no free encoder session. */
 void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
                             bool no_session);
-/* Records the mode agreed with the camera: its format, width, height and rate. */
+/* Records the mode negotiated with the camera: its format, width, height and rate. */
 void halo_live_note_capture(struct halo_live_figures *f,
                             const struct halo_live_capture *capture_mode);
 
-/* Reads the figures and judges whether the stream keeps up; runs: which encodings have a receiver.
- * Leaves those fields of halo_live_stats at 0 that other parts fill in. */
+/* Fills *ret with the statistics and checks whether the stream keeps up. runs: which encodings have
+ * a receiver. Fields of halo_live_stats that other parts fill in are left at 0. */
 void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int encodings,
                             struct halo_live_stats *ret);
 

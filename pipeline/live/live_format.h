@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The format of a live stream: dimensions, pixel format and rate of its frames, and parameters of
- * its audio. Later frames in another format are converted to this one.
+ * The format of a live stream: the dimensions, pixel format and rate of its frames, and the
+ * parameters of its audio. Later frames in another format are converted to this one.
  *
- * Constant once it is made. The source thread or the card thread makes and removes it, one at a
- * time (live_stages.h). live->format may be read by the thread that made it, by the threads of the
- * stages, which start after it was made and end before it is removed, and by its users
- * (halo_live_lineups_use()). */
+ * It is constant once it is made. Either the source thread or the card thread makes and removes it,
+ * never both at once (live_stages.h). live->format may be read by the thread that made it; by the
+ * threads of the stages, which start after it was made and end before it is removed; and between
+ * halo_live_lineups_use() and halo_live_lineups_used(). */
 #ifndef HALO_LIVE_FORMAT_H
 #define HALO_LIVE_FORMAT_H
 
@@ -21,19 +21,20 @@ struct halo_live;
 struct halo_live_input;
 
 struct halo_live_format {
-    /* stream 0: the video, 1: the audio, if any; in microseconds. Only a description: nothing is
-     * read from it */
+    /* stream 0 is the video, 1 the audio, if any; its time base is microseconds. It only describes
+     * the streams: nothing is read from it */
     AVFormatContext *like;
     AVRational framerate, aspect;
     struct halo_hdr hdr;
     struct halo_gate_input input;
-    bool made_up;                         /* assumed, not the source's own */
-    enum AVPixelFormat format;            /* of filtered frames */
-    struct halo_output_picture *blank[2]; /* gray with text, and black: shown if the engine dies */
+    bool made_up;              /* the format was assumed, and is not the source's own */
+    enum AVPixelFormat format; /* pixel format of filtered frames */
+    struct halo_output_picture
+        *blank[2]; /* a gray frame with text and a black one, shown if the engine dies */
 };
 
-/* Makes live->format, and the first lineup for it. in NULL: only the settings are known. 0 or
- * -errno with err filled; on an error live->format may or may not be set. */
+/* Makes live->format and the first lineup for it. in is NULL if only the settings are known.
+ * Returns 0, or -errno with err filled; on an error live->format may or may not be set. */
 int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_error *err);
 void halo_live_format_destroy(struct halo_live_format *format); /* NULL: does nothing */

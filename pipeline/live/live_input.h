@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A session with the source of a live stream, from opening it to its end: open, demux, decode.
+ * A session with the source of a live stream, from opening the source to its end: open, demux,
+ * decode.
  *
- * Owner: the source thread; no lock. */
+ * Owner: the source thread; no lock is needed. */
 #ifndef HALO_LIVE_INPUT_H
 #define HALO_LIVE_INPUT_H
 
@@ -24,24 +25,26 @@ struct halo_test_source;
 struct halo_live_input {
     struct halo_source *source; /* NULL: a test pattern or a camera */
     struct halo_camera *camera;
-    /* the camera's counts that the stream has already added to its own */
+    /* those of the camera's counts that were already added to the stream's counts */
     struct halo_camera_counts counted;
     struct halo_orient *orient; /* NULL: frames are not rotated or mirrored */
     struct halo_decoder *decoder;
     struct halo_test_source *test;
-    AVFormatContext *own; /* description, for test patterns and cameras */
+    AVFormatContext *own; /* describes the frames of a test pattern or camera */
     AVFormatContext *format;
-    AVStream *video, *sound; /* sound NULL: no audio, or not wanted */
-    AVBSFContext *adts;      /* removes the headers of copied AAC; NULL: it has none */
-    struct halo_adts coded;  /* contents of the first of these headers */
-    bool unlike;             /* the audio differs from what the outputs began with; logged */
+    AVStream *video, *sound; /* sound is NULL if the source has no audio, or it is not wanted */
+    AVBSFContext *adts;      /* removes the headers of copied AAC; NULL if it has no headers */
+    struct halo_adts coded;  /* contents of the first such header */
+    /* the audio differs from the audio with which the outputs began; this was logged */
+    bool unlike;
     AVPacket *pkt;
-    bool again;    /* it can be opened a second time meanwhile: halo_path_opens_again() */
+    /* the source can be opened a second time while it is open: halo_path_opens_again() */
+    bool again;
     bool timeless; /* its timestamps are meaningless */
-    bool refused;  /* by the GPU's decoder; recorded */
+    bool refused;  /* the GPU's decoder refused the video; this was recorded */
     bool absolute; /* its timestamps are those of CLOCK_MONOTONIC */
     bool unsure;   /* as in halo_gate_input */
-    bool draining; /* the end was reached: the decoder returns the frames that it holds */
+    bool draining; /* the end was reached, and the decoder returns the frames that it still holds */
     struct halo_live_loop loop;
     int64_t spent;    /* ns spent in the decoder since the last frame */
     int64_t pictures; /* frames returned so far */
@@ -49,19 +52,22 @@ struct halo_live_input {
 
 int halo_live_input_open(struct halo_live *live, struct halo_live_input *in,
                          struct halo_error *err);
-/* Also accepts zeroed or partly opened ones. */
+/* Closes a session; it may also be zeroed or partly opened. */
 void halo_live_input_close(struct halo_live_input *in);
-/* Sends a packet to the session's decoder, and counts the damage found by it. 0 or -errno. */
+/* Sends a packet to the session's decoder and counts the damage that the decoder finds. Returns 0,
+ * or -errno with err filled. */
 int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, const AVPacket *pkt,
                          struct halo_error *err);
-/* 1: a frame from the session's decoder; 0: it needs another packet; -errno with err filled. */
+/* Receives a frame from the session's decoder. Returns 1 with *ret filled, 0 if the decoder needs
+ * another packet, or -errno with err filled. */
 int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
                             struct halo_raw_picture **ret, struct halo_error *err);
-/* For a source that FFmpeg does not read: an empty format with one video stream, which the caller
- * fills in. 0 or -ENOMEM with err filled. */
+/* Creates an empty format with one video stream, which the caller fills in, for a source that
+ * FFmpeg does not read. Returns 0, or -ENOMEM with err filled. */
 int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err);
-/* 1: one of *ret_raw and *ret_sound is owned by the caller, the other is NULL; 0: the end, a stop
- * or the time limit; -errno with err filled. */
+/* Reads a frame or an audio packet. Returns 1 with one of *ret_raw and *ret_sound set, which the
+ * caller then owns (the other is NULL); 0 at the end, after a stop or at the time limit; or -errno
+ * with err filled. */
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
                          struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err);

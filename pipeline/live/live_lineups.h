@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The lineups of a live stream. Before the format of the frames is known only one exists, without
- * gates: the wanted one. Afterwards there is a list of those that frames have entered, oldest
- * first, and at most one that becomes active with the next frame. Each has a number, its epoch.
+ * The lineups of a live stream. Before the format of the frames is known, only one exists: the
+ * wanted lineup, which has no gates. Afterwards, a list contains the lineups that frames have
+ * entered, oldest first; at most one further lineup becomes active with the next frame. Each lineup
+ * has a number, its epoch.
  *
- * The extra thread adds new ones; the filter thread switches to them and counts frames in; the
- * collect thread counts them out and frees old lineups. The thread that starts the stages (source
- * or card thread) sets whether a format exists. One lock, which only live_lineups.c knows, guards
- * all of this. It may be acquired under those of the cards and of the snapshots; no other lock is
- * acquired under it. */
+ * The extra thread adds new lineups; the filter thread switches to them and counts the frames that
+ * enter; the collect thread counts the frames that leave and frees old lineups. The thread that
+ * starts the stages (source or card thread) sets whether a format exists. One lock, which only
+ * live_lineups.c uses, guards all of this. It may be acquired under the locks of the cards and of
+ * the snapshots; no other lock is acquired under it. */
 #ifndef HALO_LIVE_LINEUPS_H
 #define HALO_LIVE_LINEUPS_H
 
@@ -23,37 +24,39 @@ void halo_live_lineups_destroy(struct halo_live_lineups *all); /* NULL: does not
 
 enum halo_live_forming {
     HALO_LIVE_UNFORMED,
-    HALO_LIVE_TURNING, /* the format is being replaced: nothing new starts with the old one */
-    HALO_LIVE_FORMED,  /* the format is known, but its first lineup is not built */
-    HALO_LIVE_SHAPED,  /* the first lineup is built, too: cards can be made */
+    /* the format is being replaced, and nothing new starts with the old format */
+    HALO_LIVE_TURNING,
+    HALO_LIVE_FORMED, /* the format is known, but its first lineup is not built */
+    HALO_LIVE_SHAPED, /* the first lineup is also built, so cards can be made */
 };
 
-/* What threads that do not use live->format may know of it; all zero if there is none. */
+/* The properties of live->format for threads that do not use it; all zero if there is no format. */
 struct halo_live_outline {
     enum halo_live_forming forming;
     bool made_up;
     int width, height;
 };
 struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live); /* any thread */
-/* If the state is SHAPED: returns true, and the format is kept until halo_live_lineups_used(). Any
- * thread. */
+/* If the format is SHAPED, keeps it until halo_live_lineups_used() is called, and returns true.
+ * Otherwise returns false. Any thread. */
 bool halo_live_lineups_use(struct halo_live_lineups *all);
-/* The same for a thread of the stages that passes on something that uses the format: always
- * succeeds. */
+/* Works like halo_live_lineups_use() but always succeeds, for a thread of the stages that passes on
+ * something that uses the format. */
 void halo_live_lineups_lend(struct halo_live_lineups *all);
 void halo_live_lineups_used(struct halo_live_lineups *all);
 
 /* ---- the thread that starts the stages ---- */
 
-/* Sets the chains to begin with; takes ownership. */
+/* Sets the lineup to begin with, and takes ownership of it. */
 void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup);
 /* Declares that a format exists. Returns its first lineup, with the wanted chains, which the caller
  * must build but does not own. */
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
 void halo_live_lineups_formatted(struct halo_live_lineups *all); /* the first lineup was built */
-/* Change the format, in this order. turn: nothing new starts with the old format. keep, after all
- * threads of the stages have ended: waits until the format has no users, and keeps the newest
- * chains as the wanted ones. turned: the format has been removed. */
+/* Called in this order to change the format. After halo_live_lineups_turn(), nothing new starts
+ * with the old format. halo_live_lineups_keep(), to be called after all threads of the stages have
+ * ended, waits until the format has no users, and keeps the newest chains as the wanted ones.
+ * halo_live_lineups_turned() records that the format was removed. */
 void halo_live_lineups_turn(struct halo_live_lineups *all);
 void halo_live_lineups_keep(struct halo_live_lineups *all);
 void halo_live_lineups_turned(struct halo_live_lineups *all);
@@ -61,28 +64,29 @@ void halo_live_lineups_turned(struct halo_live_lineups *all);
 /* ---- frames ---- */
 
 /* Returns the lineup for a frame that enters now, and counts the frame as inside, once for each
- * gate. now: the lineup of the frame before; NULL: this is the first frame. Filter thread. */
+ * gate. now is the previous frame's lineup, or NULL for the first frame. Filter thread. */
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struct halo_lineup *now);
-/* Counts a frame out of a gate, or as not having entered it. whole: this was the last of its gates,
- * and all of them have filtered it. Filter and collect thread. */
+/* Counts that a frame has left a gate, or will not enter it. whole: this was the frame's last gate,
+ * and all of its gates have filtered it. Filter and collect thread. */
 void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole);
-/* Frees the lineups before this one, because none of their frames is in a gate any more. Collect
- * thread. */
+/* Frees the lineups that are older than this one; none of their frames may be in a gate any more.
+ * Collect thread. */
 void halo_live_lineups_forget_older(struct halo_live_lineups *all,
                                     const struct halo_lineup *lineup);
 
 /* ---- extra thread ---- */
 
-/* The oldest epoch of which a frame is inside; INT64_MAX: none is. */
+/* Returns the oldest epoch from which a frame is inside; INT64_MAX if no frame is inside. */
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all);
-/* The newest epoch of which a frame has passed all gates. */
+/* Returns the newest epoch from which a frame has passed all gates. */
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all);
-/* Gives a requested lineup its epoch. UNFORMED: it is the wanted one from now on, and owned by
- * `all`. TURNING: nothing was done, try again later. Otherwise: the caller must build it, and the
- * format is in use until halo_live_lineups_used(). */
+/* Gives a requested lineup its epoch. If this returns UNFORMED, the lineup is now the wanted one
+ * and owned by `all`. If it returns TURNING, nothing was done: try again later. Otherwise the
+ * caller must build the lineup, and the format remains in use until halo_live_lineups_used() is
+ * called. */
 enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
                                                  struct halo_lineup *lineup);
-/* Makes a lineup that was built active with the next frame; takes ownership. */
+/* Takes ownership of a lineup that was built, and makes it active with the next frame. */
 void halo_live_lineups_put(struct halo_live_lineups *all, struct halo_lineup *lineup);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether a part of a stream keeps up, judged over windows of ten seconds. Part of the figures
- * (live_figures.h), and under their lock. */
+ * Finds whether a part of a stream keeps up, over windows of ten seconds. This is a part of the
+ * statistics (live_figures.h), and guarded by their lock. */
 #ifndef HALO_LIVE_LOAD_H
 #define HALO_LIVE_LOAD_H
 
@@ -9,16 +9,21 @@
 #include <stdint.h>
 
 struct halo_live_load {
-    int64_t since, lost, passed; /* ns: start of the present window; both counts then */
+    /* start of the current window in ns, and both counts at that time */
+    int64_t since, lost, passed;
     bool behind;
-    int64_t of[2]; /* how many were lost, out of how many, in the window in which this was found */
+    /* how many were lost, and out of how many, in the window in which the part was found to be
+     * behind */
+    int64_t of[2];
 };
 
-/* Judges from the total counts of what was lost and what passed so far; now: ns. */
+/* Updates the result from the total counts so far: how many were lost and how many passed. now is
+ * in ns. */
 void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed);
-/* The same for decoding. slipped: total of the seconds that decoding was behind the clock. */
+/* Updates the result for decoding. slipped: total of the seconds by which decoding fell behind the
+ * clock. now is in ns. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped);
-/* Writes the text "40 of 50 WHAT" into words, if it is behind and words is empty. */
+/* If the part is behind and words is empty, writes text such as "40 of 50 WHAT" into words. */
 void halo_live_load_say(const struct halo_live_load *load, const char *what, char *words,
                         size_t size);
 

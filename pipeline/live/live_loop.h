@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Files that loop without being reopened: the demuxer seeks to the start, and the decoder receives
- * the first packet as if it followed the last one. If that could change a frame, the decoder is
- * drained first. A file whose first packet has changed is reopened for each turn.
+ * Looping files that are not reopened: the demuxer seeks to the start, and the decoder receives the
+ * first packet as if it followed the last one. If that could change a frame, the decoder is drained
+ * first. A file is reopened for each repetition if seeking does not return its original first
+ * packet.
  *
- * Owner: the source thread; no lock. */
+ * Owner: the source thread; no lock is needed. */
 #ifndef HALO_LIVE_LOOP_H
 #define HALO_LIVE_LOOP_H
 
@@ -21,7 +22,7 @@ struct halo_live_first {
     int size, flags;
 };
 
-/* Identity and state of the file with a name; all zero: it does not exist. */
+/* Identity and state of the file at a path; all zero if it does not exist. */
 struct halo_live_file {
     uint64_t device, number;
     int64_t size, changed; /* bytes; ns */
@@ -29,24 +30,28 @@ struct halo_live_file {
 
 /* The loop state of a session. */
 struct halo_live_loop {
-    bool rewound; /* its first packet is still to be compared */
-    bool goes_on; /* its decoder can accept the first packet right after the last one */
-    struct halo_live_first first; /* the first video packet, from when it was opened */
+    bool rewound; /* the file was rewound, and its first packet is still to be compared */
+    bool goes_on; /* the decoder can accept the first packet right after the last one */
+    struct halo_live_first first; /* the first video packet after the file was opened */
     struct halo_live_file file;   /* the file that was opened */
     int64_t shift;                /* added to timestamps; in the video's time base */
-    int64_t turn, last; /* in the same time base: start of this turn; latest frame read so far */
-    int64_t before;     /* frames returned before this turn */
+    /* in the same time base; turn: start of this repetition; last: the latest frame read so far */
+    int64_t turn, last;
+    int64_t before; /* frames returned before this repetition */
 };
 
-/* Before opening: records the identity of the file. */
+/* Records the identity of the file. Call it before opening the file. */
 void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in);
-/* Call shift for every packet that was read, then pass for those of the video. pass returns false
- * if the file no longer begins as before; treat that as its end. */
+/* Call halo_live_loop_shift() for every packet that was read, then halo_live_loop_pass() for video
+ * packets. The latter returns false if the file no longer begins as before; treat this as the end
+ * of the file. */
 void halo_live_loop_shift(const struct halo_live_input *in, AVPacket *pkt);
 bool halo_live_loop_pass(struct halo_live *live, struct halo_live_input *in);
-/* At the end of the file: true: it was rewound, and the decoder goes on. */
+/* Called at the end of the file. Returns true if the file was rewound and the decoder can
+ * continue. */
 bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in);
-/* The same, after the decoder was drained; false: the file must be reopened. */
+/* Called after the decoder was drained. Returns true if the file was rewound, or false if it must
+ * be reopened. */
 bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
 
 #endif

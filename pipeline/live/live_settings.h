@@ -7,11 +7,11 @@
 
 struct halo_live;
 
-/* Checks everything that is known without opening anything, and sets live->live and other constant
- * fields. 0 or a usage error. Loop thread, before the start. */
+/* Checks all settings that can be checked without opening anything, and sets live->live and other
+ * constant fields. Returns 0 or a usage error. Loop thread, before the start. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
 /* Computes the dimensions that text specifies for frames of width x height. text is "WxH", "Wx-1",
- * "-1xH" or one of FFmpeg's names for sizes. 0, or -EINVAL if it is none of these. */
+ * "-1xH" or one of FFmpeg's names for sizes. Returns 0, or -EINVAL if text is none of these. */
 int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Requested snapshots of a live stream: each waits for the next filtered frame, and is answered
+ * Requested snapshots of a live stream. Each waits for the next filtered frame, and is answered
  * within two seconds.
  *
  * The loop adds them (halo_live_snapshot()); the collect thread adds their frames; the extra thread
- * encodes and answers them. They have a lock of their own, which only live_snapshots.c knows. It is
- * acquired under no other lock, and only that of the lineups is acquired under it. */
+ * encodes and answers them. They have their own lock, which only live_snapshots.c uses. It is
+ * acquired under no other lock, and only the lock of the lineups is acquired under it. */
 #ifndef HALO_LIVE_SNAPSHOTS_H
 #define HALO_LIVE_SNAPSHOTS_H
 
@@ -17,15 +17,15 @@ struct halo_output_picture;
 struct halo_live_snapshots *halo_live_snapshots_create(void);    /* NULL: out of memory */
 void halo_live_snapshots_destroy(struct halo_live_snapshots *s); /* NULL: does nothing */
 
-/* Whether a snapshot is waiting. Any thread. */
+/* Returns whether a snapshot is waiting. Any thread. */
 bool halo_live_snapshots_wait(struct halo_live_snapshots *s);
-/* Gives a filtered frame to all snapshots that have none yet; each uses the format until it is
- * encoded. Collect thread. */
+/* Gives a filtered frame to all snapshots that have no frame yet; each keeps the format in use
+ * until it is encoded. Collect thread. */
 void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture);
 /* Accepts no more snapshots. Source thread. */
 void halo_live_snapshots_close(struct halo_live_snapshots *s);
-/* Answers the first one that has its frame or has waited too long; all: if there is no such one,
- * any other. False: no snapshot to answer. Extra thread. */
+/* Answers the first snapshot that has its frame or has waited too long; with `all`, any snapshot if
+ * there is no such one. Returns false if no snapshot was answered. Extra thread. */
 bool halo_live_snapshots_answer(struct halo_live *live, bool all);
 
 #endif

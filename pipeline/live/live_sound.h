@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Audio of a live stream: on the same clock as the frames; copied or encoded for each encoding that
- * has audio.
+ * Audio of a live stream. It has the same clock as the frames, and is copied or encoded for each
+ * encoding that has audio.
  *
- * The source thread opens it and puts its packets into the queues of the encodings; each encoding's
- * thread takes them from there. No lock. */
+ * The source thread opens the audio and puts its packets into the queues of the encodings, from
+ * which each encoding's thread takes them. No lock is needed. */
 #ifndef HALO_LIVE_SOUND_H
 #define HALO_LIVE_SOUND_H
 
@@ -20,20 +20,20 @@ struct halo_live_input;
 
 /* The audio of an encoding; owned by its thread. Zeroed: no audio. */
 struct halo_live_track {
-    bool is;                  /* it has audio */
+    bool is;                  /* whether the encoding has audio */
     struct halo_audio *audio; /* NULL: copied, or closed */
     int64_t last;             /* timestamp of the last packet */
 };
 
 /* ---- source thread ---- */
 
-/* Called before the first packet is read. Outputs of copied audio must know its parameters before
- * they begin, but ADTS (in MPEG-TS) repeats those of AAC in each packet: this sets the extradata of
- * in->sound from the first packet. 0, or -errno with err filled. */
+/* Sets the extradata of in->sound from the first packet; call it before any packet is read. Outputs
+ * that copy audio must know its parameters before they begin, but ADTS (in MPEG-TS) carries the
+ * parameters of AAC only in the packets. Returns 0, or -errno with err filled. */
 int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
                          struct halo_error *err);
-/* Sends a packet of the input, with the stream's timestamps, to every encoding that has audio.
- * Takes ownership. */
+/* Sends an audio packet from the input, with the stream's timestamps, to every encoding that has
+ * audio. Takes ownership of the packet. */
 void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, AVPacket *pkt);
 
 /* ---- the encoding's thread ---- */

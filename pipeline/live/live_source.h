@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The source thread of a live stream: starts the device, runs session after session, and ends the
- * other threads.
+ * The source thread of a live stream. It starts the device, runs one session after the other, and
+ * ends the other threads.
  *
- * Owner: the source thread, except for the fields with which the loop starts and joins it. No
- * lock. */
+ * Owner: the source thread, except for the fields with which the loop starts and joins it. No lock
+ * is needed. */
 #ifndef HALO_LIVE_SOURCE_H
 #define HALO_LIVE_SOURCE_H
 
@@ -19,24 +19,25 @@ struct halo_live;
 
 /* State that outlives sessions. */
 struct halo_live_reader {
-    pthread_t thread; /* this and the next field: the loop's */
+    pthread_t thread; /* this and the next field belong to the loop */
     bool started;     /* the thread is to be joined */
     struct halo_source_limits limits;
     struct halo_damage damage; /* any thread may read its count */
     struct halo_live_clock clock;
-    bool rewinds_badly; /* the file must be reopened for each turn */
+    /* seeking does not work well: the file must be reopened for each repetition */
+    bool rewinds_badly;
 };
 
-/* stop ends its reads. NULL: out of memory. */
+/* Creates a reader whose blocking reads end when *stop is set. Returns NULL if out of memory. */
 struct halo_live_reader *halo_live_reader_create(const atomic_int *stop);
 void halo_live_reader_destroy(struct halo_live_reader *reader); /* NULL: does nothing */
 
-/* Loop thread: starts the source thread; interrupts its blocking read after a stop; joins it. */
+/* Start the source thread, interrupt its blocking read after a stop, and join it. Loop thread. */
 int halo_live_source_start(struct halo_live *live, struct halo_error *err);
 void halo_live_source_wake(struct halo_live *live);
 void halo_live_source_join(struct halo_live *live);
 
-/* Assumes a format from the settings, if there is none yet. Card thread. */
+/* Assumes a format, according to the settings, if there is no format yet. Card thread. */
 void halo_live_make_up(struct halo_live *live);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The stages of a live stream: the threads between its source and its packets. They start once the
- * format of the frames is known, and are restarted if that format was assumed and the source now
- * reports its own.
+ * The stages of a live stream: the threads between its source and its packets. They are started
+ * once the format of the frames is known. If that format was assumed, they are restarted when the
+ * source reports its own format.
  *
- * Both the source thread and the card thread may start them: `forming` admits one at a time, and is
- * acquired before all other locks. `lock` guards the pointers to the queues against an abort while
- * the source thread ends the stream; only locks of queues are acquired under it. */
+ * Both the source thread and the card thread may start them: the lock `forming` admits one at a
+ * time, and is acquired before all other locks. `lock` guards the pointers to the queues, because
+ * an abort may happen while the source thread ends the stream; only the locks of queues are
+ * acquired under it. */
 #ifndef HALO_LIVE_STAGES_H
 #define HALO_LIVE_STAGES_H
 
@@ -23,32 +24,34 @@ struct halo_queue;
 struct halo_live_stages {
     pthread_mutex_t forming;
     pthread_t filter_thread, collect_thread;
-    bool running;         /* both threads must be joined; under `forming`, or source thread only */
-    pthread_mutex_t lock; /* of the next two pointers */
+    /* both threads must be joined; guarded by `forming`, or used by the source thread only */
+    bool running;
+    pthread_mutex_t lock; /* guards the next two pointers */
     struct halo_queue *to_filter, *in_gate;
 };
 
 int halo_live_stages_create(struct halo_live_stages **ret);     /* 0 or -ENOMEM */
 void halo_live_stages_destroy(struct halo_live_stages *stages); /* NULL: does nothing */
 
-/* If there is no format yet, or one that was assumed and can be replaced: sets the format and
- * starts the threads. in NULL: nothing is known of the source. *ret_fatal: it failed after a format
- * was set, so a retry would fail again. Source and card thread. */
+/* If there is no format yet, or the format was assumed and can be replaced, sets the format and
+ * starts the threads. in is NULL if nothing is known about the source. Sets *ret_fatal if this
+ * failed after a format was set, so a retry would fail again. Source and card thread. */
 int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
                            bool *ret_fatal, struct halo_error *err);
-/* Makes the threads end; any thread. */
+/* Makes the threads end. Any thread. */
 void halo_live_stages_abort(struct halo_live_stages *stages);
 
 /* ---- source thread ---- */
 
 /* Waits, at most a few seconds, until cards have been reported to the listener. Called before the
- * first frame enters a filter, so that cards remain if that frame ends the process. */
+ * first frame enters a filter, so that viewers get cards even if that frame crashes the process. */
 void halo_live_wait_described(struct halo_live *live);
-/* Queues a decoded frame and takes ownership of it; as halo_queue_put_newest() if the stream is
- * live. */
+/* Queues a decoded frame and takes ownership of it. If the stream is live, it works like
+ * halo_queue_put_newest(). */
 int halo_live_stages_give(struct halo_live *live, const struct halo_item *item);
 void halo_live_end_stages(struct halo_live *live); /* outputs all frames, then joins the threads */
-/* Ends the stages for good: waits for frames in a gate, while the loop still watches the device. */
+/* Ends the stages for good. Waits for the frames that are in a gate, while the loop still watches
+ * the device. */
 void halo_live_stages_close(struct halo_live_stages *stages);
 
 /* ---- live_filter.c: the thread functions; arg: a halo_live ---- */

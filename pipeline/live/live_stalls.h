@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Detects a thread of a live stream that is stuck in a call that should return at once. Calls that
- * may wait (for a source, for space in a queue, for the GPU, whose calls the ring watches) are not
- * recorded here.
+ * may wait are not recorded here: for a source, for space in a queue, or for the GPU (which the
+ * ring watches).
  *
- * Owner: the thread in a call writes the time at which it entered; the loop reads all of them. No
- * lock: the times are atomic. */
+ * Each thread writes the time at which it entered a call; the loop reads all of these times. They
+ * are atomic, so no lock is needed. */
 #ifndef HALO_LIVE_STALLS_H
 #define HALO_LIVE_STALLS_H
 
@@ -16,33 +16,38 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode_hw.h"
 
-/* The decoder's call; smaller numbers: the encoder of the encoding with that number. */
+/* The number of the decoder's call. Smaller numbers are calls of the encoder of the encoding with
+ * that number. */
 enum { HALO_CALL_DECODER = HALO_MAX_ENCODINGS };
 
 struct halo_live_stalls;
 
-/* stop: ends the wait for a turn; must outlive the object. NULL: out of memory. */
+/* Creates an object. *stop ends the wait for a turn, and must outlive the object. Returns NULL if
+ * out of memory. */
 struct halo_live_stalls *halo_live_stalls_create(const atomic_int *stop);
 void halo_live_stalls_destroy(struct halo_live_stalls *s); /* NULL: does nothing */
 
-/* Call these around a call that should not wait. own: meanwhile the thread holds nothing that other
- * streams, or the next start of this one, need. */
+/* Called before and after a call that should not wait. own: during the call, the thread holds
+ * nothing that other streams, or the next start of this stream, need. */
 void halo_live_enter(struct halo_live_stalls *s, int call, bool own);
 void halo_live_leave(struct halo_live_stalls *s, int call);
 
-/* Source thread. Opening something on the GPU requires a turn. For the decoder, _opening() returns
- * a halo_opening that waits for it. For the ring, which has a watchdog of its own, call
- * _begin_ring() before and _end_ring() after its creation; if _begin_ring() returns false, the
- * stream was stopped, and _end_ring() must not be called. */
+/* Called by the source thread to wait for the turn that opening something on the GPU requires. For
+ * the decoder, halo_live_stalls_opening() returns a halo_opening that waits for the turn. For the
+ * ring, which has its own watchdog, call halo_live_stalls_begin_ring() before creating it and
+ * halo_live_stalls_end_ring() afterwards. If the former returns false, the stream was stopped, and
+ * the latter must not be called. */
 const struct halo_opening *halo_live_stalls_opening(const struct halo_live_stalls *s);
 bool halo_live_stalls_begin_ring(struct halo_live_stalls *s);
 void halo_live_stalls_end_ring(struct halo_live_stalls *s);
-int halo_live_stalls_turn(const struct halo_live_stalls *s); /* as halo_turn_place(); any thread */
+int halo_live_stalls_turn(
+    const struct halo_live_stalls *s); /* like halo_turn_place(); any thread */
 
-/* As halo_live_is_stuck() and, after it, halo_live_stalls_alone(). ring NULL: not created yet;
- * timeout: seconds that filters may run. Loop thread. */
+/* Implements halo_live_is_stuck(). ring is NULL if it is not created yet; timeout is the number of
+ * seconds that filters may run. Loop thread. */
 bool halo_live_stalls_is_stuck(struct halo_live_stalls *s, struct halo_ring *ring, double timeout,
                                struct halo_error *err);
+/* Implements halo_live_stalls_alone(). Call it after halo_live_stalls_is_stuck(). Loop thread. */
 bool halo_live_stalls_is_alone(const struct halo_live_stalls *s);
 
 #endif

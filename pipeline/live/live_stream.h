@@ -9,7 +9,7 @@
  *   live_lineups.h    the chains with their gates (live_lineup.h), and the frames in them
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
- *   live_aside.h      the thread for changes, and for snapshots (live_snapshots.h)
+ * live_aside.h the extra thread for changes and snapshots (live_snapshots.h)
  *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
  *   live_stalls.h     calls that do not return
  *
@@ -28,27 +28,28 @@ struct halo_live {
     /* Constant after halo_live_create(): */
     /* a copy; constant except for camera controls, see live_controls.h */
     struct halo_stream_settings settings;
-    struct halo_source_settings source; /* from the settings, but its input is `name` */
-    char *name;                         /* of the input, for messages: a URL without its secrets */
-    bool live;                          /* bounded delay: late frames are dropped */
-    bool paced;                         /* a frame waits until it is due */
+    struct halo_source_settings source; /* from the settings, except that its input is `name` */
+    /* name of the input for messages; secrets in a URL are removed */
+    char *name;
+    bool live;        /* the delay is bounded: late frames are dropped */
+    bool paced;       /* frames wait until they are due */
     bool local;       /* a file, test: or a camera: time limits of URLs do not apply */
-    bool may_make_up; /* may assume a format if the source is away at first */
+    bool may_make_up; /* may assume a format if the source is unavailable at startup */
 
-    atomic_int stop;         /* 1: requested, 2: failed */
+    atomic_int stop;         /* 1: a stop was requested; 2: the stream has failed */
     atomic_bool done, ready; /* done: all threads have ended; ready: the ring exists */
     /* Owned by the source thread until it starts others; the loop may use it once `ready` is
      * set. */
     struct halo_ring *ring;
     struct halo_region_feed *region_feed; /* NULL: no region feed; shared by all gates */
-    struct halo_live_format *format;      /* live_format.h says when it is set */
+    struct halo_live_format *format;      /* live_format.h describes when it is set */
 
     struct halo_live_listener *listener;
     struct halo_live_status *status;
     struct halo_live_figures *figures;
     struct halo_live_stalls *stalls;
     struct halo_live_reader *reader;   /* live_source.h */
-    const struct halo_source_ops *ops; /* for this kind of source (source_ops.h) */
+    const struct halo_source_ops *ops; /* the functions for this kind of source (source_ops.h) */
     struct halo_live_camera *camera;   /* NULL: the input is not a camera */
     struct halo_live_controls *controls;
     struct halo_live_stages *stages;
@@ -64,7 +65,7 @@ static inline bool halo_live_stopped(const struct halo_live *live)
     return atomic_load(&live->stop) != 0;
 }
 
-/* Ends the stream: its state is FAILED and every thread ends. Any thread. */
+/* Ends the stream: sets its state to FAILED and makes every thread end. Any thread. */
 void halo_live_fail(struct halo_live *live, const struct halo_error *err);
 
 #endif

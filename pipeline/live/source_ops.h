@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What a live stream does with its source, for each kind of source (config/source_kinds.h): one row
- * each, in the file of that kind. Comments say what a NULL function means.
+ * The operations of a live stream on its source. Each kind of source (config/source_kinds.h) has
+ * one table row, which the file for that kind defines. Comments explain what a NULL function means.
  *
- * The source thread calls all of them except check. */
+ * The source thread calls all of these functions except check. */
 #ifndef HALO_SOURCE_OPS_H
 #define HALO_SOURCE_OPS_H
 
@@ -18,41 +18,42 @@ struct halo_live_input;
 struct halo_raw_picture;
 
 struct halo_source_ops {
-    bool endless; /* a session that ends without an error does not end the stream */
+    bool endless; /* the stream continues even if a session ends without an error */
     bool whole;   /* damaged frames are dropped */
-    /* Checks only the name: 0 or a usage error. NULL: every name is accepted. */
+    /* Checks only the name; returns 0 or a usage error. NULL: every name is accepted. */
     int (*check)(const char *input, struct halo_error *err);
-    /* As halo_live_input_open(); `in` is zeroed except for its packet. */
+    /* Implements halo_live_input_open(); `in` is zeroed except for its packet. */
     int (*open)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
-    /* Called when a session is over; failed: it failed, or could not be opened. NULL: nothing to
-     * do. */
+    /* Called when a session is over. failed: the session failed or could not be opened. NULL:
+     * nothing needs to be done. */
     void (*end)(struct halo_live *live, bool failed);
-    /* Describes a session from the settings, before the first one. NULL: the settings do not
-     * specify the format of the frames. */
+    /* Describes a session as the settings specify it, before the first session. NULL: the settings
+     * do not specify the format of the frames. */
     int (*describe)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
-    /* Why there is no session, for the card. NULL: unknown. */
+    /* Returns the reason why there is no session, for the card. NULL: the reason is unknown. */
     const char *(*words)(const struct halo_live *live);
-    /* Returns the first pause after the last failure, and sets the longest one; seconds. NULL: the
-     * default pauses. */
+    /* Returns the first pause after the last failure, and sets *ret_last to the longest pause, both
+     * in seconds. NULL: the default pauses apply. */
     double (*pauses)(const struct halo_live *live, double *ret_last);
-    /* Waits until this time (ns), or for a reason to retry sooner; true: a stop. NULL: there is no
-     * such reason. */
+    /* Waits until this time (ns) or until there is a reason to retry sooner. Returns true if the
+     * stream was stopped. NULL: there is never such a reason. */
     bool (*wait)(struct halo_live *live, int64_t until);
-    /* rests: whether the source is not needed now; rest: waits until it is, or until a stop: true.
-     * Both NULL: the source is always open. */
+    /* rests returns whether the source is not needed now. rest waits until it is needed or the
+     * stream is stopped, and returns true if it was stopped. Both are NULL if the source is always
+     * open. */
     bool (*rests)(struct halo_live *live);
     bool (*rest)(struct halo_live *live);
 };
 
-/* For the table; each in a file of its own. */
+/* The rows of the table, each defined in its own file. */
 extern const struct halo_source_ops halo_source_camera, halo_source_test, halo_source_file;
 
-/* By enum halo_source_kind; NULL: not available for streams. */
+/* Indexed by enum halo_source_kind; NULL if the kind is not available for streams. */
 extern const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS];
 
-/* Not in the rows: functions that pass unfiltered frames are called by name
- * (tests/style/frames.py), so that the path of these frames can be followed. Each implements
- * halo_live_input_read() for its kind of source, and is called by it. */
+/* These functions are not in the rows: functions that pass unfiltered frames are called by name, so
+ * that the path of these frames can be followed (tests/style/frames.py). Each implements
+ * halo_live_input_read() for its kind of source, and is called by that function. */
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret, struct halo_error *err);
 int halo_live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
