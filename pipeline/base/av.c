@@ -83,7 +83,7 @@ int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t 
         return 0;
     return halo_fail(
         err, -EFBIG,
-        "%s: frames of %lldx%lld are larger than max_pixels (%lld): raise it if this is intended",
+        "%s: frames of %lldx%lld are larger than max_pixels (%lld); raise it if this is intended",
         name, (long long)width, (long long)height, (long long)most);
 }
 

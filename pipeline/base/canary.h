@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The canary: a code in every unfiltered frame that no filtered frame can have, so that a checker
- * sees from any single frame whether it contains something of an unfiltered one.
+ * The canary: a code that is painted over every unfiltered frame and that no filtered frame can
+ * contain, so that a checker can tell from any single frame whether it contains something of an
+ * unfiltered one.
  *
- * Each plane is a grid of cells: 8x8 samples of luma, 4x4 of chroma in 4:2:0, the same grid for all
- * planes; the planes of RGB are painted like luma. Each cell holds the sum of two patterns of the
- * finest frequencies, on a smooth ground:
+ * Each plane is a grid of cells. A cell has 8x8 samples on luma and, in 4:2:0, 4x4 samples on
+ * chroma, so all planes have the same grid; RGB planes are painted like luma. Each cell contains
+ * the sum of two patterns with the highest spatial frequencies, on a smooth background:
  *
- *     mark   a chequer of single samples; its sign depends on plane and position alone, so it is
- *            known beforehand
- *     bit    columns of single samples, inverted after every two rows; its sign is a bit of a word
+ *     mark   a chequerboard of single samples; its sign depends only on plane and position, so it
+ *            is known in advance
+ *     bit    columns one sample wide, inverted after every two rows; its sign is a bit of a word
  *
- * A place is a window of 6x4 cells with one whole word: 16 bits of the frame's number and 8 check
- * bits. Words repeat over the plane, so every window of 6x4 cells contains one; five of them are
+ * A place is a window of 6x4 cells that contains one whole word: 16 bits of the frame's number and
+ * 8 check bits. Words repeat over the plane, so every 6x4 window contains one. Five places are
  * read: the middle and the corners.
  *
- * A cell's strength is its correlation with its mark: 1 as painted; if the unfiltered frame is
- * mixed with another one, its share of the mixture; and about 0 if a filter has removed the finest
- * frequencies (a blur, blocks of an even size). A cell of strength HALO_CANARY_LEAK anywhere is a
- * leak. The text on cards contains such frequencies, too; therefore, in a frame that may be a card,
- * only a block of 2x2 cells with the right signs and a strength of HALO_CANARY_LEAKING_BLOCK is a
- * leak. */
+ * A cell's strength is its correlation with its mark: 1 as painted; about 0 if a filter (a blur, or
+ * blocks of an even size) has removed the highest frequencies; and, if the unfiltered frame is
+ * mixed with another one, its share of the mixture. A cell with a strength of HALO_CANARY_LEAK or
+ * more, anywhere, is a leak. The text on cards contains such frequencies, too. In a frame that may
+ * be a card, therefore, only a block of 2x2 cells with the right signs and a strength of
+ * HALO_CANARY_LEAKING_BLOCK or more is a leak. */
 #ifndef HALO_CANARY_H
 #define HALO_CANARY_H
 
@@ -36,9 +37,9 @@ enum {
     HALO_CANARY_CELL = 8 /* width and height in luma samples */
 };
 
-/* Paints the whole frame, which has a native format (format.h) of any depth. Words hold number
- * modulo 65536. Every sample is odd, so if a filter produces only even samples (black is even in
- * every format), none of its output can be taken for an unfiltered sample. */
+/* Paints the whole frame, which must have a native format (format.h) of any depth. Each word holds
+ * number modulo 65536. Every painted sample is odd, so if a filter produces only even samples
+ * (black is even in every format), none of its output can be mistaken for an unfiltered sample. */
 void halo_canary_paint(AVFrame *frame, unsigned number);
 
 /* Returns one sample as painted; component is numbered as in AVPixFmtDescriptor. */
@@ -47,23 +48,23 @@ unsigned halo_canary_sample(enum AVPixelFormat format, int component, int x, int
 
 struct halo_canary_finding {
     float cell;      /* strength of the strongest cell */
-    int plane, x, y; /* of that cell, its first sample */
+    int plane, x, y; /* plane and first sample of that cell */
     float block;     /* strength of the strongest block whose marks have the right signs */
-    int words;       /* places with strong bits and a word whose check bits are right */
-    int number;      /* in the first of these words; negative: no such word */
-    bool plain;      /* without colours, top and bottom rows of one gray: perhaps a card */
+    int words;       /* number of places with strong bits and a word with correct check bits */
+    int number;      /* the number in the first of these words; negative: no such word */
+    bool plain;      /* no colours, and one gray in the top and bottom rows: perhaps a card */
     bool leaks;
 };
 
 /* A selection of cells. */
 struct halo_canary_area {
-    const uint8_t *meant; /* one for each cell, row by row; not 0: selected */
+    const uint8_t *meant; /* one byte per cell, row by row; nonzero if selected */
     int columns, rows;
 };
 
-/* Checks a frame, YUV or gray, with a byte for each sample and a plane for each component. area:
- * the cells that must not contain anything unfiltered; words are not read then. NULL: no cell may.
- * Any thread. */
+/* Checks a YUV or gray frame that has one byte per sample and one plane per component. area selects
+ * the cells that must not contain anything unfiltered; words are then not read. If area is NULL,
+ * this applies to all cells, and words are read. Any thread. */
 void halo_canary_check(const AVFrame *frame, const struct halo_canary_area *area,
                        struct halo_canary_finding *ret);
 

@@ -11,7 +11,7 @@ int halo_damage_meet(struct halo_damage *damage, int code, struct halo_error *er
     if (!damage->keep_going)
         return code;
     const long long before = atomic_fetch_add(&damage->places, 1);
-    halo_log(before < SAID ? HALO_LOG_WARNING : HALO_LOG_DEBUG, "%s; going on", err->text);
+    halo_log(before < SAID ? HALO_LOG_WARNING : HALO_LOG_DEBUG, "%s; continuing", err->text);
     if (before + 1 == SAID)
         halo_log(HALO_LOG_WARNING, "further damage is only counted (-v debug reports it)");
     *err = (struct halo_error){0};

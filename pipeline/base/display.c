@@ -70,12 +70,12 @@ const char *halo_display_words(int turn)
         "left as they are",
         "mirrored left to right",
         "mirrored top to bottom",
-        "turned by 180 degrees",
-        "mirrored and turned by 270 degrees clockwise",
-        "turned by 270 degrees clockwise",
-        "turned by 90 degrees clockwise",
-        "mirrored and turned by 90 degrees clockwise",
-        "turned by an angle that is not a multiple of 90 degrees, or scaled",
+        "rotated by 180 degrees",
+        "mirrored and rotated by 270 degrees clockwise",
+        "rotated by 270 degrees clockwise",
+        "rotated by 90 degrees clockwise",
+        "mirrored and rotated by 90 degrees clockwise",
+        "rotated by an angle that is not a multiple of 90 degrees, or scaled",
     };
     return words[turn];
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How players rotate or mirror stored frames to display them: FFmpeg's display matrix, of a stream
- * (MP4, MOV) or of a single frame (SEI in H.264 and HEVC, EXIF in JPEG). Frames are filtered and
- * written as stored; regions, which users give for frames as displayed, are converted instead. */
+ * How players rotate or mirror stored frames to display them. FFmpeg's display matrix specifies
+ * this for a stream (MP4, MOV) or for a single frame (SEI in H.264 and HEVC, EXIF in JPEG). Frames
+ * are filtered and written as stored; regions, which users give for frames as displayed, are
+ * converted instead. */
 #ifndef HALO_DISPLAY_H
 #define HALO_DISPLAY_H
 
@@ -17,20 +18,22 @@ enum {
     HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* none of these, or players disagree */
 };
 
-/* The orientation in a display matrix: 9 numbers as in libavutil/display.h, size in bytes; NULL
- * means no matrix, 0. UNKNOWN: another angle, a scale, a shear, or a wrong size. */
+/* Returns the orientation in a display matrix: 9 numbers as in libavutil/display.h. size is in
+ * bytes. Returns 0 if matrix is NULL, and HALO_DISPLAY_UNKNOWN if the matrix has another angle, a
+ * scale, a shear or a wrong size. */
 int halo_display_of(const void *matrix, size_t size);
 
-/* The orientation that the stream specifies for all of its frames. */
+/* Returns the orientation that the stream specifies for all of its frames. */
 int halo_display_of_stream(const AVStream *stream);
 
-/* The orientation that the frame itself specifies; negative: it specifies none. */
+/* Returns the orientation that the frame itself specifies, or a negative number if it specifies
+ * none. */
 int halo_display_of_frame(const AVFrame *frame);
 
-/* The inverse orientation: from displayed to stored. */
+/* Returns the inverse orientation, which converts from displayed to stored. */
 int halo_display_back(int turn);
 
-/* What a player does, in words: "turned by 90 degrees clockwise". */
+/* Returns what a player does, in words such as "rotated by 90 degrees clockwise". */
 const char *halo_display_words(int turn);
 
 #endif

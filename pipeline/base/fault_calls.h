@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * In builds with -Dfaults=true, every source file of pipeline/ is compiled with this header
- * included first. Each call of these functions in it can be made to fail separately
- * (kernels/fault.h); the real function is not called then. */
+ * included first. Each call of the functions below can then be made to fail separately
+ * (kernels/fault.h), without calling the real function. */
 #ifndef HALO_FAULT_CALLS_H
 #define HALO_FAULT_CALLS_H
 

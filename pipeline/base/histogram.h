@@ -20,21 +20,21 @@ struct halo_histogram {
     int64_t bucket[HALO_HISTOGRAM_BUCKETS];
 };
 
-/* Adds a value. Negative values count as 0, values of more than HALO_HISTOGRAM_MAX bits as the
- * largest with that many. */
+/* Adds a value. Negative values count as 0, and values with more than HALO_HISTOGRAM_MAX bits count
+ * as the largest value with that many bits. */
 void halo_histogram_add(struct halo_histogram *h, int64_t value);
 
-/* The largest value that counts as below edge i; no bucket extends across it. */
+/* Returns the largest value that counts as below edge i. No bucket extends across an edge. */
 static inline int64_t halo_histogram_edge(int i)
 {
     return (INT64_C(1) << (HALO_HISTOGRAM_FIRST_EDGE + i)) - 1;
 }
 
-/* For each edge, the number of values that are not above it; exact. */
+/* Writes, for each edge, the exact number of values that are not above it. */
 void halo_histogram_below(const struct halo_histogram *h, int64_t ret[HALO_HISTOGRAM_EDGES]);
 
-/* The value that `share` (0 .. 1) of all values do not exceed, to within half a bucket; 0 if the
- * histogram is empty. */
+/* Returns the value that a fraction of `share` (0 .. 1) of all values does not exceed, to within
+ * half a bucket, or 0 if the histogram is empty. */
 int64_t halo_histogram_percentile(const struct halo_histogram *h, double share);
 
 #endif

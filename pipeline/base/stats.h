@@ -2,11 +2,11 @@
  * Where the time of a stream is spent: how long each stage works and waits, when each lane of the
  * device copies and computes, and how much is copied.
  *
- * Stages record spans of time; the device's spans are delivered with each frame. The memory is
- * fixed, whatever the number of frames. Without -stats, -stats_json and -trace no struct halo_stats
- * exists: every call accepts NULL, at the cost of a branch and of the range that profilers show
- * (kernels/ranges.h). Any thread may record a stage, under the stage's own lock; reports are
- * written when all stages have ended. */
+ * Stages record spans of time; the device's spans are delivered with each frame. The amount of
+ * memory does not depend on the number of frames. Without -stats, -stats_json and -trace, no struct
+ * halo_stats exists. Every call accepts NULL, and then costs only a branch and the range that
+ * profilers show (kernels/ranges.h). Any thread may record a stage, under the stage's own lock.
+ * Reports are written after all stages have ended. */
 #ifndef HALO_STATS_H
 #define HALO_STATS_H
 
@@ -20,7 +20,8 @@
 
 struct halo_stats;
 
-/* Rows of halo_stage_table, in the order of the report. A stage named WAIT does no work. */
+/* Rows of halo_stage_table, in the order of the report. A stage whose name ends in WAIT does no
+ * work. */
 enum halo_stage {
     HALO_STAGE_OPEN_INPUT,
     HALO_STAGE_OPEN_DEVICE, /* backend, lanes: the driver starts here */
@@ -49,29 +50,32 @@ enum halo_stage {
     HALO_STAGES,
 };
 
-/* *ret is NULL if settings request no statistics. Checks or opens the files that settings name
- * (report_file.h); that they differ from IN and OUT was checked before. 0 or -errno with err
- * filled. The caller owns *ret. */
+/* Creates *ret, which is NULL if settings request no statistics. Checks or opens the files that
+ * settings name (report_file.h); the caller has already checked that they are not IN or OUT.
+ * Returns 0, or -errno with err filled. The caller owns *ret. */
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err);
 void halo_stats_destroy(struct halo_stats *s);
 
-/* A span of work or waiting: pass the result of begin to end. Spans of a thread nest. */
+/* Record a span of work or waiting: pass the result of halo_stats_begin() to halo_stats_end().
+ * Spans of one thread may be nested. */
 int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage);
 void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin);
 
-/* Records that all spans of decode, or encode, since the last call belong to one frame. */
+/* Records that all spans of the stage (decode or encode) since the last call belong to one
+ * frame. */
 void halo_stats_frame(struct halo_stats *s, enum halo_stage stage);
 
 /* Records a frame's times on the device. The lanes of a ring share the copy engines and the
- * processors: time in which an earlier frame used them is waiting, and is not counted. One
+ * processors, so time in which an earlier frame used them counts as waiting and is left out. One
  * thread. */
 void halo_stats_device(struct halo_stats *s, int lane, const struct halo_frame_times *times);
 
-/* Records that a frame was copied or converted on the host; picture is the result, for its size. */
+/* Records that a frame was copied or converted on the host. picture is the result, from which the
+ * size is read. */
 void halo_stats_copied(struct halo_stats *s, const AVFrame *picture);
 
-/* Records that the stages begin to run (true), or have ended. */
+/* Records that the stages begin to run (true) or have ended (false). */
 void halo_stats_running(struct halo_stats *s, bool running);
 
 /* Facts about the stream for the report. */
@@ -81,7 +85,8 @@ struct halo_stats_about {
     int64_t frames, bytes;
 };
 
-/* After all stages have ended: prints the table to stderr and writes the files, as requested. */
+/* Prints the table to stderr and writes the files, as requested. Call this after all stages have
+ * ended. */
 void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Shared by recording (stats.c) and reporting (stats_report.c) only. */
+ * What recording (stats.c) and reporting (stats_report.c) share; no other file includes this. */
 #ifndef HALO_STATS_PRIVATE_H
 #define HALO_STATS_PRIVATE_H
 
@@ -14,7 +14,7 @@
 enum halo_stage_kind {
     HALO_KIND_WORK,
     HALO_KIND_WAIT,
-    HALO_KIND_ONCE, /* before and after the frames */
+    HALO_KIND_ONCE, /* done once, before or after the frames */
 };
 
 struct halo_stage_row {
@@ -29,8 +29,8 @@ extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
 
 struct halo_stage_record {
     pthread_mutex_t lock;
-    int64_t busy;                /* ns, all spans */
-    int64_t pending;             /* ns, spans of the frame that is not complete yet */
+    int64_t busy;                /* ns of all spans */
+    int64_t pending;             /* ns of the spans of the frame that is not complete yet */
     int64_t until;               /* device: end of the previous span */
     struct halo_histogram times; /* ns for each frame */
 };
@@ -42,7 +42,7 @@ struct halo_stats {
     struct halo_report_file *json;       /* NULL without -stats_json */
     int64_t created, run_begin, run_end; /* ns of CLOCK_MONOTONIC; 0: not yet */
     int64_t device_frames;               /* number of frames in the following sums */
-    struct halo_copies up, down, inside; /* sums */
+    struct halo_copies up, down, inside; /* sums over these frames */
     pthread_mutex_t copied_lock;
     int64_t host_copies, host_bytes; /* under copied_lock */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A trace of when each stage ran, for chrome://tracing and ui.perfetto.dev (the JSON trace-event
- * format): one track for each stage thread, one for each lane of the device.
+ * format): one track for each stage thread, and one for each lane of the device.
  *
  * Events are kept in memory and written at the end. Each track has a maximum number of events;
- * those beyond it are only counted. Any thread may add events. */
+ * events beyond it are only counted. Any thread may add events. */
 #ifndef HALO_TRACE_H
 #define HALO_TRACE_H
 
@@ -21,7 +21,7 @@ enum halo_track_of {
 };
 
 enum {
-    HALO_TRACE_MAX = 1 << 17,   /* events in a track; that many use 4 MB */
+    HALO_TRACE_MAX = 1 << 17,   /* events in a track, which use 4 MB */
     HALO_TRACE_LEAST_NS = 2000, /* shorter spans of threads are not drawn */
 };
 
@@ -33,18 +33,18 @@ struct halo_trace_event {
 
 struct halo_trace;
 
-/* path: the file that will be written; see halo_report_open(). zero: the time (ns of
- * CLOCK_MONOTONIC) that is 0 in the trace. 0 or -errno with err filled. The caller owns *ret and
- * keeps path. */
+/* Creates a trace. path is the file that will be written (see halo_report_open()); the caller keeps
+ * it. zero is the time (ns of CLOCK_MONOTONIC) that is shown as 0. Returns 0, or -errno with err
+ * filled. The caller owns *ret. */
 int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
                       struct halo_error *err);
 void halo_trace_destroy(struct halo_trace *trace); /* NULL is ignored */
 
-/* Adds an event. Neither blocks nor allocates. NULL is ignored. */
+/* Adds an event, without blocking or allocating memory. A NULL trace is ignored. */
 void halo_trace_add(struct halo_trace *trace, int track, const struct halo_trace_event *event);
 
-/* Writes the file, once, when no more events will be added; logs how many events are missing, and
- * errors. backend: the name of the lanes' backend, or NULL. */
+/* Writes the file. Call this once, when no more events will be added. Logs errors, and the number
+ * of missing events. backend is the name of the lanes' backend, or NULL. */
 void halo_trace_write(struct halo_trace *trace, const char *backend);
 
 #endif

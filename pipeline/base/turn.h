@@ -17,17 +17,18 @@ enum halo_turn_state { HALO_TURN_NONE, HALO_TURN_WAITS, HALO_TURN_HAS };
  * turn. */
 struct halo_turn {
     struct halo_turn *next;     /* in the queue */
-    enum halo_turn_state state; /* both under the queue's lock */
-    atomic_int place;           /* in the queue: 1 is next; 0: not waiting */
+    enum halo_turn_state state; /* protected by the queue's lock, as is next */
+    atomic_int place;           /* place in the queue: 1 is next; 0: not waiting */
 };
 
-/* Waits for a turn. True: the caller has it. False: *stop was not 0, which is checked at first and
- * after each halo_turns_wake(); the caller then has no turn to end. */
+/* Waits for a turn. Returns true if the caller has the turn, or false if *stop was not 0; the
+ * caller then has no turn to end. *stop is checked at the start and after each
+ * halo_turns_wake(). */
 bool halo_turn_take(struct halo_turn *turn, const atomic_int *stop);
 void halo_turn_end(struct halo_turn *turn); /* does nothing without a turn */
-void halo_turns_wake(void);                 /* after some *stop was set; any thread */
+void halo_turns_wake(void);                 /* call this after setting a *stop; any thread */
 
-/* The thread's place in the queue, 0 if it does not wait. Any thread. */
+/* Returns the thread's place in the queue, or 0 if it does not wait. Any thread. */
 static inline int halo_turn_place(const struct halo_turn *turn)
 {
     return atomic_load(&turn->place);

@@ -299,7 +299,7 @@ class Turned(RegionTest):
         dark = {(at % 64 // 16) for at, sample in enumerate(luma) if sample < 100}
         light = {(at % 64 // 16) for at, sample in enumerate(luma) if sample > 150}
         self.assertEqual((dark, light), ({3}, {0, 1, 2}))
-        self.assertEqual(daemon.logged().count('turned by 270 degrees clockwise'), 1, daemon.logged())
+        self.assertEqual(daemon.logged().count('rotated by 270 degrees clockwise'), 1, daemon.logged())
 
 
 class Told(RegionTest):

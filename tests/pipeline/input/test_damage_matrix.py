@@ -167,7 +167,7 @@ class Matrix(HaloTest):
                 run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', '-an',
                                  output)
                 self.assertRegex(run.err, r'damaged at 00:00:00\.\d+: stream 0 \(h264\): '
-                                          r'no keyframe in its first \d+ packets; going on')
+                                          r'no keyframe in its first \d+ packets; continuing')
                 self.assertIn('1 damaged place in the input skipped', run.err)
                 self.assertIn(halotest.frame_count(output),
                               range(1, halotest.frame_count(whole)))

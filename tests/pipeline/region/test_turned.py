@@ -183,7 +183,7 @@ class Turned(HaloTest):
             'all': (['90', '90', '90', '90'], ['90'] * 4, []),
             'changes': (['mirrored', 'across', '270', 'upside down'], ['mirrored', 'across', '270', 'upside down'],
                         ['mirrored left to right']),
-            'late': ([None, None, '180', '180'], ['upright', 'upright', '180', '180'], ['turned by 180 degrees']),
+            'late': ([None, None, '180', '180'], ['upright', 'upright', '180', '180'], ['rotated by 180 degrees']),
         }
         for codec, encoder in (('h264', ['libx264', '-qp', '0', '-x264-params', 'keyint=4:bframes=0:slices=1']),
                                ('hevc', ['libx265', '-x265-params',
