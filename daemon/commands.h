@@ -7,7 +7,7 @@
 
 struct halo_command {
     const char *name;
-    const char *words; /* its arguments, as --help shows them */
+    const char *words; /* its arguments as --help shows them */
     const char *help;
     int (*run)(int argc, char **argv);
 };
@@ -17,15 +17,16 @@ int halo_command_devices(int argc, char **argv);
 /* Commands about the settings file (-c and others); ends with a NULL name. */
 extern const struct halo_command halo_config_commands[];
 
-/* Runs the daemon until SIGTERM (returns 0) or SIGINT (130) and returns the exit code. Takes
- * ownership of settings. path: the settings file, which a reload reads again; must stay valid. */
+/* Runs the daemon until it gets SIGTERM or SIGINT. Returns the exit code: 0 after SIGTERM, 130
+ * after SIGINT. Takes ownership of settings. path is the settings file, which a reload reads again;
+ * it must stay valid. */
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path);
-/* The same, but runs engines from the executable `program`; for tests. */
+/* Works like halo_command_daemon(), but starts engines from the executable `program`; for tests. */
 int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, const char *program);
 
 void halo_print_version(void);
-/* Prints a completion script for bash; for packagers. commands: those of main(); ends with a
- * NULL name. Returns the exit code. */
+/* Prints a completion script for bash, for packagers. commands is the list of commands from main(),
+ * which ends with a NULL name. Returns the exit code. */
 int halo_print_completion(const struct halo_command *commands);
 
 #endif

@@ -9,18 +9,18 @@
 #include "config/error.h"
 
 void halo_notify_ready(void);
-void halo_notify_reloading(void); /* until the next halo_notify_ready() */
+void halo_notify_reloading(void); /* reloading lasts until the next halo_notify_ready() */
 void halo_notify_stopping(void);
 void halo_notify_extend(int ms); /* from now on, the current step may take this much longer */
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);
 
-/* Adds the listening sockets that the manager passed to the table in passed.h. Call it once. 0, or
- * -errno with err filled. */
+/* Adds the listening sockets passed by the manager to the table that passed.h describes. Call it
+ * once. Returns 0, or -errno with err filled. */
 int halo_notify_take_sockets(struct halo_error *err);
 
-/* The watchdog's interval in milliseconds: halo_notify_alive() must be called at least that often.
- * 0: no watchdog. */
+/* Returns the watchdog's interval in milliseconds, or 0 if there is no watchdog.
+ * halo_notify_alive() must be called at least once per interval. */
 uint64_t halo_notify_watchdog_ms(void);
 
 #endif

@@ -23,17 +23,18 @@ struct halo_clients {
     int count;
 };
 
-/* Takes ownership of fd, an accepted non-blocking socket, even on failure. 0 or -errno. */
+/* Creates a client for fd, an accepted non-blocking socket. Takes ownership of fd, even on failure.
+ * Returns 0 or -errno. */
 int halo_client_create(struct halo_clients *clients, int fd);
-/* Disconnects the client. It is off the list at once; its memory is freed when the loop has closed
- * its handles. why: for the log; NULL: it left by itself. */
+/* Disconnects the client. It is removed from the list at once; its memory is freed when the loop
+ * has closed its handles. why is the reason for the log, or NULL if the client left on its own. */
 void halo_client_cut(struct halo_client *client, const char *why);
 /* Called once a second: disconnects the client if none of its queued answers could be sent for
- * HALO_VARLINK_STUCK_MS, if a call (or its first one) was not complete within HALO_VARLINK_CALL_MS,
- * or if it made no call for HALO_VARLINK_IDLE_MS. */
+ * HALO_VARLINK_STUCK_MS, if it did not complete a call (or make its first call) within
+ * HALO_VARLINK_CALL_MS, or if it made no call for HALO_VARLINK_IDLE_MS. */
 void halo_client_check(struct halo_client *client);
-/* Disconnects the client that has been silent longest, among those that wait for no answer. False:
- * all of them wait for one. */
+/* Disconnects the client that has been silent longest, among the clients that wait for no answer.
+ * Returns false if all clients wait for an answer. */
 bool halo_clients_make_room(struct halo_clients *clients);
 struct halo_client *halo_client_next(const struct halo_client *client);
 
@@ -41,32 +42,33 @@ struct halo_client *halo_client_next(const struct halo_client *client);
 struct halo_clients *halo_client_all(const struct halo_client *client);
 bool halo_client_wants_more(const struct halo_client *client);
 
-/* Sends the only answer to the present call. Takes the caller's reference to parameters (NULL: {}).
- * fd: a descriptor of which a copy is sent, or -1. */
+/* Sends the one and only answer to the current call. Takes the caller's reference to parameters
+ * (NULL means {}). fd is -1 or a descriptor, of which a copy is sent. */
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
 void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
                         const char *key, const char *value);
-/* The same with a list of strings, whose reference is taken; NULL: empty. */
+/* Works like halo_client_refuse(), but sends a list of strings. Takes the caller's reference to
+ * list (NULL means an empty list). */
 void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
                              const char *key, json_t *list);
 void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
-/* Sends one of several answers to the present call. Takes the caller's reference to parameters. */
+/* Sends one of several answers to the current call. Takes the caller's reference to parameters. */
 void halo_client_continue(struct halo_client *client, json_t *parameters);
-/* The present call is answered repeatedly until the client leaves: every `interval_ms` (0: never),
- * and at each event, but not while an earlier answer has not been sent yet. */
+/* Answers the current call repeatedly until the client leaves, by calling tick every `interval_ms`
+ * (0: never) and at each event, but not before the previous answer has been sent. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
                         int interval_ms);
-/* borrowed, until the call ends */
+/* returns a borrowed reference that is valid until the call ends */
 json_t *halo_client_parameters(const struct halo_client *client);
 void halo_client_subscribe(struct halo_client *client);
-/* Notifies all subscribers, and all clients whose call is answered repeatedly. event is
- * borrowed. */
+/* Sends the event to all subscribers, and notifies all clients whose call is answered repeatedly.
+ * event is borrowed. */
 void halo_clients_notify(struct halo_clients *clients, json_t *event);
 
-/* A token for a call that will be answered later. It outlives the client. */
+/* A token for a call that will be answered later. It remains valid if the client leaves. */
 struct halo_pending {
-    struct halo_client *client; /* NULL: it has left */
+    struct halo_client *client; /* NULL: the client has left */
 };
 struct halo_pending *halo_client_wait(struct halo_client *client); /* or NULL */
 /* Frees the token and returns the client; NULL: the client has left. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The internals of a client, only for client.c (bytes) and client_answers.c (calls). */
+ * The internals of a client. Only client.c (bytes) and client_answers.c (calls) use them. */
 #ifndef HALO_CLIENT_STATE_H
 #define HALO_CLIENT_STATE_H
 
@@ -23,11 +23,13 @@ struct halo_client {
     int fd;
     struct ucred peer;
     uv_poll_t poll;
-    uv_timer_t timer; /* repeats the answer to a call; between calls: runs halo_client_work() */
-    uv_idle_t rest;   /* runs while complete calls wait because it is other clients' turn ... */
-    bool more;        /* ... which is the case */
-    int handles;      /* how many are not closed yet */
-    int events;       /* events that poll waits for */
+    /* during a call, repeats its answer; between calls, runs halo_client_work() */
+    uv_timer_t timer;
+    /* active while fully received calls wait for other clients to have their turn */
+    uv_idle_t rest;
+    bool more;   /* true while such calls are waiting */
+    int handles; /* number of handles that are not closed yet */
+    int events;  /* events that poll waits for */
     bool cut, eof, working;
 
     char *in;
@@ -35,10 +37,10 @@ struct halo_client {
     struct out *out, **out_last;
     size_t out_bytes;
     uint64_t moved; /* when bytes were last sent, in ms of the loop */
-    uint64_t heard; /* when it connected, or its last call was complete or answered */
-    bool called;    /* it has made a call */
+    uint64_t heard; /* when it connected, or when its last call was complete or answered */
+    bool called;    /* the client has made a call */
 
-    bool busy; /* call is being answered */
+    bool busy; /* `call` is being answered */
     struct halo_call call;
     struct halo_pending *pending;
     void (*tick)(struct halo_client *client);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The control socket, through which haloctl and other programs control the daemon (varlink.h has
- * the protocol).
+ * The control socket, through which haloctl and other programs control the daemon (varlink.h
+ * describes the protocol).
  *
  *   client --messages--> buffer --one call at a time--> table of methods --> supervisor
- *      ^------ replies, in the order of the calls; events and status again and again -----'
+ *      ^------ replies in the order of the calls; repeated events and status ------------'
  *
- * Everything is bounded: the bytes and calls queued for a client, the number of clients, the events
- * queued for a subscriber. A client that exceeds a limit, or does not read, is disconnected.
+ * Everything is bounded: the bytes and calls queued for a client, the number of clients, and the
+ * events queued for a subscriber. A client that exceeds a limit or does not read is disconnected.
  *
  * Loop thread only. */
 #ifndef HALO_CONTROL_H
@@ -24,24 +24,24 @@ struct halo_control;
 
 struct halo_control_host {
     struct halo_supervisor *supervisor;
-    /* Reads the settings file again and checks all of it; if `take`, passes it to
-     * halo_supervisor_reload(). 0: reply is called with the result, or with NULL if not `take`.
-     * -errno with err filled: nothing has changed and reply is not called; *ret_errors may be an
-     * array of all errors as strings, a new reference. */
+    /* Reads the settings file again and checks all of it; if `take` is set, passes the settings to
+     * halo_supervisor_reload(). Returns 0, and reply is called with the result; or returns -errno
+     * with err filled: then nothing has changed, reply is not called, and *ret_errors may be a new
+     * reference to an array of all errors as strings. */
     int (*reload)(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret_errors,
                   struct halo_error *err);
     void *arg;
     const char *config; /* path of the settings file, for display; must outlive control */
 };
 
-/* Opens the socket, with mode 0660. settings and host are copied. A stale socket is replaced;
- * -EADDRINUSE: another daemon listens on it; -EEXIST: the path exists and is not a socket; other
- * -errno. */
+/* Opens the socket with mode 0660. settings and host are copied. A stale socket is replaced.
+ * Returns 0, -EADDRINUSE if another daemon listens on the socket, -EEXIST if the path exists and is
+ * not a socket, or another -errno; on errors, err is filled. */
 int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
                         const struct halo_control_settings *settings,
                         const struct halo_control_host *host, struct halo_error *err);
-/* Disconnects all clients and removes the socket; to be called before the supervisor is destroyed.
- * The memory is freed when the loop has closed the handles; later answers are discarded. NULL is
+/* Disconnects all clients and removes the socket. Call it before the supervisor is destroyed. The
+ * memory is freed when the loop has closed the handles; later answers are discarded. NULL is
  * ignored. */
 void halo_control_destroy(struct halo_control *control);
 const char *halo_control_path(const struct halo_control *control);

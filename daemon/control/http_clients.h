@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The HTTP connections and their time limits. libmicrohttpd's own timeout restarts with each byte,
  * so a client that sends or reads a byte now and then could keep its connection indefinitely.
- * Clients with short requests, such as health checks, must always get a connection: if all are in
- * use, the client that has held one longest without viewing a stream is disconnected.
+ * Clients with short requests, such as health checks, must always get a connection: if all
+ * connections are in use, the client that has held its connection longest without viewing a stream
+ * is disconnected.
  *
  * Loop thread only. */
 #ifndef HALO_HTTP_CLIENTS_H
@@ -14,7 +15,8 @@
 
 enum {
     HALO_HTTP_REQUEST_MS = 10000, /* for a complete request, counted from the previous answer */
-    HALO_HTTP_ANSWER_MS = 60000,  /* for the client to read an answer, unless that has no end */
+    /* for the client to read an answer, unless the answer is endless */
+    HALO_HTTP_ANSWER_MS = 60000,
 };
 
 /* Why clients are disconnected. */
@@ -34,21 +36,23 @@ struct halo_http_clients {
     int unsaid[HALO_HTTP_CUTS]; /* clients disconnected but not logged yet */
 };
 
-/* For MHD_OPTION_NOTIFY_CONNECTION. now: in ms; state: where libmicrohttpd stores the client. */
+/* For MHD_OPTION_NOTIFY_CONNECTION: these record that a client has connected or left. now is in ms;
+ * state is where libmicrohttpd stores the client. */
 void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connection *connection,
                            void **state, uint64_t now);
 void halo_http_client_left(struct halo_http_clients *clients, void **state);
 
-/* The client's request is complete, or answered. viewing: the answer has no end, and its own
- * timeout. */
+/* These record that the client's request is complete, or was answered. viewing: the answer is
+ * endless and has its own timeout. */
 void halo_http_client_asks(struct MHD_Connection *connection, bool viewing, uint64_t now);
 void halo_http_client_is_answered(struct MHD_Connection *connection, uint64_t now);
 
-/* Called once a second: disconnects clients whose time is over, which libmicrohttpd removes when it
- * next runs, and logs how many were disconnected since the last call. */
+/* Called once a second. Disconnects the clients that have exceeded a time limit (libmicrohttpd
+ * removes them when it next runs), and logs how many clients were disconnected since the last
+ * call. */
 void halo_http_clients_check(struct halo_http_clients *clients, uint64_t now);
-/* Disconnects the client that has held its connection longest; false: all are viewers or already
- * disconnected. */
+/* Disconnects the client that has held its connection longest without viewing a stream. Returns
+ * false if all clients are viewers or already disconnected. */
 bool halo_http_clients_make_room(struct halo_http_clients *clients);
 
 #endif

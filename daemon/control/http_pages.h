@@ -9,7 +9,8 @@
 #include "daemon/control/metrics.h"
 #include "daemon/supervisor/supervisor.h"
 
-/* what: METRICS, HEALTH, STATUS or INDEX. Changes *status if it is not 200. NULL: out of memory. */
+/* Makes the response for a page: what is METRICS, HEALTH, STATUS or INDEX. Sets *status if the HTTP
+ * status is not 200. Returns NULL if out of memory. */
 struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status);
 

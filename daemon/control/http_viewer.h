@@ -22,20 +22,21 @@ struct halo_http_viewers {
 
 struct halo_http_viewer;
 
-/* connection is suspended whenever there is no frame to send. 0 or -ENOMEM. */
+/* Creates a viewer, whose connection is suspended whenever there is no frame to send. Returns 0 or
+ * -ENOMEM. */
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
                             struct halo_feed *feed, struct MHD_Connection *connection);
 void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
 
-/* An endless multipart/x-mixed-replace response; the viewer must outlive it. NULL: out of
- * memory. */
+/* Returns an endless multipart/x-mixed-replace response, or NULL if out of memory. The viewer must
+ * outlive the response. */
 struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
-/* The first frame, if it has arrived. Otherwise NULL, and *ret_wait is true if the connection now
- * waits for it. */
+/* Returns a response with the first frame, if it has arrived. Otherwise returns NULL, and sets
+ * *ret_wait to whether the connection now waits for that frame. */
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 
-/* Called once a second, now in ms: ends the viewers whose client has left, is too slow, or has
- * waited too long for a frame. */
+/* Called once a second. Ends each viewer whose client has left, is too slow, or has waited too long
+ * for a frame. now is in ms. */
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now);
 /* Ends all viewers; MHD_run() must be called once afterwards. */
 void halo_http_viewers_end(struct halo_http_viewers *viewers);

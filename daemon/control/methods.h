@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The methods of the control socket, one table row each. The rows are used to check parameters and
- * to write the description of the interface.
+ * The methods of the control socket, each with one table row. The rows are used to check parameters
+ * and to write the description of the interface.
  *
- * Loop thread only, but halo_call_parse() and the functions that it calls need no loop
+ * Loop thread only, although halo_call_parse() and the functions that it calls need no loop
  * (tests/fuzz/control.c). */
 #ifndef HALO_METHODS_H
 #define HALO_METHODS_H
@@ -24,15 +24,16 @@ struct halo_parameter {
     enum halo_parameter_type type;
     bool optional;
     double min, max;
-    const char *const *choices; /* for a string: allowed values; NULL: any */
-    const char *type_text;      /* for a list: its type as in the description: "[]float" */
+    const char *const *choices; /* for a string: the allowed values; NULL: any value */
+    /* for a list: its type in the interface description, such as "[]float" */
+    const char *type_text;
 };
 
 enum { HALO_METHOD_PARAMETERS = 3 };
 
 enum halo_answers {
     HALO_ANSWERS_ONE,    /* "more" changes nothing */
-    HALO_ANSWERS_MAYBE,  /* several if the call has "more" */
+    HALO_ANSWERS_MAYBE,  /* several answers if the call has "more" */
     HALO_ANSWERS_SEVERAL /* the call must have "more" */
 };
 
@@ -42,11 +43,11 @@ struct halo_method {
     const char *interface, *name;
     const char *help;
     struct halo_parameter in[HALO_METHOD_PARAMETERS + 1];
-    const char *out; /* result type as in the description: "(name: string)" */
+    const char *out; /* result type in the interface description, such as "(name: string)" */
     enum halo_answers answers;
-    bool changes; /* the call is sent to subscribers as an event that names the caller */
-    /* parameters: an object that fits `in`; borrowed. Must answer once, now or later, with the
-     * functions of client.h. */
+    bool changes; /* subscribers get an event that names the call and the caller */
+    /* Runs the method. parameters is a borrowed object that matches `in`. Must answer exactly once,
+     * now or later, with the functions in client.h. */
     void (*run)(struct halo_client *client, json_t *parameters);
 };
 
@@ -58,18 +59,19 @@ struct halo_call {
     bool more, oneway;
 };
 
-/* Parses one message, without its NUL. 0: a valid call, to be released with halo_call_finish().
- * -EINVAL: *ret_error is the complete answer, a new reference; NULL if none is wanted (oneway) or
- * out of memory. -ENOMEM. */
+/* Parses one message, without its NUL. Returns 0 if it is a valid call, to be released with
+ * halo_call_finish(); or -ENOMEM; or -EINVAL with *ret_error set to a new reference to the complete
+ * answer (NULL if no answer is wanted, because of "oneway", or if out of memory). */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 
-/* Returns {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. A new
- * reference; NULL: out of memory. */
+/* Returns {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. The result is
+ * a new reference, or NULL if out of memory. */
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value);
 
-/* The description of the interface "io.halod.Control" or "org.varlink.service" in the Varlink
- * definition language; malloc'ed. NULL: no such interface, or out of memory. */
+/* Returns the description of the interface "io.halod.Control" or "org.varlink.service" in the
+ * Varlink definition language. The caller frees it. Returns NULL if there is no such interface, or
+ * if out of memory. */
 char *halo_interface_description(const char *interface);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Methods that answer later; only for the table in methods.c. */
+ * Methods that answer later. Only the table in methods.c uses them. */
 #ifndef HALO_METHODS_WAIT_H
 #define HALO_METHODS_WAIT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The names used on the control socket. This header and docs/control.md define the wire format.
  *
- * It is Varlink (varlink.org): each message is one JSON object in UTF-8 and one NUL byte, over a
- * stream socket of AF_UNIX.
+ * The protocol is Varlink (varlink.org) over an AF_UNIX stream socket: each message is one JSON
+ * object in UTF-8, followed by a NUL byte.
  *
  *   call    {"method": "io.halod.Control.Set", "parameters": {"name": "door", "filters": "..."}}
  *           "more": true    several answers are requested; "oneway": true: none is
@@ -10,12 +10,12 @@
  *           "continues": true: more follow
  *   error   {"error": "io.halod.Control.NoSuchStream", "parameters": {"what": "...", ...}}
  *
- * Answers are sent in the order of the calls. Unknown parameters are errors, so that a misspelled
- * one is noticed. "what" in an error is one line for people. The answer of Snapshot has a
- * descriptor attached to its first byte (SCM_RIGHTS): a memfd with the image.
+ * Answers are sent in the order of the calls. Unknown parameters are errors, so that misspelled
+ * names are noticed. The field "what" of an error is one line for people. The answer to Snapshot
+ * has a descriptor attached to its first byte (SCM_RIGHTS): a memfd with the image.
  *
  * Versions: methods and fields may be added; existing ones keep their meaning. An incompatible
- * change gets a new interface name, and the old interface stays for a while. */
+ * change gets a new interface name, and the old interface remains for some time. */
 #ifndef HALO_VARLINK_H
 #define HALO_VARLINK_H
 
@@ -26,7 +26,7 @@
 #define HALO_METHOD_INFO        "GetInfo"
 #define HALO_METHOD_DESCRIPTION "GetInterfaceDescription"
 
-/* Methods of io.halod.Control; methods.c has their parameters. */
+/* Methods of io.halod.Control; methods.c defines their parameters. */
 #define HALO_METHOD_LIST     "List"
 #define HALO_METHOD_STATUS   "Status"
 #define HALO_METHOD_SET      "Set"
@@ -75,13 +75,17 @@
 #define HALO_ERROR_ERRORS    "errors"
 
 enum {
-    HALO_VARLINK_MAX = 1 << 20,    /* bytes of a call, including its NUL; more: disconnected */
-    HALO_VARLINK_CLIENTS = 64,     /* another one replaces a silent one, or is disconnected */
-    HALO_VARLINK_CALLS = 16,       /* sent before the answer to the first; more: disconnected */
-    HALO_VARLINK_EVENTS = 256,     /* queued for one subscriber; more: dropped and counted */
-    HALO_VARLINK_STUCK_MS = 10000, /* without reading its answers: disconnected */
-    HALO_VARLINK_CALL_MS = 30000,  /* before its first call, or within one: disconnected */
-    HALO_VARLINK_IDLE_MS = 300000, /* between calls: disconnected */
+    /* bytes of a call, including its NUL; a client that sends more is disconnected */
+    HALO_VARLINK_MAX = 1 << 20,
+    HALO_VARLINK_CLIENTS = 64, /* a further client replaces a silent one, or is disconnected */
+    /* calls sent before the first is answered; a client that sends more is disconnected */
+    HALO_VARLINK_CALLS = 16,
+    /* events queued for one subscriber; further events are dropped and counted */
+    HALO_VARLINK_EVENTS = 256,
+    /* after this time without reading its answers, a client is disconnected */
+    HALO_VARLINK_STUCK_MS = 10000,
+    HALO_VARLINK_CALL_MS = 30000,  /* time limit for the first call, and for completing a call */
+    HALO_VARLINK_IDLE_MS = 300000, /* time limit between two calls */
 };
 
 #endif

@@ -2,15 +2,16 @@
  * A virtual camera of the supervisor: it writes the frames of a feed to a v4l2loopback device
  * (pipeline/camera/loopback.h).
  *
- * The device gets frames at its rate from the start, even before an engine has begun and after one
- * has died, so that programs find a camera and never lose it. If no new frame arrives, the last one
- * is repeated; before the first one, a gray frame is written (for MJPEG, which needs an encoder,
- * nothing before the first card). A new frame is written when it arrives, not at the next timer
- * tick: frames are counted, and one is repeated only if one is missing.
+ * The device gets frames at its rate from the start, even before the first engine has begun and
+ * after an engine has died, so that programs find a camera and never lose it. If no new frame
+ * arrives, the last frame is repeated. Before the first frame, a gray frame is written; MJPEG needs
+ * an encoder, so with MJPEG nothing is written before the first card. A new frame is written when
+ * it arrives, not at the next timer tick: frames are counted, and a frame is repeated only if one
+ * is missing.
  *
  * While the device is missing or used by another writer, opening it is tried again: at once when
- * its folder changes, and after growing pauses. While it is missing, or the driver reports that it
- * has no readers, the camera leaves the feed, so that its encoding costs nothing.
+ * its folder changes, and after growing pauses. While the device is missing, or the driver reports
+ * that it has no readers, the camera leaves the feed, so that its encoding costs nothing.
  *
  * Loop thread only; opening the device blocks it for some microseconds. */
 #ifndef HALO_CAMERA_OUT_H
@@ -26,32 +27,33 @@
 
 struct halo_camera_out;
 
-/* state: "writing" or a name from halo_v4l2_states; why: one line for people, "" while writing.
- * Both are borrowed. Never called from create or destroy. */
+/* Reports a new state: "writing" or a name from halo_v4l2_states. why is one line for people (""
+ * while writing). Both are borrowed. Never called by halo_camera_out_create() or
+ * halo_camera_out_destroy(). */
 typedef void halo_camera_report(void *arg, const char *state, const char *why);
 
-/* output: of kind V4L2; copied. The device is opened soon afterwards, from the loop, and may be
- * missing. 0, or -errno with err filled: out of memory or descriptors, or a format or size that no
- * device supports. */
+/* Creates a virtual camera for output, which must be of kind V4L2 and is copied. The loop opens the
+ * device soon afterwards; it may be missing. Returns 0, or -errno with err filled if memory or
+ * descriptors are short, or if no device supports the format or size. */
 int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
                            const struct halo_output_settings *output, halo_camera_report *reported,
                            void *arg, struct halo_error *err);
 /* Closes the device. NULL is ignored. */
 void halo_camera_out_destroy(struct halo_camera_out *out);
 
-/* Whether it has the device, format, size and rate of this output. */
+/* Returns whether the camera has the device, format, size and rate of this output. */
 bool halo_camera_out_is_of(const struct halo_camera_out *out,
                            const struct halo_output_settings *output);
 
-/* Join: from now on the camera shows this feed. Leave, which must precede the end of the feed: it
- * shows gray again. */
+/* halo_camera_out_join() makes the camera show this feed from now on. halo_camera_out_leave() makes
+ * it show gray again, and must be called before the feed ends. */
 void halo_camera_out_join(struct halo_camera_out *out, struct halo_feed *feed);
 void halo_camera_out_leave(struct halo_camera_out *out);
 
-/* The filters have changed: frames that passed the old ones are not written again. */
+/* Called after the filters have changed: frames made with the old filters are not written again. */
 void halo_camera_out_forget(struct halo_camera_out *out);
 
-/* The same fields as halo_virtual_status(). */
+/* Returns the same fields as halo_virtual_status(). */
 json_t *halo_camera_out_status(const struct halo_camera_out *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A listening socket with a name in the file system. It is created and removed without harming
- * anything else at that path. A socket that was passed to this process (passed.h) is left as it is.
- * Blocks no longer than the file system does. */
+ * anything else at that path. A socket that was passed to this process (passed.h) is left
+ * unchanged. These functions block no longer than the file system does. */
 #ifndef HALO_LISTEN_H
 #define HALO_LISTEN_H
 
@@ -14,32 +14,33 @@
 struct halo_listen {
     int fd; /* non-blocking, SOCK_STREAM */
     char path[108];
-    dev_t device; /* of the name that this process created */
+    dev_t device; /* device and inode of the name that this process created */
     ino_t inode;
-    bool passed; /* only lent: its name is not removed, and it is not closed */
+    bool passed; /* the socket is only lent: it is not closed, and its name is not removed */
 };
 
-/* Uses the passed socket with this path, or else creates one, with mode 0660 regardless of the
- * umask. A socket on which no process listens is replaced. 0, or with err filled: -EADDRINUSE:
- * another process listens on it; -EEXIST: the path exists and is not a socket; -ENAMETOOLONG,
- * -ENOENT, -EACCES ... */
+/* Uses the passed socket with this path or, if there is none, creates a socket with mode 0660,
+ * regardless of the umask. A socket on which no process listens is replaced. Returns 0, or with err
+ * filled -EADDRINUSE if another process listens on the socket, -EEXIST if the path exists and is
+ * not a socket, or another -errno such as -ENAMETOOLONG, -ENOENT or -EACCES. ... */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
 
-/* How many of the process's descriptors must still be free after a client was accepted. Viewers and
- * HTTP leave some for control clients, engines and snapshots. */
+/* The number of descriptors that must still be free in this process after a client was accepted.
+ * Viewers and HTTP leave some for control clients, engines and snapshots. */
 enum halo_listen_spare {
     HALO_LISTEN_SPARE_VIEWERS = 32, /* or a quarter of the limit if that is less */
     HALO_LISTEN_SPARE_CONTROL = 4,
 };
 
-/* Accepts a waiting client and returns its descriptor, non-blocking. *from and *length: its
- * address; NULL: not needed. -EAGAIN: no client is waiting. -EUSERS: a client was rejected, because
- * no more than `spare` descriptors are left. Other -errno: no client can be accepted now, but fd
- * stays readable, so stop polling it and try again after a while. */
+/* Accepts a waiting client and returns its non-blocking descriptor. Sets *from and *length to its
+ * address, unless they are NULL. Returns -EAGAIN if no client is waiting, or -EUSERS if a client
+ * was rejected because no more than `spare` descriptors are left. After any other -errno, no client
+ * can be accepted now, but fd stays readable, so stop polling it and try again after a while. */
 int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
                        socklen_t *length);
 
-/* Removes the name unless it now belongs to another socket. Gives a passed socket back. */
+/* Closes the socket and removes its name, unless the name now belongs to another socket. A passed
+ * socket is given back instead. */
 void halo_listen_close(struct halo_listen *listen);
 
 #endif

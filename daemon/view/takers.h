@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The takers (receivers) of a feed: a list from which a taker may be removed while it is iterated.
+ * The takers (receivers) of a feed, in a list from which takers may be removed during an iteration.
  * Loop thread only. */
 #ifndef HALO_TAKERS_H
 #define HALO_TAKERS_H
@@ -20,14 +20,16 @@ void halo_takers_remove(struct halo_takers *takers, struct halo_feed_taker *take
 
 void halo_takers_begin(struct halo_takers *takers, const struct halo_live_begin *begin);
 
-/* Gives pkt to all takers, or to one, unless the taker still waits for the video keyframe that must
- * be its first packet after begin. Returns how many wait for one. */
+/* Gives pkt to all takers, except those still waiting for a video keyframe, which must be the first
+ * packet after halo_takers_begin(). Returns the number of takers that are still waiting. */
 int halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
-/* Gives pkt only to takers that began at `since` (us of CLOCK_MONOTONIC) or later. */
+/* Gives pkt only to those takers that began at `since` (us of CLOCK_MONOTONIC) or later. */
 void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPacket *pkt);
+/* Gives pkt to one taker, under the same condition as halo_takers_give(). */
 void halo_taker_give(struct halo_feed_taker *taker, const AVPacket *pkt);
 
-/* Removes all takers, or only those that have received a keyframe, and calls their end(). */
+/* Removes all takers (with keyed_only, only those that have received a keyframe) and calls their
+ * end(). */
 void halo_takers_end(struct halo_takers *takers, bool keyed_only, const char *why);
 
 #endif

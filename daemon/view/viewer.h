@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * One viewer of an output socket, as shared by viewers.c and the viewer formats. Loop thread
- * only. */
+ * One viewer of an output socket. viewers.c and the files for the viewer formats share these
+ * declarations. Loop thread only. */
 #ifndef HALO_VIEWER_H
 #define HALO_VIEWER_H
 
@@ -22,8 +22,8 @@ struct halo_viewers_shared {
     int64_t sent, dropped;      /* bytes; packets */
 };
 
-/* A format in which viewers are served. Errors close the viewer; err holds the reason. None of
- * these functions blocks. */
+/* A format in which viewers are served. An error closes the viewer; err then holds the reason. None
+ * of these functions blocks. */
 struct halo_viewer_ops {
     int (*open)(struct halo_viewer *viewer);
     int (*begin)(struct halo_viewer *viewer, const struct halo_live_begin *begin,
@@ -31,11 +31,11 @@ struct halo_viewer_ops {
     int (*packet)(struct halo_viewer *viewer, const AVPacket *pkt, struct halo_error *err);
     /* Sends queued data, as much as the socket accepts. */
     int (*flush)(struct halo_viewer *viewer, struct halo_error *err);
-    /* Data that the viewer has sent. */
+    /* Handles data that the viewer has sent. */
     int (*receive)(struct halo_viewer *viewer, const uint8_t *data, size_t size,
                    struct halo_error *err);
-    /* The stream has ended: sends the end of the format (a trailer), as much as the socket
-     * accepts. */
+    /* Called when the stream has ended. Sends the end of the format (a trailer), as much as the
+     * socket accepts. */
     void (*end)(struct halo_viewer *viewer);
     void (*close)(struct halo_viewer *viewer);
 };
@@ -50,15 +50,17 @@ struct halo_viewer {
     struct halo_viewer *next;
     uv_poll_t poll;
     int fd;
-    char peer[80];       /* its address or process, for the log */
-    bool wants_write;    /* set by the format: call flush when the socket is writable again */
-    int64_t waits_since; /* us; since when no queued data has been sent; 0: nothing is queued */
-    int events;          /* poll() events that are waited for */
-    bool deaf;           /* it has shut down its side, but may still read */
+    char peer[80]; /* its address or process, for the log */
+    /* set by the format so that flush is called when the socket is writable again */
+    bool wants_write;
+    /* us; time since which no queued data could be sent; 0: nothing is queued */
+    int64_t waits_since;
+    int events; /* poll() events for which the loop waits */
+    bool deaf;  /* the client has shut down its sending side, but may still read */
 };
 
-/* Called by the format. waits: data is queued because the viewer does not read; moved: some of it
- * was sent now. */
+/* Called by the format. waits: data is queued because the viewer does not read; moved: some of that
+ * data was sent now. */
 void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
 
 #endif
