@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * An open camera: format, size and rate are negotiated, and it streams through mapped buffers.
+ * An open camera. Its format, size and rate are negotiated, and frames arrive in mapped buffers.
  *
  *   open: QUERYCAP, input, controls, S_FMT, S_PARM, REQBUFS, mmap, QBUF ..., STREAMON
  *   read: poll -> DQBUF -> check -> copy or unpack into page-locked memory -> QBUF
- *   close: STREAMOFF (ENODEV is ignored), munmap, close: after any error, always all of it
+ *   close: STREAMOFF (ENODEV is ignored), munmap, close; always all of these, even after an error
  *
- * Negotiation. The settings may request format, size and rate, each optionally. The driver decides,
- * and halo_camera_mode() reports what it decided. Without a requested format, the mode nearest to
- * the requested size and then rate is used, raw formats before MJPEG; without a requested size, the
- * one nearest to 1280x720. If the USB bus lacks bandwidth (STREAMON: ENOSPC), open falls back step
- * by step and logs it: MJPEG first, then smaller sizes, then lower rates.
+ * Negotiation. The settings may request a format, a size and a rate, each of which is optional. The
+ * driver decides, and halo_camera_mode() reports its decision. Without a requested format, the mode
+ * nearest to the requested size, and then to the requested rate, is used; raw formats are preferred
+ * to MJPEG. Without a requested size, the size nearest to 1280x720 is used. If the USB bus lacks
+ * bandwidth (STREAMON: ENOSPC), open falls back step by step and logs this: first to MJPEG, then to
+ * smaller sizes, then to lower rates.
  *
  * Only the newest frame counts: read() dequeues all buffers that are ready and returns the last
- * one; earlier ones are counted. Buffers with V4L2_BUF_FLAG_ERROR or of a wrong size, JPEGs without
- * SOI or EOI, and those that the decoder finds damaged are dropped and counted, never shown.
+ * one; the earlier ones are only counted. A frame is dropped and counted, never shown, if its
+ * buffer has V4L2_BUF_FLAG_ERROR or a wrong size, if it is a JPEG without SOI or EOI, or if the
+ * decoder finds it damaged.
  *
- * Times are the driver's if they are of CLOCK_MONOTONIC, otherwise the time at which DQBUF
- * returned. The driver's sequence numbers and times may wrap or jump; the times returned always
- * increase.
+ * Times are the driver's if they are based on CLOCK_MONOTONIC; otherwise the time at which DQBUF
+ * returned is used. The driver's sequence numbers and times may wrap or jump, but the times
+ * returned always increase.
  *
- * For one thread (the source's). Waiting ends with the wake descriptor or at the limit. */
+ * Used by one thread, the source's. A wait ends when the wake descriptor becomes readable or the
+ * limit is reached. */
 #ifndef HALO_CAMERA_H
 #define HALO_CAMERA_H
 
@@ -41,7 +44,8 @@ struct halo_camera_mode {
     const struct halo_v4l2_format *format;
     int width, height; /* as the camera delivers it, before it is turned */
     double rate;       /* frames per second; 0: unknown */
-    int step;          /* fallback steps because of bandwidth; 0: as requested */
+    int step;          /* number of fallback steps because of bandwidth; 0: the mode is as
+                          requested */
     bool smaller;      /* the fallback reduced the size */
     bool interlaced;   /* frames are woven from two fields */
     enum AVColorRange range;
@@ -50,50 +54,53 @@ struct halo_camera_mode {
 
 struct halo_camera_counts {
     int64_t frames;  /* returned by halo_camera_read() */
-    int64_t late;    /* ready, but a newer frame was, too */
-    int64_t missed;  /* gaps in the driver's sequence numbers */
-    int64_t damaged; /* error flag, wrong size, torn JPEG */
+    int64_t late;    /* skipped, because a newer frame was ready as well */
+    int64_t missed;  /* missing, according to the driver's sequence numbers */
+    int64_t damaged; /* dropped because of the error flag, a wrong size or a torn JPEG */
 };
 
-/* How a call reports its failure: as a message, and as one of the known troubles. */
+/* How a call reports its failure: with a message, and as one of the known troubles. */
 struct halo_camera_fault {
     enum halo_v4l2_trouble *trouble;
     struct halo_error *err;
 };
 
-/* id is from halo_camera_find(). memory: frames are unpacked into it; it must outlive them. wake is
- * a descriptor that becomes readable when waiting has to end; it is not read here. 0; or -errno
- * with fault filled. The caller owns *ret. */
+/* Opens the camera that halo_camera_find() identified as id. Frames are unpacked into memory, which
+ * must outlive them. wake is a descriptor that becomes readable when waiting has to end; it is only
+ * polled here. Returns 0, or -errno with fault filled. The caller owns *ret. */
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      const struct halo_capture_settings *settings, struct halo_memory *memory,
                      int wake, const struct halo_camera_fault *fault);
 void halo_camera_close(struct halo_camera *camera); /* accepts NULL */
 
-/* The size and rate to request: HALO_DEFAULT_WIDTH and so on if the settings leave them open. */
+/* Returns the size and rate to request: those of the settings, or HALO_DEFAULT_WIDTH and so on if
+ * the settings leave them open. */
 void halo_camera_wishes(const struct halo_capture_settings *settings, int *ret_width,
                         int *ret_height, double *ret_rate);
 
 const struct halo_camera_mode *halo_camera_mode(const struct halo_camera *camera);
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 
-/* The next frame. It is in *ret_raw (times in ns of CLOCK_MONOTONIC) or, if the format is coded, in
- * *ret_pkt (allocated by the caller; same clock). 1; 0: woken; -errno with fault filled: close
- * the camera. Each frame has to arrive within settings->stall seconds, however often the wait for
- * it is woken; otherwise the trouble is HALO_V4L2_STALLED. */
+/* Waits for the next frame and returns it in *ret_raw (times in ns of CLOCK_MONOTONIC) or, if the
+ * format is coded, in *ret_pkt (allocated by the caller; same clock). Returns 1; 0 if the wait was
+ * ended by the wake descriptor; or -errno with fault filled, after which the camera must be closed.
+ * Each frame has to arrive within settings->stall seconds, no matter how often the wait for it is
+ * interrupted; otherwise the trouble is HALO_V4L2_STALLED. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
                      AVPacket *ret_pkt, const struct halo_camera_fault *fault);
 
-/* Sets a control, by its v4l2-ctl name ("brightness", "exposure_auto"). -EINVAL: no such control,
- * err names the nearest; -ERANGE: err names the bounds; or another -errno. Any thread, while the
- * camera is open. */
+/* Sets a control, which is identified by its v4l2-ctl name ("brightness", "exposure_auto"). Returns
+ * 0; -EINVAL if the control does not exist (err contains the nearest name); -ERANGE if the value is
+ * out of bounds (err contains them); or another -errno. Any thread, while the camera is open. */
 int halo_camera_control(struct halo_camera *camera, const char *name, int64_t value,
                         struct halo_error *err);
 
-/* Formats, sizes, rates and controls of a node, for `halod devices`; the node is opened briefly. */
+/* The formats, sizes, rates and controls of a node, for `halod devices`. The node is opened briefly
+ * to obtain them. */
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
-    enum halo_v4l2_trouble trouble; /* the reason if the following fields are empty */
+    enum halo_v4l2_trouble trouble; /* the reason why the following fields are empty, if they are */
     struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;
         int width, height;

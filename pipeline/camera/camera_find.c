@@ -163,8 +163,7 @@ bool halo_camera_is_still(const struct halo_camera_id *id)
 
 static int fail_absent(const char *input, struct halo_error *err)
 {
-    return halo_fail(err, -ENODEV, "%s: no camera: none was found; halod devices lists the cameras",
-                     input);
+    return halo_fail(err, -ENODEV, "%s: no camera found; halod devices lists the cameras", input);
 }
 
 /* Finds the node to which the path leads. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Finds cameras by their identity, because device numbers change with every plug. It reads sysfs
- * and /dev, not udev's database; if a link in /dev/v4l is missing (as after a fast replug), sysfs
- * gives the same information.
+ * Finds cameras by their identity, because device numbers change whenever cameras are plugged in.
+ * It reads sysfs and /dev, not udev's database; if a link in /dev/v4l is missing (as after a fast
+ * replug), sysfs provides the same information.
  *
- *   /dev/video0            this node; once opened: that camera wherever it reappears, and no other
+ *   /dev/video0            this node; once opened: only that camera, wherever it reappears
  *   /dev/v4l/by-id/...     the node the link leads to; if the link is missing, the camera it led to
- *   /dev/v4l/by-path/...   likewise, at that port only
+ *   /dev/v4l/by-path/...   the same, but only a camera at that port
  *   v4l2:serial=S          v4l2:path=PORT (ID_PATH or the USB port, "1-2.3")   v4l2:name=WORDS
- *                          several, joined with ":", must all match; index=N: its N-th video node
+ *                          if several are joined with ":", all must match; index=N: the device's node number N
  *
- * Any thread except the event loop's, because calls access the file system. */
+ * Any thread except the event loop, because calls access the file system. */
 #ifndef HALO_CAMERA_FIND_H
 #define HALO_CAMERA_FIND_H
 
@@ -19,46 +19,50 @@
 
 enum { HALO_DEVICE_TEXT = 128, HALO_CAMERA_ID_TEXT = 6 * HALO_DEVICE_TEXT };
 
-/* The device that a video node belongs to. Texts are made printable; "" if the device does not
- * provide one. */
+/* The device that a video node belongs to. Unprintable characters in texts are replaced. A text is
+ * "" if the device does not provide it. */
 struct halo_camera_id {
     char node[HALO_DEVICE_TEXT];   /* "/dev/video0" */
-    char name[HALO_DEVICE_TEXT];   /* the driver's name for it */
+    char name[HALO_DEVICE_TEXT];   /* the driver's name for the device */
     char serial[HALO_DEVICE_TEXT]; /* the USB device's serial number */
     char port[HALO_DEVICE_TEXT];   /* the port: "1-2.3", or the parent device's name */
     char vendor[5], product[5];    /* USB, hexadecimal */
     char driver[HALO_DEVICE_TEXT]; /* "uvcvideo", "vivid", "v4l2 loopback" */
     int index;                     /* number among the nodes of the device */
-    bool twin; /* an identical device, also in its serial number, was present: only the port
+    bool twin; /* an identical device with the same serial number was present, so that only the port
                   distinguishes them */
 };
 
 /* Checks the words after "v4l2:" in an input that is a camera (halo_is_camera() of
- * config/source_kinds.h). 0 or a usage error. Opens nothing. */
+ * config/source_kinds.h). Returns 0 or a usage error. Opens no device. */
 int halo_camera_check(const char *input, struct halo_error *err);
 
-/* Finds the node that input means now. known: the camera that was last opened, or NULL. If it is
- * set, a number means that camera only, and nothing while it is unplugged, because another camera
- * shows another room. 0 with *ret filled; -ENODEV: no camera matches; -EEXIST: several do, and err
- * names them. */
+/* Finds the node that input currently refers to. known is the camera that was last opened, or NULL.
+ * If it is set, a device number refers only to that camera, and to nothing while that camera is
+ * unplugged, because another camera would show another room. Returns 0 with *ret filled, -ENODEV if
+ * no camera matches, or -EEXIST if several do (err names them). */
 int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err);
 
-/* Whether id's node still is the camera that was found. Check after opening it: from then on no
- * other camera gets its number. False, too, if the node's data can no longer be read. */
+/* Returns whether id's node still is the camera that was found, or false if the node's data can no
+ * longer be read. Check this after opening the node: from then on, no other camera can get its
+ * number. */
 bool halo_camera_is_still(const struct halo_camera_id *id);
 
-/* The identity as one line of text, for the next process, which has to find the same camera.
- * halo_camera_id_read() returns 0, or -EINVAL if text is not such a line. */
+/* halo_camera_id_write() writes the identity as one line of text, for the next process, which has
+ * to find the same camera. halo_camera_id_read() parses such a line and returns 0, or -EINVAL if
+ * text is not valid. */
 void halo_camera_id_write(const struct halo_camera_id *id, char ret[HALO_CAMERA_ID_TEXT]);
 int halo_camera_id_read(struct halo_camera_id *ret, const char *text);
 
-/* All video nodes, by number; the caller frees *ret. Returns their count, or -errno. */
+/* Lists all video nodes in the order of their numbers; the caller frees *ret. Returns the number of
+ * nodes, or -errno. */
 int halo_camera_list(struct halo_camera_id **ret);
 
-/* A descriptor that becomes readable when something in /dev appears, disappears or changes its
- * permissions (inotify), or -errno. Drain it with halo_camera_watch_drain(), which returns whether
- * video nodes were affected, and close it. */
+/* halo_camera_watch() returns a descriptor that becomes readable when something in /dev appears,
+ * disappears or changes its permissions (inotify), or -errno; the caller closes it.
+ * halo_camera_watch_drain() reads all pending events and returns whether they concerned video
+ * nodes. */
 int halo_camera_watch(void);
 bool halo_camera_watch_drain(int watch);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Shared by the files of an open camera (camera.h), and used by no other file.
+ * Shared by the files that implement an open camera (camera.h); no other file uses it.
  *
  *   camera.c          opening, closing; camera_read.c: reading
  *   camera_modes.c    the modes that the driver lists
  *   camera_agree.c    choosing one of them, and the fallback
  *   camera_buffers.c  mapped buffers and the driver's queue
- *   camera_unpack.c   from a mapped buffer to a frame
+ *   camera_unpack.c   unpacking a mapped buffer into a frame
  *   camera_control.c  controls
- *   camera_ask.c      the data of halod devices
- */
+ *   camera_ask.c      the data that halod devices shows */
 #ifndef HALO_CAMERA_PRIVATE_H
 #define HALO_CAMERA_PRIVATE_H
 
@@ -21,10 +20,10 @@
 #include "pipeline/picture/picture_pool.h"
 
 enum {
-    HALO_CAMERA_BUFFERS = 4,  /* number requested */
-    HALO_CAMERA_MAX = 32,     /* largest number used */
+    HALO_CAMERA_BUFFERS = 4,  /* number of buffers to request */
+    HALO_CAMERA_MAX = 32,     /* largest number of buffers that is used */
     HALO_CAMERA_PLANES = 3,   /* separate memories of a frame */
-    HALO_CAMERA_MODES = 1024, /* modes that are considered */
+    HALO_CAMERA_MODES = 1024, /* largest number of modes that is considered */
     HALO_CAMERA_CONTROLS = 128,
     HALO_CAMERA_SIDE = 16384, /* pixels; anything larger is not a valid frame */
 };
@@ -48,9 +47,9 @@ struct halo_camera {
     struct halo_camera_id id;
     const struct halo_capture_settings *settings;
     struct halo_memory *memory;
-    uint32_t type; /* of its queue: single-planar or multi-planar */
+    uint32_t type; /* type of the camera's queue: single-planar or multi-planar */
     struct halo_camera_mode mode;
-    uint32_t fourcc; /* the driver's */
+    uint32_t fourcc; /* the driver's pixel format */
     int memories;    /* separate memories of a frame */
     uint32_t stride[HALO_CAMERA_PLANES];
     struct halo_camera_buffer buffer[HALO_CAMERA_MAX];
@@ -60,8 +59,8 @@ struct halo_camera {
     struct halo_camera_counts counts;
     bool counted; /* `sequence` is valid */
     uint32_t sequence;
-    int64_t last;     /* ns: time of the last frame returned */
-    int64_t deadline; /* ns: for the frame being waited for; 0: no wait */
+    int64_t last;     /* time of the last frame returned, in ns */
+    int64_t deadline; /* time limit for the frame being waited for, in ns; 0: not waiting */
 };
 
 static inline bool halo_camera_is_planar(const struct halo_camera *camera)
@@ -71,61 +70,66 @@ static inline bool halo_camera_is_planar(const struct halo_camera *camera)
 
 /* ---- camera.c ---- */
 
-/* error may be positive or negative. Returns the code that the caller has to return. */
+/* Reports that a call failed. error may be positive or negative. Returns the code that the caller
+ * has to return. */
 int halo_camera_fail(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, int error);
-/* The same for a trouble that no call reported. */
+/* The same for a trouble that was not reported by a call. */
 int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                         enum halo_v4l2_trouble trouble, int code, const char *what);
-/* The ioctl. 0 also if its error does not matter (halo_v4l2_judge). */
+/* Calls ioctl. Returns 0, even after an error if that error does not matter (halo_v4l2_judge);
+ * otherwise the code that the caller has to return. */
 int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument);
 
-/* The type of the queue of a device with these capabilities; 0: it does not capture. */
+/* Returns the queue type of a device with these capabilities, or 0 if the device does not
+ * capture. */
 uint32_t halo_camera_queue(uint32_t caps);
 
 /* ---- camera_modes.c ---- */
 
-/* All modes of the device whose queue has this type, in known formats; malloc'ed. want: if the
- * driver gives ranges of sizes, the nearest size to this is included. Returns their count, or
- * -errno of the call that failed. */
+/* Lists all modes of the device that have a known format; type is the type of the device's queue.
+ * If the driver reports ranges of sizes, the size nearest to the wanted one is included. *ret is
+ * allocated with malloc. Returns the number of modes, or -errno of the call that failed. */
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
                       struct halo_camera_offered_mode **ret);
 
-/* Frames per second; 0: unknown or implausible. */
+/* Returns the frames per second; 0 if unknown or implausible. */
 double halo_camera_rate(const struct v4l2_fract *interval);
 
 /* ---- camera_agree.c ---- */
 
-/* Format, size, rate, buffers and STREAMON, with the fallback if the bus is full. */
+/* Negotiates format, size and rate, sets up the buffers and starts streaming (STREAMON), with the
+ * fallback if the USB bus is full. */
 int halo_camera_agree(struct halo_camera *camera, const struct halo_camera_fault *fault);
 
 /* ---- camera_buffers.c ---- */
 int halo_camera_start(struct halo_camera *camera, const struct halo_camera_fault *fault);
-void halo_camera_stop(struct halo_camera *camera); /* also if start failed */
-/* 1: *ret is filled; 0: no buffer is ready; -errno. */
+void halo_camera_stop(struct halo_camera *camera); /* to be called even if start failed */
+/* Dequeues a buffer. Returns 1 with *ret filled, 0 if no buffer is ready, or -errno. */
 int halo_camera_take(struct halo_camera *camera, struct halo_camera_taken *ret,
                      const struct halo_camera_fault *fault);
 int halo_camera_give(struct halo_camera *camera, int index, const struct halo_camera_fault *fault);
 
 /* ---- camera_unpack.c ---- */
 
-/* Whether the format's planes can be in this number of memories: all in one, or each in its own. */
+/* Returns whether the format's planes can be in this number of memories: all in one memory, or each
+ * in its own. */
 bool halo_camera_fits(const struct halo_camera *camera);
-/* Whether the frame is complete. */
+/* Returns whether the frame is complete. */
 bool halo_camera_is_whole(const struct halo_camera *camera, const struct halo_camera_taken *taken);
-/* to has the mode's size and format. */
+/* Copies the frame to `to`, which has the mode's size and format. */
 void halo_camera_unpack(const struct halo_camera *camera, const struct halo_camera_taken *taken,
                         AVFrame *to);
 
 /* ---- camera_control.c ---- */
-/* Sets the controls of the settings. Values that the device refuses are logged, with no other
- * consequence. */
+/* Sets the controls that the settings specify. Values that the device refuses are logged, with no
+ * other consequence. */
 int halo_camera_set_all(struct halo_camera *camera, const struct halo_camera_fault *fault);
-/* The control after *q (zeroed: the first) that can be set. 0; -EINVAL: there are no more;
- * -errno. */
+/* Finds the next control after *q (the first one if *q is zeroed) that can be set. Returns 0,
+ * -EINVAL if there is no such control, or another -errno. */
 int halo_camera_next_control(int fd, struct v4l2_queryctrl *q);
-/* The driver's name as v4l2-ctl writes it: "Exposure, Auto" becomes exposure_auto. */
+/* Converts the driver's name of a control to v4l2-ctl's: "Exposure, Auto" becomes exposure_auto. */
 void halo_camera_control_name(const char *name, char *ret, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The camera that an input such as "v4l2:serial=S:index=1" describes; camera_find.c searches for
- * it. Any thread. */
+ * The description of a camera in an input such as "v4l2:serial=S:index=1"; camera_find.c searches
+ * for that camera. Any thread. */
 #ifndef HALO_CAMERA_WISH_H
 #define HALO_CAMERA_WISH_H
 
@@ -14,9 +14,9 @@ struct halo_camera_wish {
     int index;
 };
 
-/* Whether the input has this form. */
+/* Returns whether the input has this form. */
 bool halo_camera_wish_is(const char *input);
-/* Parses such an input; call finish in any case. 0; a usage error; -ENOMEM. */
+/* Parses such an input. Returns 0, a usage error or -ENOMEM; call finish in any case. */
 int halo_camera_wish_parse(struct halo_camera_wish *wish, const char *input,
                            struct halo_error *err);
 void halo_camera_wish_finish(struct halo_camera_wish *wish);

@@ -90,8 +90,8 @@ static int check_device(const struct halo_loopback *l, const struct fault *f)
     *f->trouble = HALO_V4L2_BUSY;
     return halo_fail(
         f->err, -EBUSY,
-        "%s: it neither accepts nor delivers frames: as root unload v4l2loopback (modprobe "
-        "-r v4l2loopback, once no program has it open) and load it again as before",
+        "%s: it neither accepts nor delivers frames: close all programs that use it, then, as "
+        "root, unload v4l2loopback (modprobe -r v4l2loopback) and load it again as before",
         f->path);
 }
 

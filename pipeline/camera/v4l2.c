@@ -12,7 +12,8 @@
 #define TEXT_DENIED "the user that halod runs as must be in the group video"
 #define TEXT_BUS                                                                                   \
     "not enough USB bandwidth (not a disk error): try another port or hub, format: mjpeg, a "      \
-    "smaller size or rate, or if the camera reserves too much, uvcvideo's option quirks=128"
+    "smaller size or rate, or, if the camera reserves too much bandwidth, uvcvideo's option "      \
+    "quirks=128"
 
 const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES] = {
     [HALO_V4L2_FINE] = {"fine", "", NULL, 0, 0},

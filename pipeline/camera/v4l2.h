@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * V4L2 code shared by source and sink: calls, the table of formats, and the meaning of each errno.
- * v4l2.c makes the only V4L2 calls; only it, camera.c, loopback.c and their private files include
- * linux/videodev2.h. Any thread, one at a time for each device. */
+ * V4L2 code shared by camera sources and virtual cameras: calls, the table of formats, and the
+ * meaning of each errno. v4l2.c makes the only V4L2 calls; only it, camera.c, loopback.c and their
+ * private files include linux/videodev2.h. Any thread, but only one at a time for each device. */
 #ifndef HALO_V4L2_H
 #define HALO_V4L2_H
 
@@ -11,28 +11,30 @@
 
 #include "config/error.h"
 
-/* The states of a device that does not work. Every errno of every call maps to one of these, so
- * that users, events and the card get their wording from this table alone. */
+/* Reasons why a device does not work. Every errno of every call maps to one of these, so that
+ * messages, events and cards get their wording from this table alone. */
 enum halo_v4l2_trouble {
     HALO_V4L2_FINE,
-    HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO, and EINVAL of DQBUF */
+    HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO, and EINVAL from DQBUF */
     HALO_V4L2_DENIED,    /* EACCES, EPERM */
-    HALO_V4L2_BUSY,      /* another program uses it: EBUSY, as of S_FMT or REQBUFS */
-    HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, as of STREAMON */
+    HALO_V4L2_BUSY,      /* another program uses it: EBUSY, such as from S_FMT or REQBUFS */
+    HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, such as from STREAMON */
     HALO_V4L2_STALLED,   /* no frame for too long; ETIMEDOUT */
-    HALO_V4L2_BROKEN,    /* it has to be reopened: EIO, EPROTO, EPIPE ... */
-    HALO_V4L2_UNFIT,     /* not a camera (not a sink), or without a format that halod knows */
-    HALO_V4L2_CHANGED,   /* another format or timing: reopened at once */
+    HALO_V4L2_BROKEN,    /* the device has to be reopened: EIO, EPROTO, EPIPE ... */
+    HALO_V4L2_UNFIT,     /* not a camera (or virtual camera), or without a format that halod
+                            knows */
+    HALO_V4L2_CHANGED,   /* the format or timing has changed; the device is reopened at once */
     HALO_V4L2_SIGNAL,    /* the input has no signal: ENOLINK, ENOLCK */
     HALO_V4L2_MEMORY,    /* ENOMEM */
     HALO_V4L2_TROUBLES,
 };
 
 struct halo_v4l2_state {
-    const char *name;   /* in status, events and metrics: "absent", "busy" ... */
-    const char *words;  /* on the card, short and for people: "no camera", "camera in use" ... */
-    const char *advice; /* remedy, for the log and doctor; may be NULL */
-    double first_pause, last_pause; /* seconds until the next attempt, doubling */
+    const char *name;   /* as in status, events and metrics: "absent", "busy" ... */
+    const char *words;  /* as on the card, short and for people: "no camera", "camera in use" ... */
+    const char *advice; /* what to do, as in the log and in doctor's output; may be NULL */
+    double first_pause, last_pause; /* seconds until the next attempt; doubled from first_pause up
+                                       to last_pause */
 };
 extern const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES];
 
@@ -58,24 +60,24 @@ enum halo_v4l2_trouble halo_v4l2_judge(enum halo_v4l2_call call, int error); /* 
 int halo_v4l2_fail(struct halo_error *err, enum halo_v4l2_trouble *ret, const char *path,
                    enum halo_v4l2_call call, int error);
 
-/* open(O_RDWR | O_NONBLOCK | O_CLOEXEC) and ioctl, repeated after EINTR. The descriptor or 0, or
- * -errno. */
+/* Call open(O_RDWR | O_NONBLOCK | O_CLOEXEC) and ioctl, and repeat them after EINTR. Return the
+ * descriptor or 0, or -errno. */
 int halo_v4l2_open(const char *path);
 int halo_v4l2_call(int fd, unsigned long request, void *argument);
 
-/* The capabilities (V4L2_CAP_...) of the node itself, from the result of QUERYCAP. */
+/* Returns the capabilities (V4L2_CAP_...) of the node itself, taken from the result of QUERYCAP. */
 struct v4l2_capability;
 uint32_t halo_v4l2_caps(const struct v4l2_capability *cap);
 
-/* Frame formats, in order of preference for the same size and rate. */
+/* Frame formats; for the same size and rate, earlier ones are preferred. */
 struct halo_v4l2_format {
     uint32_t fourcc;
-    uint32_t planar;       /* its fourcc in the multi-planar API, 0: none */
+    uint32_t planar;       /* its fourcc in the multi-planar API; 0: it has none */
     const char *name;      /* as in `format:` and `halod devices`: "yuyv", "nv12", "mjpeg" ... */
     enum AVPixelFormat as; /* format of the unpacked frames on the host; NONE: the decoder
                               decides */
-    bool coded;            /* JPEG: libavcodec decodes it */
-    int bits;              /* per pixel on the bus, to estimate bandwidth; 0: varies */
+    bool coded;            /* JPEG, which libavcodec decodes */
+    int bits;              /* bits per pixel on the bus, to estimate bandwidth; 0: varies */
 };
 extern const struct halo_v4l2_format halo_v4l2_formats[];            /* ends with fourcc 0 */
 const struct halo_v4l2_format *halo_v4l2_format_of(uint32_t fourcc); /* NULL: unknown */
