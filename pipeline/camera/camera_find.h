@@ -7,7 +7,7 @@
  *   /dev/v4l/by-id/...     the node the link leads to; if the link is missing, the camera it led to
  *   /dev/v4l/by-path/...   the same, but only a camera at that port
  *   v4l2:serial=S          v4l2:path=PORT (ID_PATH or the USB port, "1-2.3")   v4l2:name=WORDS
- *                          if several are joined with ":", all must match; index=N: the device's node number N
+ *                          joined with ":", all must match; index=N: the device's node number N
  *
  * Any thread except the event loop, because calls access the file system. */
 #ifndef HALO_CAMERA_FIND_H
