@@ -21,9 +21,10 @@ enum halo_border {
 
 enum { HALO_GHOST = -1 };
 
-/* The index in [0, size) of the cell whose sample is used for index i, or HALO_GHOST if the
- * constant is. i may be any distance outside: if the mask is wider than the plane, reflections
- * repeat as often as necessary. size >= 1; |i| < 2^29. */
+/* Returns the index in [0, size) of the cell whose sample is used for index i, or HALO_GHOST if the
+ * border's constant is used instead. i may be any distance outside of the plane: if the mask is
+ * wider than the plane, reflections repeat as often as necessary. Requires size >= 1 and |i| <
+ * 2^29. */
 static inline HALO_HOST_DEVICE int halo_border_index(int i, int size, enum halo_border border)
 {
     if (i >= 0 && i < size)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC. Any thread. */
+/* Returns the time of CLOCK_MONOTONIC in nanoseconds. Any thread. */
 static inline int64_t halo_now_ns(void)
 {
     struct timespec t;
@@ -14,13 +14,13 @@ static inline int64_t halo_now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-/* Microseconds of CLOCK_MONOTONIC. Any thread. */
+/* Returns the time of CLOCK_MONOTONIC in microseconds. Any thread. */
 static inline int64_t halo_now_us(void)
 {
     return halo_now_ns() / 1000;
 }
 
-/* Seconds since 1970; may jump. Any thread. */
+/* Returns the seconds since 1970, by a clock that may jump. Any thread. */
 static inline double halo_unix_time(void)
 {
     struct timespec t;

@@ -71,15 +71,15 @@
 #include "kernels/border.h"
 
 #define HALO_MAX_TAPS                                                                              \
-    127                        /* of a separable mask, or of a dense mask with a single row or
-                                 * column */
-#define HALO_MAX_DENSE      63 /* width and height of a dense mask */
+    127                        /* largest size of a separable mask, or of a dense mask with only
+                                 * one row or column */
+#define HALO_MAX_DENSE      63 /* largest width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
-#define HALO_MAX_BLOCK      1024 /* width and height of a block of PIXELIZE */
+#define HALO_MAX_BLOCK      1024 /* largest width and height of a PIXELIZE block */
 #define HALO_MAX_SIGMA      200.0
-#define HALO_MAX_STEP       16 /* pixels between the nodes of DECIMATED */
+#define HALO_MAX_STEP       16 /* largest distance between DECIMATED nodes, in pixels */
 
-/* Up to this sigma a Gaussian is SEPARABLE: 127 taps cover three sigma on each side. */
+/* Gaussians up to this sigma are SEPARABLE, because 127 taps cover three sigma on each side. */
 #define HALO_MAX_SEPARABLE_SIGMA 21.0
 
 enum halo_conv_kind {
@@ -95,7 +95,7 @@ enum halo_conv_kind {
 
 enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
 
-/* A type that the sums of a mask are proved to fit, whatever the order of the terms. */
+/* A type that is proved to hold the sums of a mask, in whatever order the terms are added. */
 enum halo_accum {
     HALO_ACCUM_F24, /* every partial sum is below 2^24: exact in float, int32 and on tensor cores */
     HALO_ACCUM_I32, /* below 2^31 */
@@ -108,9 +108,9 @@ struct halo_conv {
     int depth;              /* of the samples: 8 .. 16 */
     int radius_x, radius_y; /* pixels */
     enum halo_border border;
-    int border_value;   /* HALO_BORDER_CONSTANT: the ghost cells, in sample values */
-    double error_bound; /* in code values, compared with the same mask in real numbers, for all
-                         * inputs */
+    int border_value;   /* HALO_BORDER_CONSTANT: the sample value of ghost cells */
+    double error_bound; /* upper bound on the error for all inputs, compared with the same mask in
+                         * real numbers; in code values */
 
     int32_t row[HALO_MAX_TAPS], col[HALO_MAX_TAPS]; /* SEPARABLE: 2 radius + 1 weights each */
     int row_bits, frac, col_bits;
@@ -118,22 +118,24 @@ struct halo_conv {
     int32_t mask[HALO_MAX_DENSE * HALO_MAX_DENSE]; /* DENSE: rows of 2 radius_x + 1 weights */
     int mask_bits;
     int64_t bias;
-    int32_t mask_least, mask_most; /* DENSE: least and largest weight */
+    int32_t mask_least, mask_most; /* DENSE: smallest and largest weight */
     int mask_zeros;                /* DENSE: number of low bits that are 0 in all weights */
 
-    uint64_t limit; /* GRADIENT; mask holds its two masks of 3x3; also uses mask_bits and bias */
+    uint64_t limit; /* GRADIENT: upper limit of a^2 + b^2. GRADIENT also uses mask (its two 3x3
+                     * masks), mask_bits and bias */
     uint32_t scale;
     int scale_bits;
 
     int block_w, block_h; /* PIXELIZE */
     enum halo_pixelize mode;
 
-    int step_x, step_y;   /* DECIMATED: 1, 2, 4, 8 or 16; also uses row_bits, frac and col_bits */
-    int reach_x, reach_y; /* DECIMATED: in nodes; mask holds reach_x + 1 weights, followed by
-                           * reach_y + 1 */
+    int step_x, step_y;   /* DECIMATED: pixels from one node to the next: 1, 2, 4, 8 or 16.
+                           * DECIMATED also uses row_bits, frac and col_bits */
+    int reach_x, reach_y; /* DECIMATED: radius of the masks in nodes; mask holds reach_x + 1
+                           * weights, followed by reach_y + 1 weights */
 };
 
-/* The planes for which a convolution is made. */
+/* The sample format and the border of the planes for which a convolution is made. */
 struct halo_conv_target {
     int depth; /* 8 .. 16 */
     enum halo_border border;
@@ -141,45 +143,48 @@ struct halo_conv_target {
 };
 
 /* Each constructor fills *ret and returns 0, or leaves it untouched and returns
- * -EINVAL  if arguments are outside the ranges given here,
- * -ERANGE  if no number format keeps the error_bound of this mask within 1, or 2 for
+ * -EINVAL  if an argument is outside the range given here, or
+ * -ERANGE  if no number format keeps the error_bound of this mask within 1, or within 2 for
  *          DECIMATED. */
 
 /* out = in. */
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target);
 
-/* Gaussian; 0 <= sigma <= HALO_MAX_SIGMA in pixels of this plane, radius = ceil(3 sigma); the
- * weights are samples of exp(-x^2 / (2 sigma^2)) divided by their sum. Sigmas that round to the
- * identity in both directions give COPY; a sigma above HALO_MAX_SEPARABLE_SIGMA gives DECIMATED. */
+/* Makes a Gaussian. The sigmas are 0 to HALO_MAX_SIGMA, in pixels of this plane, and each radius is
+ * ceil(3 sigma). The weights are samples of exp(-x^2 / (2 sigma^2)), divided by their sum. Sigmas
+ * that round to the identity in both directions give COPY; a sigma above HALO_MAX_SEPARABLE_SIGMA
+ * gives DECIMATED. */
 int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
                     const struct halo_conv_target *target);
 
-/* Any mask of width x height (both odd; both at most HALO_MAX_DENSE, or one at most
- * HALO_MAX_TAPS and the other 1). weights: real, finite, row by row; out = round(sum w p + bias)
- * with bias in code values of this depth. */
+/* Makes a convolution by any mask: out = round(sum w p + bias), with bias in code values of this
+ * depth. The mask's width and height are odd; either both are at most HALO_MAX_DENSE, or one is at
+ * most HALO_MAX_TAPS and the other is 1. The weights are finite real numbers, row by row. */
 int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
                     double bias, const struct halo_conv_target *target);
 
-/* Mean of the (2 radius_x + 1) by (2 radius_y + 1) window; radii 0 .. HALO_MAX_BOX_RADIUS. */
+/* Makes the mean of the (2 radius_x + 1) by (2 radius_y + 1) window. The radii are 0 to
+ * HALO_MAX_BOX_RADIUS. */
 int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
                   const struct halo_conv_target *target);
 
-/* Edges: out = floor(scale * sqrt(a^2 + b^2) + delta), where a and b are the sums of the 3x3 masks
- * mx and my (rows of three; the magnitudes of each mask sum to at most 32767), scale is 0 .. 65535,
- * and delta is -65535 .. 65535 in code values of this depth. Exact if scale^2 is a binary fraction
- * and delta an integer. Also returns -ERANGE if a^2 + b^2 can reach 2^50: never if the weights of
- * one sign sum to at most 256. Masks whose sums reach that limit accept every scale up to depth 15,
- * and only exact ones above. */
+/* Makes an edge detector: out = floor(scale * sqrt(a^2 + b^2) + delta), where a and b are the sums
+ * of the 3x3 masks mx and my. The masks are stored row by row, and the magnitudes of each mask's
+ * weights sum to at most 32767. scale is 0 to 65535; delta is -65535 to 65535, in code values of
+ * this depth. The result is exact if scale^2 is a binary fraction and delta is an integer. Also
+ * returns -ERANGE if a^2 + b^2 can reach 2^50, which is impossible if the weights of one sign sum
+ * to at most 256. For masks whose sums reach that limit, every scale is accepted up to depth 15,
+ * but above it only exact ones. */
 int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
                        double delta, const struct halo_conv_target *target);
 
-/* Blocks of 1 .. HALO_MAX_BLOCK by 1 .. HALO_MAX_BLOCK pixels, each of one colour. Blocks of one
- * pixel give COPY. */
+/* Makes blocks of block_w by block_h pixels, each of one colour. Both sizes are 1 to
+ * HALO_MAX_BLOCK; blocks of one pixel give COPY. */
 int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum halo_pixelize mode,
                        const struct halo_conv_target *target);
 
-/* One colour: values[c] is the sample of channel c everywhere, 0 .. 2^depth - 1; for planes with
- * one channel or two. */
+/* Makes a plane of one colour, with one or two channels: every sample of channel c is values[c],
+ * which is 0 to 2^depth - 1. */
 int halo_conv_solid(struct halo_conv *ret, const int values[2],
                     const struct halo_conv_target *target);
 

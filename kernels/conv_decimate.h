@@ -5,7 +5,7 @@
 
 #include "kernels/conv.h"
 
-/* Fills the fields of DECIMATED in *conv, whose kind, depth and border are set. Returns 0 or
+/* Fills in the DECIMATED fields of *conv, whose kind, depth and border must be set. Returns 0 or
  * -ERANGE. */
 int halo_conv_decimate(struct halo_conv *conv, double sigma_x, double sigma_y);
 

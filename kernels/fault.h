@@ -43,30 +43,33 @@
 #include <stdbool.h>
 
 #ifdef HALO_FAULTS
-/* A call in the source that can fail. Static memory; the first four members are initialised. */
+/* A call in the source code that can be made to fail. It is in static memory, and its first four
+ * members are initialised. */
 struct halo_fault_point {
     const char *kind, *file, *function, *call;
     atomic_int known;
     struct halo_fault_point *next;
 };
 
-/* Whether this call has to fail; who: the name of its backend. */
+/* Return whether this call has to fail. who is the name of its backend. */
 bool halo_fault(const char *who, const char *kind);
 bool halo_fault_at(struct halo_fault_point *point);
 
-/* Whether the fault that this thread met last is permanent. */
+/* Returns whether the last fault that this thread met is permanent. */
 bool halo_fault_stays(void);
-/* Whether that fault still applies: always, unless it depends on a file. */
+/* Returns whether that fault still applies. It always does, unless it depends on a file. */
 bool halo_fault_lasts(void);
 
-/* For test programs, before they start threads: replaces the list in HALOD_FAULT, and sets a
- * function that is called for each fault, with the line of the log. At most once. */
+/* Replaces the list in HALOD_FAULT, and sets a function that is called for each fault, with its
+ * line of the log. For test programs, which may call it at most once and before they start
+ * threads. */
 void halo_fault_begin(const char *list, void (*notify)(const char *words));
 
-/* The number of points in the source that were reached so far. */
+/* Returns the number of points in the source code that have been reached so far. */
 int halo_fault_points(void);
 
-/* The frame that this thread submits has to hang: set by frame.c, read by the backend. */
+/* Whether the frame that this thread submits has to hang. Set by frame.c and read by the
+ * backend. */
 extern _Thread_local bool halo_fault_hangs;
 #else
 static inline bool halo_fault(const char *who, const char *kind)

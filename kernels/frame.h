@@ -24,79 +24,84 @@
 struct halo_step {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
-    const struct halo_region *region;     /* NULL: the whole plane. Its mask is in host memory */
+    const struct halo_region *region;     /* NULL: the whole plane. The region's mask is in host
+                                           * memory */
 };
 
-/* A plane and its path: from src through one or more steps to dst. Copies from and to memory of
- * halo_backend_memory() are asynchronous; with other host memory they may block. Bytes between the
- * rows of dst may be written: if its layout is that of the device, it is downloaded in one copy. In
- * device memory, every row including the last must have room for a multiple of 16 bytes: the bytes
- * after a row's samples may be read, and in dst also written. */
+/* A plane and its path from src, through one or more steps, to dst. Copies from and to memory of
+ * halo_backend_memory() are asynchronous; with other host memory they may block. The bytes between
+ * the rows of dst may be written, because dst is downloaded in one copy if it has the same layout
+ * as on the device. In device memory, every row, including the last, must have room for a multiple
+ * of 16 bytes: the bytes after a row's samples may be read and, in dst, also written. */
 struct halo_frame_plane {
-    struct halo_plane src, dst; /* of the same format, not overlapping */
+    struct halo_plane src, dst; /* must have the same format and must not overlap */
     const struct halo_step *steps;
     int count;
-    /* 0, or the distance between the samples of src, which are then gathered first (gather.h); the
-     * shift of src may differ from that of dst. Only with src_on_device and a positive stride. */
+    /* If not 0, only every gather-th sample of src is used: these are gathered first (gather.h),
+     * and src and dst may have different shifts. Requires src_on_device and a positive stride. */
     int gather;
 };
 
 struct halo_frame {
     struct halo_frame_plane plane[HALO_MAX_PLANES];
     int planes;
-    /* Whether the planes are in memory of the lane's own device, in its primary context, and need
-     * no upload or download; otherwise they are in host memory. The CPU refuses such frames. */
+    /* Whether the planes are in memory of the lane's own device, in its primary context, and so
+     * need no upload or download; otherwise they are in host memory. The CPU backend refuses frames
+     * in device memory. */
     bool src_on_device, dst_on_device;
     void *after; /* with src_on_device: the cudaStream_t on which src is being written */
 };
 
 /* Starts a frame. The lane must be idle; src, dst and steps must remain valid until
  * halo_frame_finish(). The rules of halo_job apply to each step. Returns 0, -EINVAL, -ENOMEM or
- * -EIO (the device failed). After a failure the lane is idle, and dst is undefined: it must not be
- * shown. */
+ * -EIO (the device failed). After a failure the lane is idle, and every dst is undefined and must
+ * not be shown. */
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 
-/* Blocks until the submitted frame is done; afterwards the lane is idle. Returns 0: every dst is
- * complete; -EIO: no dst of the frame must be shown; -EINVAL: no frame was submitted. Blocks
- * forever if the device never answers: a caller that must not wait so long monitors the call from
- * another thread (pipeline/gate/ring.h) and ends the process, because nothing else stops the device
- * from writing. */
+/* Blocks until the submitted frame is done; afterwards the lane is idle. Returns 0 if every dst is
+ * complete, -EIO if the frame failed and no dst of it must be shown, or -EINVAL if no frame was
+ * submitted. Blocks forever if the device never answers. A caller that must not wait that long
+ * monitors the call from another thread (pipeline/gate/ring.h) and ends the process, because
+ * nothing else stops the device from writing. */
 int halo_frame_finish(struct halo_backend *b);
 
 struct halo_span {
-    int64_t begin, end; /* ns of CLOCK_MONOTONIC */
+    int64_t begin, end; /* in nanoseconds of CLOCK_MONOTONIC */
 };
 
 struct halo_copies {
-    int count;     /* of planes, counted */
-    int pageable;  /* copies from or to pageable host memory, which the driver copies once more */
-    int64_t bytes; /* including bytes between rows if they were copied */
+    int count;     /* number of plane copies */
+    int pageable;  /* number of copies from or to pageable host memory, which the driver copies a
+                    * second time */
+    int64_t bytes; /* includes the bytes between rows if they were copied */
 };
 
 /* When the stages of a frame ran on a device. upload and download are empty if nothing was copied.
- * A copy that waited for one of another lane includes the time of both. */
+ * The span of a copy that waited for another lane's copy includes both. */
 struct halo_frame_times {
     struct halo_span upload, kernels, download;
-    struct halo_copies up, down, inside; /* inside: within the device, for alignment */
+    struct halo_copies up, down, inside; /* inside: copies within the device, for alignment */
 };
 
-/* Makes the lane, which is idle, record the times of its frames from the next one on; this costs a
- * little. Does nothing on backends whose submit does the work: the caller can time it. */
+/* Makes the lane, which must be idle, record the times of its frames from the next one on, which
+ * costs a little time. Does nothing on backends whose submit does the work itself, because the
+ * caller can time that call. */
 void halo_frame_measure(struct halo_backend *b);
 
-/* The times of the last finished frame; call before the next one is submitted. Returns 0, -ENOTSUP
- * (nothing was measured) or -EIO. */
+/* Fills *ret with the times of the last finished frame. Must be called before the next frame is
+ * submitted. Returns 0, -ENOTSUP (nothing was measured) or -EIO. */
 int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret);
 
-/* Allocates host memory that the device copies from and to directly or accesses in place
- * (page-locked, mapped), aligned to 256 bytes. NULL: none is left; other memory works, too, but is
- * slower. Any thread; may be freed after the backend is closed. */
+/* Allocates page-locked, mapped host memory, aligned to 256 bytes, which the device accesses in
+ * place or copies from and to directly. Returns NULL if none is left; other memory works, too, but
+ * is slower. Any thread. The memory may be freed after the backend is closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
 
-/* The cost of such memory so far, for the whole process: page-locking is slow. */
+/* The number and size of this process's allocations of such memory so far, and the time that they
+ * took, because page-locking is slow. */
 struct halo_memory_cost {
-    int64_t count, bytes, ns; /* ns: all threads together */
+    int64_t count, bytes, ns; /* ns: total time of all threads, in nanoseconds */
 };
 void halo_backend_memory_cost(struct halo_memory_cost *ret); /* any thread */
 
@@ -106,22 +111,23 @@ void halo_backend_memory_cost(struct halo_memory_cost *ret); /* any thread */
  * pixels, they show this value and never an older frame. */
 enum { HALO_POISON = 0x80 };
 
-/* The memory of a frame's planes before, between and after their steps: planes of the frame's
- * formats. */
+/* The memory of a frame's planes before, between and after their steps. All planes have the formats
+ * of the frame's planes. */
 struct halo_frame_places {
     struct halo_plane src[HALO_MAX_PLANES], dst[HALO_MAX_PLANES];
     struct halo_plane scratch[2][HALO_MAX_PLANES];
 };
 
-/* Fills jobs with step number `step` of every plane that has this step; returns the number of jobs,
- * 0 after the last step. A plane's last step writes dst. */
+/* Fills jobs with step number `step` of every plane that has this step. Returns the number of jobs,
+ * which is 0 after the last step. A plane's last step writes to dst. */
 int halo_frame_jobs(const struct halo_frame *frame, const struct halo_frame_places *places,
                     int step, struct halo_job *jobs);
 
-/* The number of scratch planes that the frame needs: 0 .. 2. */
+/* Returns the number of scratch planes that the frame needs, 0 to 2. */
 int halo_frame_scratch(const struct halo_frame *frame);
 
-/* The scratch plane that the step writes for plane p of the frame; NULL: it does not write one. */
+/* Returns the scratch plane that the step writes for plane p of the frame, or NULL if it writes
+ * none. */
 const struct halo_plane *halo_frame_scratch_of(const struct halo_frame *frame,
                                                const struct halo_frame_places *places, int step,
                                                int p);

@@ -8,9 +8,10 @@
 
 enum { HALO_GATHER_MAX = 4 }; /* the largest step */
 
-/* Copies to dst every step-th sample of src, with step 1 .. HALO_GATHER_MAX: src->data is the first
- * of these samples, src->width their number in a row. They get the shift of dst. Both planes have
- * one channel and equal depth and size, are in host memory, and do not overlap. */
+/* Copies every step-th sample of src to dst; step is 1 to HALO_GATHER_MAX. src->data points to the
+ * first of these samples, and src->width is their number in a row. The samples are stored with
+ * dst's shift. Both planes must be in host memory, must not overlap, and must have one channel and
+ * the same depth and size. */
 void halo_gather(const struct halo_plane *dst, const struct halo_plane *src, int step);
 
 #endif

@@ -26,8 +26,9 @@ static inline HALO_HOST_DEVICE int halo_sample_max(int depth)
     return (1 << depth) - 1;
 }
 
-/* The value of a 16-bit word as a sample. A word with stray bits above the depth reads as the
- * largest sample, so that no hostile input can overflow a sum that was proved for its depth. */
+/* Returns the sample value of a 16-bit word. A word with stray bits above the depth is read as the
+ * largest sample, so that no hostile input can overflow a sum whose bound was proved for this
+ * depth. */
 static inline HALO_HOST_DEVICE int halo_sample_value(uint16_t word, int depth, int shift)
 {
     const int v = word >> shift;
@@ -39,7 +40,7 @@ static inline int halo_plane_sample_bytes(const struct halo_plane *p)
     return p->depth > 8 ? 2 : 1;
 }
 
-/* The bytes of one row's samples, without those between rows. */
+/* Returns the size in bytes of one row's samples, without the bytes between rows. */
 static inline size_t halo_plane_row_bytes(const struct halo_plane *p)
 {
     return (size_t)p->width * (size_t)p->channels * (size_t)halo_plane_sample_bytes(p);

@@ -36,17 +36,19 @@ struct halo_rect {
 
 struct halo_region {
     const struct halo_rect *rects; /* may overlap */
-    int rect_count;                /* 0 without a mask: no pixel (with invert: all pixels) */
-    /* Used instead of rectangles if data is not NULL: one channel of depth 8, as wide and high as
-     * the plane, in the same kind of memory as src. Only read. */
+    int rect_count;                /* if it is 0 and no mask is given, the region has no pixels
+                                    * (with invert: all pixels) */
+    /* Used instead of the rectangles if its data is not NULL. It has one channel of depth 8, is as
+     * wide and high as the plane, and is in the same kind of memory as src. It is only read. */
     struct halo_plane mask;
-    /* Not 0: no other mask has this number, and the samples of this mask never change, so a device
-     * may keep them from frame to frame. halo_region_number() returns new numbers. */
+    /* If this is not 0, no other mask has the same number, and the samples of this mask never
+     * change, so a device may keep them from frame to frame. halo_region_number() returns new
+     * numbers. */
     uint64_t number;
     bool invert;
 };
 
-/* A number that was never returned before in this process. */
+/* Returns a number that was never returned before in this process. */
 uint64_t halo_region_number(void);
 
 static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, unsigned source,
@@ -55,11 +57,11 @@ static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, uns
     return (weight * filtered + (255 - weight) * source + 127) / 255;
 }
 
-/* Fills ret with the weights of pixels 0 .. width - 1 of row y, which must be in the plane. */
+/* Fills ret with the weights of pixels 0 to width - 1 of row y, which must be in the plane. */
 void halo_region_row(const struct halo_region *region, int y, int width, uint8_t *ret);
 
 /* Finds the columns [*ret_x0, *ret_x1) that contain every pixel of rows [y0, y1) whose weight is
- * not 0. Both are 0 if no such pixel exists. region may be NULL. */
+ * not 0. Sets both to 0 if no such pixel exists. region may be NULL. */
 void halo_region_columns(const struct halo_region *region, int y0, int y1, int width, int *ret_x0,
                          int *ret_x1);
 

@@ -19,13 +19,13 @@
 
 enum { HALO_TUNING_MAX_ROWS = 1024, HALO_TUNING_MAX_BYTES = 1 << 17 };
 
-/* The conditions that were measured, or for which a strategy is looked up. */
+/* The conditions under which times were measured, or for which a strategy is looked up. */
 struct halo_tuning_key {
     enum halo_conv_kind kind;
     enum halo_accum accum;
     int depth, channels;
-    int taps_x, taps_y; /* of the mask or window */
-    int width, height;  /* of the plane, in pixels */
+    int taps_x, taps_y; /* size of the mask or window */
+    int width, height;  /* size of the plane in pixels */
 };
 
 struct halo_tuning_row {
@@ -39,32 +39,33 @@ struct halo_tuning; /* a parsed table */
 struct halo_tuning_key halo_tuning_key_of(const struct halo_conv *conv,
                                           const struct halo_plane *like);
 
-/* Write the header, a row and the end of a table. device: one line. */
+/* Write the header, one row and the end of a table. device is one line of text. */
 void halo_tuning_print_head(FILE *to, const char *device);
 void halo_tuning_print_row(FILE *to, const struct halo_tuning_row *row);
 void halo_tuning_print_end(FILE *to);
 
-/* Why a text is not a valid table. */
+/* The reason why a text is not a valid table. */
 struct halo_tuning_fault {
     int line;         /* from 1 */
     const char *what; /* the error in this line */
 };
 
-/* Parses size bytes of text (any bytes) as a table for ops on device. Returns 0: the caller
- * destroys *ret; -ESTALE (for another version or device) or -EINVAL (malformed) with *ret_fault
- * filled; -ENOMEM. */
+/* Parses size bytes of text, which may be any bytes, as a table for ops on device. Returns 0 (the
+ * caller destroys *ret), -ENOMEM, or, with *ret_fault filled, -ESTALE (the table is for another
+ * version or device) or -EINVAL (it is malformed). */
 int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
                       const struct halo_backend_ops *ops, const char *device,
                       struct halo_tuning_fault *ret_fault);
 
-/* The same for a file. On failure text is a line for the user that begins with path. Also returns
- * -ENOENT and other errors from reading. May block on disk. */
+/* Reads and parses a file in the same way. On failure, fills text with a line for the user that
+ * begins with path. Also returns -ENOENT and other errors from reading the file. May block on the
+ * disk. */
 int halo_tuning_read(struct halo_tuning **ret, const char *path, const struct halo_backend_ops *ops,
                      const char *device, char *text, size_t size);
 void halo_tuning_destroy(struct halo_tuning *tuning); /* may be NULL */
 
-/* The strategy of the nearest row, or NULL if nothing similar to key was measured. The caller
- * checks whether it supports the job. Does not allocate memory. */
+/* Returns the strategy of the nearest row, or NULL if nothing similar to key was measured. The
+ * caller must check whether the strategy supports the job. Does not allocate memory. */
 const struct halo_strategy *halo_tuning_find(const struct halo_tuning *tuning,
                                              const struct halo_tuning_key *key);
 

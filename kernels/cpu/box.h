@@ -9,7 +9,7 @@
 #define HALO_BOX_NAME(isa)  HALO_BOX_NAME_(isa)
 #define HALO_BOX_BAND       HALO_BOX_NAME(HALO_ISA)
 
-/* As `band` of halo_cpu_strategy; only for kind BOX. */
+/* Implement `band` of halo_cpu_strategy for the kind BOX only. */
 int halo_box_band_base(const struct halo_job *job, int y0, int y1,
                        struct halo_cpu_scratch *scratch);
 int halo_box_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -5,20 +5,20 @@
 
 #include "kernels/backend.h"
 
-/* Memory of one worker: grows when a job needs more, and is kept from frame to frame. */
+/* One worker's memory, which grows when a job needs more and is kept from frame to frame. */
 struct halo_cpu_scratch {
     void *data;
     size_t size;
 };
 
-/* Returns at least size bytes, aligned to 64, with undefined contents; valid until the next call.
- * NULL: out of memory. Only for the worker that owns s. */
+/* Returns at least size bytes of memory with undefined contents, aligned to 64 bytes and valid
+ * until the next call, or NULL if memory is exhausted. Only for the worker that owns s. */
 void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size);
 
-/* A strategy of this backend: fills the rows [y0, y1) of job->dst. Called on several threads
- * concurrently, with different rows and scratch. PIXELIZE: only whole blocks, so y0 is the first
- * row of a block. May use only halo_region_columns() of job->region, and skip all other columns.
- * Returns 0 or -ENOMEM. */
+/* A strategy of this backend. band fills the rows [y0, y1) of job->dst, and returns 0 or -ENOMEM.
+ * It is called on several threads concurrently, with different rows and scratch. For PIXELIZE, the
+ * rows form whole blocks, so y0 is the first row of a block. band may use job->region only by
+ * calling halo_region_columns(), and may skip all other columns. */
 struct halo_cpu_strategy {
     struct halo_strategy base;
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
@@ -26,7 +26,8 @@ struct halo_cpu_strategy {
 
 extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums, halo_cpu_nodes;
 
-/* The same for a job with a region, with any strategy. row is also memory of the worker. */
+/* Fills the rows [y0, y1) of a job with a region, using any strategy. Both scratch and row are the
+ * worker's memory. */
 int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct halo_job *job,
                          int y0, int y1, struct halo_cpu_scratch *scratch,
                          struct halo_cpu_scratch *row);
@@ -36,7 +37,7 @@ static inline void *halo_plane_row(const struct halo_plane *p, int y)
     return (char *)p->data + p->stride * y;
 }
 
-/* Sample i of a row, where i counts interleaved channels. */
+/* Returns sample i of a row, where i counts the samples of all interleaved channels. */
 static inline int halo_row_get(const struct halo_plane *p, const void *row, int i)
 {
     if (p->depth > 8)

@@ -9,7 +9,7 @@
 #define HALO_NODES_NAME(isa)  HALO_NODES_NAME_(isa)
 #define HALO_NODES_BAND       HALO_NODES_NAME(HALO_ISA)
 
-/* As `band` of halo_cpu_strategy; only for kind DECIMATED. */
+/* Implement `band` of halo_cpu_strategy for the kind DECIMATED only. */
 int halo_nodes_band_base(const struct halo_job *job, int y0, int y1,
                          struct halo_cpu_scratch *scratch);
 int halo_nodes_band_v3(const struct halo_job *job, int y0, int y1,

@@ -6,7 +6,7 @@ enum { LANES = 16, HALF = LANES / 2, BLOCK = 2 * LANES };
 
 typedef uint32_t nodes_vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef nodes_vec nodes_unaligned __attribute__((aligned(4)));
-/* signed: CPUs convert these */
+/* signed, because CPUs can convert these */
 typedef int32_t half_vec __attribute__((vector_size(4 * HALF), may_alias));
 typedef double wide_vec __attribute__((vector_size(8 * HALF)));
 
@@ -31,7 +31,7 @@ static void blur_narrow(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, c
     *(nodes_unaligned *)(to + LANES) = b >> bits;
 }
 
-/* Sums of nodes after the line's end may wrap: nothing reads them. */
+/* Sums of nodes after the end of the line may wrap, because nothing reads them. */
 static inline wide_vec wide(const uint32_t *before, const uint32_t *after)
 {
     typedef uint32_t unaligned __attribute__((vector_size(4 * HALF), aligned(4), may_alias));
@@ -45,7 +45,8 @@ static inline void put_wide(uint32_t *to, wide_vec sum, double unit)
     *(unaligned *)to = __builtin_convertvector(sum * unit + 0.5, half_vec);
 }
 
-/* For sums below 2^50: exact in doubles. The centre is added to itself, with half its weight. */
+/* For sums below 2^50, which doubles hold exactly. The centre node is added to itself, and the sum
+ * is multiplied by half its weight. */
 static void blur_wide(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, const int32_t *side,
                       int reach, int bits)
 {

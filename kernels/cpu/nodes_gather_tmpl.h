@@ -6,7 +6,7 @@
  * to the node before the cell, and the rising ones, 2 j + 1, add 2 step S - (2 F - S) to the node
  * after it. */
 
-enum { MAX_ROWS = 4 }; /* that are summed together */
+enum { MAX_ROWS = 4 }; /* the number of rows that are summed together */
 
 INLINE void add_bytes(uint16_t *restrict s, uint16_t *restrict f, const uint8_t *const *rows,
                       int count, int n)
@@ -46,7 +46,7 @@ static const void *source_row(const struct band *b, int y)
     return sy == HALO_GHOST ? b->ghosts : halo_plane_row(src, sy);
 }
 
-/* S and F of the row of cells below line l. */
+/* Computes S and F of the row of cells below line l. */
 static void sum_cells(const struct band *b, int l)
 {
     const struct halo_plane *src = &b->job->src;
@@ -76,8 +76,8 @@ static void sum_cells(const struct band *b, int l)
     }
 }
 
-/* From a row of cells to the columns of the line above it, and the part that is added to the line
- * below. */
+/* Computes, from a row of cells, the columns of the line above it and the part that is added to the
+ * line below it. */
 static void line_of_columns(const struct band *b)
 {
     const uint32_t step = (uint32_t)b->job->conv->step_y;
@@ -91,7 +91,8 @@ static void line_of_columns(const struct band *b)
     }
 }
 
-/* The columns of a channel, beginning at the pixel before the first node of R. */
+/* Copies the columns of a channel, and those of its ghost cells, to b->pixels, beginning one step
+ * before the first node of R. */
 static void fill_pixels(const struct band *b, int channel)
 {
     const struct halo_conv *c = b->job->conv;
@@ -125,7 +126,7 @@ INLINE void sum_pixels(uint32_t *restrict r, const uint32_t *restrict pixels, in
     }
 }
 
-/* All nodes of a channel's line, including its margins. */
+/* Computes all nodes of one line of a channel, including its margins. */
 static void line_of_nodes(const struct band *b)
 {
     const struct halo_conv *c = b->job->conv;

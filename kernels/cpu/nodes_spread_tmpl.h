@@ -23,7 +23,8 @@ INLINE void spread_words(uint16_t *restrict out, const uint32_t *restrict v, int
     }
 }
 
-/* One channel of a row, from V: complete cells, so a few pixels more than the row has. */
+/* Computes one channel of an output row from V. Only complete cells are computed, so up to step - 1
+ * pixels are written past the end of the row. */
 static void spread(const struct band *b, const uint32_t *v)
 {
     const struct halo_conv *c = b->job->conv;

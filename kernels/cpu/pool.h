@@ -5,17 +5,19 @@
 
 struct halo_pool;
 
-/* Called once for each piece 0 .. count-1; worker is 0 .. threads-1 and never runs two pieces at
- * the same time. Returns 0 or -errno. */
+/* Called once for each piece, numbered 0 to count - 1. worker is 0 to threads - 1; no worker runs
+ * two pieces at the same time. Returns 0 or -errno. */
 typedef int halo_pool_fn(void *arg, int piece, int worker);
 
-/* A pool of `threads` >= 1 workers, including the thread that calls halo_pool_run(), so threads - 1
- * are started. They block all signals. NULL: out of memory or threads. */
+/* Creates a pool of `threads` >= 1 workers. One worker is the thread that calls halo_pool_run(), so
+ * only threads - 1 threads are started; they block all signals. Returns NULL if memory is exhausted
+ * or a thread cannot be started. */
 struct halo_pool *halo_pool_create(int threads);
 void halo_pool_destroy(struct halo_pool *pool); /* may be NULL */
 
-/* Runs all pieces; blocks until the last one is done. Returns 0 or the first error of a piece;
- * after an error, pieces that have not begun are skipped. One caller at a time. */
+/* Runs all pieces and blocks until the last one is done. Returns 0 or the first error of a piece.
+ * After an error, pieces that have not begun are skipped. Only one thread may call this at a
+ * time. */
 int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count);
 
 #endif

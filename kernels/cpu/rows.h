@@ -5,19 +5,19 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* "rows" uses the best instruction set of this CPU; the others are the same code, limited to an
- * older instruction set, for tests and timing. */
+/* "rows" uses the best instruction set of this CPU. The others are the same code for older
+ * instruction sets; they exist for tests and timing. */
 extern const struct halo_cpu_strategy halo_cpu_rows, halo_cpu_rows_v3, halo_cpu_rows_base;
 
-/* The instruction set that "rows" uses on this CPU, as text: "AVX-512". */
+/* Returns the name of the instruction set that "rows" uses on this CPU, such as "AVX-512". */
 const char *halo_rows_isa(void);
 
-/* Whether this CPU supports the code for x86-64-v3, and that for v4 with VNNI. */
+/* Return whether this CPU can run the code for x86-64-v3, and the code for x86-64-v4 with VNNI. */
 bool halo_has_v3(void);
 bool halo_has_v4(void);
 
-/* Defined in rows_tmpl.c, where HALO_ISA is the last part of the name. v3 and v4 exist, and may be
- * called, only on x86-64. */
+/* Defined in rows_tmpl.c, where HALO_ISA is the last part of each name. The functions for v3 and v4
+ * exist, and may be called, only on x86-64. */
 int halo_rows_band_base(const struct halo_job *job, int y0, int y1,
                         struct halo_cpu_scratch *scratch);
 int halo_rows_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * rows_tmpl.c: dense masks. A ring row is a source row. */
 
-/* Returns whether all weights and samples fit signed 16 bits, and if so fills *f. */
+/* Returns whether all weights and samples fit in signed 16-bit integers. If they do, fills *f. */
 static bool set_pairs(struct fir *f, const struct halo_conv *c)
 {
     const int taps = 2 * c->radius_x + 1, rows = 2 * c->radius_y + 1;
@@ -26,7 +26,8 @@ static bool set_pairs(struct fir *f, const struct halo_conv *c)
     return true;
 }
 
-/* One segment of four output rows, beginning at word `first` of the window and of out. */
+/* Computes one segment of four output rows. It begins at word `segment` of the window's rows and at
+ * word `first` of the output rows. */
 static void dense_by_pairs(const struct strip *s, const struct fir *f, const struct window *w,
                            size_t segment, size_t first)
 {
@@ -50,9 +51,9 @@ static void dense_by_pairs(const struct strip *s, const struct fir *f, const str
     }
 }
 
-/* The masks left over: a weight, or the sums, are too large for pairs. One output row at a time,
- * one sample a lane, sums of the given type; the compiler turns the inner loops into vectors. Sums
- * may wrap: those of lanes past the strip's end, which nobody reads, do. */
+/* For the remaining masks, whose weights, samples or sums are too large for pairs. Computes one
+ * output row at a time, one sample per lane, with sums of the given type; the compiler vectorizes
+ * the inner loops. Sums in lanes past the strip's end may wrap, because nothing reads them. */
 #define DENSE_BY_ONES(name, type, utype, chunk)                                                    \
     static void name(const struct strip *st, const uint16_t *const *rows, size_t segment,          \
                      void *out, size_t first)                                                      \
@@ -101,8 +102,9 @@ static void dense(struct strip *s)
     struct fir f;
     const bool by_pairs = set_pairs(&f, c);
 
-    /* Virtual row m is y0 - radius_y + m; rows after the last do not affect an output that is
-     * written. A pair of outputs Y needs all of its rows, even if one of the two is not written. */
+    /* Virtual row m is row y0 - radius_y + m. Rows from `last` on do not affect any output that is
+     * written. A pair of outputs Y needs all of its rows, even if only one of the two is
+     * written. */
     const int last = (s->y1 - s->y0 + 1) / 2 * 2 + 2 * c->radius_y;
     int next = 0;
     for (int y = s->y0; y < s->y1; y += 4) {

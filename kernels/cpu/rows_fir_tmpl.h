@@ -12,17 +12,17 @@
 
 enum { FIR_INTS = HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) };
 
-/* The weights, row after row: for each pair of words the weight for even outputs, then the one for
- * odd outputs. */
+/* The weights, row by row: for each pair of words, the weights for the even outputs are followed by
+ * those for the odd outputs. */
 struct fir {
-    int rows, pairs; /* P, and the number of pairs of words in each row */
+    int rows, pairs; /* P, and the number of word pairs in each row */
     bool fast;
     int32_t direct[FIR_INTS];
     int32_t sum[FIR_INTS / 2 + HALO_MAX_TAPS], minus_even[FIR_INTS / 2 + HALO_MAX_TAPS],
-        odd[FIR_INTS / 2]; /* if fast: Wa + Wb, -Wa, Wb */
+        odd[FIR_INTS / 2]; /* set only if fast: Wa + Wb, -Wa and Wb */
 };
 
-/* Sets *to = fa a + fb b for a pair of weights; returns whether they fit. */
+/* Sets *to = fa a + fb b for a pair of weights. Returns whether the results fit in 16 bits. */
 static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
 {
     const int low = fa * (int16_t)a + fb * (int16_t)b, high = fa * (a >> 16) + fb * (b >> 16);
@@ -30,8 +30,9 @@ static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
     return low >= INT16_MIN && low <= INT16_MAX && high >= INT16_MIN && high <= INT16_MAX;
 }
 
-/* Fills in the other members after f->direct was set, and if differences of the rows' words fit 16
- * bits. Computing differences takes time, which pays off from `least` rows on. */
+/* Fills in the other members. f->direct must be set, and the differences between words of
+ * neighbouring rows must fit in 16 bits. Computing the differences takes time, which pays off from
+ * `least` rows on. */
 static void hasten(struct fir *f, int least)
 {
     const int size = 2 * f->pairs;
@@ -49,13 +50,12 @@ static void hasten(struct fir *f, int least)
     }
 }
 
-/* Sums for the even outputs of two vectors, then for the odd ones. */
+/* The sums for the even outputs of two vectors, followed by those for the odd outputs. */
 struct sums {
     v32 even0, even1, odd0, odd1;
 };
 
-/* The inputs of Y_0 to Y_3: X_j in rows[j], X_(j+1) - X_j in diffs[j], and the position in all of
- * them. */
+/* The inputs of Y_0 to Y_3: rows[j] is X_j, and diffs[j] is X_(j+1) - X_j. */
 struct window {
     const uint16_t *rows[HALO_MAX_TAPS + 3], *diffs[HALO_MAX_TAPS + 3];
 };
@@ -70,7 +70,8 @@ static inline __attribute__((always_inline)) void add_pair(struct sums *s, v32 p
     s->odd1 = mac(s->odd1, p1, odd);
 }
 
-/* a or b may be NULL; callers pass NULL as a constant, so the branches are optimised away. */
+/* Adds the products of row p and the weights wa to a, and those of p and wb to b. a or b may be
+ * NULL; callers pass NULL as a constant, so the branches are optimised away. */
 static inline __attribute__((always_inline)) void add_row(struct sums *a, struct sums *b,
                                                           const uint16_t *p, const int32_t *wa,
                                                           const int32_t *wb, int pairs)
@@ -84,15 +85,15 @@ static inline __attribute__((always_inline)) void add_row(struct sums *a, struct
     }
 }
 
-/* The words at one position in every step-th row. */
+/* The words at position `at` of every step-th row. */
 struct column {
     const uint16_t *const *rows;
     int step;
     size_t at;
 };
 
-/* Adds to a the products of w and this many rows of the column; to b the same, beginning at its
- * second row. */
+/* Adds to a the products of w and the first `count` rows of the column, and to b those of w and the
+ * `count` rows that begin with its second row. */
 static inline __attribute__((always_inline)) void add_rows(struct sums *a, struct sums *b,
                                                            struct column of, const int32_t *w,
                                                            int count, int pairs)
@@ -107,7 +108,8 @@ static inline __attribute__((always_inline)) void add_rows(struct sums *a, struc
     add_row(NULL, b, of.rows[of.step] + of.at, NULL, w, pairs);
 }
 
-/* Y_0 to Y_3 for the words from `at` on. pairs is f->pairs, as a constant if possible. */
+/* Computes Y_0 to Y_3 for the words from `at` on. pairs is f->pairs, passed as a constant if
+ * possible. */
 static inline __attribute__((always_inline)) void four_sums(struct sums y[4], const struct fir *f,
                                                             const struct window *w, size_t at,
                                                             int pairs, v32 bias)
@@ -135,7 +137,7 @@ static uint16_t *ring_row(const struct ring *r, int j)
     return r->rows + (size_t)(j % r->slots) * r->length;
 }
 
-/* Call when row j has been written: computes its difference from the row above it. */
+/* Computes the difference between row j, which must have been written, and the row above it. */
 static void ring_difference(const struct ring *r, int j)
 {
     const uint16_t *restrict below = ring_row(r, j), *restrict above = ring_row(r, j - 1);

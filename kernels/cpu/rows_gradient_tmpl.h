@@ -14,7 +14,7 @@ struct gradient_pairs {
     struct taps a[3], b[3];
 };
 
-/* Multiplies the low halves of 64-bit lanes to 64 bits. */
+/* Returns the 64-bit products of the low halves of 64-bit lanes. */
 static inline u64v mul_low_halves(u64v a, u64v b)
 {
 #if defined(__AVX512BW__)
@@ -30,7 +30,7 @@ static inline u64v mul_low_halves(u64v a, u64v b)
 #endif
 }
 
-/* The integer square roots of lanes below 2^24. */
+/* Returns the integer square root of each lane, all of which must be below 2^24. */
 static inline v32 root(v32 v)
 {
 #if defined(__AVX512BW__)
@@ -48,12 +48,13 @@ static inline v32 root(v32 v)
 #endif
 }
 
-/* From the sums to samples; accum is I32. */
+/* Turns the two sums into samples. accum must be I32. */
 static inline v32 narrow_root(v32 a, v32 b, const struct halo_conv *c)
 {
     const u32v limit = (u32v)splat((int32_t)(uint32_t)c->limit);
     const u32v aa = (u32v)a * (u32v)a, sum = aa + (u32v)b * (u32v)b;
-    const u32v low = (u32v)((sum < limit) & (sum >= aa)); /* otherwise too large, or wrapped */
+    const u32v low = (u32v)((sum < limit) & (sum >= aa)); /* otherwise the sum is too large, or has
+                                                           * wrapped */
     const u32v square = (sum & low) | (limit & ~low);
     u32v t;
     if (c->scale == 1 && c->scale_bits < 32) {
@@ -62,7 +63,8 @@ static inline v32 narrow_root(v32 a, v32 b, const struct halo_conv *c)
         const u64v scale = (uint64_t)c->scale - (u64v){0}, pairs = (u64v)square;
         const u64v even = mul_low_halves(pairs, scale) >> c->scale_bits;
         const u64v odd = mul_low_halves(pairs >> 32, scale) >> c->scale_bits;
-        t = (u32v)(even | odd << 32); /* little-endian, as is every vector unit named here */
+        t = (u32v)(even | odd << 32); /* assumes little-endian lanes, which every vector unit named
+                                       * here has */
     }
     const v32 biased = (root((v32)t) + splat((int32_t)c->bias)) >> c->mask_bits;
     return clamp32(biased, halo_sample_max(c->depth));
@@ -81,7 +83,7 @@ static inline v32 wide_root(v32 a, v32 b, const struct halo_conv *c)
     return ret;
 }
 
-/* One block of output. */
+/* Computes one block of output. */
 static inline __attribute__((always_inline)) void gradient_block(
     const struct halo_conv *c, const struct gradient_pairs *g, const uint16_t *const *rows,
     size_t at, v32 ret[2], v32 (*finish)(v32, v32, const struct halo_conv *))
@@ -100,7 +102,7 @@ static inline __attribute__((always_inline)) void gradient_block(
     ret[1] = finish(a_odd, b_odd, c);
 }
 
-/* One segment of an output row, from word `first` on. */
+/* Computes one segment of an output row, from word `first` on. */
 static inline __attribute__((always_inline)) void gradient_row(
     const struct strip *s, const struct gradient_pairs *g, const uint16_t *const *rows,
     size_t segment, size_t first, v32 (*finish)(v32, v32, const struct halo_conv *))

@@ -2,7 +2,8 @@
  * rows_tmpl.c: blocks of one colour. The rows of a row of blocks are reduced to one row, sample by
  * sample, and then each block's part of that row to one value; a finished row is copied down. */
 
-/* into: the sum (at most 1024 * 65535), least or largest sample of each column. */
+/* Updates `into`, which holds the sum (at most 1024 * 65535), the smallest or the largest sample of
+ * each column, with one row. */
 static inline __attribute__((always_inline)) void gather_row(uint32_t *restrict into,
                                                              const struct halo_plane *p,
                                                              const void *row, bool first,
@@ -39,7 +40,7 @@ static inline __attribute__((always_inline)) void gather_rows(uint32_t *into,
     }
 }
 
-/* Reduces n columns, which are `step` apart, to one value. */
+/* Reduces n columns, whose values are `step` entries apart, to one value. */
 static int gather_columns(const uint32_t *from, int n, int step, int rows, enum halo_pixelize mode)
 {
     uint64_t sum = 0;

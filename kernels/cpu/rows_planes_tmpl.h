@@ -4,12 +4,11 @@
 
 enum { MAX_OUT = 8 };
 
-/* Rows of 16-bit words, of which the last few are kept, each in two forms: the row itself, and in
- * diff its difference from the row below. */
+/* A ring buffer of the last few rows of 16-bit words. Each row is kept in two forms: the row itself
+ * in `rows`, and its difference from the row below it in `diffs`. */
 struct ring {
     int slots;
-    size_t
-        length; /* words of a row; rows are an odd number of cache lines apart to avoid conflicts */
+    size_t length; /* words per row: an odd number of cache lines, to avoid conflicts */
     uint16_t *rows, *diffs;
 };
 
@@ -17,17 +16,17 @@ struct ring {
 struct strip {
     const struct halo_job *job;
     int x, n;    /* pixels [x, x + n) */
-    int width;   /* n rounded up to whole steps: length of a segment of an output row */
-    int segment; /* of a source row: width, halo, and the words that the last load reads beyond
-                  * them */
+    int width;   /* length of a segment of an output row: n, rounded up to whole steps */
+    int segment; /* length of a segment of a source row: width, halo, and the words beyond them that
+                  * the last load reads */
     int y0, y1;
     uint16_t *rows; /* two source rows */
-    uint8_t *bytes; /* two segments of these rows as bytes */
+    uint8_t *bytes; /* two segments of these rows, as bytes */
     struct ring ring;
-    double *wide; /* memory of rows_wide_tmpl.h */
+    double *wide; /* memory for rows_wide_tmpl.h */
     void *buffers[MAX_OUT];
-    void *out[MAX_OUT]; /* finished rows: bytes at depth 8, otherwise words that are not shifted up
-                         * yet */
+    void *out[MAX_OUT]; /* finished rows: bytes at depth 8, otherwise words that have not been
+                         * shifted up yet */
 };
 
 static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
@@ -36,7 +35,8 @@ static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
     return v > max ? max : v;
 }
 
-/* Unpacks n samples of one channel; `first` counts the samples of all channels. */
+/* Unpacks n samples of one channel, beginning at sample `first`, an index that counts the samples
+ * of all channels. */
 static void unpack(uint16_t *restrict to, const struct halo_plane *p, const void *row, int first,
                    int n)
 {
@@ -83,7 +83,7 @@ static void ghosts(const struct strip *s, uint16_t *to, const void *row, int cha
     }
 }
 
-/* Reads one channel of row sy, pixels [x - radius_x, x + n + radius_x). */
+/* Reads one channel of the pixels [x - radius_x, x + n + radius_x) of row sy. */
 static void read_segment(const struct strip *s, uint16_t *to, int sy, int channel)
 {
     const struct halo_conv *c = s->job->conv;
@@ -101,8 +101,8 @@ static void read_segment(const struct strip *s, uint16_t *to, int sy, int channe
     fill(to + (end - first), 0, s->segment - (end - first));
 }
 
-/* In a strip every row begins on another page, which the hardware does not predict: prefetches the
- * data that will be read soon. */
+/* Prefetches data that will be read soon: in a strip, every row begins on a different page, which
+ * the hardware does not predict. */
 static inline __attribute__((always_inline)) void prefetch_row(const struct strip *s, int y)
 {
     const struct halo_plane *p = &s->job->src;
@@ -122,7 +122,7 @@ static void read_row(const struct strip *s, uint16_t *to, int y)
         read_segment(s, to + ch * s->segment, sy, ch);
 }
 
-/* Converts samples of 8 bits to bytes. */
+/* Converts 8-bit samples from words to bytes. */
 static void to_bytes(uint8_t *restrict to, const uint16_t *restrict from, int n)
 {
     for (int i = 0; i < n; i++)
@@ -160,7 +160,8 @@ static void write_row(const struct strip *s, const void *row, int y)
     }
 }
 
-/* Sets s->out[0 .. count) for the rows from y on: in the plane itself if possible. */
+/* Sets s->out[0 .. count) to the memory for the rows from y on, which is in the plane itself if
+ * possible. */
 static void begin_rows(struct strip *s, int y, int count)
 {
     const struct halo_plane *p = &s->job->dst;

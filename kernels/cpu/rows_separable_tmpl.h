@@ -3,7 +3,7 @@
  * the low half of each lane, with the even outputs of a block in one vector and the odd ones in the
  * next. */
 
-/* T of n samples of two rows, as row pairs. */
+/* Computes T for n samples of two rows, as row pairs. */
 static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
                      int n, const struct taps *t, int shift)
 {
@@ -22,7 +22,7 @@ static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_
     }
 }
 
-/* The row pass for the identity, whose weight does not fit 16 bits: T = p << frac. */
+/* Does the row pass for the identity, T = p << frac, whose weight does not fit in 16 bits. */
 static void row_identity(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
                          int n, int frac)
 {
@@ -34,8 +34,8 @@ static void row_identity(v32 *restrict to, const uint16_t *restrict a, const uin
     }
 }
 
-/* Writes a block of two output rows. Does not have to clamp: the weights are not negative and sum
- * to 1. */
+/* Writes a block of two output rows. Clamping is unnecessary, because no weight is negative and the
+ * weights sum to 1. */
 static inline void put_rows(void *const *out, int x, const struct sums *s, int shift, bool bytes)
 {
     const v32 ae = s->even0 >> shift, ao = s->even1 >> shift;
@@ -50,7 +50,7 @@ static inline void put_rows(void *const *out, int x, const struct sums *s, int s
     }
 }
 
-/* Eight output rows of n samples. */
+/* Computes eight output rows of n samples. */
 static void column_pass(void *const *out, const struct window *w, int n, const struct fir *f,
                         int shift, bool bytes)
 {
@@ -79,11 +79,12 @@ static void column_identity(void *const *out, const uint16_t *const *rows, int n
 
 struct row_taps {
     struct taps pairs;
-    bool by_steps; /* then row_pass_by_steps() is used */
+    bool by_steps; /* whether row_pass_by_steps() is used */
     struct steps steps;
 };
 
-/* Makes row pair m of the band: T of virtual row y0 - radius_y + 2m and of the row below it. */
+/* Computes row pair m of the band: T for virtual row y0 - radius_y + 2m and for the row below
+ * it. */
 static void make_row_pair(const struct strip *s, const struct row_taps *t, int m)
 {
     const struct halo_conv *c = s->job->conv;
@@ -124,8 +125,9 @@ static void separable(struct strip *s)
     }
     hasten(&f, FAST_COLUMN);
 
-    /* Row pairs after the last keep old contents: they do not affect an output that is written. A
-     * pair of outputs Y needs all of its rows, even if one of the two is not written. */
+    /* Row pairs from `last` on keep their old contents, because they do not affect any output that
+     * is written. A pair of outputs Y needs all of its rows, even if only one of the two is
+     * written. */
     const int last = (s->y1 - s->y0 + 3) / 4 * 2 + f.rows - 1;
     int next = 0;
     for (int y = s->y0; y < s->y1; y += 8) {

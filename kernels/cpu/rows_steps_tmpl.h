@@ -12,13 +12,13 @@
 struct steps {
     int first[HALO_MAX_TAPS]; /* the weights themselves */
     int taps, quads;
-    int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* differences for each quad of samples, for s = 0 ..
-                                                * 3 */
+    int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* differences of neighbouring weights for each quad
+                                                * of samples, for s = 0 to 3 */
 };
 
 #if defined(__AVX512VNNI__)
 
-/* Returns whether the row mask of c can be computed by steps, and if so fills *t. */
+/* Returns whether the row pass of c can be computed by steps. If it can, fills *t. */
 static bool set_steps(struct steps *t, const struct halo_conv *c)
 {
     if (c->depth != 8 || c->radius_x == 0)
@@ -39,7 +39,7 @@ static bool set_steps(struct steps *t, const struct halo_conv *c)
     return true;
 }
 
-/* The sum at the first sample, in all lanes. */
+/* Returns the sum at the first sample, in all lanes. */
 static v32 first_sum(const uint8_t *p, const struct steps *t)
 {
     int32_t sum = 0;
@@ -61,8 +61,8 @@ static inline v32 from_lower_lanes(v32 v, const int lanes)
     return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 8);
 }
 
-/* Converts steps to sums. *next is the sum at the first of these samples, and on return the sum at
- * the first of the following ones. */
+/* Converts steps to sums. *next must be the sum at the first of these samples; on return it is the
+ * sum at the first sample after them. */
 static inline void add_up(v32 steps[4], v32 *next)
 {
     const v32 two = steps[0] + steps[1], three = two + steps[2], all = three + steps[3];
@@ -78,7 +78,8 @@ static inline void add_up(v32 steps[4], v32 *next)
     steps[0] = base;
 }
 
-/* As row_pass, but from bytes; reads up to 4 * quads - 1 of them after the n-th. */
+/* Does the same as row_pass(), but reads bytes, including up to 4 * quads - 1 bytes after the
+ * n-th. */
 static void row_pass_by_steps(v32 *restrict to, const uint8_t *restrict a,
                               const uint8_t *restrict b, int n, const struct steps *t, int shift)
 {

@@ -20,8 +20,8 @@
 
 enum {
     LANES = VECTOR / 4,
-    BLOCK = 2 * LANES, /* samples: an even vector and an odd one */
-    STEP = 2 * BLOCK,  /* samples of one iteration of an inner loop */
+    BLOCK = 2 * LANES, /* number of samples in one even and one odd vector */
+    STEP = 2 * BLOCK,  /* number of samples per iteration of an inner loop */
 };
 
 typedef int32_t v32 __attribute__((vector_size(VECTOR), may_alias));
@@ -33,7 +33,7 @@ static inline v32 splat(int32_t v)
     return v - (v32){0};
 }
 
-/* GCC prefers loading a vector again to keeping it in a register; the empty statement prevents
+/* GCC would rather load a vector again than keep it in a register; the empty statement prevents
  * that. */
 static inline v32 keep(v32 v)
 {
@@ -55,8 +55,8 @@ static inline void store(void *p, v32 v)
     memcpy(p, &v, sizeof v);
 }
 
-/* In each lane: sum, which may wrap, plus the product of the low halves of a and w, plus the
- * product of their high halves, all signed. */
+/* Returns, in each lane, sum plus the product of the low halves of a and w plus the product of
+ * their high halves. All are signed, and the result may wrap. */
 static inline v32 mac(v32 sum, v32 a, v32 w)
 {
 #if defined(__AVX512VNNI__)
@@ -68,7 +68,7 @@ static inline v32 mac(v32 sum, v32 a, v32 w)
 #elif defined(__SSE2__)
     return (v32)((u32v)sum + (u32v)_mm_madd_epi16((__m128i)a, (__m128i)w));
 #elif defined(__aarch64__)
-    /* A vector is split into its halves once for all its uses. */
+    /* The compiler splits each vector into its halves only once for all its uses. */
     const int32x4_t va = (int32x4_t)a, vw = (int32x4_t)w;
     const int32x4_t low = vmlal_s16((int32x4_t)sum, vmovn_s32(va), vmovn_s32(vw));
     return (v32)vmlal_s16(low, vshrn_n_s32(va, 16), vshrn_n_s32(vw, 16));
@@ -83,7 +83,7 @@ static inline int32_t pair(int32_t low, int32_t high)
     return (int32_t)((uint32_t)(uint16_t)low | (uint32_t)high << 16);
 }
 
-/* Two vectors of values below 2^16 as one, the first in the low halves. */
+/* Merges two vectors of values below 2^16 into one, with the first in the low halves. */
 static inline v32 merge(v32 low, v32 high)
 {
     return low | (v32)((u32v)high << 16);
@@ -98,18 +98,19 @@ static inline v32 clamp32(v32 v, int max)
     return (v32)_mm256_min_epi32(_mm256_max_epi32((__m256i)v, _mm256_setzero_si256()),
                                  _mm256_set1_epi32(max));
 #else
-    v &= v >= 0; /* a comparison sets all bits or none */
+    v &= v >= 0; /* a comparison sets either all bits of a lane or none */
     const v32 over = v > max;
     return (v & ~over) | (splat(max) & over);
 #endif
 }
 
-/* Clamps to bytes and interleaves: the even and odd vectors of one block, then those of another. */
+/* Clamps samples to bytes, and interleaves the even and odd vectors of one block, followed by those
+ * of another. */
 static inline v32 narrow(v32 even0, v32 odd0, v32 even1, v32 odd1)
 {
 #if defined(__AVX512BW__)
-    /* Within each 128-bit lane: words of both blocks, then bytes even | odd, then interleaved
-     * bytes. */
+    /* Within each 128-bit lane, these steps make the words of both blocks, then the even bytes
+     * followed by the odd ones, and then interleaved bytes. */
     const __m512i e = _mm512_packs_epi32((__m512i)even0, (__m512i)even1);
     const __m512i o = _mm512_packs_epi32((__m512i)odd0, (__m512i)odd1);
     const __m512i v = _mm512_packus_epi16(e, o);

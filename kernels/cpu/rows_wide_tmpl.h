@@ -7,12 +7,12 @@ typedef double vd __attribute__((vector_size(VECTOR), may_alias));
 typedef vd vd_unaligned __attribute__((aligned(8)));
 typedef int32_t half_v32 __attribute__((vector_size(VECTOR / 2)));
 
-enum { DOUBLES = VECTOR / 8, WIDE_STEP = 4 * DOUBLES }; /* WIDE_STEP divides STEP */
+enum { DOUBLES = VECTOR / 8, WIDE_STEP = 4 * DOUBLES }; /* WIDE_STEP must divide STEP */
 
-/* The strip's memory in s->wide. */
+/* The layout of the strip's memory in s->wide. */
 struct wide {
     int taps_x, taps_y;
-    double *ring; /* taps_y rows of T, all channels */
+    double *ring; /* taps_y rows of T, with all channels */
     double *row;  /* samples of one source segment */
     double *out;
 };
@@ -28,7 +28,7 @@ static size_t wide_bytes(const struct strip *s)
     return ((taps_y + 1) * wide_row(s) + (size_t)s->segment) * sizeof(double);
 }
 
-/* to[x] = floor((sum_i weights[i] tap[i][x] + 2^(shift-1)) / 2^shift), where no term is
+/* Computes to[x] = floor((sum_i weights[i] tap[i][x] + 2^(shift-1)) / 2^shift). No term may be
  * negative. */
 static void wide_pass(double *restrict to, const double *const *tap, const double *weights,
                       int taps, int n, int shift)
@@ -82,7 +82,7 @@ static void separable_wide(struct strip *s)
     for (int j = 0; j < w.taps_y; j++)
         col[j] = c->col[j];
 
-    /* Virtual row m is y0 - radius_y + m. */
+    /* Virtual row m is row y0 - radius_y + m. */
     for (int m = 0; m < s->y1 - s->y0 + w.taps_y - 1; m++) {
         wide_source_row(s, &w, row, w.ring + (size_t)(m % w.taps_y) * n, s->y0 - c->radius_y + m);
         if (m < w.taps_y - 1)

@@ -5,8 +5,9 @@
 
 #include "kernels/frame.h"
 
-/* The error of the last call on b that failed: one line, valid until the next call on b; empty if
- * no call failed. b is a CUDA backend; if it is NULL: why this thread's last open failed. */
+/* Returns the error of the last call on b that failed: one line, valid until the next call on b, or
+ * "" if no call has failed. b is a CUDA backend or NULL; if it is NULL, returns the reason why this
+ * thread's last open failed. */
 const char *halo_cuda_error_text(const struct halo_backend *b);
 
 /* Implements `describe` of the ops. */
@@ -16,7 +17,7 @@ int halo_cuda_describe(char *text, size_t size);
 void halo_cuda_measure(struct halo_backend *b);
 int halo_cuda_times(struct halo_backend *b, struct halo_frame_times *ret);
 
-/* The name, compute capability and driver of a device, in one line. */
+/* Fills text with the name, compute capability and driver of a device, in one line. */
 void halo_cuda_identify(int device, char *text, size_t size);
 
 #endif

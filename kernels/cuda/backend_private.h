@@ -20,7 +20,8 @@
 #include "kernels/cuda/strategies.h"
 
 enum { HALO_CUDA_KEPT_MASKS = 16 };
-/* The masks of a launch are prepared one after the other, and then read together. */
+/* The masks of a launch are prepared one after the other and then read together, so all of them
+ * must be kept. */
 _Static_assert((int)HALO_CUDA_KEPT_MASKS >= (int)HALO_CUDA_MAX_PLANES, "a launch needs all masks");
 
 struct halo_cuda_buffer {
@@ -28,7 +29,8 @@ struct halo_cuda_buffer {
     size_t size;
 };
 
-/* A mask in the layout of a strategy's kernels. conv is a copy: the key. */
+/* A mask in the layout of a strategy's kernels. It is found by its strategy, its conv (a copy) and
+ * its channels. */
 struct halo_cuda_kept_mask {
     const struct halo_cuda_strategy *strategy;
     struct halo_conv conv;
@@ -47,17 +49,18 @@ struct halo_cuda_backend {
     cudaStream_t stream;
     struct halo_cuda_buffer up, down;      /* pinned host memory */
     struct halo_cuda_buffer src, dst;      /* device memory */
-    struct halo_cuda_buffer wide, regions; /* device memory, scratch of the jobs of a launch */
+    struct halo_cuda_buffer wide, regions; /* device memory: scratch for the jobs of a launch */
     struct halo_cuda_lane lane;
     char error[200];
 };
 
-/* Makes b at least size bytes long; its contents are lost. Nothing on the stream must still use
+/* Makes b at least size bytes long; its contents are lost. No work on the stream may still use
  * it. */
 cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
                            cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *));
 
-/* A copy equals the source inside and outside a region. */
+/* Returns the job's region, or NULL for a copy, which equals the source both inside and outside of
+ * a region. */
 static inline const struct halo_region *halo_cuda_region_of(const struct halo_job *job)
 {
     return job->conv->kind == HALO_CONV_COPY ? NULL : job->region;
@@ -67,17 +70,17 @@ static inline const struct halo_region *halo_cuda_region_of(const struct halo_jo
 cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct halo_job *jobs,
                                       int count);
 
-/* Enqueues jobs whose planes are in device memory; the scratch is already reserved. Returns 0 or
- * -errno. */
+/* Enqueues jobs whose planes are in device memory and whose scratch is already reserved. Returns 0
+ * or -errno. */
 int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jobs, int count);
 
-/* Sets *ret_mask to the mask of conv in device memory, in the layout of a strategy's kernels; the
- * address does not change while the mask is kept. NULL if the kernels need none. Waits for the
+/* Sets *ret_mask to the mask of conv in device memory, in the layout of the strategy's kernels, or
+ * to NULL if they need none. The address does not change while the mask is kept. Waits for the
  * stream if the mask is new. Returns 0 or -errno. */
 int halo_cuda_prepared_mask(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                             const struct halo_conv *conv, int channels, const void **ret_mask);
 void halo_cuda_free_masks(struct halo_cuda_backend *c);   /* frees the device memory */
-void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* and the host's copies */
+void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* frees the host memory */
 
 /* Implements `convolve` of the ops. */
 int halo_cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);

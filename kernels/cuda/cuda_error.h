@@ -7,7 +7,8 @@
 
 #include <cuda_runtime_api.h>
 
-/* 0; -ENOMEM; -ENODEV: this process cannot use the device; -EIO: the device or driver failed. */
+/* Returns 0, -ENOMEM, -ENODEV (this process cannot use the device) or -EIO (the device or driver
+ * failed). */
 static inline int halo_cuda_errno(cudaError_t status)
 {
     switch (status) {

@@ -7,15 +7,15 @@
 
 #include "kernels/backend.h"
 
-/* Enqueues jobs, which have been checked, on the backend's stream and does not wait for them. Their
- * planes, including masks of regions, are in device memory, with data and strides that are
- * multiples of 16; rectangles are in host memory and are read before the function returns. The
- * first call with a mask, a larger plane or more rectangles allocates and waits; later ones do
- * neither, so that they can be captured into a graph. Returns 0 or -errno. */
+/* Enqueues jobs, which must have been checked, on the backend's stream, and does not wait for them.
+ * Their planes, including the masks of regions, must be in device memory, with addresses and
+ * strides that are multiples of 16. Rectangles are in host memory, and are read before the function
+ * returns. The first call with a mask, a larger plane or more rectangles allocates memory and
+ * waits; later calls do neither, so they can be captured into a graph. Returns 0 or -errno. */
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
 
-/* Sets whether kernels may be started early (launch.cuh): true after opening if the device supports
- * it. */
+/* Sets whether kernels may be started early (launch.cuh). By default, they may if the device
+ * supports it. */
 void halo_cuda_set_early(struct halo_backend *b, bool early);
 
 cudaStream_t halo_cuda_stream(const struct halo_backend *b);
@@ -25,7 +25,8 @@ struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b);
  * or -errno. */
 int halo_cuda_make_current(struct halo_backend *b);
 
-/* Records a failure for halo_cuda_error_text. Returns 0 or -errno. */
+/* Returns 0 if status is a success; otherwise records the failure for halo_cuda_error_text() and
+ * returns -errno. */
 int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what);
 
 /* Implements `time` of the ops. */

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* Enqueues the gathering of one plane. The data and stride of dst are multiples of 16, and the
- * bytes between the end of a row of dst and the next multiple of 16 may be written; src needs only
- * the alignment of its samples. Returns the status of the runtime. */
+/* Enqueues a kernel that gathers one plane. The address and stride of dst must be multiples of 16,
+ * and the bytes between the end of a row of dst and the next multiple of 16 may be written. src
+ * needs only the alignment of its samples. Returns the CUDA runtime's status. */
 cudaError_t halo_cuda_gather(const struct halo_plane *dst, const struct halo_plane *src, int step,
                              cudaStream_t stream);
 

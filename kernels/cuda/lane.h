@@ -8,10 +8,10 @@
 #include "kernels/cuda/region_masks.h"
 #include "kernels/frame.h"
 
-/* Each opened backend has one. */
+/* Each opened backend has one lane. */
 struct halo_cuda_lane {
-    cudaEvent_t done; /* after the last download */
-    char *memory;     /* device: source, destination and scratch of every plane */
+    cudaEvent_t done; /* recorded after the last download */
+    char *memory;     /* device memory: source, destination and scratch of every plane */
     size_t size;
     struct halo_cuda_clock *clock; /* NULL: times are not measured */
     bool mapped;                   /* kernels access page-locked host memory in place */
@@ -22,18 +22,18 @@ struct halo_cuda_lane {
 int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame);
 int halo_cuda_finish(struct halo_backend *b);
 
-/* Frees the lane's resources; the backend's device is current and its stream idle. */
+/* Frees the lane's resources. The backend's device must be current and its stream idle. */
 void halo_cuda_lane_close(struct halo_cuda_lane *lane);
 
-/* Call after a failure: checks whether the context still works. If not, the device is lost for this
- * process, and from then on nothing on it is waited for or freed. */
+/* Checks, after a failure, whether the context still works. If it does not, the device is lost to
+ * this process, which from then on neither waits for nor frees anything on it. */
 void halo_cuda_examine(struct halo_backend *b);
 bool halo_cuda_is_lost(void);
 
-/* Implements `memory` of the ops: page-locked, mapped host memory. */
+/* Implements `memory` of the ops: allocates page-locked, mapped host memory. */
 void *halo_cuda_memory(size_t size);
-/* Sets the device for such memory: it is requested by threads of decoders and filters, each of
- * which has its own current device. */
+/* Sets the device for which such memory is allocated. This is necessary because decoder and filter
+ * threads, which request the memory, each have their own current device. */
 void halo_cuda_set_memory_device(int device);
 void halo_cuda_memory_free(void *memory);
 

@@ -7,7 +7,7 @@
  * are floats). Two facts correct the drift between both clocks: no frame begins before it is
  * submitted, and none ends after the wait for it returned.
  *
- * With NULL for a clock, functions do nothing. */
+ * If the clock is NULL, the functions do nothing. */
 #ifndef HALO_LANE_CLOCK_H
 #define HALO_LANE_CLOCK_H
 
@@ -25,8 +25,8 @@ enum halo_cuda_mark {
     HALO_CUDA_MARKS,
 };
 
-/* Returns NULL if memory is short, or after a failure that later calls will report. The device is
- * current and the stream idle. */
+/* Creates a clock. The device must be current and the stream idle. Returns NULL if memory is
+ * exhausted, or after a failure that later calls will report. */
 struct halo_cuda_clock *halo_cuda_clock_create(cudaStream_t stream);
 void halo_cuda_clock_destroy(struct halo_cuda_clock *clock);
 
@@ -37,7 +37,8 @@ cudaError_t halo_cuda_clock_mark(struct halo_cuda_clock *clock, enum halo_cuda_m
 void halo_cuda_clock_count(struct halo_cuda_clock *clock, const struct halo_frame *frame,
                            const struct halo_frame_places *places);
 
-/* Call after the frame is done. Returns 0, -ENOTSUP (no clock) or -EIO. */
+/* Fills *ret with the times of the frame, which must be done. Returns 0, -ENOTSUP (no clock) or
+ * -EIO. */
 int halo_cuda_clock_read(struct halo_cuda_clock *clock, struct halo_frame_times *ret);
 
 #endif

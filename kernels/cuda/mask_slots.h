@@ -20,30 +20,33 @@ extern "C" {
 #endif
 
 enum {
-    HALO_MASK_WORDS = HALO_MAX_DENSE * HALO_MAX_DENSE, /* words of a slot; also enough for two
+    HALO_MASK_WORDS = HALO_MAX_DENSE * HALO_MAX_DENSE, /* words per slot; also enough for two
                                                         * separable masks */
-    HALO_MASK_SLOTS = 4,                               /* of 15876 bytes each: 62 of the 64 KB */
+    HALO_MASK_SLOTS = 4,                               /* 15876 bytes each, together 62 of the 64
+                                                        * KB */
     HALO_CUDA_MAX_DEVICES = 32,
 };
 
-/* One for each bank; static like the bank itself, initialised with {PTHREAD_MUTEX_INITIALIZER}. Any
- * thread. */
+/* Each bank has one of these, which is static like the bank itself and is initialised with
+ * {PTHREAD_MUTEX_INITIALIZER}. Any thread. */
 struct halo_mask_slots {
     pthread_mutex_t lock; /* held from acquire to release */
     struct {
         bool made;
-        int next; /* slots are assigned in turn: the next one is the least recently used */
+        int next; /* the next slot to assign; slots are assigned in turn, so this is the least
+                   * recently used one */
         cudaEvent_t last_use[HALO_MASK_SLOTS];
     } device[HALO_CUDA_MAX_DEVICES];
 };
 
-/* Acquires 1 .. HALO_MASK_SLOTS slots on the current device: work that is enqueued on the stream
- * from now on may overwrite them. Other threads block until release, so only enqueue copies and
- * launches in between. On failure no slot is held. */
+/* Acquires `count` slots, 1 to HALO_MASK_SLOTS, on the current device. Work that is enqueued on the
+ * stream from now on may overwrite them. Other threads block until the slots are released, so the
+ * caller must only enqueue copies and launches in between. On failure no slot is held. */
 cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int count,
                                     int *ret_slots);
 
-/* Call after the last launch that reads the slots, also if a launch failed. */
+/* Releases the slots. Must be called after the last launch that reads them, even if a launch
+ * failed. */
 cudaError_t halo_mask_slots_release(struct halo_mask_slots *slots, cudaStream_t stream, int count,
                                     const int *taken);
 

@@ -12,14 +12,14 @@
 struct halo_cuda_plane_copies {
     enum cudaMemcpyKind kind;
     cudaStream_t stream;
-    int count; /* initially 0: number of copies collected for one call */
+    int count; /* number of copies collected for one call; initially 0 */
     void *to[HALO_MAX_PLANES];
     const void *from[HALO_MAX_PLANES];
     size_t size[HALO_MAX_PLANES];
 };
 
-/* Copies the samples of a plane, at least one side of which is on the device: now or in
- * halo_cuda_copy_end(). */
+/* Copies the samples of a plane, either now or in halo_cuda_copy_end(). At least one of the two
+ * planes must be on the device. */
 cudaError_t halo_cuda_copy_plane(struct halo_cuda_plane_copies *copies, const struct halo_plane *to,
                                  const struct halo_plane *from);
 /* Enqueues the collected copies. */

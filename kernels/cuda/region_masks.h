@@ -13,8 +13,8 @@ enum { HALO_KEPT_REGIONS = 32 };
 
 struct halo_cuda_region_masks {
     struct halo_cuda_region_mask {
-        uint64_t number; /* number of the mask (region.h); 0: no mask, or one that may have
-                          * changed */
+        uint64_t number; /* the mask's number (region.h); 0: no mask is kept here, or one that may
+                          * have changed */
         struct halo_plane plane;
         size_t size;
         uint64_t used, step;   /* the last frame and step that used it */
@@ -22,13 +22,14 @@ struct halo_cuda_region_masks {
     uint64_t frame, step;
 };
 
-/* Begins a step, which has at most one mask for each of HALO_MAX_PLANES planes; first: it is the
- * first of a frame. The memory of masks that earlier steps used may be reused for other masks. */
+/* Begins a step, which has at most one mask for each of HALO_MAX_PLANES planes; `first` is true for
+ * the first step of a frame. From now on, the memory of masks that earlier steps used may be reused
+ * for other masks. */
 void halo_cuda_region_masks_step(struct halo_cuda_region_masks *masks, bool first);
 
-/* Replaces the memory of *mask, in host memory, by its copy on the device; if that does not exist
- * yet, enqueues the copying. The result is valid for work that is enqueued before the next step
- * begins. The host memory must remain valid until that work is done. */
+/* Makes *mask, which is in host memory, refer to its copy on the device. If no copy exists yet,
+ * enqueues the transfer. The result is valid for work that is enqueued before the next step begins.
+ * The host memory must remain valid until that work is done. */
 cudaError_t halo_cuda_region_mask(struct halo_cuda_region_masks *masks, uint64_t number,
                                   struct halo_plane *mask, cudaStream_t stream);
 

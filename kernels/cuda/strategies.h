@@ -14,57 +14,60 @@
 extern "C" {
 #endif
 
-/* The parts of a plane that a region needs: flags for each patch of HALO_PATCH_WIDTH elements by
- * HALO_PATCH_HEIGHT rows. */
+/* Flags for each patch of HALO_PATCH_WIDTH elements by HALO_PATCH_HEIGHT rows, which show what a
+ * region needs in this part of a plane. */
 enum {
     HALO_PATCH_WIDTH = 64,
     HALO_PATCH_HEIGHT = 32,
     HALO_PATCH_ROW = 16,     /* the length of a row of patches is a multiple of this, for wide
                               * loads */
     HALO_PATCH_FILTERED = 1, /* some pixels of the patch have a weight above 0 */
-    HALO_PATCH_SOURCE = 2,   /* some have a weight below 255 */
+    HALO_PATCH_SOURCE = 2,   /* some pixels of the patch have a weight below 255 */
 };
 
 struct halo_cuda_wanted {
-    const uint8_t *flags; /* device memory, row by row; NULL: no region, the whole plane is
-                           * wanted */
+    const uint8_t *flags; /* in device memory, row by row; NULL: there is no region, so the whole
+                           * plane is needed */
     int across, down;     /* patches */
     int height;           /* of the plane */
-    int reach;            /* rows from an output to the farthest of its inputs */
+    int reach;            /* distance from an output to the farthest of its inputs, in rows */
     bool wraps;           /* whether the plane's border is HALO_BORDER_WRAP */
 };
 
 /* One plane in device memory. A launcher only enqueues work on the stream: it neither waits for the
- * kernels nor allocates. *conv is read before the launcher returns (it must not be pinned memory,
- * which the copy engine would read later). */
+ * kernels nor allocates memory. *conv is read before the launcher returns; it must not be in pinned
+ * memory, which the copy engine would read later. */
 struct halo_cuda_call {
     const struct halo_conv *conv;
-    /* Device memory; data and strides are multiples of 16, positive. The bytes between the end of a
-     * row of dst and the next multiple of 16 may be written. */
+    /* In device memory; the addresses and strides are positive multiples of 16. The bytes between
+     * the end of a row of dst and the next multiple of 16 may be written. */
     struct halo_plane src, dst;
-    int32_t *wide;        /* scratch of halo_cuda_scratch_bytes(conv, &src), between passes */
-    const void *prepared; /* written by the strategy's prepare, in device memory */
-    const struct halo_region *region; /* NULL: the whole plane; a mask is in device memory */
+    int32_t *wide;        /* scratch between passes, of halo_cuda_scratch_bytes(conv, &src) bytes */
+    const void *prepared; /* the mask in device memory, in the layout that the strategy's prepare
+                           * writes */
+    const struct halo_region *region; /* NULL: the whole plane. The region's mask is in device
+                                       * memory */
     void *region_memory;              /* halo_cuda_region_bytes() bytes */
-    /* Computed from the region; kernels may skip a tile that is outside (region.cuh). Written by a
-     * kernel on the stream: a kernel that is started early reads it after its wait. */
+    /* Computed from the region; kernels may skip tiles outside of the region (region.cuh). The
+     * flags are written by a kernel on the stream, so a kernel that is started early reads them
+     * after its wait. */
     struct halo_cuda_wanted wanted;
     cudaStream_t stream; /* the same in all calls of a launch */
-    bool early;   /* kernels that wait themselves may be started before the previous kernel has
-                   * ended */
-    bool chained; /* the same for kernels that follow one of the same launcher */
+    bool early;   /* kernels that wait for the previous kernel themselves may be started before it
+                   * has ended */
+    bool chained; /* the same, for kernels that follow another kernel of the same launcher */
 };
 
 enum { HALO_CUDA_MAX_PLANES = 4 }; /* of one launch */
 
-/* A row: one .cu file, or a variant of it, named FILE/VARIANT. */
+/* A row of the table: one .cu file, or a variant of it, which is named FILE/VARIANT. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
-    int compute; /* lowest compute capability, 80 for 8.0; 0: any */
-    /* Filters 1 .. HALO_CUDA_MAX_PLANES planes, in any order; returns the status of the runtime. */
+    int compute; /* lowest compute capability that it needs, such as 80 for 8.0; 0: any */
+    /* Filters 1 to HALO_CUDA_MAX_PLANES planes, in any order. Returns the CUDA runtime's status. */
     cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
-    /* Make a mask in the layout of the kernels; both NULL, or prepared_bytes returns 0, if they
-     * need none. */
+    /* Return the size of a mask in the layout of the kernels, and make this mask. If the kernels
+     * need none, both are NULL, or prepared_bytes returns 0. */
     size_t (*prepared_bytes)(const struct halo_conv *conv, int channels);
     void (*prepare)(void *ret, const struct halo_conv *conv, int channels);
 };
@@ -120,28 +123,31 @@ bool halo_cuda_tensor_dense_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_tensor_dense_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int channels);
 
-/* HALO_CONV_COPY needs no tiles: all strategies share one kernel. */
+/* Launches HALO_CONV_COPY for all strategies, which share one kernel because a copy needs no
+ * tiles. */
 cudaError_t halo_cuda_launch_copy(const struct halo_cuda_call *calls, int count);
 
-/* The same for HALO_CONV_PIXELIZE and the strategies that support it. */
+/* Launches HALO_CONV_PIXELIZE for all strategies that support it. */
 cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int count);
 
-/* The same for HALO_CONV_SOLID. */
+/* Launches HALO_CONV_SOLID for all strategies. */
 cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count);
 
-/* Called before and after the launch of calls if some have a region: the map sets `wanted`, and the
- * merge copies everything that is not filtered from src. */
+/* For calls of which some have a region. halo_cuda_region_bytes() returns the size of
+ * region_memory. halo_cuda_region_map() is called before the launch and sets `wanted`;
+ * halo_cuda_region_merge() is called after the launch and copies everything that is not filtered
+ * from src. */
 size_t halo_cuda_region_bytes(const struct halo_region *region, const struct halo_plane *like);
 cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count);
 
-/* Determines the compute capability for which the kernels that run on this device were compiled, 90
- * for 9.0: that of the device, or less if the driver translated them from PTX. An error means that
- * no kernel can run. */
+/* Sets *ret_compute to the compute capability for which the kernels that run on this device were
+ * compiled, such as 90 for 9.0. It is the device's own, or lower if the driver translated the
+ * kernels from PTX. An error means that no kernel can run. */
 cudaError_t halo_cuda_probe(int *ret_compute);
 
-/* The intermediate plane: int32 elements, with rows padded so that each begins a memory
- * transaction. */
+/* Returns the stride of the intermediate plane in int32 elements. Its rows are padded so that each
+ * begins a memory transaction. */
 static inline ptrdiff_t halo_cuda_wide_stride(const struct halo_plane *p)
 {
     return ((ptrdiff_t)p->width * p->channels + 31) / 32 * 32;
@@ -152,7 +158,7 @@ static inline size_t halo_cuda_wide_bytes(const struct halo_plane *p)
     return (size_t)halo_cuda_wide_stride(p) * p->height * sizeof(int32_t);
 }
 
-/* A size that is sufficient for every strategy that supports this convolution. */
+/* Returns a scratch size that is sufficient for every strategy that supports this convolution. */
 static inline size_t halo_cuda_scratch_bytes(const struct halo_conv *conv,
                                              const struct halo_plane *p)
 {
