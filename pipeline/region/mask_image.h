@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Mask images: files whose gray values are the weights with which a filter applies to each pixel.
- * PNG, JPEG, PGM and PPM; white is 255, black and transparent pixels are 0, and colours count by
- * their brightness. */
+ * Mask images: PNG, JPEG, PGM or PPM files whose gray values are the weights with which a filter
+ * applies to each pixel. White is 255; black and transparent pixels are 0; a colour's weight is its
+ * brightness. */
 #ifndef HALO_MASK_IMAGE_H
 #define HALO_MASK_IMAGE_H
 
@@ -19,21 +19,22 @@ struct halo_mask_image {
     char *path;
     int width, height;       /* 0: not loaded */
     uint8_t *weight;         /* rows without gaps */
-    struct halo_rect inside; /* the smallest rectangle with all weights that are not 0 */
+    struct halo_rect inside; /* the smallest rectangle that contains all nonzero weights */
 };
 
-/* For a process that is not allowed to open the file: fd is read instead of path from now on, until
- * another one is given for the same path. Takes over fd. Any thread. */
+/* For a process that is not allowed to open the file: from now on fd is read instead of path, until
+ * another descriptor is given for the same path. Takes ownership of fd. Any thread. */
 void halo_mask_image_give(const char *path, int fd);
 
-/* Checks that the file exists, is readable and begins like an image; does not decode it. 0, or with
- * err filled -errno, -EINVAL (not such an image), -ENOMEM. The caller owns *ret. */
+/* Checks that the file exists, is readable and begins like an image, without decoding it. Returns
+ * 0, or, with err filled, -errno, -EINVAL (not a supported image) or -ENOMEM. The caller owns
+ * *ret. */
 int halo_mask_image_find(struct halo_mask_image **ret, const char *path, struct halo_error *err);
-/* Reads and decodes the file; if that fails, the weights stay as they were. Blocks. Errors as for
- * halo_mask_image_find(). */
+/* Reads and decodes the file. If that fails, the weights do not change. Blocks. Returns 0, or an
+ * error as halo_mask_image_find() does. */
 int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
-/* Converts an image that is meant for frames as displayed to the stored orientation (display.h). 0
- * or -ENOMEM; the caller owns *ret. */
+/* Converts an image that is meant for frames as displayed to the orientation of stored frames
+ * (display.h). Returns 0 or -ENOMEM; the caller owns *ret. */
 int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
                           int turn);
 void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is ignored */

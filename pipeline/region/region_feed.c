@@ -106,7 +106,7 @@ static int check_one(const struct halo_region_update *updates, int index, struct
     if (!memchr(updates[index].id, 0, HALO_REGION_ID))
         return halo_fail(err, -EINVAL, "regions[%d]: its id is too long", index);
     if (is_twice(updates, index))
-        return halo_fail(err, -EINVAL, "regions[%d]: another one has the id '%s'", index,
+        return halo_fail(err, -EINVAL, "regions[%d]: another region has the id '%s'", index,
                          updates[index].id);
     if (!(updates[index].ttl >= 0 && updates[index].ttl <= MAX_TTL_S))
         return halo_fail(err, -EINVAL, "regions[%d]: ttl must be between 0 and %d seconds", index,
@@ -126,15 +126,16 @@ int halo_region_check(int64_t picture_us, const struct halo_region_update *updat
             err, -EINVAL,
             "picture must be within a minute of now, in microseconds of CLOCK_MONOTONIC");
     if (count < 0 || count > HALO_MAX_SHAPES)
-        return halo_fail(err, -EINVAL, "%d regions: at most %d", count, HALO_MAX_SHAPES);
+        return halo_fail(err, -EINVAL, "%d regions, but an update may have at most %d", count,
+                         HALO_MAX_SHAPES);
     for (int i = 0; i < count; i++) {
         if (check_one(updates, i, err) < 0)
             return -EINVAL;
         corners += updates[i].shape.kind == HALO_SHAPE_POLYGON ? updates[i].shape.corners : 0;
     }
     if (corners > HALO_REGION_CORNERS)
-        return halo_fail(err, -EINVAL, "%d corners: at most %d in all polygons together", corners,
-                         HALO_REGION_CORNERS);
+        return halo_fail(err, -EINVAL, "%d corners, but all polygons together may have at most %d",
+                         corners, HALO_REGION_CORNERS);
     return 0;
 }
 
@@ -290,10 +291,11 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
     feed->refused += code < 0;
     pthread_mutex_unlock(&feed->lock);
     if (code == -ESTALE)
-        halo_fail(err, code,
-                  "the frame is older than that of the last update, or than the session");
+        halo_fail(
+            err, code,
+            "the update's frame is older than the previous update's frame, or than the session");
     if (code == -ERANGE)
-        halo_fail(err, code, "the frame is ahead of the newest frame");
+        halo_fail(err, code, "the update's frame is ahead of the newest frame in the pipeline");
     return code;
 }
 

@@ -35,8 +35,8 @@ static bool is_length(const struct halo_length *length, bool relative)
 static int refuse(struct halo_error *err)
 {
     return halo_fail(err, -EINVAL,
-                     "lengths are all pixels (at most %g) or all relative (at most %g)", MAX_PIXELS,
-                     MAX_PARTS);
+                     "lengths must be either all pixels (at most %g) or all relative (at most %g)",
+                     MAX_PIXELS, MAX_PARTS);
 }
 
 static int read_box(struct halo_motion *ret, const struct halo_shape *shape, struct halo_error *err)
@@ -69,7 +69,7 @@ static int read_corners(struct halo_motion *ret, const struct halo_shape *shape,
                         struct halo_error *err)
 {
     if (shape->corners < 3 || shape->corners > HALO_MAX_CORNERS || !shape->corner)
-        return halo_fail(err, -EINVAL, "a polygon has 3 to %d corners", HALO_MAX_CORNERS);
+        return halo_fail(err, -EINVAL, "a polygon must have 3 to %d corners", HALO_MAX_CORNERS);
     for (int i = 0; i < shape->corners; i++)
         for (int axis = 0; axis < 2; axis++) {
             if (!is_length(&shape->corner[i][axis], ret->relative))
@@ -95,7 +95,7 @@ int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
         ret->relative = shape->corner && shape->corners > 0 && shape->corner[0][0].relative;
         return read_corners(ret, shape, err);
     default:
-        return halo_fail(err, -EINVAL, "a region is a rectangle, an ellipse or a polygon");
+        return halo_fail(err, -EINVAL, "a region must be a rectangle, an ellipse or a polygon");
     }
 }
 

@@ -3,7 +3,7 @@
  * unit: luma pixels, or fractions of the frame; the calculations are the same for both. Used by
  * region_feed.c.
  *
- * Any thread; nothing allocates memory. */
+ * Any thread may call these functions; none of them allocates memory. */
 #ifndef HALO_REGION_MOTION_H
 #define HALO_REGION_MOTION_H
 
@@ -21,32 +21,34 @@ struct halo_motion {
     int corners;
 };
 
-/* Converts a shape. 0, or -EINVAL with err filled: it is invalid, not finite, or far too large. */
+/* Converts a shape. Returns 0, or -EINVAL with err filled if the shape is invalid, not finite, or
+ * far too large. */
 int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
                      struct halo_error *err);
 
-/* Replaces motion by the box around both shapes, which must have the same unit. */
+/* Sets *motion to the bounding box of both shapes, which must have the same unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
-/* Extrapolates: *ret is the shape moved on from motion by `by` times the way from `before` to
- * motion. It may grow likewise, but is never smaller than motion. */
+/* Extrapolates a motion: *ret is the shape `motion`, moved on by `by` times the way from `before`
+ * to `motion`. The shape may grow in the same way, but never becomes smaller than `motion`. */
 void halo_motion_go_on(struct halo_motion *ret, const struct halo_motion *motion,
                        const struct halo_motion *before, double by);
 
-/* The shapes for a frame so far, and the box around each of them. */
+/* The shapes collected so far for a frame, with the bounding box of each. */
 struct halo_region_list {
     struct halo_region_now *now;
     struct halo_box box[HALO_MAX_SHAPES];
 };
 
-/* Adds everything that the shape passes on its way between two positions (to NULL: it does not
- * move), enlarged by margin, to the list: as at most `most` shapes if there is room, otherwise
- * merged into one of the same unit. False: the list is full and has none of that unit. */
+/* Adds to the list everything that the shape covers on its way between two positions, enlarged by
+ * margin. If `to` is NULL, the shape does not move. Adds at most `most` shapes if the list has
+ * room; otherwise merges them into a shape with the same unit. Returns false if the list is full
+ * and has no shape with that unit. */
 bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
                      const struct halo_motion *to, double margin, int most);
 
-/* Adds the shape, reduced by margin on all sides (a polygon unchanged), to the list, if anything is
- * left of it and there is room. */
+/* Adds the shape to the list, reduced by margin on all sides (a polygon is not reduced), if
+ * anything is left of it and the list has room. */
 void halo_motion_put_less(struct halo_region_list *list, const struct halo_motion *motion,
                           double margin);
 

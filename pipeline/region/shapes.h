@@ -9,19 +9,21 @@
  *   region=mask /etc/halod/door.png        an image: white is inside; must be the last shape
  *   region=feed                            the region feed's shapes (region_feed.h); alone
  *
- * Shapes are separated by + or by blanks. Lengths are luma pixels of the frame as players display
- * it (display.h; for cameras after rotate:), or, with %, fractions of its width (x, w) or height
- * (y, h). The lengths of a region feed refer to the stored frame. All lengths are rounded to the
- * nearest 1/4096 of a pixel; everything after that is exact. Shapes may extend beyond the frame.
+ * Shapes are separated by + or by blanks. Lengths are in luma pixels of the frame as players
+ * display it (display.h; for cameras, after rotate:) or, with %, are fractions of its width (x, w)
+ * or height (y, h). The lengths of a region feed refer to the stored frame. All lengths are rounded
+ * to the nearest 1/4096 of a pixel; all further calculations are exact. Shapes may extend beyond
+ * the frame.
  *
- * A filter hides its shapes, or, with invert, everything else. Nothing is rounded towards showing
- * more. A sample has the full weight, 255, if any part of its area is hidden; a chroma sample's
- * area may be several pixels. The feather, in which the weight decreases linearly to 0, lies
- * outside of the hidden part. With invert, a sample is shown only if its whole area lies within a
- * single shape. The gray values of a mask image are weights. An image of another size is scaled so
- * that no hidden pixel becomes less hidden; its feather begins at the nearest weight that is not 0,
- * and at the largest one if several are equally near. If samples also show what lies next to their
- * area (chroma spill), each gets the largest weight among its neighbours, before feathering.
+ * A filter hides its shapes or, with invert, everything else. No rounding causes more to be shown.
+ * A sample has the full weight, 255, if any part of its area is hidden; the area of a chroma sample
+ * may be several pixels. The feather, in which the weight decreases linearly to 0, lies outside the
+ * hidden part. With invert, a sample is shown only if its whole area lies within a single shape.
+ * The gray values of a mask image are weights. If the image's size differs from the frame's, it is
+ * scaled so that no hidden pixel becomes less hidden. The feather of a mask image begins at the
+ * nearest nonzero weight, or at the largest of several equally near ones. If samples also show what
+ * lies next to their area (chroma spill), each sample gets the largest weight among its neighbours
+ * before the feather is drawn.
  *
  * Shapes are immutable once parsed; any thread may draw them. */
 #ifndef HALO_SHAPES_H
@@ -34,11 +36,11 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MAX_SHAPES = 64,      /* for a filter, or for a frame of a region feed */
-    HALO_MAX_CORNERS = 64,     /* of a polygon */
+    HALO_MAX_SHAPES = 64,      /* shapes of a filter, or of a region feed for one frame */
+    HALO_MAX_CORNERS = 64,     /* corners of a polygon */
     HALO_MAX_FEATHER = 512,    /* luma pixels */
     HALO_MAX_LENGTH = 1 << 16, /* luma pixels, for any length of a shape */
-    HALO_MAX_PARTS = 4         /* for relative lengths: 400% of the frame */
+    HALO_MAX_PARTS = 4         /* limit of relative lengths: 400% of the frame */
 };
 
 enum halo_shape_kind {
@@ -48,7 +50,7 @@ enum halo_shape_kind {
     HALO_SHAPE_MASK,
 };
 
-/* Along one axis. */
+/* A length along one axis. */
 struct halo_length {
     double value;  /* finite */
     bool relative; /* fraction of the frame's width or height; otherwise luma pixels */
@@ -67,26 +69,27 @@ struct halo_shape {
 struct halo_shapes {
     struct halo_shape *shape;
     int count;
-    bool feed; /* the shapes are a region feed's, not these */
+    bool feed; /* a region feed supplies the shapes instead */
 };
 
-/* Parses the text of region=. 0, or with err filled -EINVAL (a syntax error, with its column, or a
- * mask file that is not an image), -errno (the mask file cannot be read), -ENOMEM. Only the
- * beginning of a mask file is read, so that a process that must not decode untrusted data can check
- * it. May block on that file. The caller owns *ret. */
+/* Parses the text of region=. Returns 0; or, with err filled, -EINVAL (a syntax error, with its
+ * column, or a mask file that is not an image), -errno (the mask file cannot be read) or -ENOMEM.
+ * Reads only the beginning of a mask file, so that a process that must not decode untrusted data
+ * can check it. May block on that file. The caller owns *ret. */
 int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_error *err);
-/* Reads and decodes the mask image, if there is one; must be called before drawing, and may be
- * called again to read it again. 0, or halo_shapes_parse()'s errors about the image. Blocks. */
+/* Reads and decodes the mask image, if the shapes have one. Must be called before drawing; may be
+ * called again to read the image again. Returns 0, or an error about the image as
+ * halo_shapes_parse() does. Blocks. */
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
 void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape owns */
 
-/* Whether any length other than 0 is in pixels, so that the region differs in frames of another
- * size; false for NULL. */
+/* Returns whether any length other than 0 is in pixels, so that the region differs in frames of
+ * another size. Returns false if shapes is NULL. */
 bool halo_shapes_in_pixels(const struct halo_shapes *shapes);
 
 /* Converts shapes from the frame as displayed to the frame as stored, which is width x height; turn
- * is its orientation (display.h). Mask images must be loaded. 0 or -ENOMEM; the caller owns
+ * is its orientation (display.h). Mask images must be loaded. Returns 0 or -ENOMEM; the caller owns
  * *ret. */
 int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown, int turn,
                       int width, int height);
@@ -101,34 +104,34 @@ struct halo_shape_canvas {
     bool spill_x, spill_y; /* chroma spill (format.h), horizontally or vertically */
 };
 
-/* A region and the memory that it points to. Zeroed at first; drawing again reuses the memory, and
- * on the same canvas costs only what changed. Rectangles without feather stay rectangles;
- * everything else becomes a mask plane in host memory. region.number is for the caller: 0 after
- * each drawing. */
+/* A region and the memory that it points to. Must be zeroed before the first drawing. Drawing again
+ * reuses the memory; on the same canvas, only what has changed costs time. Rectangles without
+ * feather stay rectangles; everything else becomes a mask plane in host memory. region.number is
+ * for the caller and is set to 0 by each drawing. */
 struct halo_drawn_region {
     struct halo_region region;
     struct halo_rect rects[HALO_MAX_SHAPES];
-    uint8_t *mask; /* a weight for each sample, rows without gaps */
+    uint8_t *mask; /* one weight per sample, rows without gaps */
     size_t mask_bytes;
     int mask_width, mask_height;
-    uint8_t around;           /* the weight outside of touched */
-    struct halo_rect touched; /* samples whose weight may differ from around */
+    uint8_t around;           /* the weight outside `touched` */
+    struct halo_rect touched; /* contains all samples whose weight may differ from `around` */
     void *scratch;
     size_t scratch_bytes;
 };
 
-/* Draws count shapes (0: nothing is inside). Returns 0 or -ENOMEM; *ret_hidden: whether any sample
- * has a weight that is not 0. An invalid shape (a length beyond the limits above, a mask image that
- * was not loaded) hides everything. */
+/* Draws count shapes (if 0, nothing is inside). Sets *ret_hidden to whether any sample has a
+ * nonzero weight. An invalid shape (a length beyond the limits above, or a mask image that was not
+ * loaded) hides everything. Returns 0 or -ENOMEM. */
 int halo_shapes_draw(const struct halo_shape *shapes, int count,
                      const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret,
                      bool *ret_hidden);
 void halo_drawn_region_finish(struct halo_drawn_region *region);
 
-/* Width and height in luma pixels of the smallest box around all shapes that extend into the frame,
- * at most the frame's; without such shapes, the frame's. For filter strengths that follow a
- * region's size: the box includes parts outside of the frame, so that strengths do not decrease
- * while a region leaves the frame. */
+/* Computes the width and height, in luma pixels, of the smallest box around all shapes that extend
+ * into the frame, limited to the frame's; without such shapes, they are the frame's. This is for
+ * filter strengths that follow a region's size. The box includes parts outside the frame, so that
+ * strengths do not decrease while a region leaves the frame. */
 void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
                       int picture_height, double *ret_width, double *ret_height);
 

@@ -68,8 +68,8 @@ static int read_length(struct reader *r, const char *what, struct halo_length *r
         return fail_at(r, what);
     const double most = relative ? 100 * HALO_MAX_PARTS : HALO_MAX_LENGTH;
     if (fabs(v) > most)
-        return halo_fail(r->err, -ERANGE, "column %zu: %s: at most %g%s", r->at + 1, text, most,
-                         relative ? "%" : "");
+        return halo_fail(r->err, -ERANGE, "column %zu: %s: must be at most %g%s", r->at + 1, text,
+                         most, relative ? "%" : "");
     *ret = (struct halo_length){relative ? v / 100 : v, relative};
     r->at += length;
     return 0;
@@ -104,9 +104,9 @@ static int read_corners(struct reader *r, struct halo_shape *shape)
     for (skip_blanks(r); is_number_next(r) || shape->corners < 3; skip_blanks(r)) {
         struct halo_length corner[2];
         if (shape->corners == HALO_MAX_CORNERS)
-            return halo_fail(r->err, -EINVAL, "column %zu: a polygon has at most %d corners",
+            return halo_fail(r->err, -EINVAL, "column %zu: a polygon may have at most %d corners",
                              r->at + 1, HALO_MAX_CORNERS);
-        int code = read_length(r, "x of a corner (a polygon has 3 or more)", &corner[0]);
+        int code = read_length(r, "x of a corner (a polygon has at least 3)", &corner[0]);
         if (code == 0)
             code = read_length(r, "y of a corner", &corner[1]);
         if (code)
@@ -170,7 +170,7 @@ static int read_shape(struct reader *r)
     if (kind == WORDS)
         return unknown(r, length);
     if (r->to->count == HALO_MAX_SHAPES)
-        return halo_fail(r->err, -EINVAL, "column %zu: at most %d shapes", r->at + 1,
+        return halo_fail(r->err, -EINVAL, "column %zu: at most %d shapes are allowed", r->at + 1,
                          HALO_MAX_SHAPES);
     r->at += length;
     if (kind == FEED)

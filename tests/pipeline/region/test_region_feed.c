@@ -602,7 +602,7 @@ static void test_refused(void **state)
     assert_refused(many, HALO_MAX_SHAPES + 1, 0, "at most 64");
     assert_refused(&a, 1, 61 * (int64_t)SECOND, "within a minute");
     assert_refused(&a, 1, -61 * (int64_t)SECOND, "within a minute");
-    assert_refused((struct halo_region_update[]){a, a}, 2, 5, "another one has the id 'a'");
+    assert_refused((struct halo_region_update[]){a, a}, 2, 5, "another region has the id 'a'");
     const double bad[] = {NAN, INFINITY, -INFINITY, 2e5, 0, -1};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         a.shape.width.value = bad[i];
