@@ -541,7 +541,9 @@ class Manual(ConfigTest):
                     if high is not None and low < high < 1e12:
                         self.assertIn(f'{low:g} to {high:.15g}', text)
                 if 'default' in row:
-                    self.assertRegex(text, rf'Default \*?{self.word_of(row["default"])}\b')
+                    word = self.word_of(row['default'])
+                    self.assertRegex(text, rf'Default: \*?{word}\b|'
+                                           rf'(?<![\w.]){word}\*?,? \(?(?:which is )?the default\b')
 
     def test_keys(self):
         root = json.loads(self.halod('--schema').out)
