@@ -39,8 +39,8 @@ bool halo_adts_goes_on(struct halo_adts *adts, const char *name, const AVStream 
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(stream->time_base);
     if (!adts->warned)
         halo_log(HALO_LOG_WARNING,
-                 "%s: stream %d: the AAC sound changes its sample rate, channels or profile at %s: "
-                 "parts that differ from its beginning are not copied: %s",
+                 "%s: stream %d: the sample rate, channels or profile of the AAC audio change at "
+                 "%s; packets that do not match the start of the stream are not copied: %s",
                  name, stream->index, halo_av_clock(time, clock, sizeof clock), advice);
     adts->warned = true;
     return false;

@@ -141,7 +141,7 @@ int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *
     a->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
     int code = open_decoder(a);
     if (code < 0) {
-        halo_fail(err, halo_av_errno(code), "%s: stream %d: cannot decode %s sound: %s", input,
+        halo_fail(err, halo_av_errno(code), "%s: stream %d: cannot decode %s audio: %s", input,
                   in->index, avcodec_get_name(in->codecpar->codec_id),
                   halo_av_reason(code, why, sizeof why));
     } else if ((code = open_encoder(a, codec, container)) < 0) {
@@ -150,7 +150,7 @@ int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *
                         in->index, codec->name, a->decoder->sample_rate,
                         a->decoder->ch_layout.nb_channels, halo_av_reason(code, why, sizeof why));
     } else if ((code = open_resampler(a)) < 0) {
-        halo_fail(err, halo_av_errno(code), "stream %d: cannot resample the sound: %s", in->index,
+        halo_fail(err, halo_av_errno(code), "stream %d: cannot resample the audio: %s", in->index,
                   halo_av_reason(code, why, sizeof why));
     }
     if (code < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The description of an encoding (struct halo_live_begin), as a copy with its own memory, and as
- * bytes between two processes of the same binary: field by field, each with its limits. Any thread;
- * no call blocks. */
+ * The description of an encoding (struct halo_live_begin): as a copy with its own memory, and as
+ * bytes that are sent between two processes of the same binary, field by field, each field with its
+ * limits. Any thread; no call blocks. */
 #ifndef HALO_BEGIN_WIRE_H
 #define HALO_BEGIN_WIRE_H
 
@@ -12,33 +12,35 @@
 
 enum {
     HALO_MAX_EXTRADATA = 65536,                     /* bytes */
-    HALO_MAX_BEGIN = 2 * HALO_MAX_EXTRADATA + 4096, /* bytes of a description, without cards */
+    HALO_MAX_BEGIN = 2 * HALO_MAX_EXTRADATA + 4096, /* largest description without cards, in
+                                                       bytes */
 };
 
-/* What viewers need before they can use packets. It is sent each time an encoder is opened, and
- * also in advance. */
+/* The information that viewers need before they can use packets. It is sent each time an encoder is
+ * opened, and also in advance. */
 struct halo_live_begin {
     const AVCodecParameters *video, *audio; /* audio NULL: no audio */
-    AVRational framerate;                   /* the source's; 0/1: unknown */
-    /* Closed keyframes of one encoder with the same settings, shown while no packets arrive: a gray
-     * one with the stream's name, and a black one. */
+    AVRational framerate;                   /* frame rate of the source; 0/1: unknown */
+    /* Keyframes on which no other frame depends, from an encoder with the same settings. They are
+     * shown while no packets arrive: a gray one with the stream's name, and a black one. */
     const AVPacket *card, *solid;
 };
 
-/* Owns what it points to. All zero is an empty copy. */
+/* A copy that owns the memory it points to. If all its fields are zero, it is empty. */
 struct halo_begin_copy {
     AVCodecParameters *video, *audio;
     AVPacket *card, *solid;
     AVRational framerate;
 };
 
-/* 0, or -ENOMEM with *ret empty. Packets' data is referenced, not copied, if possible. */
+/* Copies begin. Returns 0, or -ENOMEM with *ret empty. The data of packets is referenced, not
+ * copied, if possible. */
 int halo_begin_copy_init(struct halo_begin_copy *ret, const struct halo_live_begin *begin);
 void halo_begin_copy_finish(struct halo_begin_copy *copy);
 struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy);
 
-/* Whether packets with parameters b can follow packets with parameters a in the same decoder and
- * the same file. Both may be NULL. */
+/* Returns whether packets with parameters b can follow packets with parameters a in the same
+ * decoder and the same file. Both may be NULL. */
 bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b);
 
 /* The fields of a packet that are sent with its data. Side data is not sent. */
@@ -48,21 +50,23 @@ struct halo_packet_fields {
     uint16_t stream;
     uint16_t flags; /* AV_PKT_FLAG_KEY, AV_PKT_FLAG_DISPOSABLE; no other */
 };
-/* 0, or -EINVAL: no timestamp, no data, or a stream other than 0 and 1. */
+/* Returns 0, or -EINVAL if the packet has no timestamp, no data, or a stream index other than 0 and
+ * 1. */
 int halo_packet_fields_init(struct halo_packet_fields *ret, const AVPacket *pkt);
-/* Whether fields from another process follow the rules above. */
+/* Returns whether fields from another process follow the rules above. */
 bool halo_packet_fields_is_good(const struct halo_packet_fields *fields);
 void halo_packet_fields_apply(const struct halo_packet_fields *fields,
-                              AVPacket *pkt); /* all fields but size */
+                              AVPacket *pkt); /* sets all fields except size */
 
-/* Serializes begin into bytes from av_malloc, which the caller owns. 0, -ENOMEM, -EINVAL, or
- * -EMSGSIZE if the extradata or a card is too large; a card may have at most most_card bytes. */
+/* Serializes begin into bytes that are allocated with av_malloc and belong to the caller. A card
+ * may have at most most_card bytes. Returns 0, -ENOMEM, -EINVAL, or -EMSGSIZE if the extradata or a
+ * card is too large. */
 int halo_begin_write(const struct halo_live_begin *begin, size_t most_card, uint8_t **ret,
                      size_t *ret_size);
 
 /* Parses such bytes. They may come from an untrusted process, but must not change during the call.
- * -EPROTO: not as halo_begin_write makes them, or with values that no codec has. -ENOMEM. *ret is
- * untouched on failure. */
+ * Returns 0, -ENOMEM, or -EPROTO if the bytes are not in halo_begin_write's format or contain
+ * values that no codec has. After a failure *ret is unchanged. */
 int halo_begin_read(struct halo_begin_copy *ret, const uint8_t *bytes, size_t size,
                     size_t most_card);
 

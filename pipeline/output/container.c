@@ -116,7 +116,7 @@ int halo_container_check(const AVOutputFormat *container, const char *where,
     return halo_fail(
         err, -ENOTSUP,
         "%s: %s does not support %s %s: use another codec, or a container such as .mkv", where,
-        container->name, avcodec_get_name(par->codec_id), video ? "video" : "sound");
+        container->name, avcodec_get_name(par->codec_id), video ? "video" : "audio");
 }
 
 const AVOutputFormat *halo_container_guess(const char *format, const char *name)

@@ -318,19 +318,19 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
     if (late == 0 || late <= 1.5 * FFMAX(tick, 1 / rate)) {
         if (late > 0 && HALO_ONCE(said))
             halo_log(HALO_LOG_WARNING,
-                     "stream %d: timestamps of frames repeat or go back: each is moved forward by "
-                     "one tick",
+                     "stream %d: some frame timestamps repeat or go backwards: each such frame is "
+                     "placed one tick after the previous one",
                      index);
         return 0;
     }
     halo_av_clock(wanted * tick, clock, sizeof clock);
     if (av_cmp_q(e->codec->time_base, e->input.stream->time_base) != 0)
         return halo_fail(err, -ENOTSUP,
-                         "stream %d: at %s a frame would be %.3f s late: the output has a fixed "
-                         "rate of %.5g frames per second, and the input has more: .mkv and .mp4 "
-                         "with libx264 support any timestamps",
+                         "stream %d: at %s a frame would be %.3f s late, because the output has a "
+                         "fixed rate of %.5g frames per second and the input has more: use .mkv or "
+                         ".mp4 with libx264, which support any timestamps",
                          index, clock, late, 1 / tick);
-    return halo_fail(err, -EBADMSG, "stream %d: at %s the timestamps of frames go back by %.3f s",
+    return halo_fail(err, -EBADMSG, "stream %d: at %s the frame timestamps go backwards by %.3f s",
                      index, clock, late);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video encoder: takes output frames and returns packets. Use it from one thread at a time. */
+ * A video encoder: it receives output frames and returns packets. Use it from one thread at a
+ * time. */
 #ifndef HALO_ENCODE_H
 #define HALO_ENCODE_H
 
@@ -15,68 +16,73 @@ struct halo_encoder;
 
 /* Properties of the frames; colours and geometry come from the input stream. */
 struct halo_encoder_input {
-    enum AVPixelFormat format; /* native, as the gate releases frames */
+    enum AVPixelFormat format; /* native format, in which the gate releases frames */
     int width, height;
-    AVStream *stream;     /* of the input */
+    AVStream *stream;     /* the input stream */
     AVRational framerate; /* 0/1: unknown */
     AVRational aspect;    /* sample aspect ratio */
     struct halo_hdr hdr;
-    int gpu;             /* number of the GPU, for an encoder in hardware */
-    AVBufferRef *device; /* for a hardware encoder, otherwise NULL; device and frames have to stay
+    int gpu;             /* number of the GPU, for a hardware encoder */
+    AVBufferRef *device; /* for a hardware encoder, otherwise NULL; device and frames must stay
                             valid during the call */
     AVBufferRef *frames; /* the pool of frames in the device's memory; NULL: frames are in host
                             memory */
 };
 
-/* Settings of the encoder. All zero except the container: its defaults. Strings are borrowed for
- * the call. */
+/* Settings of the encoder. If everything except the container is zero, the encoder's defaults are
+ * used. Strings are borrowed for the call. */
 struct halo_encoder_settings {
-    const AVOutputFormat *container;    /* for its packets */
+    const AVOutputFormat *container;    /* the container that will store the packets */
     const char *bitrate, *crf, *preset; /* as the user wrote them; NULL: the encoder's default */
-    int width, height;                  /* of the encoded frames; 0: the input's */
-    int gop;                            /* most frames from one keyframe to the next; 0: the
+    int width, height;                  /* size of the encoded frames; 0: the size of the input
+                                           frames */
+    int gop;                            /* largest distance between keyframes, in frames; 0: the
                                            encoder's default */
-    bool live;  /* no frame waits for a later one; keyframes are closed, and can be forced */
-    bool jpeg;  /* in full range, like JPEG files */
+    bool live;  /* no frame waits for a later one; no frame refers to one before the latest
+                   keyframe; and keyframes can be forced */
+    bool jpeg;  /* samples use the full range, as in JPEG files */
     int chroma; /* enum halo_chroma of config/daemon.h; used only if live is set */
 };
 
-/* Opens codec with these settings. 0; a usage error (an option that it refuses) or -errno, with err
- * filled. The caller owns *ret. */
+/* Opens codec with these settings. Returns 0, a usage error (for an option that the encoder
+ * refuses) or -errno, with err filled. The caller owns *ret. */
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
                       const struct halo_encoder_settings *settings,
                       const struct halo_encoder_input *input, struct halo_error *err);
 void halo_encoder_close(struct halo_encoder *e); /* accepts NULL */
 
-/* Fills the output stream's codec parameters, time base and frame rate. 0 or -ENOMEM. */
+/* Fills the output stream's codec parameters, time base and frame rate. Returns 0 or -ENOMEM. */
 int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
 
-/* Whether frames are converted to another pixel format for it, on the host. */
+/* Returns whether frames are converted, on the host, to another pixel format for the encoder. */
 bool halo_encoder_converts(const struct halo_encoder *e);
 
-/* Whether a device encodes. */
+/* Returns whether a device does the encoding. */
 bool halo_encoder_in_hardware(const struct halo_encoder *e);
 
-/* Why this encoder is used instead of the GPU's, as a message; "" if it is not a replacement. */
+/* halo_encoder_instead() returns, as a message, the reason why this encoder is used instead of the
+ * GPU's, or "" if it is not a replacement. halo_encoder_set_instead() sets that message. */
 const char *halo_encoder_instead(const struct halo_encoder *e);
 void halo_encoder_set_instead(struct halo_encoder *e, const char *words);
 
 AVRational halo_encoder_time_base(const struct halo_encoder *e);
 
-/* Call before the first frame: packet times are relative to origin, a time in the input stream's
- * time base. Some encoders do not accept times that are far from 0. */
+/* Makes packet times relative to origin, a time in the input stream's time base, because some
+ * encoders do not accept times that are far from 0. Call it before the first frame. */
 void halo_encoder_count_from(struct halo_encoder *e, int64_t origin);
 
-/* The next frame becomes a keyframe, if the encoder supports that. */
+/* Makes the next frame a keyframe, if the encoder supports that. */
 void halo_encoder_force_key(struct halo_encoder *e);
 
-/* Feeds a frame, whose pts is in the input stream's time base, or NULL at the end. The caller keeps
- * it. 0; 1 if the container counts frames and some are missing before this one: another frame was
- * sent in their place, and this one has to be sent again; -errno with err filled. Blocks while it
- * encodes. Encoders with `live` set do not fill gaps. */
+/* Sends a frame, whose pts is in the input stream's time base, or NULL at the end. The frame still
+ * belongs to the caller. Returns 0; -errno with err filled; or 1 if the container counts frames and
+ * some are missing before this one: another frame was then sent in their place, and the caller has
+ * to send this one again. Encoders with `live` set do not fill such gaps. Blocks while it
+ * encodes. */
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
                       struct halo_error *err);
-/* 1: a packet in the encoder's time base; 0: more frames are needed, or the end; -errno. */
+/* Returns 1 with a packet in the encoder's time base; 0 if more frames are needed, or at the end;
+ * or -errno with err filled. */
 int halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err);
 
 #endif

@@ -116,8 +116,9 @@ static bool takes_no_pictures(const AVCodec *codec)
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err)
 {
     if (takes_no_pictures(codec))
-        return halo_fail_usage(err, "%s: only accepts frames in the memory of another device",
-                               codec->name);
+        return halo_fail_usage(
+            err, "%s: only accepts hardware frames of a device type that halod does not support",
+            codec->name);
     if (codec->capabilities & AV_CODEC_CAP_EXPERIMENTAL)
         return halo_fail_usage(err, "%s: is experimental, and FFmpeg refuses to open it",
                                codec->name);

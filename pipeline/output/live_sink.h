@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Writes packets of a live stream's encoding to the sink of halod run (sink_file.h): one video
- * track, whose times begin at 0 with the first packet. A file appears when it is finished; a pipe
- * or a URL gets the bytes as they are produced.
+ * Writes the packets of a live stream's encoding to the sink of halod run (sink_file.h), as one
+ * video track whose times begin at 0 with the first packet. A file appears when it is finished; a
+ * pipe or a URL receives the bytes as they are produced.
  *
- * begin and packet are called by the encoding's thread, wake by any thread, all others before and
- * after that thread runs. The first error is kept: nothing is written after it. */
+ * begin and packet are called by the encoding's thread, wake by any thread, and all other functions
+ * before or after that thread runs. After the first error nothing more is written, and that error
+ * is returned from then on. */
 #ifndef HALO_LIVE_SINK_H
 #define HALO_LIVE_SINK_H
 
@@ -18,29 +19,30 @@
 
 struct halo_live_sink;
 
-/* As halo_sink_create(); also a usage error if there is no such encoder. */
+/* Works like halo_sink_create(), but also returns a usage error if the encoder is unknown. */
 int halo_live_sink_create(struct halo_live_sink **ret, const struct halo_run_settings *settings,
                           const atomic_int *stop, struct halo_error *err);
 void halo_live_sink_destroy(struct halo_live_sink *sink); /* accepts NULL */
 
-/* The encoder's name; NULL: nothing is encoded (null:). */
+/* Returns the encoder's name, or NULL if nothing is encoded (null:). */
 const char *halo_live_sink_codec(const struct halo_live_sink *sink);
-/* Whether the result is a file, rather than a stream that is read while it is written. */
+/* Returns whether the result is a file, rather than a stream that is read while it is written. */
 bool halo_live_sink_is_file(const struct halo_live_sink *sink);
 
-/* 0 or -errno with err filled; after an error, every later call fails the same way. */
+/* Both return 0, or -errno with err filled. After an error, every later call fails with the same
+ * error. */
 int halo_live_sink_begin(struct halo_live_sink *sink, const struct halo_live_begin *begin,
                          struct halo_error *err);
 int halo_live_sink_packet(struct halo_live_sink *sink, const AVPacket *pkt, struct halo_error *err);
-/* Wakes a writer that is blocked by its reader, after a stop request. */
+/* Wakes the writing thread if its reader blocks it, after a stop request. */
 void halo_live_sink_wake(struct halo_live_sink *sink);
 
 int64_t halo_live_sink_bytes(const struct halo_live_sink *sink); /* any thread */
 
-/* Completes the file under its final name. Leaves nothing if no frame arrived or an error occurred
- * (err filled). */
+/* Completes the file and gives it its final name. Leaves no file if no frame arrived or an error
+ * occurred (err is then filled). */
 int halo_live_sink_finish(struct halo_live_sink *sink, struct halo_error *err);
-/* As halo_sink_abandon(). */
+/* Calls halo_sink_abandon(). */
 void halo_live_sink_abandon(struct halo_live_sink *sink);
 
 #endif

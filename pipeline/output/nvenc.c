@@ -176,7 +176,7 @@ static int open_software(struct halo_encoder **ret, const AVCodec *codec, const 
     if (!software)
         return halo_fail(err, -ENODEV,
                          "stream %d: %s is not available (%s), and this FFmpeg has no %s", stream,
-                         codec->name, why, known ? known->software : "encoder in its place");
+                         codec->name, why, known ? known->software : "encoder to use instead");
     struct halo_encoder_settings own = *settings;
     const char *was = settings->preset;
     if (was)

@@ -9,18 +9,19 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/encode.h"
 
-/* Part of halo_encoder_instead()'s text if all sessions are in use. */
+/* A part of the text of halo_encoder_instead() if all sessions are in use. */
 #define HALO_NVENC_NO_SESSION "session limit reached"
 
 bool halo_nvenc_is(const AVCodec *codec); /* any thread */
-/* Whether name is a preset of x264 or x265 for which NVENC has an equivalent. Any thread. */
+/* Returns whether name is a preset of x264 or x265 for which NVENC has an equivalent. Any
+ * thread. */
 bool halo_nvenc_maps_preset(const char *name);
 
-/* halo_encoder_open() for an NVENC encoder. If the lanes are on the same GPU and the encoder
- * supports the format, the gate leaves its output frames there (halo_gate_set_device), and they
- * never reach the host; otherwise, and if gate is NULL, FFmpeg uploads them. If NVENC is not
- * available, the reason is logged in one line, and the codec's software encoder is opened in its
- * place, with equivalent options. Blocks while the driver starts. */
+/* Works like halo_encoder_open(), for an NVENC encoder. If the lanes are on the same GPU and the
+ * encoder supports the format, the gate leaves its output frames on the GPU (halo_gate_set_device),
+ * and they never reach the host. Otherwise, and if gate is NULL, FFmpeg uploads the frames. If
+ * NVENC is not available, the reason is logged in one line, and the codec's software encoder is
+ * opened instead, with equivalent options. Blocks while the driver starts. */
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
                     const struct halo_encoder_settings *settings,
                     const struct halo_encoder_input *input, struct halo_error *err);

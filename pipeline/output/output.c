@@ -102,8 +102,9 @@ static void say_well(struct halo_output *o)
     if (!o->said_code)
         return;
     o->said_code = 0;
-    halo_log(HALO_LOG_INFO, "stream %s: %s: continues; %lld packets were dropped", o->name,
-             o->place->ops->where(o->place), (long long)(count(o, 0, 0, 0) - o->said_dropped));
+    halo_log(HALO_LOG_INFO, "stream %s: %s: this output continues; %lld packets were dropped",
+             o->name, o->place->ops->where(o->place),
+             (long long)(count(o, 0, 0, 0) - o->said_dropped));
     set_state(o, HALO_OUTPUT_WRITING, "");
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs that an engine writes itself: files in segments, and URLs. Each has its own thread, a
- * bounded queue, and fails alone: a full disk stops only that output. It logs the failure once,
- * drops and counts packets, and continues at a keyframe when there is space again. */
+ * Outputs that an engine writes itself: files in segments, and URLs. Each has its own thread and a
+ * bounded queue, and a failure affects only that output, such as when its disk is full. It then
+ * logs the failure once, drops and counts packets, and continues at a keyframe once writing is
+ * possible again. */
 #ifndef HALO_OUTPUT_H
 #define HALO_OUTPUT_H
 
@@ -14,39 +15,42 @@
 struct halo_output;
 
 enum halo_output_state {
-    HALO_OUTPUT_IDLE, /* no packet has arrived yet, or it is switched off */
+    HALO_OUTPUT_IDLE, /* no packet has arrived yet, or the output is switched off */
     HALO_OUTPUT_WRITING,
-    /* retried with growing pauses, until it has written for a second; the reason is in `why` */
+    /* the output failed and is retried, with growing pauses, until it has written for a second;
+     * `why` holds the reason */
     HALO_OUTPUT_FAILED,
 };
 
 struct halo_output_stats {
     enum halo_output_state state;
     char why[600];
-    char path[512]; /* FILE: path of the current segment */
+    char path[512]; /* for a file: path of the current segment */
     int64_t packets, bytes, dropped, segments, failures;
 };
 
-/* name is the stream's, for messages. settings are copied. 0, -EINVAL with a usage error, -ENOMEM,
- * -EAGAIN (no thread). Nothing is opened yet: errors of the disk or the remote side are reported
- * later. FILE: missing folders are created, and if a name is taken, -1, -2 ... is inserted before
- * its suffix: an existing file is never written to. Each segment begins at time 0. */
+/* Creates an output without opening anything yet: errors of the disk or the remote side are
+ * reported later. name is the stream's name, for messages; settings are copied. For files, missing
+ * folders are created, and each segment begins at time 0. If a name is taken, -1, -2 ... is
+ * inserted before its suffix: an existing file is never written to. Returns 0, -EINVAL with a usage
+ * error, -ENOMEM, or -EAGAIN if no thread could be started. */
 int halo_output_create(struct halo_output **ret, const char *name,
                        const struct halo_output_settings *settings, struct halo_error *err);
 
-/* FILE: `finished` is called for each file that is finished and synced, on a thread of the output
- * and never after halo_output_destroy(); it must not block. Call before halo_output_begin(). */
+/* Registers `finished`, which is called for each file that is finished and synced, on a thread of
+ * the output and never after halo_output_destroy(). It must not block. Only for files; call this
+ * before halo_output_begin(). */
 void halo_output_listen(struct halo_output *output, void (*finished)(void *arg, const char *path),
                         void *arg);
 
-/* Describes the packets that follow; if parameters change, the segment is closed and a new one
- * begun. The structs are copied. Any thread, but not at the same time as halo_output_packet(). */
+/* Describes the packets that follow. If parameters change, the segment is closed and a new one
+ * begins. The structs are copied. Any thread, but not at the same time as halo_output_packet(). */
 int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);
-/* Never blocks: if the queue is full, packets are dropped up to the next keyframe. Times as in
- * live.h. */
+/* Queues a packet, whose times are as in live.h. Never blocks: if the queue is full, packets are
+ * dropped up to the next keyframe. */
 void halo_output_packet(struct halo_output *output, const AVPacket *pkt);
 
-/* Switches recording on or off (`haloctl record`); initially on. */
+/* Switches the output on or off (`haloctl record`); it is on at first. */
 void halo_output_switch(struct halo_output *output, bool on);
 void halo_output_stats(struct halo_output *output, struct halo_output_stats *ret);
 

@@ -258,7 +258,7 @@ static int check_pattern(const struct file_place *f, struct halo_error *err)
     char path[PATH_MAX];
     const int code = halo_names_format(f->pattern, time(NULL), path);
     if (code < 0)
-        return halo_fail_usage(err, "%s: its %% conversions do not result in a file name: %s",
+        return halo_fail_usage(err, "%s: the %% conversions do not produce a file name: %s",
                                f->pattern, strerror(-code));
     if (f->keep_size > 0 && !halo_names_match(f->pattern, path))
         return halo_fail_usage(err,

@@ -212,9 +212,10 @@ void halo_hook_start(struct halo_hook *hook, const char *path)
     } else if (copy && hook->count < MAX_WAITING) {
         hook->waiting[(hook->first + hook->count++) % MAX_WAITING] = copy;
     } else {
-        halo_log(HALO_LOG_WARNING,
-                 "stream %s: the hook %s is not started for %s: %d files are waiting already",
-                 hook->who, hook->program, path, MAX_WAITING);
+        halo_log(
+            HALO_LOG_WARNING,
+            "stream %s: the hook %s is not started for %s, because %d files are already waiting",
+            hook->who, hook->program, path, MAX_WAITING);
         av_free(copy);
     }
     pthread_mutex_unlock(&hook->lock);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A program that is started with the path of each finished segment. No shell is used; at most four
- * run at once, later ones wait for their turn; callers wait for none of them. Any thread, no call
- * blocks. */
+ * Runs a program for each finished segment, with the segment's path as its argument. No shell is
+ * used. At most four programs run at once, and later ones wait for their turn; callers never wait.
+ * Any thread; no call blocks. */
 #ifndef HALO_OUTPUT_HOOK_H
 #define HALO_OUTPUT_HOOK_H
 
 struct halo_hook;
 
-/* NULL: out of memory. who is the stream's name, for messages; environment must stay valid until
- * the process ends. */
+/* Returns NULL if out of memory. who is the stream's name, for messages; environment must stay
+ * valid until the process ends. */
 struct halo_hook *halo_hook_create(const char *program, const char *who, char **environment);
-/* Programs that run or wait are not affected. Accepts NULL. */
+/* Does not affect programs that are running or waiting. Accepts NULL. */
 void halo_hook_destroy(struct halo_hook *hook);
 
 void halo_hook_start(struct halo_hook *hook, const char *path);
 
-/* Call before the process ends: returns when all programs that need not wait for others have been
- * started, or after this time. */
+/* Waits until all programs that need not wait for others have been started, but for at most ms
+ * milliseconds. Call it before the process ends. */
 void halo_hook_wait_begun(int ms);
 
 #endif

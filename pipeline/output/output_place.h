@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The destination of an output: segments on a disk, or a URL. Each kind is a struct halo_place_ops;
- * output.c implements the thread, the queue, and the handling of failures. All calls come from that
- * thread; only stop_by is set by others. */
+ * output.c implements the thread, the queue and the handling of failures. That thread makes all
+ * calls; other threads may only set stop_by. */
 #ifndef HALO_OUTPUT_PLACE_H
 #define HALO_OUTPUT_PLACE_H
 
@@ -18,18 +18,19 @@ struct halo_output;
 struct halo_place;
 
 struct halo_place_ops {
-    /* Begins a segment or a connection. 0 or -errno; after a failure it is closed again. */
+    /* Begins a segment or a connection. Returns 0 or -errno; after a failure, the destination is
+     * closed again. */
     int (*open)(struct halo_place *place, const struct halo_live_begin *begin,
                 struct halo_error *err);
-    /* Whether a new segment has to begin at this keyframe; NULL: never. */
+    /* Returns whether a new segment has to begin at this keyframe; NULL: never. */
     bool (*is_over)(const struct halo_place *place, const AVPacket *key);
     int (*write)(struct halo_place *place, const AVPacket *pkt, struct halo_error *err);
-    /* Finishes the open segment or connection; after a failure, too, as far as possible. */
+    /* Finishes the open segment or connection, as far as possible even after a failure. */
     int (*close)(struct halo_place *place, struct halo_error *err);
-    /* The destination for messages, without passwords. */
+    /* Returns the destination without passwords, for messages. */
     const char *(*where)(const struct halo_place *place);
-    void (*destroy)(struct halo_place *place); /* only if it is closed */
-    bool live; /* packets that are old when it opens should be dropped */
+    void (*destroy)(struct halo_place *place); /* call it only when the destination is closed */
+    bool live; /* packets that are old when the destination opens should be dropped */
     int most_pause_s;
 };
 
@@ -38,13 +39,13 @@ struct halo_place {
     /* Called for each finished file; may be NULL. */
     void (*finished)(struct halo_output *output, const char *path);
     struct halo_output *output;
-    /* us, monotonic: the time at which the caller stops waiting; 0: not asked to stop. Any
-     * thread. */
+    /* The time at which the caller stops waiting, in us of the monotonic clock; 0: the output was
+     * not asked to stop. Any thread. */
     atomic_llong stop_by;
 };
 
-/* Check the settings and copy what they need; open nothing. 0, -EINVAL with a usage error, -ENOMEM.
- * name is the stream's, for messages. */
+/* Check the settings and copy those that are needed; open nothing. Return 0, -EINVAL with a usage
+ * error, or -ENOMEM. name is the stream's name, for messages. */
 int halo_place_file_create(struct halo_place **ret, const char *name,
                            const struct halo_output_settings *settings, struct halo_error *err);
 int halo_place_url_create(struct halo_place **ret, const char *name,

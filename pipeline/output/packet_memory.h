@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The memory of a packet ring (packet_ring.h), as both sides see it.
  *
- *   memfd: | head, tail, to a page's end | size bytes of records, used in a circle |
- *   record: | kind, bytes of what follows | struct halo_packet_fields, data   or   begin_wire.h |
+ *   memfd: | head, tail, padding to a page | size bytes of records, used in a circle |
+ *   record: | kind, size of the rest | struct halo_packet_fields, data   or   begin_wire.h |
  *
- * head and tail are counts of bytes since the beginning, multiples of 8; so are the sizes of
- * records. */
+ * head and tail count bytes since the beginning. Both, and the sizes of records, are multiples of
+ * 8. */
 #ifndef HALO_PACKET_MEMORY_H
 #define HALO_PACKET_MEMORY_H
 
@@ -18,7 +18,7 @@
 
 enum {
     HALO_PACKET_PAGE = 4096,
-    HALO_PACKET_LEAST = 65536, /* bytes for records */
+    HALO_PACKET_LEAST = 65536, /* smallest size for records, in bytes */
     HALO_PACKET_MAX = 1 << 30,
     HALO_PACKET_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 };
@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct halo_packet_header) == 8 && sizeof(struct halo_pack
 
 struct halo_packet_memory {
     int fd, event;
-    size_t size; /* of the records */
+    size_t size; /* size for records, in bytes */
     struct halo_packet_shared *shared;
     uint8_t *bytes; /* shared + HALO_PACKET_PAGE bytes */
 };
@@ -47,7 +47,7 @@ static inline size_t halo_packet_padded(size_t size)
     return (size + 7) & ~(size_t)7;
 }
 
-/* Maps the memory; fd and size have to be set. 0 or -errno. */
+/* Maps the memory; fd and size must be set. Returns 0 or -errno. */
 int halo_packet_memory_map(struct halo_packet_memory *m);
 /* Unmaps it and closes both descriptors, unless they are negative. */
 void halo_packet_memory_finish(struct halo_packet_memory *m);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Packets from an engine to the supervisor, through shared memory.
  *
- * One writer and one reader, in two processes. The memory is a memfd whose size cannot change
- * (sealed by the writer, checked by the reader). Positions only grow; records follow one another,
- * each with a header, and wrap around. The reader trusts nothing in the memory: it copies a
- * position or a header first, checks the copy, and then copies the data it describes. If the writer
- * breaks a rule, the reader gives the ring up (-EPROTO); it never reads outside of the ring.
+ * There is one writer and one reader, in two processes. The memory is a memfd whose size cannot
+ * change (sealed by the writer, checked by the reader). Positions only grow; records follow one
+ * another, each with a header, and wrap around. The reader does not trust anything in the memory:
+ * it copies a position or a header first, checks the copy, and then copies the data that it
+ * describes. If the writer breaks a rule, the reader stops using the ring (-EPROTO); it never reads
+ * outside the ring.
  *
  * If the ring is full, packets are dropped, and the writer continues at the next keyframe. An
- * eventfd tells the reader that there are records.
+ * eventfd notifies the reader of new records.
  *
  *   packet_writer.c   the engine's side
  *   packet_reader.c   the supervisor's side
- *   packet_memory.c   mapping the memory, for both
- */
+ *   packet_memory.c   mapping the memory, for both */
 #ifndef HALO_PACKET_RING_H
 #define HALO_PACKET_RING_H
 
@@ -26,31 +26,35 @@
 struct halo_packet_writer;
 struct halo_packet_reader;
 
-/* Flag of a keyframe that is a card (live.h): no packet depends on it. No encoder sets it together
- * with AV_PKT_FLAG_KEY. */
+/* Flag that marks a keyframe as a card (live.h), on which no other packet depends. No encoder sets
+ * it together with AV_PKT_FLAG_KEY. */
 enum { HALO_PACKET_CARD = AV_PKT_FLAG_DISPOSABLE };
 
-/* size: bytes for records, 64 KiB to 1 GiB. The caller owns *ret. The descriptors belong to the
- * writer; the reader is sent copies of them. 0, -EINVAL, -ENOMEM, -EMFILE ... */
+/* Creates a ring with size bytes for records (64 KiB to 1 GiB). The caller owns *ret. The
+ * descriptors belong to the writer; the reader is sent copies of them. Returns 0, -EINVAL, -ENOMEM,
+ * -EMFILE or another -errno. */
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err);
 void halo_packet_writer_destroy(struct halo_packet_writer *writer);
-int halo_packet_writer_memory(const struct halo_packet_writer *writer); /* descriptors */
-int halo_packet_writer_event(const struct halo_packet_writer *writer);
+int halo_packet_writer_memory(const struct halo_packet_writer *writer); /* the memfd */
+int halo_packet_writer_event(const struct halo_packet_writer *writer);  /* the eventfd */
 
-/* Use these from one thread at a time; they never block. A begin that does not fit is kept and
- * written before the next packet that fits. -EMSGSIZE: extradata of more than 64 KiB, or a card of
- * more than a quarter of the ring; -EINVAL: parameters that no codec has; -ENOMEM. After these
- * errors no packet is accepted until another begin. Packets: -ENOSPC: dropped; -EINVAL: no
- * timestamp, no data, or no begin. Side data is not sent. */
+/* Use these functions from one thread at a time; they never block. A description (begin) that does
+ * not fit is kept and written before the next packet that fits. halo_packet_write_begin() returns
+ * 0; -EMSGSIZE if the extradata has more than 64 KiB or a card more than a quarter of the ring;
+ * -EINVAL if it contains values that no codec has; or -ENOMEM. After these errors no packet is
+ * accepted until another description is written. halo_packet_write() returns 0; -ENOSPC if the
+ * packet was dropped; or -EINVAL if it has no timestamp or no data, or if there was no description
+ * before it. Side data is not sent. */
 int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin);
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt);
 int64_t halo_packet_writer_dropped(const struct halo_packet_writer *writer);
 
-/* Takes ownership of both descriptors, on failure too. -EPROTO: not such memory, or not sealed. */
+/* Takes ownership of both descriptors, even if it fails. Returns 0, -EPROTO if they are not those
+ * of a packet ring or the memory is not sealed, or another -errno. */
 int halo_packet_reader_create(struct halo_packet_reader **ret, int memory, int event,
                               struct halo_error *err);
 void halo_packet_reader_destroy(struct halo_packet_reader *reader);
-int halo_packet_reader_event(const struct halo_packet_reader *reader); /* to poll: readable */
+int halo_packet_reader_event(const struct halo_packet_reader *reader); /* to be polled */
 
 enum halo_packet_kind {
     HALO_PACKET_NONE = 0,  /* no more records for now */
@@ -58,7 +62,8 @@ enum halo_packet_kind {
     HALO_PACKET_BEGIN = 2, /* *ret_begin is filled; valid until the next call */
 };
 
-/* Returns an enum halo_packet_kind, or -EPROTO, -ENOMEM. ret_pkt: an allocated, empty packet. */
+/* Reads the next record. Returns an enum halo_packet_kind, -EPROTO or -ENOMEM. ret_pkt must be an
+ * allocated, empty packet. */
 int halo_packet_read(struct halo_packet_reader *reader, AVPacket *ret_pkt,
                      struct halo_live_begin *ret_begin);
 

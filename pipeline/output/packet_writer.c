@@ -44,7 +44,8 @@ static int create_memory(struct halo_packet_memory *m)
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err)
 {
     if (size < HALO_PACKET_LEAST || size > HALO_PACKET_MAX)
-        return halo_fail(err, -EINVAL, "a packet ring of %zu bytes: its size must be from %d to %d",
+        return halo_fail(err, -EINVAL,
+                         "cannot create a packet ring of %zu bytes: the size must be from %d to %d",
                          size, HALO_PACKET_LEAST, HALO_PACKET_MAX);
     struct halo_packet_writer *writer = av_mallocz(sizeof *writer);
     if (!writer)

@@ -50,8 +50,8 @@ static int refuse_container(const AVOutputFormat *of, struct halo_error *err)
     for (int i = 0; several[i]; i++)
         if (!strcmp(of->name, several[i]))
             return halo_fail_usage(err,
-                                   "the format %s writes several files: halod run writes one "
-                                   "(use .mp4, .mkv, .ts or another single-file format)",
+                                   "the format %s writes several files, but halod run writes only "
+                                   "one: use .mp4, .mkv, .ts or another single-file format",
                                    several[i]);
     return 0;
 }
@@ -156,11 +156,12 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
     char why[400];
     const int code = halo_av_errno(averror);
     if (averror == AVERROR_EXIT)
-        return halo_fail(err, code, "%s: accepted no data for %d seconds: its end is missing",
+        return halo_fail(err, code,
+                         "%s: accepted no data for %d seconds, so the end of the output is missing",
                          sink->settings->output, GRACE_US / 1000000);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
                      halo_av_reason(averror, why, sizeof why),
-                     sink->target.kind == HALO_TARGET_FILE ? "; no file with that name was left"
+                     sink->target.kind == HALO_TARGET_FILE ? "; no file with that name remains"
                                                            : "");
 }
 
@@ -172,7 +173,7 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
     const AVIOContext *pb = sink->format->pb;
     if (pb && !(pb->seekable & AVIO_SEEKABLE_NORMAL) && halo_container_seeks(sink->format->oformat))
         return halo_fail_usage(
-            err, "%s: %s needs an output that can seek: use -f nut, -f matroska or -f mpegts", out,
+            err, "%s: %s needs a seekable output: use -f nut, -f matroska or -f mpegts", out,
             container);
     if (averror != AVERROR(EINVAL) && averror != AVERROR(EPERM) && averror != AVERROR_INVALIDDATA &&
         averror != AVERROR_PATCHWELCOME && averror != AVERROR(ENOSYS))
@@ -182,7 +183,7 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
         halo_av_reason(averror, why, sizeof why),
         sink->settings->source.no_audio
             ? "another codec with -c:v"
-            : "others with -c:v and -c:a, or leave the sound out with -an",
+            : "other codecs with -c:v and -c:a, or omit the audio with -an",
         halo_container_advice(sink->format->oformat, ", or use .mkv, which supports nearly all"));
 }
 
@@ -305,8 +306,9 @@ static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
         code = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
     const char *name = partial ? sink->target.partial : sink->target.path;
     if (code < 0)
-        return halo_fail(err, code, "%s: cannot be finished: %s", name ? name : sink->target.path,
-                         strerror(-code));
+        return halo_fail(err, code,
+                         "%s: cannot sync the completed file or rename it to this name: %s",
+                         name ? name : sink->target.path, strerror(-code));
     atomic_store(&sink->unfinished, false);
     halo_beside_sync_folder(name);
     *ret_path = name;

@@ -86,7 +86,8 @@ static int fail_partial(const struct halo_target *target, const char *out, const
                         struct halo_error *err)
 {
     return halo_fail_usage(err,
-                           "%s: an interruption would leave %s, which is the %s: use another OUT",
+                           "%s: if interrupted, halod would leave the unfinished output as %s, "
+                           "which is the %s: use another OUT",
                            out, target->partial, what);
 }
 
@@ -118,7 +119,7 @@ static int compare(const struct halo_target *target, const struct names *names, 
             return code;
         for (size_t k = 0; k < i; k++)
             if (collide(side->path, names->side[k].path))
-                return halo_fail_usage(err, "%s %s: is the %s file, too: use another one",
+                return halo_fail_usage(err, "%s %s: is also the %s file: use another one",
                                        side->option, side->name, names->side[k].option);
     }
     return 0;

@@ -11,20 +11,20 @@
 enum halo_target_kind {
     HALO_TARGET_NULL,
     HALO_TARGET_FILE,   /* appears complete or not at all */
-    HALO_TARGET_DIRECT, /* URL, pipe or device: gets the bytes as they are produced */
+    HALO_TARGET_DIRECT, /* URL, pipe or device: receives the bytes as they are produced */
 };
 
-/* Path and partial are for files only. */
+/* path, partial and mode are set for files only. */
 struct halo_target {
     enum halo_target_kind kind;
     char *path;    /* final name, with symbolic links resolved */
     char *partial; /* NAME.partial.EXT */
-    mode_t mode;   /* of the existing file; 0 if there is no file */
+    mode_t mode;   /* permissions of the existing file; 0 if there is no file */
 };
 
-/* Compares OUT, IN and the files of -progress, -stats_json and -trace with each other, also if they
- * are standard input and output, and with existing files; opens nothing. 0, a usage error or
- * -errno, with err filled; *target is the caller's to finish, on failure too. */
+/* Compares OUT, IN and the files of -progress, -stats_json and -trace with each other and with
+ * existing files, even if they are standard input or output; opens nothing. Returns 0, a usage
+ * error or -errno, with err filled. Call halo_target_finish() in any case, even after a failure. */
 int halo_target_init(struct halo_target *target, const struct halo_run_settings *set,
                      struct halo_error *err);
 void halo_target_finish(struct halo_target *target); /* accepts an all-zero target */

@@ -132,8 +132,8 @@ class Checking(ConfigTest):
             ('codec: h264_nvenc, preset: p9', 'preset: p9: the encoder h264_nvenc has no such '
                                               'preset (nearest: p1)'),
             ('codec: h264_nvenc, crf: 52', 'crf: 52: the encoder h264_nvenc accepts 0 to 51'),
-            ('codec: h264_vaapi', "codec: h264_vaapi: only accepts frames in the memory of "
-                                  'another device'),
+            ('codec: h264_vaapi', "codec: h264_vaapi: only accepts hardware frames of a "
+                                  'device type that halod does not support'),
         )
         for words, message in wrong:
             encoder = re.search(r'codec: (\w+[-\w]*)', words)

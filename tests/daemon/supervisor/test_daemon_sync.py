@@ -83,7 +83,7 @@ class Daemons(HaloTest):
                                               'realtime': True, 'outputs': outputs}})
         self.addCleanup(daemon.stop)
         daemon.wait_state('one', 'ended', 60)
-        self.assertEqual(daemon.logged().count('mpegts does not support flac sound'), 1, daemon.logged())
+        self.assertEqual(daemon.logged().count('mpegts does not support flac audio'), 1, daemon.logged())
         self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
 
     def test_copied_sound_that_changes_its_parameters(self):
@@ -107,7 +107,7 @@ class Daemons(HaloTest):
         for count in frames[:2]:
             self.assertLess(abs(count - part), part / 4, frames)
         self.assertGreater(frames[2], part * 7 / 4, frames)
-        output = re.findall('stream 1: the AAC sound changes .* at 00:00:0(.*): parts', daemon.logged())
+        output = re.findall('stream 1: .* of the AAC audio change at 00:00:0(.*); packets', daemon.logged())
         self.assertEqual(len(output), 1, daemon.logged())
         self.assertAlmostEqual(float(output[0]), 2 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
         for out in outputs:

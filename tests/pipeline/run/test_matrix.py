@@ -126,8 +126,8 @@ class Matrix(HaloTest):
 class Daemon(HaloTest):
     def test_outputs_that_cannot_hold_what_is_named(self):
         for output, says in (('unix: o.ts, video: {codec: libvpx-vp9}', 'vp9 video'),
-                             ('file: o.ts, audio: libvorbis', 'vorbis sound'),
-                             ('url: "udp://127.0.0.1:9", format: mpegts, audio: flac', 'flac sound'),
+                             ('file: o.ts, audio: libvorbis', 'vorbis audio'),
+                             ('url: "udp://127.0.0.1:9", format: mpegts, audio: flac', 'flac audio'),
                              ('file: o.webm', 'h264 video')):
             with self.subTest(output):
                 with open(self.path('halod.yaml'), 'w', encoding='ascii') as file:

@@ -70,7 +70,7 @@ class Messages(HaloTest):
             ('out.mkv', ('-an', '-c:v', 'gif'), 'use -c:v libx264'),
             ('out.webm', ('-an', '-c:v', 'gif'), 'or another container .*mkv.*'),
             ('out.mkv', ('-c:a', 'wmav2'), 'another codec with -c:a, or leave it out with -an'),
-            ('out.mkv', ('-c:v', 'rv10'), 'with -c:v and -c:a, or leave the sound out with -an'),
+            ('out.mkv', ('-c:v', 'rv10'), 'with -c:v and -c:a, or omit the audio with -an'),
             ('out.mkv', ('-an', '-c:v', 'rv10'), 'rv10.: choose another codec with -c:v'),
             ('out.mp4', (), 'mp3 at 8000hz is not standard.: choose .*mkv.*'),
             ('out.mxf', ('-an', '-c:v', 'libx264'), 'frame rate 23/1.: choose .*mkv.*'),
