@@ -64,7 +64,7 @@ const char *halo_backend_error(const struct halo_backend_ops *ops, const struct 
                                char *text, size_t size)
 {
     const char *words = ops->error_text ? ops->error_text(b) : "";
-    snprintf(text, size, "%s", *words ? words : "no reason is known");
+    snprintf(text, size, "%s", *words ? words : "unknown reason");
     return text;
 }
 

@@ -119,7 +119,7 @@ static const char *parse_row(struct halo_tuning_row *ret, const char *line,
         else
             k.accum = (enum halo_accum)i;
     if (k.depth < 8 || k.depth > 16 || k.channels < 1 || k.channels > 2)
-        return "bits must be 8 to 16, channels 1 or 2";
+        return "bits must be 8 to 16, and channels must be 1 or 2";
     if (k.taps_x < 1 || k.taps_x > MAX_NUMBER || k.taps_y < 1 || k.taps_y > MAX_NUMBER ||
         k.width < 1 || k.width > MAX_NUMBER || k.height < 1 || k.height > MAX_NUMBER)
         return "a size is out of range";
@@ -146,11 +146,11 @@ static int check_head(const char *line, int number, const char *device, const ch
         return -EINVAL;
     }
     if (number == 2 && strcmp(line + strlen(version), HALO_VERSION) != 0) {
-        *ret_what = "measured with another version";
+        *ret_what = "the table was measured with another version";
         return -ESTALE;
     }
     if (number == 3 && strcmp(line + strlen(of), device) != 0) {
-        *ret_what = "measured on another device";
+        *ret_what = "the table was measured on another device";
         return -ESTALE;
     }
     return 0;
@@ -169,7 +169,7 @@ static int parse_line(struct halo_tuning *t, const char *line, int number,
         return 0;
     *ret_what = parse_row(&row, line, ops);
     if (!*ret_what && t->count == HALO_TUNING_MAX_ROWS)
-        *ret_what = "too many rows";
+        *ret_what = "the table has too many rows";
     if (*ret_what)
         return -EINVAL;
     t->entries[t->count++] = entry_of(&row);

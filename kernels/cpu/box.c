@@ -23,7 +23,7 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
 
 const struct halo_cpu_strategy halo_cpu_running_sums = {
     .base = {.name = "running-sums",
-             .about = "box; the radius does not change the cost",
+             .about = "boxes, at a cost that does not depend on the radius",
              .can = can},
     .band = band,
 };

@@ -306,6 +306,7 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
 }
 
 const struct halo_cpu_strategy halo_cpu_reference = {
-    .base = {.name = "reference", .about = "plain C, one sample at a time: the reference"},
+    .base = {.name = "reference",
+             .about = "the reference: plain C that computes one sample at a time"},
     .band = band,
 };

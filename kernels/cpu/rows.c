@@ -89,17 +89,17 @@ static bool can_v3(const struct halo_conv *conv, int channels)
 
 const struct halo_cpu_strategy halo_cpu_rows = {
     .base = {.name = "rows",
-             .about = "vectors along the row, best instruction set of this CPU",
+             .about = "vectors along each row, with the best instruction set of this CPU",
              .can = can},
     .band = band,
 };
 
 const struct halo_cpu_strategy halo_cpu_rows_v3 = {
-    .base = {.name = "rows-avx2", .about = "rows without AVX-512", .can = can_v3},
+    .base = {.name = "rows-avx2", .about = "rows, without AVX-512", .can = can_v3},
     .band = band_v3,
 };
 
 const struct halo_cpu_strategy halo_cpu_rows_base = {
-    .base = {.name = "rows-base", .about = "rows with instructions that every CPU has", .can = can},
+    .base = {.name = "rows-base", .about = "rows, with baseline instructions only", .can = can},
     .band = halo_rows_band_base,
 };

@@ -24,9 +24,10 @@ static void describe_failure(char *text, size_t size, cudaError_t status)
     if (status == cudaErrorStubLibrary || (status == cudaErrorInsufficientDriver && driver == 0))
         snprintf(text, size, "no NVIDIA driver");
     else if (status == cudaErrorInsufficientDriver)
-        snprintf(text, size,
-                 "NVIDIA driver too old: it supports CUDA %d.%d, this program needs %d.%d",
-                 driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+        snprintf(
+            text, size,
+            "the NVIDIA driver is too old: it supports CUDA %d.%d, but this program needs %d.%d",
+            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     else if (status == cudaSuccess || status == cudaErrorNoDevice)
         snprintf(text, size, "no device");
     else

@@ -30,7 +30,7 @@ static const struct halo_cuda_strategy box_bands = {
 
 static const struct halo_cuda_strategy box_slide = {
     .base = {"box-slide",
-             "boxes of 8 bits up to 257x257: two launches, cost almost independent of the radius",
+             "8-bit boxes up to 257x257, in two launches whose cost hardly depends on the radius",
              halo_cuda_box_slide_can},
     .compute = 80,
     .launch = halo_cuda_launch_box_slide,
@@ -39,7 +39,7 @@ static const struct halo_cuda_strategy box_slide = {
 };
 
 static const struct halo_cuda_strategy box_stream = {
-    .base = {"box-stream", "boxes: columns by running sums, rows on tensor cores",
+    .base = {"box-stream", "boxes: running sums along columns, tensor cores along rows",
              halo_cuda_box_stream_can},
     .compute = 80,
     .launch = halo_cuda_launch_box_stream,
@@ -48,7 +48,8 @@ static const struct halo_cuda_strategy box_stream = {
 };
 
 static const struct halo_cuda_strategy direct = {
-    .base = {"direct", "small dense masks: tensor cores, pixels loaded directly into registers",
+    .base = {"direct",
+             "small dense masks on tensor cores, with pixels loaded directly into registers",
              halo_cuda_direct_can},
     .compute = 80,
     .launch = halo_cuda_launch_direct,
@@ -57,7 +58,8 @@ static const struct halo_cuda_strategy direct = {
 };
 
 static const struct halo_cuda_strategy tensor = {
-    .base = {"tensor", "tensor cores: products with the mask's band matrix", halo_cuda_tensor_can},
+    .base = {"tensor", "products with the mask's band matrix on tensor cores",
+             halo_cuda_tensor_can},
     .compute = 80,
     .launch = halo_cuda_launch_tensor,
     .prepared_bytes = halo_cuda_tensor_bytes,
@@ -65,40 +67,41 @@ static const struct halo_cuda_strategy tensor = {
 };
 
 static const struct halo_cuda_strategy output_tile = {
-    .base = {"output-tile", "block covers the output tile and loads the input tile in steps",
+    .base = {"output-tile",
+             "each block computes one output tile and loads its input tile in several steps",
              weighs},
     .launch = halo_cuda_launch_output_tile,
 };
 
 static const struct halo_cuda_strategy output_tile_steps = {
-    .base = {"output-tile/steps", "the same, but loads begin at the left halo, threads in one line",
-             weighs},
+    .base = {"output-tile/steps",
+             "output-tile, but loads begin at the left halo, with the threads in one line", weighs},
     .launch = halo_cuda_launch_output_tile_steps,
 };
 
 static const struct halo_cuda_strategy coarse_tile = {
-    .base = {"coarse-tile", "output-tile, four outputs to a thread", weighs},
+    .base = {"coarse-tile", "output-tile with four outputs per thread", weighs},
     .launch = halo_cuda_launch_coarse_tile,
     .prepared_bytes = halo_cuda_coarse_bytes,
     .prepare = halo_cuda_coarse_prepare,
 };
 
 static const struct halo_cuda_strategy coarse_tile_2 = {
-    .base = {"coarse-tile/2", "the same, two outputs", weighs},
+    .base = {"coarse-tile/2", "output-tile with two outputs per thread", weighs},
     .launch = halo_cuda_launch_coarse_tile_2,
     .prepared_bytes = halo_cuda_coarse_bytes,
     .prepare = halo_cuda_coarse_prepare,
 };
 
 static const struct halo_cuda_strategy coarse_tile_8 = {
-    .base = {"coarse-tile/8", "the same, eight outputs", weighs},
+    .base = {"coarse-tile/8", "output-tile with eight outputs per thread", weighs},
     .launch = halo_cuda_launch_coarse_tile_8,
     .prepared_bytes = halo_cuda_coarse_bytes,
     .prepare = halo_cuda_coarse_prepare,
 };
 
 static const struct halo_cuda_strategy input_tile = {
-    .base = {"input-tile", "block covers the input tile, some of its threads only load",
+    .base = {"input-tile", "each block covers one input tile; some of its threads only load",
              input_tile_can},
     .launch = halo_cuda_launch_input_tile,
 };
@@ -109,13 +112,14 @@ static bool input_tile_coarse_can(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy input_tile_coarse = {
-    .base = {"input-tile/coarse", "the same, sixteen cells to a thread for all dense masks",
+    .base = {"input-tile/coarse", "input-tile with sixteen cells per thread for all dense masks",
              input_tile_coarse_can},
     .launch = halo_cuda_launch_input_tile_coarse,
 };
 
 static const struct halo_cuda_strategy core_tile = {
-    .base = {"core-tile", "only the tile's core in shared memory, the halo through the caches",
+    .base = {"core-tile",
+             "only the tile's core is in shared memory; the halo is read through the caches",
              weighs},
     .launch = halo_cuda_launch_core_tile,
 };
@@ -127,7 +131,7 @@ static bool box_only(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy running_sums = {
-    .base = {"running-sums", "box; the radius does not change the cost", box_only},
+    .base = {"running-sums", "boxes, at a cost that does not depend on the radius", box_only},
     .launch = halo_cuda_launch_running_sums,
 };
 
@@ -138,7 +142,8 @@ static bool gradient_tile_can(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy gradient_tile = {
-    .base = {"gradient-tile", "gradients: output-tile, four rows to a thread", gradient_tile_can},
+    .base = {"gradient-tile", "output-tile with four rows per thread, for gradients",
+             gradient_tile_can},
     .launch = halo_cuda_launch_gradient_tile,
 };
 
@@ -149,7 +154,8 @@ static bool nodes_can(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy nodes = {
-    .base = {"nodes", "wide Gaussians: blurred on a smaller plane, read and written once",
+    .base = {"nodes",
+             "wide Gaussians, blurred on a smaller plane; all pixels are read and written once",
              nodes_can},
     .launch = halo_cuda_launch_nodes,
     .prepared_bytes = halo_cuda_nodes_bytes,
@@ -163,7 +169,9 @@ static bool naive_can(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy naive = {
-    .base = {"naive", "untiled: every tap from global memory, mask in constant memory", naive_can},
+    .base = {"naive",
+             "untiled: reads every tap from global memory and the mask from constant memory",
+             naive_can},
     .launch = halo_cuda_launch_naive,
 };
 
