@@ -10,7 +10,7 @@
  * Returns the length of the socket address in *ret, or 0 if text is malformed. */
 socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret);
 
-/* Whether the address can be reached only from this machine. */
+/* Returns whether the address can be reached only from this machine. */
 bool halo_address_is_loopback(const struct sockaddr_storage *address);
 
 #endif

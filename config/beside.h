@@ -9,16 +9,16 @@
 #include "config/error.h"
 
 /* Checks that files can be created in path's directory, so that a long job fails at its beginning
- * and not at its end. Returns 0, or -errno with err filled. */
+ * rather than at its end. Returns 0, or -errno with err filled. */
 int halo_beside_check(const char *path, struct halo_error *err);
 
-/* Creates a temporary file in path's directory, with this mode (0: the default of new files).
- * Returns a descriptor that the caller closes, or -errno. *ret_name is its name; the caller frees
- * it. */
+/* Creates a temporary file in path's directory, with this mode, or with the default mode of new
+ * files if mode is 0. Returns a file descriptor, which the caller closes, or -errno. Sets *ret_name
+ * to the file's name, which the caller frees. */
 int halo_beside_make(const char *path, mode_t mode, char **ret_name);
 
-/* Syncs the folder of an existing file to disk, and so the file's name. Best effort; does not
- * affect the file's contents. */
+/* Syncs the folder of an existing file to disk, and thereby the file's name, but not its contents.
+ * Errors are ignored. */
 void halo_beside_sync_folder(const char *path);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* Fills ret with the path of the table of measured times for a backend and its device: in
  * $CACHE_DIRECTORY (set by systemd), $XDG_CACHE_HOME/halod, $HOME/.cache/halod or, for root without
- * a home, /var/cache/halod. Returns 0; -ENOENT if none of these applies; -ENAMETOOLONG. */
+ * a home, /var/cache/halod. Returns 0, -ENOENT (none of these applies) or -ENAMETOOLONG. */
 int halo_cache_tuning_path(char *ret, size_t size, const char *backend, int device);
 
 /* Writes text to the file at path, completely or not at all, and creates missing folders. Returns

@@ -17,9 +17,9 @@
 
 enum {
     HALO_MAX_STREAMS = 256,
-    HALO_MAX_RENDITIONS = 8, /* per stream, including its own chain */
+    HALO_MAX_RENDITIONS = 8, /* per stream, including the stream's own chain */
     HALO_MAX_OUTPUTS = 32,   /* per stream */
-    HALO_MAX_CHAIN = 65536,  /* bytes of a chain's text */
+    HALO_MAX_CHAIN = 65536,  /* length of a chain's text in bytes */
 };
 
 /* The format of frames if neither the settings nor the source defines it. */
@@ -31,29 +31,29 @@ enum {
 
 /* What viewers see while no filtered frame is available. */
 enum halo_on_error {
-    HALO_ON_ERROR_CARD,  /* gray, with the stream's name and, if known, the reason */
+    HALO_ON_ERROR_CARD,  /* a gray frame with the stream's name and, if known, the reason */
     HALO_ON_ERROR_SOLID, /* black */
     HALO_ON_ERROR_LAST,  /* the last filtered keyframe, for last_for seconds; then a card */
     HALO_ON_ERROR_STOP,  /* viewers are disconnected */
 };
 
 enum halo_restart {
-    HALO_RESTART_ALWAYS,     /* after a failure, and when a file ends */
-    HALO_RESTART_ON_FAILURE, /* after a failure only; a stream that ended stays ended */
+    HALO_RESTART_ALWAYS,     /* restart after a failure, and when a file ends */
+    HALO_RESTART_ON_FAILURE, /* restart only after a failure, not when the stream has ended */
     HALO_RESTART_NEVER,
 };
 
-/* How much of the unfiltered frame a chain may leave (pipeline: privacy.h). Only the file can set a
- * level other than strict, and only for single streams. */
+/* How much of the unfiltered frame a chain may leave (pipeline/filter/privacy.h). Levels other than
+ * strict can be set only in the file, and only for individual streams. */
 enum halo_privacy {
-    HALO_PRIVACY_STRICT,  /* a part of its detail at most, on every plane */
+    HALO_PRIVACY_STRICT,  /* at most a part of its detail, on every plane */
     HALO_PRIVACY_CHANGED, /* anything but the unchanged frame: refuses "null" and filters that do
                            * nothing */
     HALO_PRIVACY_OFF,     /* the unchanged frame, too */
 };
-extern const char *const halo_privacy_names[]; /* by enum halo_privacy; NULL-terminated */
+extern const char *const halo_privacy_names[]; /* indexed by enum halo_privacy; NULL-terminated */
 
-/* One for each row of outputs.def. */
+/* The kinds of outputs: one for each row of outputs.def. */
 enum halo_output_kind {
 #define OUTPUT(kind, name) HALO_OUTPUT_##kind,
 #include "config/outputs.def"
@@ -61,7 +61,7 @@ enum halo_output_kind {
     HALO_OUTPUT_KINDS
 };
 
-/* When a camera is open; while it is, its light is on. */
+/* When a camera is open. Its light is on as long as it is open. */
 enum halo_capture_open {
     HALO_CAPTURE_ALWAYS,
     HALO_CAPTURE_ON_DEMAND, /* while an encoding of the stream is in use */
@@ -76,12 +76,12 @@ enum halo_mirror {
 /* What is requested from a camera (pipeline/camera/camera.h describes the result). */
 struct halo_capture_settings {
     char *size;     /* "WxH"; NULL: 1280x720, or the nearest size */
-    double fps;     /* 0: the camera's rate, at most 30 if it offers several */
-    int format;     /* index into halo_capture_formats; 0: the one that fits best */
+    double fps;     /* frames per second; 0: the camera's rate, at most 30 if it offers several */
+    int format;     /* index into halo_capture_formats; 0: the format that fits best */
     int open;       /* enum halo_capture_open */
-    int rotate;     /* in quarter turns, clockwise */
+    int rotate;     /* clockwise rotation in quarter turns */
     int mirror;     /* enum halo_mirror */
-    double stall;   /* seconds without a complete frame until the camera is reopened */
+    double stall;   /* seconds without a complete frame after which the camera is reopened */
     char *controls; /* "name=value,name=value"; NULL: none */
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
@@ -89,43 +89,46 @@ extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-ter
 /* The regions that a detector sends for the stream's frames (pipeline/region/region_feed.h). */
 struct halo_region_feed_settings {
     bool on;       /* whether the stream has a region feed */
-    double margin; /* added on each side of a shape; 0.1: a tenth of its width and height */
+    double margin; /* fraction of a shape's width and height that is added on each side; 0.1: a
+                    * tenth */
     double hold;   /* seconds for which a shape remains after updates no longer contain it */
     double limit;  /* seconds without an update after which the whole frame is hidden */
 };
 
 /* The resolution of chroma in encoded video. */
 enum halo_chroma {
-    HALO_CHROMA_AUTO, /* 4:2:0, which every player supports; in codecs that are not for players, as
-                       * SOURCE */
+    HALO_CHROMA_AUTO, /* 4:2:0, which every player supports; the same as SOURCE for codecs that are
+                       * not for players */
     HALO_CHROMA_420,
-    HALO_CHROMA_SOURCE, /* as it leaves the filters, if the encoder supports that */
+    HALO_CHROMA_SOURCE, /* the resolution of the filtered frames, if the encoder supports it */
 };
 
-/* One encoding. Outputs of one rendition with equal settings share it. */
+/* The settings of one encoding, which outputs of the same rendition share if their settings are
+ * equal. */
 struct halo_video_settings {
     char *codec; /* an encoder's name; "raw": not encoded; NULL: libx264 */
     char *bitrate, *crf, *preset;
-    char *size; /* "WxH", scaled after the filters; NULL: the input's size */
+    char *size; /* "WxH", to which filtered frames are scaled; NULL: the input's size */
     int chroma; /* enum halo_chroma */
     double gop; /* seconds between keyframes */
-    double fps; /* frames per second, at most; 0: every frame */
+    double fps; /* largest number of frames per second; 0: every frame */
 };
 
 struct halo_output_settings {
     int kind;        /* enum halo_output_kind */
-    char *target;    /* path, pattern of names, URL or device; NULL for HALO_OUTPUT_NULL */
+    char *target;    /* path, file name pattern, URL or device; NULL for HALO_OUTPUT_NULL */
     char *rendition; /* name of the rendition to output; NULL: the stream's own chain */
     struct halo_video_settings video; /* for V4L2, size and fps are always given */
     char *audio;                      /* "copy", "off" or an encoder's name; NULL: off */
-    char *format; /* URL: FFmpeg's muxer, NULL: from the target; V4L2: one of halo_camera_formats;
-                   * TCP: a suffix without its dot, NULL: ts */
-    char *reach;  /* TCP: "network" allows other machines to connect; NULL: only this one */
-    double segment_time; /* FILE: seconds; 0: one file */
-    int64_t keep_size;   /* FILE: bytes of all segments together; the oldest are deleted first; 0:
-                          * all are kept */
-    char *hook;          /* FILE: a program that is started with the path of each finished
-                          * segment */
+    char *format;        /* URL: FFmpeg's muxer (NULL: derived from the target); V4L2: one of
+                          * halo_camera_formats; TCP: a suffix without its dot (NULL: ts) */
+    char *reach;         /* TCP: "network" lets other machines connect; NULL: only this machine can
+                          * connect */
+    double segment_time; /* FILE: length of a segment in seconds; 0: one file */
+    int64_t keep_size;   /* FILE: largest total size of all segments in bytes, beyond which the
+                          * oldest are deleted; 0: all are kept */
+    char *hook;          /* FILE: a program to run for each finished segment, with its path as the
+                          * argument */
 };
 
 struct halo_rendition_settings {
@@ -138,13 +141,15 @@ struct halo_stream_settings {
     struct halo_source_settings source;
     struct halo_device_settings device;
     char *filters;        /* the stream's own chain, as one text */
-    bool enabled;         /* started with the daemon */
-    bool loop, realtime;  /* of files: start again at the end; not faster than their timestamps */
-    bool own_engine;      /* in a process of its own */
-    double input_timeout; /* seconds without a packet from a live input until it is reopened */
+    bool enabled;         /* whether it is started with the daemon */
+    bool loop, realtime;  /* for files: whether to start again at the end; whether to read no faster
+                           * than the timestamps */
+    bool own_engine;      /* whether it runs in an engine of its own */
+    double input_timeout; /* seconds without a packet from a live input after which it is
+                           * reopened */
     int on_error;         /* enum halo_on_error */
     int privacy;          /* enum halo_privacy */
-    double min_coverage;  /* 0 .. 1: the part of every plane that each chain must hide */
+    double min_coverage;  /* the fraction of every plane, 0 to 1, that each chain must hide */
     double last_for;      /* seconds, for HALO_ON_ERROR_LAST */
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
@@ -157,7 +162,8 @@ struct halo_stream_settings {
 
 struct halo_http_settings {
     char *listen; /* ADDRESS:PORT or unix:PATH; NULL: off */
-    char *hosts;  /* further names allowed in Host:, separated by commas */
+    char *hosts;  /* further host names that are accepted in the Host: header, separated by
+                   * commas */
     char *embed;  /* origins whose pages may embed frames, separated by commas */
 };
 
@@ -171,25 +177,26 @@ struct halo_log_settings {
 };
 
 struct halo_daemon_settings {
-    int version; /* of the file's format: 1 */
+    int version; /* version of the file's format: 1 */
     struct halo_control_settings control;
     struct halo_http_settings http;
     struct halo_log_settings log;
-    struct halo_stream_settings *stream; /* in the order of the file */
+    struct halo_stream_settings *stream; /* in the same order as in the file */
     int streams;
 };
 
-/* Returns the list of controls (halo_capture_settings.controls) with name=value added, or replaced
- * if the list has that name; malloc'ed. NULL: out of memory. */
+/* Returns a malloc'ed copy of the list of controls (halo_capture_settings.controls), in which
+ * name=value is added or replaces the value that this name already has. Returns NULL if memory is
+ * exhausted. */
 char *halo_controls_put(const char *controls, const char *name, int64_t value);
 /* Reads the control at *at and advances *at past it. Returns false at the end of the list. */
 bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *ret_value);
 
-/* Whether these bytes can be the name of a stream or a rendition. */
+/* Returns whether these bytes are valid as the name of a stream or a rendition. */
 bool halo_is_name(const char *text, size_t length);
 
-/* All errors of a file, as "FILE:LINE: PATH.OF.KEY: MESSAGE", with the nearest known name if a name
- * is unknown. */
+/* All errors in a file, each as "FILE:LINE: PATH.OF.KEY: MESSAGE". If a name is unknown, the
+ * message suggests the nearest known name. */
 struct halo_error_list;
 int halo_error_list_count(const struct halo_error_list *list);
 const char *halo_error_list_text(const struct halo_error_list *list, int index);
@@ -199,50 +206,51 @@ void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
  * on, so the caller of the loader passes the functions. Each returns 0, or a negative errno with
  * err filled, and may be NULL. `filters` also refuses a chain longer than HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
-    /* HALO_PRIVACY_OFF: checks only the chain's syntax. */
+    /* With HALO_PRIVACY_OFF, checks only the chain's syntax. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
-    /* Whether the chain hides at least the stream's min_coverage, as far as that is known. */
+    /* Checks that the chain hides at least the stream's min_coverage, as far as that is known. */
     int (*coverage)(const char *chain, const struct halo_stream_settings *stream,
                     struct halo_error *err);
-    /* Checks a chain for a stream without a region feed. */
+    /* Checks that the chain does not use a region feed, for a stream that has none. */
     int (*feed)(const char *chain, struct halo_error *err);
-    /* Whether there is such an encoder, of audio or of video; not called for copy, off or raw. */
+    /* Checks that codec names an audio or video encoder. Not called for copy, off or raw. */
     int (*encoder)(const char *codec, bool audio, struct halo_error *err);
-    /* Whether the encoder accepts the value of this key: "bitrate", "crf" or "preset". */
+    /* Checks that the encoder accepts this value of the key "bitrate", "crf" or "preset". */
     int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);
     int (*camera)(const char *input, struct halo_error *err);
-    /* Whether the container of a file, URL or encoded socket can hold the output's codecs. */
+    /* Checks that the container of a file, URL or encoded socket can hold the output's codecs. */
     int (*output)(const struct halo_output_settings *output, struct halo_error *err);
 };
 
 /* Reads path and then conf.d/ *.yaml in the same folder, sorted by name; later files add streams
- * and replace single keys. ${NAME} is replaced by a credential of systemd or, if there is none of
- * that name, by an environment variable; $${ stands for "${". Returns 0: the caller owns *ret.
- * -EINVAL: *ret_errors lists what is wrong; the caller owns it. -ENOMEM. Any other -errno: the file
- * could not be read, and the list contains that error. */
+ * and replace single keys. ${NAME} is replaced by the systemd credential of that name or, if none
+ * exists, by the environment variable; $${ becomes "${". Returns 0 (the caller owns *ret), -ENOMEM,
+ * -EINVAL (the files have errors) or another -errno (a file could not be read). With -EINVAL or
+ * another -errno, *ret_errors lists the errors, and the caller owns it. */
 int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
                      const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors);
-/* The same for text in memory, without conf.d; messages call it `name`. */
+/* Does the same for text in memory, without conf.d. Messages refer to the text as `name`. */
 int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, size_t length,
                           const char *name, const struct halo_daemon_checks *checks,
                           struct halo_error_list **ret_errors);
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* may be NULL */
 
-/* Writes the settings as a file that loads as the same settings: with defaults, without comments
- * and strings that are not given. If secrets is false, passwords in URLs become "***". Returns 0,
- * or -EIO if writing to `to` fails. */
+/* Writes the settings as a file that gives the same settings when it is loaded. The file contains
+ * defaults, but neither comments nor strings that are not given. If secrets is false, passwords in
+ * URLs become "***". Returns 0, or -EIO if writing to `to` fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
 
-/* Prints the JSON Schema of the file. Returns 0 or -EIO. */
+/* Prints the JSON Schema of the settings file. Returns 0 or -EIO. */
 int halo_daemon_print_schema(FILE *to);
 
-/* Convert one stream to JSON text and back, to send it to an engine. _write returns malloc'ed text;
- * NULL: out of memory. _read returns 0, -EINVAL with err filled, or -ENOMEM; on success the caller
- * finishes *ret, on failure it is unchanged. */
+/* Convert one stream to JSON text and back, to send it to an engine. _write returns malloc'ed text,
+ * or NULL if memory is exhausted. _read returns 0 (the caller finishes *ret), -EINVAL with err
+ * filled, or -ENOMEM; on failure *ret is unchanged. */
 char *halo_stream_settings_write(const struct halo_stream_settings *stream);
 int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text,
                               struct halo_error *err);
-/* Returns 0: the caller finishes *ret; -ENOMEM: *ret is unchanged. */
+/* Copies a stream's settings. Returns 0 (the caller finishes *ret) or -ENOMEM (*ret is
+ * unchanged). */
 int halo_stream_settings_copy(struct halo_stream_settings *ret,
                               const struct halo_stream_settings *stream);
 void halo_stream_settings_finish(struct halo_stream_settings *stream);
@@ -250,19 +258,21 @@ void halo_stream_settings_finish(struct halo_stream_settings *stream);
 /* What a reload has to do for a stream. */
 enum halo_change {
     HALO_CHANGE_NONE,
-    HALO_CHANGE_FILTERS, /* only chains: they are replaced between two frames */
-    HALO_CHANGE_REST,    /* anything else: the stream is restarted */
+    HALO_CHANGE_FILTERS, /* only chains differ: they are replaced between two frames */
+    HALO_CHANGE_REST,    /* anything else differs: the stream is restarted */
 };
-/* Renditions are compared by name: except with REST, their order may differ. */
+/* Compares the settings of a stream. Renditions are compared by name, so their order may differ
+ * even if the result is not HALO_CHANGE_REST. */
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
 
-/* Replaces passwords, values of query parameters that are named like secrets, and stream keys of
- * RTMP by "***" in every URL of the text. Returns malloc'ed text; NULL: out of memory. */
+/* Returns a malloc'ed copy of the text in which "***" replaces passwords, values of query
+ * parameters whose names suggest secrets, and RTMP stream keys in every URL. Returns NULL if memory
+ * is exhausted. */
 char *halo_hide_secrets(const char *url);
-/* The same, in place, for URLs in running text: each ends at a blank, and what follows it is kept.
- * Truncates at size. Meant for messages of other libraries; code that has the URL itself calls
- * halo_hide_secrets before it composes a message. */
+/* Does the same in place for URLs in running text. Each URL ends at a blank; the text after it is
+ * kept. Truncates at size. Meant for messages of other libraries; code that has the URL itself
+ * calls halo_hide_secrets() before it composes a message. */
 void halo_hide_in_words(char *text, size_t size);
 
 #endif

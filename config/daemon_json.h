@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Settings as JSON objects with the keys of the file: for engines, for the dump, and to compare.
- * Functions return new references; NULL: out of memory, or a string is not UTF-8. */
+ * Functions return new references, or NULL if memory is exhausted or a string is not UTF-8. */
 #ifndef HALO_DAEMON_JSON_H
 #define HALO_DAEMON_JSON_H
 
@@ -8,14 +8,14 @@
 
 #include "config/daemon.h"
 
-/* The rows that have a value, including defaults. */
+/* Returns an object with the rows that have a value, including defaults. */
 json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings);
 
-/* The stream without its name. */
+/* Returns an object with the stream's settings, without its name. */
 json_t *halo_stream_to_json(const struct halo_stream_settings *stream);
 
-/* Like json_object_set_new, but returns whether it succeeded; NULL for value or object is a
- * failure. */
+/* Does the same as json_object_set_new(), but returns whether it succeeded. Fails if object or
+ * value is NULL. */
 bool halo_json_put(json_t *object, const char *key, json_t *value);
 
 #endif

@@ -5,8 +5,9 @@
 
 #include "config/tree.h"
 
-/* Returns 0: the caller owns *ret; -EINVAL: errors lists what is wrong, after the errors that it
- * held before; -ENOMEM. The caller keeps the tree, in which nodes with errors are marked. */
+/* Converts a tree to settings. Returns 0 (the caller owns *ret), -EINVAL (the reasons have been
+ * appended to errors) or -ENOMEM. The caller keeps the tree, in which nodes with errors are
+ * marked. */
 int halo_daemon_settings_make(struct halo_daemon_settings **ret, struct halo_node *root,
                               const struct halo_daemon_checks *checks,
                               struct halo_error_list *errors);

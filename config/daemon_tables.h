@@ -30,15 +30,15 @@ extern const struct halo_option halo_video_options[];
 #define HALO_HELP_OUTPUTS "where the filtered frames go"
 #define HALO_HELP_VIDEO   "how frames are encoded"
 
-/* The rule of halo_is_name, for the schema. */
+/* The rule that halo_is_name() applies, for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
 #define HALO_NAME_MUST_BE "1 to 64 letters, digits, _ and -"
 
-/* The name of a control. */
+/* The pattern of a control's name. */
 #define HALO_CONTROL_PATTERN "^[a-z0-9_]{1,64}$"
 
-/* Whether the row's field holds a value that the file can express; numbers outside their range and
- * NULL mean "not given". */
+/* Returns whether the row's field holds a value that the file can express. NULL and numbers outside
+ * their range mean "not given". */
 bool halo_option_is_given(const struct halo_option *row, const void *settings);
 
 #endif

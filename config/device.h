@@ -6,7 +6,7 @@
 
 /* Values of -backend: "auto", and the names of the backends. */
 extern const char *const halo_run_backends[];
-extern const char *const halo_run_hwaccels[]; /* by enum halo_hwaccel */
+extern const char *const halo_run_hwaccels[]; /* indexed by enum halo_hwaccel */
 
 /* -hwaccel */
 enum halo_hwaccel {
@@ -18,9 +18,9 @@ enum halo_hwaccel {
 struct halo_device_settings {
     int backend;        /* index into halo_run_backends */
     int hwaccel;        /* enum halo_hwaccel */
-    int gpu;            /* number of the device; negative: the one with the most free memory */
+    int gpu;            /* number of the GPU; negative: the one with the most free memory */
     int depth;          /* frames in flight on the device */
-    int threads;        /* filter workers; 0: one for each CPU */
+    int threads;        /* filter threads; 0: one for each CPU */
     double gpu_timeout; /* seconds that a frame may take on the device */
 };
 

@@ -20,35 +20,39 @@ struct halo_encoding {
     enum halo_encoding_kind kind;
     int rendition;                           /* 0: the stream's own chain; otherwise 1 + index of
                                               * the rendition */
-    const struct halo_video_settings *video; /* of an output; NULL: the encoding of HTTP */
-    const char *format; /* RAW: FFmpeg's pixel format; NULL: as the gate outputs them */
+    const struct halo_video_settings *video; /* settings of an output; NULL: this is the encoding
+                                              * for HTTP */
+    const char *format; /* RAW: FFmpeg's pixel format; NULL: the one in which the gate outputs
+                         * frames */
     const char *audio;  /* encoder or "copy"; NULL: no audio */
-    bool feeds;         /* used by viewers of the supervisor (sockets, HTTP) */
-    bool writes;        /* used by outputs of the engine (files, URLs): always running */
+    bool feeds;         /* used by the supervisor's viewers (sockets, HTTP) */
+    bool writes;        /* used by outputs of the engine (files, URLs), so it is always running */
 };
 
-/* The formats that virtual cameras accept: "yuyv", the default, ...; NULL-terminated. */
+/* The formats that virtual cameras accept, beginning with the default, "yuyv"; NULL-terminated. */
 extern const char *const halo_camera_formats[];
 
-/* The encoder's name, or "raw"; libx264 if none is given. */
+/* Returns the encoder's name or "raw"; if no codec is given, returns "libx264". */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
-/* What viewers of a socket or an address receive; NULL for other outputs, or if the suffix or
- * format is unknown. */
+/* Returns the format that viewers of a socket or an address receive, or NULL for other outputs and
+ * for an unknown suffix or format. */
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
-/* Fills ret (HALO_MAX_ENCODINGS entries) with the encodings, and `of` (HALO_MAX_OUTPUTS entries)
- * with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encoding is always
- * that of HTTP: JPEG of the stream's own chain. Returns the number of encodings. They point into
- * stream. */
+/* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS
+ * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encoding
+ * is always the one for HTTP: JPEG of the stream's own chain. Returns the number of encodings,
+ * which point into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
-/* Index of the stream's rendition of that name; -1: not found. */
+/* Returns the index of the stream's rendition with this name, or -1 if there is none. */
 int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);
 
-bool halo_is_same_text(const char *a, const char *b); /* NULL: not given; two NULLs are the same */
+bool halo_is_same_text(const char *a, const char *b); /* NULL means not given; two NULLs are
+                                                       * equal */
 
-/* Number of the output's rendition, as in struct halo_encoding; -1: it does not exist. */
+/* Returns the number of the output's rendition, as in struct halo_encoding, or -1 if it does not
+ * exist. */
 int halo_output_rendition(const struct halo_stream_settings *stream,
                           const struct halo_output_settings *output);
 

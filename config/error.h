@@ -17,14 +17,14 @@ enum halo_exit {
     HALO_EXIT_SIGTERM = 143,
 };
 
-/* Memory of the caller, initialised with zeros; one thread at a time. Only the first error is kept,
- * because later ones follow from it. */
+/* An error, in memory that the caller initialises with zeros. Used by one thread at a time. Only
+ * the first error is kept, because later ones follow from it. */
 struct halo_error {
     int code;       /* negative errno; 0: no error */
     bool usage;     /* the request was invalid (exit 64); nothing failed */
     bool device;    /* the GPU failed: another attempt may succeed (exit 75) */
-    bool scarce;    /* set with device: only the GPU's memory is full; the GPU continues to work for
-                     * others */
+    bool scarce;    /* set together with device if only the GPU's memory is full: the GPU still
+                     * works for others */
     char text[600]; /* one line, without a newline or the prefix "halod:" */
 };
 
@@ -33,19 +33,19 @@ struct halo_error {
 int halo_fail(struct halo_error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a mistake in the request: sets usage and returns -EINVAL. */
+/* Records a mistake in the request in the same way: sets usage and returns -EINVAL. */
 int halo_fail_usage(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same for a device that failed: sets device and returns -EIO. */
+/* Records the failure of a device: sets device and returns -EIO. */
 int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same if the device's memory is full: also sets scarce, and returns -ENOMEM. */
+/* Records that a device's memory is full: sets device and scarce, and returns -ENOMEM. */
 int halo_fail_scarce(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether the process has to stop using the device to recover from this error. */
+/* Returns whether the process has to stop using the device to recover from this error. */
 static inline bool halo_error_is_lost(const struct halo_error *err)
 {
     return err->device && !err->scarce;

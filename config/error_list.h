@@ -20,10 +20,10 @@ void halo_error_list_add(struct halo_error_list *list, const struct halo_source 
                          const char *path, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Sorts by file, in the order of reading, and line. */
+/* Sorts the errors by file, in the order in which the files were read, and then by line. */
 void halo_error_list_sort(struct halo_error_list *list);
 
-/* Whether errors are missing because memory ran out. */
+/* Returns whether errors are missing because memory ran out. */
 bool halo_error_list_is_short(const struct halo_error_list *list);
 
 #endif

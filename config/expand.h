@@ -6,9 +6,9 @@
 #include "config/error.h"
 
 /* Replaces each ${NAME} by the contents of the file NAME in $CREDENTIALS_DIRECTORY, without its
- * last newline, or otherwise by the environment variable; $${ becomes "${". Inserted text is not
- * expanded again. Returns 0: the caller frees *ret; -EINVAL with err filled (messages never contain
- * a value); -ENOMEM. May block on disk. */
+ * last newline, or, if there is no such file, by the environment variable NAME. $${ becomes "${".
+ * Inserted text is not expanded again. Returns 0 (the caller frees *ret), -EINVAL with err filled
+ * (messages never contain a value) or -ENOMEM. May block on the disk. */
 int halo_expand(char **ret, const char *text, struct halo_error *err);
 
 #endif

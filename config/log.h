@@ -16,20 +16,21 @@ enum halo_log_level {
 void halo_log_set_level(enum halo_log_level level); /* default HALO_LOG_INFO */
 enum halo_log_level halo_log_get_level(void);
 
-/* Writes "halod: TEXT\n" if level is at most the current one. Control characters in the text become
- * '?', because names in files are not trusted. */
+/* Writes "halod: TEXT\n" if level is at most the current level. Control characters in the text
+ * become '?', because names in files are not trusted. */
 void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* From now on, lines of this thread concern this stream and begin with "stream NAME: ", in place of
- * "stream NUMBER: ", which messages use for the streams of an input. The name is copied; NULL ends
- * this. */
+/* Makes all further lines of this thread begin with "stream NAME: ", because they concern this
+ * stream. This replaces the prefix "stream NUMBER: ", which messages use for the streams of an
+ * input. The name is copied; NULL ends this. */
 void halo_log_set_stream(const char *name);
-/* text without the prefix "stream NUMBER: ", for callers that name the stream in another way. */
+/* Returns text without the prefix "stream NUMBER: ", for callers that name the stream in another
+ * way. */
 const char *halo_log_skip_number(const char *text);
 
 /* Switches to logging for a service. If standard error is connected to systemd's journal, lines are
- * sent there with fields (without libsystemd, with the level as a prefix "<N>"). An error or
+ * sent there with fields or, without libsystemd, with the level as the prefix "<N>". An error or
  * warning that repeats within half a minute is only counted, and later logged as "TEXT (N times
  * more)". Secrets in URLs are hidden. Call once, before threads are started. */
 void halo_log_be_service(void);
@@ -44,7 +45,8 @@ void halo_log_set_status(const char *line);
  * failed. */
 int halo_end_print(void);
 
-/* For messages that appear once in a process: true the first time. */
+/* For messages that appear only once in a process: true the first time it is evaluated with this
+ * flag. */
 #define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
 
 #endif

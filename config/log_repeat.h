@@ -11,9 +11,9 @@ enum { HALO_LOG_REPEAT_S = 30 };
 
 typedef void halo_log_write(enum halo_log_level level, const char *line);
 
-/* Returns whether line is to be written, because it was not written in the last HALO_LOG_REPEAT_S
- * seconds; otherwise only counts it. If there is no room for the line, first writes and forgets the
- * oldest line, with its count. */
+/* Returns true if line should be written because it was not written in the last HALO_LOG_REPEAT_S
+ * seconds; otherwise counts it and returns false. If there is no room for the line, first writes
+ * the oldest line with its count and forgets it. */
 bool halo_log_repeat_is_new(enum halo_log_level level, const char *line, halo_log_write *write);
 
 /* Writes the lines whose time is over, with their counts. */

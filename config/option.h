@@ -15,7 +15,7 @@
 #include "config/error.h"
 
 enum halo_option_type {
-    HALO_OPTION_FLAG,   /* bool; without argument on a command line, 0 or 1 in a chain */
+    HALO_OPTION_FLAG,   /* bool; without an argument on a command line, 0 or 1 in a chain */
     HALO_OPTION_INT,    /* int, min .. max */
     HALO_OPTION_REAL,   /* double, min .. max, finite */
     HALO_OPTION_RATIO,  /* double; "3", "0.5" or "1/9" */
@@ -23,16 +23,16 @@ enum halo_option_type {
     HALO_OPTION_TIME,   /* double, seconds; "90", "1:30", "01:30:00.5", "200ms" as in FFmpeg */
     HALO_OPTION_CHOICE, /* int: index into choices */
     HALO_OPTION_BYTES,  /* int64_t; "20G", "512Ki": k M G T are powers of 1000, Ki ... of 1024 */
-    HALO_OPTION_STRING, /* char *, NULL while not given */
+    HALO_OPTION_STRING, /* char *, NULL if not given */
 };
 
 struct halo_option {
     const char *name;
     const char *alias; /* other names with the same meaning, "vcodec|codec:v", or NULL */
     enum halo_option_type type;
-    size_t offset;              /* of the field in the settings struct */
+    size_t offset;              /* offset of the field in the settings struct */
     double value;               /* default; outside min .. max: "not given" (STRING: always NULL) */
-    double min, max;            /* of INT, REAL, RATIO, PART, TIME, BYTES */
+    double min, max;            /* range of INT, REAL, RATIO, PART, TIME, BYTES */
     const char *const *choices; /* CHOICE: NULL-terminated; numbers: a single word that means the
                                  * default */
     const char *argument;       /* placeholder in --help, such as "SECONDS"; NULL: derived from the
@@ -50,35 +50,36 @@ void halo_options_init(const struct halo_option *table, void *settings);
 /* Frees the strings and sets them to NULL. */
 void halo_options_finish(const struct halo_option *table, void *settings);
 
-/* Duplicates the strings of settings whose bytes were copied from other settings. Returns 0;
- * -ENOMEM: strings for which memory was missing are NULL. */
+/* Duplicates the strings of settings whose bytes were copied from other settings. Returns 0 or
+ * -ENOMEM; after -ENOMEM, strings for which there was no memory are NULL. */
 int halo_options_own(const struct halo_option *table, void *settings);
 
-/* The row with this name or alias, or NULL. length: of name, which need not be NUL-terminated. */
+/* Returns the row with this name or alias, or NULL. length is that of name, which need not be
+ * NUL-terminated. */
 const struct halo_option *halo_option_find(const struct halo_option *table, const char *name,
                                            size_t length);
 
-/* Parses text into the field. Returns 0; on failure -EINVAL (not of that type), -ERANGE (outside
- * min .. max) or -ENOMEM, with err as "NAME=TEXT: what is wrong, what is allowed", and the field is
- * unchanged. */
+/* Parses text into the field. Returns 0, -EINVAL (not of that type), -ERANGE (outside of min ..
+ * max) or -ENOMEM. On failure, the field is unchanged, and err contains "NAME=TEXT: " followed by
+ * the fault and the values that are allowed. */
 int halo_option_set(const struct halo_option *row, void *settings, const char *text,
                     struct halo_error *err);
 
-/* The candidate nearest to name by edit distance, or NULL if none is near enough to be a likely
- * misspelling. */
+/* Returns the candidate nearest to name by edit distance, or NULL if none is so near that name is
+ * likely to be a misspelling of it. */
 const char *halo_nearest(const char *name, size_t length, const char *const *candidates,
                          size_t count);
-/* The same for the names of a table. */
+/* Does the same for the names of a table. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
-/* The same two, as words for the end of a message, or "". Return ret. */
+/* Find the same names, and return ret, filled with words for the end of a message or with "". */
 enum { HALO_NEAREST_WORDS = 96 };
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
                                const char *const *candidates, size_t count);
 const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct halo_option *table,
                                       const char *name, size_t length);
 
-/* Prints a line for each row: name, argument, help, range, default. prefix: "-" for a command
- * line. */
+/* Prints a line for each row with its name, argument, help, range and default. prefix is "-" for a
+ * command line. */
 void halo_options_print(const struct halo_option *table, const char *prefix, FILE *to);
 
 #endif

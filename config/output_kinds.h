@@ -11,10 +11,10 @@ struct halo_node;
 
 /* The type of an output's target. */
 enum halo_output_target {
-    HALO_AT_NOTHING, /* no target: its value in the file is true */
+    HALO_AT_NOTHING, /* no target: the key's value in the file is true */
     HALO_AT_SOCKET,  /* a path to listen at */
     HALO_AT_ADDRESS, /* ADDRESS:PORT to listen at */
-    HALO_AT_FILE,    /* a path, or a pattern of paths for strftime */
+    HALO_AT_FILE,    /* a path, or a path pattern for strftime() */
     HALO_AT_URL,
     HALO_AT_DEVICE, /* the path of a device */
 };
@@ -26,16 +26,17 @@ enum halo_output_writer {
 };
 
 struct halo_output_row {
-    const char *key; /* its name, in the file and in the status */
+    const char *key; /* its name in the file and in the status */
     const char *help;
     enum halo_output_target target;
     enum halo_output_writer writer;
-    bool coded;   /* receives encoded frames, unless codec: raw; false: unencoded frames or images
-                   * in its `format:` */
+    bool coded;   /* receives encoded frames unless it has codec: raw; false: receives unencoded
+                   * frames, or images in its `format:` */
     bool records; /* can be switched on and off while the stream runs; does not show cards */
-    const char *const *keys; /* the keys that have an effect, apart from its own; NULL-terminated */
-    /* Adds errors for keys that contradict each other, and fills in its own defaults. node: the
-     * output's map. The target is given. NULL: nothing has to be checked. */
+    const char *const *keys; /* the keys that have an effect for this output, apart from `key`;
+                              * NULL-terminated */
+    /* Adds errors for keys that contradict each other, and fills in this kind's own defaults. node
+     * is the output's map; the target is already set. NULL: nothing has to be checked. */
     void (*check)(struct halo_loader *l, struct halo_output_settings *output,
                   struct halo_node *node);
 };
@@ -47,7 +48,7 @@ extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 #include "config/outputs.def"
 #undef OUTPUT
 
-/* The row of the output's kind. */
+/* Returns the row of the output's kind. */
 const struct halo_output_row *halo_output_row(const struct halo_output_settings *output);
 
 #endif

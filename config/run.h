@@ -10,10 +10,10 @@
 #include "config/option.h"
 #include "config/source.h"
 
-extern const char *const halo_log_levels[]; /* by enum halo_log_level */
+extern const char *const halo_log_levels[]; /* indexed by enum halo_log_level */
 
 struct halo_run_settings {
-    struct halo_source_settings source; /* -i, and how it is read */
+    struct halo_source_settings source; /* -i, and the options for reading it */
     struct halo_source_part part;
     struct halo_device_settings device;
     char *output;             /* the last argument */
@@ -22,22 +22,22 @@ struct halo_run_settings {
     char *video_codec;        /* -c:v */
     char *audio_codec;        /* -c:a */
     char *bitrate;            /* -b:v, FFmpeg's number syntax */
-    char *crf, *preset;       /* passed to the encoder as they are */
+    char *crf, *preset;       /* passed to the encoder unchanged */
     char *map_metadata;       /* "-1" drops metadata and chapters */
     char *progress;           /* a file, or "-" */
     char *stats_json, *trace; /* names of files */
-    char *capture_format;     /* format of a camera's frames */
+    char *capture_format;     /* pixel format of a camera's frames */
     char *gpu_name;           /* -gpu as given, or NULL */
     bool overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
-    int pinned_memory; /* MiB that may be page-locked; negative: not given */
+    int pinned_memory; /* MiB of memory that may be page-locked; negative: not given */
     int log_level;     /* enum halo_log_level */
 };
 
 extern const struct halo_option halo_run_options[]; /* all rows except the -f of IN and OUT */
 
 /* Parses the arguments after "run". Before -i, -f selects the demuxer, and after it the muxer.
- * Returns 0: the caller finishes *ret; -EINVAL with err filled (usage: exit 64): *ret is
- * unchanged. */
+ * Returns 0 (the caller finishes *ret) or -EINVAL with err filled (usage: exit 64; *ret is
+ * unchanged). */
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err);
 void halo_run_finish(struct halo_run_settings *settings);
 void halo_run_print_help(void);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* 8192x8192, twice the pixels of 8K. A frame of that size takes 96 MiB in 4:2:0 with 8 bits, and a
+/* 8192x8192, twice the pixels of 8K. A frame of that size needs 96 MiB in 8-bit 4:2:0, and a
  * decoder keeps several. */
 enum { HALO_MAX_PIXELS = 1 << 26 };
 
@@ -14,14 +14,14 @@ struct halo_source_settings {
     char *input;     /* file, URL, camera or "test:" (test:size=WxH:rate=N) */
     const char *url; /* the URL to open if it differs from input; not owned; NULL: input */
     char *format;    /* name of FFmpeg's demuxer */
-    int max_pixels;  /* of a decoded frame, at most */
+    int max_pixels;  /* largest number of pixels in a decoded frame */
     /* Only for `halod run`: */
     char *video_size, *framerate, *pixel_format; /* for the demuxer; the first two also for
                                                   * cameras */
     bool no_audio;
 };
 
-/* The part of a file that is read, in seconds; negative: not given. */
+/* The part of a file to read, in seconds; negative: not given. */
 struct halo_source_part {
     double seek, duration; /* -ss, -t */
 };

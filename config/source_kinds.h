@@ -25,34 +25,35 @@ enum halo_source_place {
     HALO_FROM_NETWORK, /* the sender may end or silently stop sending: input_timeout applies */
 };
 
-/* Whether a live stream holds frames back until their time. */
+/* Whether a live stream holds frames back until they are due. */
 enum halo_source_pace {
-    HALO_PACE_NEVER, /* they arrive when they are due */
-    HALO_PACE_ASKED, /* if the settings have realtime */
+    HALO_PACE_NEVER, /* no: frames arrive when they are due */
+    HALO_PACE_ASKED, /* only if the settings have realtime */
     HALO_PACE_ALWAYS,
 };
 
 struct halo_source_row {
     enum halo_source_kind kind;
-    bool (*is)(const char *input); /* an input has the first row whose function returns true */
+    bool (*is)(const char *input); /* the first row for which this returns true is the input's
+                                    * row */
     const char *refused;           /* why the daemon's streams refuse it; NULL: they accept it */
     enum halo_source_place place;
     enum halo_source_pace pace;
-    bool live;     /* latency is bounded: late frames are dropped; false: only if the settings have
-                * realtime */
-    bool captures; /* has `capture:` settings and controls; frames have the size that they
+    bool live;     /* latency is bounded: late frames are dropped; false: they are dropped only if
+                    * the settings have realtime */
+    bool captures; /* has controls and `capture:` settings; frames have the size that these
                     * request */
-    bool fails;    /* can be unavailable: cards are shown meanwhile */
+    bool fails;    /* the source can be unavailable: cards are shown meanwhile */
 };
 
-/* The row for an input's name; never NULL. */
+/* Returns the row for an input's name; never returns NULL. */
 const struct halo_source_row *halo_source_row(const char *input);
 
-/* The path of the file or device in an input's name; NULL: the name has no path. */
+/* Returns the path of the file or device in an input's name, or NULL if the name has no path. */
 const char *halo_source_path(const char *input);
 
-/* Whether the name is that of a camera or a virtual camera: "/dev/video...", "/dev/v4l/..." or
- * "v4l2:...". */
+/* Returns whether this is the name of a camera or a virtual camera: "/dev/video...", "/dev/v4l/..."
+ * or "v4l2:...". */
 bool halo_is_camera(const char *name);
 
 #endif

@@ -27,42 +27,43 @@ struct halo_node {
     enum halo_node_kind kind;
     const struct halo_source *source; /* borrowed */
     int line;                         /* from 1 */
-    char *key;                        /* in a map; otherwise NULL */
+    char *key;                        /* the node's key in a map; otherwise NULL */
     int key_line;
     char *text;    /* SCALAR: the value */
     char *written; /* SCALAR: the text in the file, if ${} changed it; otherwise NULL */
     bool plain;    /* SCALAR: not quoted */
-    bool bad;      /* an error was reported for it: not checked again */
+    bool bad;      /* an error was reported for this node, so it is not checked again */
     struct halo_node **child;
     int count, room;
 };
 
-/* Parses text, and expands ${NAME} in values (expand.h). Returns 0: the caller owns *ret, which is
- * NULL for an empty document; -EINVAL: the reasons are in errors, and *ret, which may be NULL, is
- * what could be read; the caller owns it, too. -ENOMEM. */
+/* Parses text, and expands ${NAME} in values (expand.h). Returns 0 (*ret is the tree, or NULL for
+ * an empty document), -EINVAL (the reasons are in errors, and *ret is the part that could be read,
+ * or NULL) or -ENOMEM. With 0 and -EINVAL, the caller owns *ret. */
 int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
                     const struct halo_source *source, struct halo_error_list *errors);
 void halo_node_destroy(struct halo_node *node); /* may be NULL */
 
 struct halo_node *halo_node_create(enum halo_node_kind kind, const struct halo_source *source,
                                    int line); /* NULL: out of memory */
-/* Returns 0: node owns child; or -ENOMEM. */
+/* Returns 0 (node now owns child) or -ENOMEM. */
 int halo_node_append(struct halo_node *node, struct halo_node *child);
 struct halo_node *halo_node_copy(const struct halo_node *node); /* NULL: out of memory */
 
-/* The child with that key, or NULL. map may be NULL. */
+/* Returns the child with that key, or NULL. map may be NULL. */
 struct halo_node *halo_node_get(const struct halo_node *map, const char *key);
 
-/* The text of a SCALAR for messages: without expanding ${}, because its value may be a secret. */
+/* Returns the text of a SCALAR for messages, in which ${} is not expanded, because its value may be
+ * a secret. */
 const char *halo_node_shown(const struct halo_node *node);
-/* Whether the text of this node, or of a node below it, contains expanded ${}. */
+/* Returns whether the text of this node, or of a node below it, contains expanded ${}. */
 bool halo_node_is_expanded(const struct halo_node *node);
 
-/* Whether the node is YAML's null: empty, ~ or null, without quotes. */
+/* Returns whether the node is YAML's null: empty, ~ or null, without quotes. */
 bool halo_node_is_null(const struct halo_node *node);
 
-/* Merges the map `over` into the map `base`: maps key by key; other values replace the old ones.
- * Moves the children of over; the caller keeps over itself. Returns 0 or -ENOMEM. */
+/* Merges the map `over` into the map `base`. Maps are merged key by key; other values replace the
+ * old ones. Moves the children of over; the caller keeps over itself. Returns 0 or -ENOMEM. */
 int halo_node_merge(struct halo_node *base, struct halo_node *over);
 
 #endif

@@ -10,7 +10,7 @@
 
 struct halo_anchor {
     char *name;
-    const struct halo_node *node; /* NULL while it is being read */
+    const struct halo_node *node; /* NULL while the node is being read */
 };
 
 struct halo_reader {
@@ -39,24 +39,26 @@ static inline int halo_reader_line(yaml_mark_t mark)
     return (int)mark.line + 1;
 }
 
-/* Stops reading this file, with this code. Returns NULL. */
+/* Stops reading this file and sets `code`. Returns NULL. */
 void *halo_reader_give_up(struct halo_reader *r, int code);
 
-/* A scalar's node, in which halo_reader_expand has not expanded ${} yet; NULL: reading stopped. */
+/* Returns a scalar's node, in which ${} is not expanded until halo_reader_expand() is called, or
+ * NULL if reading stopped. */
 struct halo_node *halo_reader_scalar(struct halo_reader *r, const yaml_event_t *event);
 void halo_reader_expand(struct halo_reader *r, struct halo_node *node);
 
-/* A copy of the node that the alias refers to; NULL: reading stopped. */
+/* Returns a copy of the node that the alias refers to, or NULL if reading stopped. */
 struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *event);
 
-/* Records the anchor's name; its node is set when it is complete. Returns the anchor's index; -1:
- * no anchor, or reading stopped. */
+/* Records the anchor's name; the anchor's node is set once it is complete. Returns the anchor's
+ * index, or -1 if there is no anchor or reading stopped. */
 int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int line);
 
-/* Counts these nodes against the limits; false: a limit is exceeded, and reading stopped. */
+/* Counts these nodes towards the limits. Returns false if a limit is exceeded and reading
+ * stopped. */
 bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line);
 
-/* Returns whether there is a tag, which is reported as an error. */
+/* If there is a tag, reports it as an error. Returns whether there is one. */
 bool halo_reader_refuse_tag(struct halo_reader *r, const yaml_char_t *tag, int line);
 
 #endif

@@ -10,15 +10,16 @@ struct halo_viewer_format {
     const char *suffix;
     const char *muxer; /* its name in FFmpeg; NULL: filtered frames, passed as descriptors */
     bool raw;          /* can contain unencoded frames */
-    bool rigid;        /* has one header, at its beginning, that describes the contents */
+    bool rigid;        /* has only one header, at the beginning, which describes the contents */
 };
-extern const struct halo_viewer_format halo_viewer_formats[]; /* ends with a suffix of NULL */
+extern const struct halo_viewer_format halo_viewer_formats[]; /* the last entry has the suffix
+                                                               * NULL */
 
-/* The format for the suffix of the path, or NULL. */
+/* Returns the format for the suffix of the path, or NULL. */
 const struct halo_viewer_format *halo_viewer_format_find(const char *path);
 
-/* The format with this suffix (given without its dot), or NULL; never frames as descriptors, which
- * need a path. */
+/* Returns the format with this suffix, which is given without its dot, or NULL. Never returns the
+ * format that passes frames as descriptors, which needs a path. */
 const struct halo_viewer_format *halo_viewer_format_named(const char *name);
 
 enum halo_viewer_format_list {

@@ -72,7 +72,7 @@
 
 #define HALO_MAX_TAPS                                                                              \
     127                        /* largest size of a separable mask, or of a dense mask with only
-                                 * one row or column */
+                                * one row or column */
 #define HALO_MAX_DENSE      63 /* largest width and height of a dense mask */
 #define HALO_MAX_BOX_RADIUS 1024
 #define HALO_MAX_BLOCK      1024 /* largest width and height of a PIXELIZE block */
