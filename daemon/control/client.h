@@ -59,7 +59,7 @@ void halo_client_continue(struct halo_client *client, json_t *parameters);
  * (0: never) and at each event, but not before the previous answer has been sent. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
                         int interval_ms);
-/* returns a borrowed reference that is valid until the call ends */
+/* Returns a borrowed reference that is valid until the call ends. */
 json_t *halo_client_parameters(const struct halo_client *client);
 void halo_client_subscribe(struct halo_client *client);
 /* Sends the event to all subscribers, and notifies all clients whose call is answered repeatedly.

@@ -61,7 +61,7 @@ int halo_client_send(struct halo_client *client, json_t *message, int fd);
 /* client_answers.c: */
 void halo_client_begin_call(struct halo_client *client, const char *text, size_t length);
 void halo_client_end_call(struct halo_client *client);
-/* called when queued events can be sent again */
+/* Called when queued events can be sent again. */
 void halo_client_drained(struct halo_client *client);
 
 #endif

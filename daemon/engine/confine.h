@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What an engine gives up before it does anything else: new privileges, and system calls that it
- * never needs.
+ * Rights that an engine gives up before it does anything else: new privileges, and system calls
+ * that it never needs.
  *
- * Calls that libraries try, but can do without, fail (EPERM, ENOSYS, EAFNOSUPPORT): accepting
- * connections; starting programs; signals to other processes, sent directly or through a
- * descriptor; changing the limits, priorities and processors of other processes; sockets of
- * families other than Unix, IP and netlink. If no stream has a URL, Unix and IP sockets fail too,
- * unless the machine has a GPU, whose driver needs some of them.
+ * Calls that libraries try but can do without fail with EPERM, ENOSYS or EAFNOSUPPORT: accepting
+ * connections; starting programs; sending signals to other processes, directly or through a
+ * descriptor; changing the limits, priorities and processors of other processes; creating sockets
+ * of families other than Unix, IP and netlink. If no stream has a URL, creating Unix and IP sockets
+ * fails, too, unless the machine has a GPU, whose driver needs some of them.
  *
  * Calls that only an attacker's code would make end the process, with a message that names the
- * call: those that read other processes, or concern mounts, namespaces, kernel modules, keys, the
- * rights of other users, or clocks. */
+ * call. These are calls that read other processes, or that concern mounts, namespaces, kernel
+ * modules, keys, the rights of other users, or clocks. */
 #ifndef HALO_CONFINE_H
 #define HALO_CONFINE_H
 
@@ -19,14 +19,15 @@
 #include "config/error.h"
 #include "daemon/engine/confine_files.h"
 
-/* Confines the calling thread and all that it starts. Call it before other threads exist, and
- * before any byte is read that others wrote. files: everything that it may open (confine_files.h),
- * and whether it may reach others by sockets; NULL: no such limits. -errno with err filled: not all
- * of this is in force (new privileges are given up first). Builds with sanitizers or without
- * libseccomp return 0 and give up new privileges only. */
+/* Confines the calling thread and all threads and processes that it starts. Call it before other
+ * threads exist, and before reading any untrusted byte. files lists everything that the thread may
+ * open (confine_files.h), and whether it may reach others by sockets; NULL means no such limits.
+ * Returns 0, or -errno with err filled if not all of this is in force (new privileges are given up
+ * first). In builds with sanitizers or without libseccomp, this gives up only new privileges and
+ * returns 0. */
 int halo_confine(const struct halo_files *files, int count, struct halo_error *err);
 
-/* Whether this build can filter system calls. */
+/* Returns whether this build can filter system calls. */
 bool halo_confine_is_built(void);
 
 #endif

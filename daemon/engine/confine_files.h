@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The files that an engine may open, enforced by Landlock: those that its streams name, and those
- * that libraries and drivers need. None can be added later. connect() to a path of a Unix socket is
- * not restricted. */
+ * The files that an engine may open: those that its streams name, and those that libraries and
+ * drivers need. Landlock enforces this. No files can be added later. connect() to the path of a
+ * Unix socket is not restricted. */
 #ifndef HALO_CONFINE_FILES_H
 #define HALO_CONFINE_FILES_H
 
@@ -11,10 +11,11 @@
 
 enum halo_files_how {
     HALO_FILES_READ, /* a file, or a folder with everything in it */
-    /* a folder, created if missing; files in it are created, read, written and removed */
+    /* a folder, created if missing; files in it may be created, read, written and removed */
     HALO_FILES_WRITE,
-    HALO_FILES_DEVICE,  /* device nodes, or a folder of them: read and written, not created */
-    HALO_FILES_RUN,     /* read, and libraries loaded from it */
+    /* device nodes, or a folder of them, which may be read and written but not created */
+    HALO_FILES_DEVICE,
+    HALO_FILES_RUN,     /* may be read, and libraries may be loaded from it */
     HALO_FILES_NETWORK, /* not a file (its path is ""): sockets to others are allowed (confine.h) */
     HALO_FILES_HOW,
 };
@@ -24,12 +25,13 @@ struct halo_files {
     enum halo_files_how how;
 };
 
-/* Restricts the calling thread and all that it starts, after it has given up new privileges. Paths
- * that do not exist are skipped. May block on disk. 0 (also if the kernel has no Landlock) or
- * -errno with err filled. */
+/* Restricts the calling thread, which must have given up new privileges, and all threads and
+ * processes that it starts. Paths that do not exist are skipped. May block on disk. Returns 0 (also
+ * if the kernel has no Landlock), or -errno with err filled. */
 int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err);
 
-/* NULL if file access can be restricted; otherwise why this build or kernel cannot do it. */
+/* Returns NULL if file access can be restricted; otherwise, the reason why this build or kernel
+ * cannot do it. */
 const char *halo_confine_files_missing(void);
 
 #endif

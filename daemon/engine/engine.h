@@ -3,7 +3,8 @@
 #ifndef HALO_ENGINE_H
 #define HALO_ENGINE_H
 
-/* argv: the arguments after "engine". Only the daemon starts engines. Returns the exit code. */
+/* Runs an engine, which only the daemon starts. argv contains the arguments after "engine". Returns
+ * the exit code. */
 int halo_command_engine(int argc, char **argv);
 
 #endif

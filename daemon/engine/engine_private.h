@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The engine process: declarations that its files share.
+ * Declarations that the files of the engine process share.
  *
  *   engine.c         the process, its link, requests from the supervisor
  *   engine_stream.c  one stream, from start to end: live stream, outputs, rings
  *   engine_gpu.c     how full the GPUs are
- *   engine_events.c  events of its threads, on their way to the loop
+ * engine_events.c passes events from its threads to the loop
  *   engine_probe.c   for tests: what an attacker would try
  *
- * The loop thread owns everything except the events, which live streams call on their own threads.
- * A packet goes straight into its ring and its outputs; messages go into a list, and the loop sends
- * them. Work that may block (creating and finishing streams) runs on libuv's worker threads. */
+ * The loop thread owns everything except the event callbacks, which live streams call on their own
+ * threads. A packet goes straight into its ring and its outputs; messages go into a list from which
+ * the loop sends them. Work that may block (creating and finishing streams) runs on libuv's worker
+ * threads. */
 #ifndef HALO_ENGINE_PRIVATE_H
 #define HALO_ENGINE_PRIVATE_H
 
@@ -42,7 +43,7 @@ struct engine {
     uv_async_t wake;
     uv_timer_t tick;
     struct engine_stream *streams;
-    struct engine_stream *left; /* abandoned ones of which a thread has not returned */
+    struct engine_stream *left; /* abandoned streams with a thread that has not returned yet */
     bool quitting, closed;
     uint64_t quit_deadline;
     pthread_mutex_t lock; /* guards the notes */
@@ -80,37 +81,38 @@ struct engine_stream {
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS];
     int encodings;
-    int gpu; /* as its live stream last reported; -1: none */
+    int gpu; /* the GPU that its live stream last reported; -1: none */
     enum engine_phase phase;
-    bool abandoned; /* because a thread is stuck; soon in `left` */
+    bool abandoned; /* abandoned because a thread is stuck; it will soon be in `left` */
     bool stop;      /* a stop was requested while it was being created */
-    /* as last requested, also while it was being created */
+    /* as last requested, even while the stream was being created */
     bool record, watched[HALO_MAX_ENCODINGS];
-    /* a `set` that came while it was being created; NULL: none */
+    /* a `set` message that arrived while the stream was being created; NULL: none */
     json_t *late_set;
     uv_work_t work;
-    struct halo_live *live; /* NULL: could not be created */
+    struct halo_live *live; /* NULL: the live stream could not be created */
     struct halo_error error;
     struct engine_finished {
         struct engine_stream *stream;
         int output;
     } finished[HALO_MAX_OUTPUTS]; /* arguments of engine_report_finished() */
-    /* NULL: written elsewhere, or could not be created */
+    /* NULL: the output is written elsewhere, or could not be created */
     struct halo_output *output[HALO_MAX_OUTPUTS];
-    char *refused[HALO_MAX_OUTPUTS]; /* why it could not be created */
+    char *refused[HALO_MAX_OUTPUTS]; /* why the output could not be created */
     /* guards ring[]: threads replace writers, the loop counts */
     pthread_mutex_t rings;
     struct engine_ring ring[HALO_MAX_ENCODINGS];
 };
 
 /* ---- engine_stream.c ---- */
-/* Starts a stream. camera: the one that it used in an earlier engine; NULL: none. */
+/* Starts a stream. camera identifies the camera that the stream used in an earlier engine; NULL if
+ * it has used none. */
 void engine_stream_start(struct engine *engine, const char *name, const char *settings,
                          const char *camera);
 void engine_stream_stop(struct engine_stream *stream);
-/* Abandons a stuck stream, if that is possible (halo_live_stalls_alone): the supervisor is
- * informed, the stream's outputs are finished, and it is gone. Its memory is kept in `left` until
- * the stuck call returns. */
+/* Abandons a stuck stream; halo_live_stalls_alone() must have allowed it. The supervisor is
+ * informed, the stream's outputs are finished, and the stream is gone. Its memory is kept in `left`
+ * until the stuck call returns. */
 void engine_stream_abandon(struct engine_stream *stream, const struct halo_error *why);
 /* Frees the abandoned streams whose stuck calls have returned. */
 void engine_stream_free_left(struct engine *engine);
@@ -119,16 +121,16 @@ void engine_stream_report_stats(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
 
 /* ---- engine_gpu.c ---- */
-/* Called by the timer: now and then asks how full the GPUs are, on a worker thread, because a
- * driver may never answer. */
+/* Called by the timer. From time to time, asks the driver how full the GPUs are, on a worker
+ * thread, because a driver may never answer. */
 void engine_gpu_tick(struct engine *engine);
-/* Reports the free capacity of all GPUs of the machine, as soon as the driver returns it. */
+/* Reports the free capacity of all GPUs of the machine as soon as the driver returns it. */
 void engine_gpu_survey(struct engine *engine);
-/* The list for the link; empty if the last query is overdue. */
+/* Returns the list of GPUs for the link, which is empty if the last query is overdue. */
 json_t *engine_gpu_report(const struct engine *engine);
 
 /* ---- engine_probe.c ---- */
-void engine_probe(void); /* runs on the loop; blocks */
+void engine_probe(void); /* runs on the loop thread and blocks it */
 
 /* ---- engine.c ---- */
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* message is borrowed */
@@ -136,9 +138,10 @@ void engine_stream_set(struct engine_stream *stream, json_t *message); /* messag
 /* ---- engine_events.c ---- */
 extern const struct halo_live_events engine_events;       /* arg: struct engine_stream */
 void engine_report_finished(void *arg, const char *path); /* arg: struct engine_finished */
-/* Queues a message for the loop; takes ownership of message, duplicates fds. Any thread. */
+/* Queues a message for the loop. Takes ownership of message and duplicates fds. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
-/* Waits until the loop has sent everything queued so far, for at most a second. Not on the loop. */
+/* Waits until the loop has sent everything queued so far, for at most a second. Must not be called
+ * on the loop thread. */
 void engine_wait_sent(struct engine *engine);
 json_t *engine_message(const char *what, const char *stream);
 void engine_report_state(struct engine_stream *stream, enum halo_live_state state,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A queue of bytes to be sent to a socket. Large pieces are kept as references, so several queues
- * can share them. One thread at a time. */
+ * can share them. Only one thread at a time may use a queue. */
 #ifndef HALO_BYTES_H
 #define HALO_BYTES_H
 
@@ -10,14 +10,14 @@
 
 struct halo_bytes_chunk;
 
-/* Zeroed: empty. */
+/* A zeroed queue is empty. */
 struct halo_bytes {
     struct halo_bytes_chunk *first, *last;
     size_t count; /* bytes in the queue */
 };
 
-/* Appends data. 0 or -ENOMEM. ref: the buffer that contains data; large pieces keep a reference to
- * it. NULL: data is copied. */
+/* Appends data. ref is the buffer that contains data, to which large pieces keep a reference; if it
+ * is NULL, data is copied. Returns 0 or -ENOMEM. */
 int halo_bytes_put(struct halo_bytes *bytes, const uint8_t *data, size_t size,
                    const AVBufferRef *ref);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The messages between the supervisor and an engine.
  *
- * A SOCK_SEQPACKET pair, descriptor 3 of the engine. Each message is one JSON object of at most
- * HALO_LINK_MAX bytes, with at most two descriptors attached. Neither side ever blocks: messages
- * that the socket does not accept yet are queued, and if there would be more than
- * HALO_LINK_WAITING of them, the other side is considered dead.
+ * The link is a SOCK_SEQPACKET pair; the engine's end is its descriptor 3. Each message is one JSON
+ * object of at most HALO_LINK_MAX bytes, with at most two descriptors attached. Neither side ever
+ * blocks: messages that the socket does not accept yet are queued. If more than HALO_LINK_WAITING
+ * messages would be queued, the other side is considered dead.
  *
  * To the engine, "do":
  *   start     stream, settings (text of halo_stream_settings_write(), with the chains in force),
@@ -60,31 +60,31 @@ enum {
 struct halo_link;
 
 struct halo_link_ops {
-    /* message is borrowed; the callee owns the `count` descriptors in fds. */
+    /* Receives a message, which is borrowed; the callee owns the `count` descriptors in fds. */
     void (*message)(void *arg, json_t *message, const int *fds, int count);
-    /* The other side has closed the link or violated the protocol; why: one line for people. No
-     * calls follow. */
+    /* Reports that the other side has closed the link or violated the protocol; why is one line for
+     * people. No callbacks follow. */
     void (*closed)(void *arg, const char *why);
 };
 
-/* Takes ownership of fd, even on failure. 0 or -errno. */
+/* Creates one end of a link. Takes ownership of fd, even on failure. Returns 0 or -errno. */
 int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
                      const struct halo_link_ops *ops, void *arg);
-/* Takes the caller's reference to message (NULL returns -ENOMEM). The caller keeps fds; copies of
- * them are sent. 0, -ENOMEM, -EMSGSIZE, -EPIPE, or -errno if a descriptor cannot be copied. May be
- * called from ops. */
+/* Sends a message. Takes the caller's reference to message. The caller keeps fds; copies of them
+ * are sent. Returns 0, -ENOMEM (also if message is NULL), -EMSGSIZE, -EPIPE, or another -errno if a
+ * descriptor cannot be copied. May be called from ops. */
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
-/* Whether sent messages are still queued here because the other side does not read. */
+/* Returns whether sent messages are still queued here because the other side does not read. */
 bool halo_link_is_behind(const struct halo_link *link);
-/* Whether a send failed because the other side has closed the link. Messages that still arrive were
- * sent before that. */
+/* Returns whether a send failed because the other side has closed the link. Messages that still
+ * arrive were sent before the link was closed. */
 bool halo_link_is_mute(const struct halo_link *link);
 /* Passes on all messages that arrived before the other side closed the link, without calling
  * ops->closed. Must not be called from ops. */
 void halo_link_drain(struct halo_link *link);
 void halo_link_close_fds(const int *fds, int count);
-/* No calls of ops follow; the memory is freed when the loop has closed the handle. NULL is
- * ignored. */
+/* Destroys the link; ops are not called any more. The memory is freed when the loop has closed the
+ * handle. NULL is ignored. */
 void halo_link_destroy(struct halo_link *link);
 
 #endif

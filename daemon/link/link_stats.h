@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The statistics of a stream, sent by its engine: written there, read and checked in the
- * supervisor. */
+ * The statistics of a stream. The engine writes and sends them; the supervisor reads and checks
+ * them. */
 #ifndef HALO_LINK_STATS_H
 #define HALO_LINK_STATS_H
 
@@ -19,8 +19,8 @@ struct halo_link_stage {
     int64_t below[HALO_HISTOGRAM_EDGES]; /* cumulative: never decreasing, at most count */
 };
 
-/* One output, identified by its number in the settings; the supervisor knows its kind from
- * there. */
+/* The statistics of one output, identified by its number in the settings, from which the supervisor
+ * knows its kind. */
 struct halo_link_output {
     int state;     /* enum halo_output_state */
     char why[600]; /* one printable line, "" if there is no problem */
@@ -28,11 +28,11 @@ struct halo_link_output {
     int64_t packets, bytes, dropped, segments, failures;
 };
 
-/* A region feed (struct halo_region_feed_stats). */
+/* The statistics of a region feed (struct halo_region_feed_stats). */
 struct halo_link_regions {
     int64_t updates, refused, pictures, whole, regions;
-    double age;   /* of the last update, in seconds; negative: no update yet */
-    char why[24]; /* why everything is hidden; "": it is not */
+    double age;   /* age of the last update in seconds; negative: no update yet */
+    char why[24]; /* why everything is hidden; "": not everything is hidden */
     bool known;   /* the stream has a region feed, and its engine has reported on it */
 };
 
@@ -40,16 +40,16 @@ struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
     int64_t turn; /* as in halo_live_stats */
     int64_t dropped[HALO_DROPS];
-    /* why; "": not degraded in this way */
+    /* the reason; "": not degraded in this way */
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
-    int64_t cards;        /* of all encodings; not counted in encoded */
+    int64_t cards;        /* sum over all encodings; not included in encoded */
     int64_t ring_dropped; /* packets dropped because the supervisor was too slow */
     char backend[24];
-    char camera[24]; /* its state in one word; "": the input is not a camera */
+    char camera[24]; /* the camera's state in one word; "": the input is not a camera */
     struct halo_live_capture capture;
     struct halo_link_regions region_feed;
     int64_t width, height;
-    /* of its chains: first the stream's own, then its renditions' */
+    /* first of the stream's own chain, then of its renditions' chains */
     struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];
@@ -59,38 +59,38 @@ struct halo_link_stats {
 
 /* A GPU that an engine uses. */
 struct halo_link_gpu {
-    int64_t number, used, size; /* bytes of its memory; used: by all processes */
+    int64_t number, used, size; /* used and size: bytes of its memory; used: by all processes */
 };
 
-/* One GPU, and a list of GPUs; new references. */
+/* These return a new reference: for one GPU, and for a list of GPUs. */
 json_t *halo_link_gpu_write(const struct halo_link_gpu *gpu);
 json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
 /* Fills ret, an array of HALO_LINK_GPUS, and returns how many it filled. Invalid elements are
  * skipped. */
 int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from);
 
-/* The free capacity of all GPUs of the machine, by number, written and read in the same way, except
- * that reading returns -1 if the list is invalid. */
+/* These write and read the free capacity of all GPUs of the machine, by number, in the same way,
+ * except that reading returns -1 if the list is invalid. */
 json_t *halo_link_loads_write(const struct halo_device_load *load, int count);
 int halo_link_loads_read(struct halo_device_load *ret, const json_t *from);
 
-/* All fields that are sent over the link, and the same without the outputs. New references; NULL:
- * out of memory. */
+/* These return a new reference to an object with all fields that are sent over the link, and to one
+ * without the outputs; NULL if out of memory. */
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);
 json_t *halo_link_stats_numbers(const struct halo_link_stats *stats);
-/* Fields that are missing, of the wrong type or out of range become 0 or "": the sender is not
- * trusted. */
+/* Reads the statistics. The sender is not trusted: fields that are missing, of the wrong type or
+ * out of range become 0 or "". */
 void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
 
-/* {"words": ..., "known": ..., "feed": ..., "planes": [...]}; a new reference. */
+/* Returns a new reference to {"words": ..., "known": ..., "feed": ..., "planes": [...]}. */
 json_t *halo_coverage_write(const struct halo_coverage *coverage);
 
-/* {WORD: why, ...}; a new reference. */
+/* Returns a new reference to {WORD: why, ...}. */
 json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]);
 
-/* Read a field of a message from outside. Text has at most size - 1 bytes, is made safe for a
- * terminal, has the secrets in URLs removed, and is "" if the field is missing. An integer outside
- * least .. most, or missing, becomes `otherwise`. */
+/* These read a field of a message from outside. Text is cut to size - 1 bytes and made safe for a
+ * terminal, and secrets in URLs are removed; a missing text becomes "". An integer that is missing
+ * or outside least .. most becomes `otherwise`. */
 void halo_json_text(const json_t *object, const char *key, char *ret, size_t size);
 int64_t halo_json_integer(const json_t *object, const char *key, int64_t least, int64_t most,
                           int64_t otherwise);

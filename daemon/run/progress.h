@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Progress of halod run: a bar on a terminal, plain lines otherwise, and FFmpeg's key=value blocks
- * for programs (-progress). Used only by the loop thread. */
+ * Shows the progress of halod run: a bar on a terminal, otherwise plain lines; and FFmpeg's
+ * key=value blocks for programs (-progress). Loop thread only. */
 #ifndef HALO_PROGRESS_H
 #define HALO_PROGRESS_H
 
@@ -12,9 +12,9 @@
 
 struct halo_progress;
 
-/* target: the -progress argument, "-" for standard output, or NULL; it must outlive the progress. 0
- * or -errno with err filled. If the target cannot be written later, a warning is logged and it is
- * no longer used. */
+/* target is the -progress argument ("-" for standard output), or NULL; it must outlive *ret.
+ * Returns 0, or -errno with err filled. If the target cannot be written later, a warning is logged
+ * and the target is no longer used. */
 int halo_progress_open(struct halo_progress **ret, const char *target, struct halo_error *err);
 void halo_progress_close(struct halo_progress *p); /* NULL: does nothing */
 
@@ -24,7 +24,7 @@ void halo_progress_show(struct halo_progress *p, const struct halo_stream_stats 
 /* Formats a number of bytes as "12.3 MB". Returns text. */
 const char *halo_progress_size(long long bytes, char *text, size_t size);
 
-/* Frames per second since the start. */
+/* Returns the average number of frames per second since the start. */
 double halo_progress_rate(const struct halo_progress *p, const struct halo_stream_stats *stats);
 
 #endif

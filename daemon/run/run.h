@@ -3,7 +3,7 @@
 #ifndef HALO_COMMAND_RUN_H
 #define HALO_COMMAND_RUN_H
 
-/* argv: the arguments after "run". Returns the exit code. */
+/* Runs the command. argv contains the arguments after "run". Returns the exit code. */
 int halo_command_run(int argc, char **argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How halod run ends: after a signal, and even if a device does not respond. Loop thread. */
+ * Ends halod run after a signal, even if a device does not respond. Loop thread only. */
 #ifndef HALO_RUN_END_H
 #define HALO_RUN_END_H
 
@@ -9,17 +9,18 @@
 
 #include "config/error.h"
 
-/* The caller fills in stop, abandon and arg. Must outlive the loop. */
+/* The caller fills in stop, abandon and arg. This struct must outlive the loop. */
 struct halo_run_end {
-    void (*stop)(void *arg);    /* the first signal: finish with the frames read so far */
-    void (*abandon)(void *arg); /* the second signal: the process ends at once */
+    void (*stop)(void *arg);    /* called at the first signal: finish with the frames read so far */
+    void (*abandon)(void *arg); /* called at the second signal: the process ends at once */
     void *arg;
     uv_signal_t signals[3];
     int by;      /* signal number; 0: none received */
     uint64_t at; /* ns, monotonic */
 };
 
-/* Handles SIGINT, SIGTERM and, unless nohup(1) ignores it, SIGHUP. 0, or an error of libuv. */
+/* Handles SIGINT, SIGTERM and, unless it is ignored (nohup(1)), SIGHUP. Returns 0 or an error code
+ * from libuv. */
 int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop);
 
 int halo_run_end_code(const struct halo_error *err);
@@ -27,8 +28,9 @@ int halo_run_end_code(const struct halo_error *err);
 /* Ends the process with this code after `seconds` at the latest, because closing a device may
  * never return, and no watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
-/* Ends the process after all our own work is finished. The driver's exit handlers take time, and
- * with a lost device might wait for ever; the kernel cleans up as well as they do. */
+/* Ends the process when all our own work is finished, without the driver's exit handlers: these
+ * take time, and might wait for ever if the device is lost. The kernel cleans up as well as they
+ * do. */
 void halo_run_end_now(int code) __attribute__((noreturn));
 
 #endif

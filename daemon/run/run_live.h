@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * halod run with a camera: one live stream in this process (pipeline/live/live.h), into a virtual
- * camera, a file, a pipe or nothing.
+ * halod run with a camera: one live stream in this process (pipeline/live/live.h), which is output
+ * to a virtual camera, a file, a pipe or nothing.
  *
  *   loop: virtual camera, signals, clock       live stream's threads: camera -> gate -> packets
  *            ^-------------------- newest frame, wake --------------------'  '--> file or pipe
@@ -9,7 +9,7 @@
  *   run_live_events.c    what the stream's threads do
  *   run_live_report.c    statistics and reports
  *   run_live_settings.c  the command line as settings of a stream
- */
+ * */
 #ifndef HALO_RUN_LIVE_H
 #define HALO_RUN_LIVE_H
 
@@ -20,24 +20,24 @@
 #include "config/run.h"
 #include "pipeline/filter/filter.h"
 
-/* Whether IN or OUT is a camera. */
+/* Returns whether IN or OUT is a camera. */
 bool halo_run_live_is(const struct halo_run_settings *run);
 
-/* The whole run. settings and chain must outlive it. Logs errors and returns the exit status. If
- * filters ran on a GPU, it does not return: the process ends. */
+/* Performs the whole run. settings and chain must outlive it. Logs errors and returns the exit
+ * status. If filters ran on a GPU, this does not return: the process ends. */
 int halo_run_live(const struct halo_run_settings *settings, const struct halo_chain *chain);
 
 /* ---- run_live_settings.c ---- */
 
-/* Whether OUT is a virtual camera. */
+/* Returns whether OUT is a virtual camera. */
 bool halo_run_live_shows(const struct halo_run_settings *run);
-/* Checks that are possible without accessing devices: 0 or a usage error. */
+/* Makes all checks that are possible without accessing devices. Returns 0 or a usage error. */
 int halo_run_live_check(const struct halo_run_settings *run, const struct halo_chain *chain,
                         struct halo_error *err);
-/* The settings of the stream; its output 0 is OUT. codec: the encoder's name, NULL: nothing is
- * encoded; is_file: OUT is not a pipe or URL. Searches for the camera and its formats; if there is
- * no camera, the error has device set. 0, a usage error or -errno; the caller must finish *ret,
- * also on failure. */
+/* Fills *ret with the settings of the stream, whose output 0 is OUT. codec is the encoder's name,
+ * or NULL if nothing is encoded; is_file: OUT is neither a pipe nor a URL. This searches for the
+ * camera and its formats; if there is no camera, err->device is set. Returns 0, a usage error or
+ * -errno; the caller must finish *ret, also on failure. */
 int halo_run_live_settings(struct halo_stream_settings *ret, const struct halo_run_settings *run,
                            const struct halo_chain *chain, const char *codec, bool is_file,
                            struct halo_error *err);

@@ -26,17 +26,19 @@ struct run_live {
     uv_timer_t tick;
     unsigned ticks;
     struct halo_run_end end;
-    int encoding; /* for OUT; -1: nothing is encoded */
+    int encoding; /* number of the encoding for OUT; -1: nothing is encoded */
     bool looped, running, writing, closing, watched;
-    int64_t began;               /* ns */
-    struct halo_histogram delay; /* ns, capture to writing; of a virtual camera once it is closed */
-    struct halo_live_stats numbers; /* loop thread: the statistics that were read last */
+    int64_t began; /* ns */
+    /* ns from capture to writing; for a virtual camera, filled when it is closed */
+    struct halo_histogram delay;
+    struct halo_live_stats numbers; /* the statistics that were read last; loop thread only */
     atomic_int stop;
     atomic_llong first; /* us: timestamp of the first frame; 0: none yet */
 
     pthread_mutex_t lock; /* guards the fields below */
     struct halo_error error;
-    struct halo_error away; /* why no frames arrive; code 0: they do, or that is unknown */
+    /* why no frames arrive; code 0: frames arrive, or the reason is unknown */
+    struct halo_error away;
     AVPacket *picture, *card;
     int64_t taken; /* us: when `picture` was captured; 0: it is a card */
     bool has_picture, has_card;
@@ -44,14 +46,15 @@ struct run_live {
 
 /* ---- run_live_events.c ---- */
 extern const struct halo_live_events run_live_events; /* arg: struct run_live */
-/* Stores the first error, with which the loop ends the run. Any thread. */
+/* Stores an error, unless an earlier one is stored; the loop then ends the run with the stored
+ * error. Any thread. */
 void run_live_fail(struct run_live *run, const struct halo_error *err);
 
 /* ---- run_live_report.c; loop thread ---- */
-/* Also updates run->numbers. */
+/* Fills *ret with the statistics, and updates run->numbers. */
 void run_live_stats(struct run_live *run, struct halo_stream_stats *ret);
-/* Shows the last progress; if the run had no error, also its result; with -stats, the
- * statistics. */
+/* Shows the progress for the last time; if the run had no error, also its result; with -stats, also
+ * the statistics. */
 void run_live_report(struct run_live *run, const struct halo_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Checks of the settings file that need the pipeline: chains, encoders, cameras. Any thread; opens
- * no device. */
+ * Checks of the settings file that need the pipeline: of chains, encoders and cameras. Any thread.
+ * No device is opened. */
 #ifndef HALO_CHECKS_H
 #define HALO_CHECKS_H
 
@@ -10,9 +10,9 @@
 
 extern const struct halo_daemon_checks halo_checks;
 
-/* Lists every chain that does not hide all of every frame, as far as this is known before the first
- * frame: [{"stream", "rendition" if the chain is a rendition's, "coverage" as in the status}]; a
- * new reference. */
+/* Returns (as a new reference) a list of the chains that do not hide the whole of every frame, as
+ * far as can be known before the first frame: [{"stream", "rendition", "coverage"}]. "rendition" is
+ * present only for a rendition's chain; "coverage" is as in the status. */
 json_t *halo_checks_coverage(const struct halo_daemon_settings *settings);
 
 #endif

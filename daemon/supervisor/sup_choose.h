@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which engine runs a stream: it depends on the backend, the GPU, the files that the stream names,
- * and whether it is kept apart. Loop thread only. */
+ * Chooses the engine for a stream, which depends on the backend, the GPU, the files that the stream
+ * names, and whether the stream is isolated. Loop thread only. */
 #ifndef HALO_SUP_CHOOSE_H
 #define HALO_SUP_CHOOSE_H
 
 struct sv_engine;
 struct sv_stream;
 
-/* Returns an engine that is allowed to run the whole stream; creates it if necessary. NULL: out of
- * memory, or its GPU is not known yet (SV_GPU_WAIT). */
+/* Returns an engine that is allowed to run the whole stream, and creates it if necessary. Returns
+ * NULL if out of memory, or if the stream's GPU is not known yet (SV_GPU_WAIT). */
 struct sv_engine *sv_engine_choose(struct sv_stream *stream);
 /* Turns the engine into the one that the stream needs, by changing its name and GPU, unless that
  * engine already exists. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The data that the supervisor's files share: the supervisor itself, engines and their processes;
- * streams are in sup_stream_data.h. Functions are declared in the header of the file that defines
- * them; only functions that read a single field are here.
+ * The data that the supervisor's files share: the supervisor itself, engines and their processes.
+ * Streams are in sup_stream_data.h. Functions are declared in the header of the file that defines
+ * them, except for functions that read a single field, which are here.
  *
  * Times are milliseconds of CLOCK_MONOTONIC (uv_now). Loop thread only. */
 #ifndef HALO_SUP_DATA_H
@@ -25,18 +25,18 @@ struct sv_process {
     uv_process_t handle;
     struct halo_supervisor *sv;
     struct sv_process *next;
-    struct sv_engine *engine; /* NULL: it was abandoned, or asked to quit for good */
+    struct sv_engine *engine; /* NULL: the process was abandoned, or asked to quit for good */
     struct halo_link *link;   /* NULL: closed for good */
     uint64_t started, heard;
     uint64_t closed;   /* when its link was closed; 0: it is open */
     uint64_t deadline; /* when to kill it; 0: no deadline */
     char closed_why[128];
-    char asker[68];  /* its stream that requested its end ... */
-    char asked[200]; /* ... and why; "": no stream did */
-    char name[96];   /* the engine's name when the process began, or when it was released */
+    char asker[68];  /* the stream that requested its end; "": no stream did */
+    char asked[200]; /* why that stream requested it */
+    char name[96];   /* the engine's name when the process began, or when it left the engine */
     bool said_hello, device, exited;
-    bool worked;   /* a stream on it has filtered frames */
-    int senseless; /* malformed messages, since senseless_since */
+    bool worked;   /* a stream in this process has filtered frames */
+    int senseless; /* number of malformed messages since senseless_since */
     uint64_t senseless_since;
     json_t *files;         /* result of sv_files_of() when it started */
     struct sv_hook *hooks; /* hooks that it may request */
@@ -48,20 +48,21 @@ struct sv_engine {
     struct halo_supervisor *sv;
     struct sv_engine *next;
     char name[96];  /* "cpu", "gpu0", "cpu:STREAM"; "gpu": see below */
-    int gpu;        /* its number; -1: it runs on the CPU, or its GPU is not known yet */
-    bool choosing;  /* it is to list the GPUs, and then gets its GPU number */
-    uint64_t asked; /* when it was asked for the GPUs; 0: not asked, or it has answered */
+    int gpu;        /* number of its GPU; -1: it runs on the CPU, or its GPU is not known yet */
+    bool choosing;  /* it has to list the GPUs, and then gets its GPU number */
+    uint64_t asked; /* when it was asked to list the GPUs; 0: it was not asked, or has answered */
     struct sv_process *process; /* NULL: PAUSED */
     enum sv_engine_state state;
     struct sv_backoff backoff;
     int restarts;
     int device_failures; /* consecutive exits with status 75 */
-    bool stalled;        /* it is about to be lost because it stalled */
-    int stood;           /* how many times in a row it was lost because it stalled */
-    uint64_t idle_since; /* since when it has no streams; 0: it has some */
-    uint64_t room_after; /* when the next stream that found no memory may try again */
-    char why[600];       /* reason of the last failure, or "" */
-    int64_t ignored;     /* malformed messages, and connections to the control socket */
+    bool stalled;        /* its process is about to be killed because it stalled */
+    int stood;           /* how many times in a row its process was killed because it stalled */
+    uint64_t idle_since; /* time since which it has no streams; 0: it has streams */
+    /* time at which the next stream that found no free GPU memory may try again */
+    uint64_t room_after;
+    char why[600];   /* reason for the last failure, or "" */
+    int64_t ignored; /* number of malformed messages and of connections to the control socket */
     struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
     int gpus; /* how many entries of gpu_memory are filled */
 };
@@ -76,8 +77,10 @@ struct sv_gpus {
 struct halo_supervisor {
     uv_loop_t *loop;
     const char *program;
-    uv_exit_cb on_exit;                   /* an engine's process has ended: sup_end.c ... */
-    const struct halo_link_ops *link_ops; /* ... or has sent a message: sup_message.c */
+    /* called when an engine's process has ended (sup_end.c) */
+    uv_exit_cb on_exit;
+    /* called when an engine has sent a message (sup_message.c) */
+    const struct halo_link_ops *link_ops;
     struct halo_daemon_settings *settings;
     struct sv_stream *streams;
     struct sv_engine *engines;
@@ -88,7 +91,7 @@ struct halo_supervisor {
     uv_timer_t tick;
     uv_idle_t drain;    /* runs while rings have unread packets */
     uv_timer_t regions; /* runs while updates from detectors are queued */
-    int handles;        /* how many of these are not closed yet */
+    int handles;        /* number of these handles that are not closed yet */
     struct AVPacket *packet;
     uint64_t ticked, next_id;
     double since; /* Unix time */
@@ -96,8 +99,9 @@ struct halo_supervisor {
     uint64_t stop_deadline;
     void (*stopped)(void *arg);
     void *stopped_arg;
-    int abandoned; /* processes that did not die in time */
-    pid_t *dead;   /* ended engines that may have left a connection to the control socket */
+    int abandoned; /* number of processes that did not die in time */
+    /* processes of ended engines that may have left a connection to the control socket */
+    pid_t *dead;
     int deads;
 };
 

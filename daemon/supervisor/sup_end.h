@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * How processes of engines end: the reason in words, and the timeouts after which they are killed
- * (no hello, silence, a stream that is not released). Loop thread only. */
+ * Handles the end of engine processes: reports the reason, and kills a process at a timeout (if it
+ * sends no hello, is silent, or does not release a stream). Loop thread only. */
 #ifndef HALO_SUP_END_H
 #define HALO_SUP_END_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * An engine as streams see it: it has a name, and most of the time a process. A stream keeps its
+ * An engine as streams see it. It has a name and, most of the time, a process. A stream keeps its
  * engine while the process is restarted; the engine counts its failures. Loop thread only. */
 #ifndef HALO_SUP_ENGINE_H
 #define HALO_SUP_ENGINE_H
@@ -17,20 +17,25 @@ struct sv_engine *sv_engine_make(struct halo_supervisor *sv, const char *name);
 int sv_engine_streams(const struct sv_engine *engine);
 
 bool sv_engine_is_ready(const struct sv_engine *engine);
-/* a message to which the caller adds fields */
+/* Returns a new message to which the caller adds fields. */
 json_t *sv_do(const char *what, const struct sv_stream *stream);
-/* Takes the caller's reference to the message. 0 or -errno; -EPIPE: the engine is not ready. */
+/* Sends a message. Takes the caller's reference to it. Returns 0, -EPIPE if the engine is not
+ * ready, or another -errno. */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
-bool sv_engine_is_behind(const struct sv_engine *engine); /* sent messages are still queued here */
-void sv_engine_report_running(struct sv_engine *engine);  /* log and event, once it has its name */
+/* Returns whether sent messages are still queued here. */
+bool sv_engine_is_behind(const struct sv_engine *engine);
+/* Logs that the engine runs, and sends an event. To be called when it has its final name. */
+void sv_engine_report_running(struct sv_engine *engine);
 
-/* starts its process, or ends the engine, if it is time to; may free it */
+/* Starts the engine's process, or ends the engine, when it is time to; may free it. */
 void sv_engine_step(struct sv_engine *engine);
-void sv_engine_drop(struct sv_engine *engine); /* its process is asked to finish; frees it */
-/* to be called before sv_engine_lost() if it was silent or stuck */
+/* Asks its process to finish, and frees the engine. */
+void sv_engine_drop(struct sv_engine *engine);
+/* To be called before sv_engine_lost() if the engine was silent or stuck. */
 void sv_engine_stalled(struct sv_engine *engine);
-/* The engine has lost its process and pauses. device: its device failed. worked: the process had
- * filtered frames, so this is not a crash loop, and the next process starts at once. */
+/* Records that the engine has lost its process, and starts the pause before the next one. device:
+ * its device failed. worked: the process had filtered frames, so this is not a crash loop, and the
+ * next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

@@ -2,8 +2,9 @@
 #ifndef HALO_SUP_ENVIRONMENT_H
 #define HALO_SUP_ENVIRONMENT_H
 
-/* The environment for programs that the supervisor starts: its own, without the variables meant
- * only for itself. Never freed. NULL: out of memory. Loop thread only. */
+/* Returns the environment for programs that the supervisor starts, or NULL if out of memory. It is
+ * the supervisor's own environment without the variables that are meant only for the supervisor. It
+ * is never freed. Loop thread only. */
 char **sv_environment(void);
 
 #endif

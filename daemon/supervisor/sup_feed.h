@@ -9,8 +9,9 @@ struct sv_stream;
 
 int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
 void sv_feed_close(struct sv_stream *stream, const char *why);
-/* frames that passed the old filters are not shown again */
+/* Forgets kept frames, so that none made with the old filters is shown again. */
 void sv_feed_forget(struct sv_stream *stream);
-void sv_feed_watch_all(struct sv_stream *stream); /* tells a new engine what is watched */
+/* Informs a new engine which encodings are watched. */
+void sv_feed_watch_all(struct sv_stream *stream);
 
 #endif

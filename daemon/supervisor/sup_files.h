@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The files and the network access that an engine gets: those that its streams name
- * (confine_files.h). They are fixed when it starts, so a stream that needs others gets another
- * engine. Masks are passed as descriptors (sup_masks.h). Loop thread only. */
+ * The files that an engine may open (those that its streams name), and whether it has network
+ * access (confine_files.h). Both are fixed when the engine starts, so a stream that needs more gets
+ * another engine. Mask images are passed as descriptors (sup_masks.h). Loop thread only. */
 #ifndef HALO_SUP_FILES_H
 #define HALO_SUP_FILES_H
 
@@ -13,14 +13,15 @@
 struct sv_engine;
 struct sv_stream;
 
-/* The files that the engine may open: all that are named by streams that are on it or may move to
- * it. The caller owns the result. May block on those files. */
+/* Returns the files that the engine may open: all files named by streams that are on it or may move
+ * to it. The caller owns the result. May block on those files. */
 json_t *sv_files_of(const struct sv_engine *engine);
-/* Whether the engine's process, if it has one, may open all files that a stream with these settings
- * names. True if the process has yet to start. May block. */
+/* Returns whether the engine's process may open all files that a stream with these settings names;
+ * true if the engine has no process yet. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
-/* Whether a file or folder of the stream was replaced by one that its engine is not allowed to
- * open, as the engine has reported: the stream then needs another engine. May block. */
+/* Returns whether, according to its engine's reports, a file or folder of the stream was replaced
+ * by one that the engine is not allowed to open; the stream then needs another engine. May
+ * block. */
 bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

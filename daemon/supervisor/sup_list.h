@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The list of streams: created from settings, found by name, destroyed. Loop thread only. */
+ * The list of streams, with functions to create streams from settings, find them by name and
+ * destroy them. Loop thread only. */
 #ifndef HALO_SUP_LIST_H
 #define HALO_SUP_LIST_H
 
@@ -11,12 +12,13 @@ struct sv_stream;
 
 int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
                      struct halo_error *err);
-/* NULL: no such stream; err suggests the most similar name. */
+/* Returns NULL if there is no such stream; err then suggests the most similar name. */
 struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
                                  struct halo_error *err);
-void sv_stream_destroy(struct sv_stream *stream); /* unlinks it */
+void sv_stream_destroy(struct sv_stream *stream); /* removes it from the list and frees it */
+/* Returns NULL on failure; err then holds the reason. */
 struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
-                                              struct halo_error *err); /* NULL: err says why */
+                                              struct halo_error *err);
 void sv_settings_free(struct halo_stream_settings *settings);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * An engine loses its process: its streams leave it, and return to it or move to another one. Loop
- * thread only. */
+ * Handles the loss of an engine's process: its streams leave the engine, and later return to it or
+ * move to another one. Loop thread only. */
 #ifndef HALO_SUP_LOST_H
 #define HALO_SUP_LOST_H
 
@@ -8,8 +8,8 @@
 
 struct sv_engine;
 
-/* Call this when the engine's process has ended or must end: it is killed, and never waited for.
- * device: its device failed. May free streams. */
+/* Called when the engine's process has ended or must end. The process is killed, but nothing waits
+ * for its end. device: its device failed. May free streams. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Messages from engines. An engine reads hostile bytes, so it may be hostile itself: every field is
- * checked, malformed messages are counted and ignored up to a limit, and a message affects only
- * streams of its own engine. Loop thread only. */
+ * Handles messages from engines. An engine reads hostile bytes, so it may be hostile itself: every
+ * field is checked, malformed messages are counted and, up to a limit, ignored, and a message
+ * affects only streams of its own engine. Loop thread only. */
 #ifndef HALO_SUP_MESSAGE_H
 #define HALO_SUP_MESSAGE_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Processes of engines. A process that must go is killed and forgotten at once: it may hang in a
- * driver where not even SIGKILL ends it, and nothing waits for that. Loop thread only. */
+ * Processes of engines. A process that must end is killed and forgotten at once, and nothing waits
+ * for its end, because it may hang in a driver, where not even SIGKILL ends it. Loop thread
+ * only. */
 #ifndef HALO_SUP_PROCESS_H
 #define HALO_SUP_PROCESS_H
 
@@ -11,10 +12,12 @@ struct sv_engine;
 struct sv_process;
 
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);
-/* releases it from its engine: it finishes or is killed */
+/* Separates the process from its engine; it then finishes or is killed. */
 void sv_process_quit(struct sv_process *process);
-void sv_process_kill(struct sv_process *process);       /* releases and kills it at once */
-void sv_process_forget(struct sv_process *process);     /* it has ended, or never will */
+/* Separates it from its engine and kills it at once. */
+void sv_process_kill(struct sv_process *process);
+/* To be called when it has ended, or will never end. */
+void sv_process_forget(struct sv_process *process);
 void sv_process_forget_all(struct halo_supervisor *sv); /* forgets processes that did not die */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The process of an engine is ready: its streams enter it, once its GPU is known. Loop thread
- * only. */
+ * Lets the streams of an engine enter it when its process is ready and its GPU is known. Loop
+ * thread only. */
 #ifndef HALO_SUP_READY_H
 #define HALO_SUP_READY_H
 
@@ -9,10 +9,13 @@
 
 struct sv_engine;
 
-void sv_engine_ready(struct sv_engine *engine); /* it has sent hello, or will get no GPU number */
-/* An engine's list of the GPUs; false: it is malformed or was not asked for. */
+/* To be called when the engine has sent `hello`, or when the driver did not list the GPUs in time,
+ * so that its streams choose for themselves. */
+void sv_engine_ready(struct sv_engine *engine);
+/* Handles an engine's list of the GPUs. Returns false if the list is malformed or was not
+ * requested. */
 bool sv_engine_report_gpus(struct sv_engine *engine, const json_t *message);
-/* called by the timer: the list may be late */
+/* Called by the timer, because the list may be late. */
 void sv_engine_step_choosing(struct sv_engine *engine);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The rings that fill a stream's feeds. They belong to an engine and end with it; what it writes
- * there is not trusted. Loop thread only. */
+ * The rings that fill a stream's feeds. They belong to an engine and end with it; the data that the
+ * engine writes into them is not trusted. Loop thread only. */
 #ifndef HALO_SUP_RING_H
 #define HALO_SUP_RING_H
 
@@ -17,18 +17,18 @@ struct sv_ring {
     uv_poll_t poll; /* data: this */
     struct sv_outlet *outlet;
     struct halo_packet_reader *reader;
-    int64_t size; /* of its memory; fixed */
+    int64_t size; /* size of its memory; fixed */
     bool more;    /* it has packets left that wait while other rings are read */
-    bool starves; /* there was no memory for the next packet */
+    bool starves; /* memory was too short for the next packet */
 };
 
 /* Opens a ring for an outlet that has none. Takes ownership of both descriptors, even on failure.
- * on_ring is called while the ring has packets to read. -errno with err filled; -EPROTO: it is
- * malformed. */
+ * on_ring is called while the ring has packets to read. Returns 0, or -errno with err filled
+ * (-EPROTO: the ring is malformed). */
 int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
                  struct halo_error *err);
-/* Passes packets to the feed until the ring is empty or a limit is reached. -EPROTO: it is
- * malformed; -ENOMEM: the packet remains in the ring. */
+/* Passes packets to the feed until the ring is empty or a limit is reached. Returns 0, -EPROTO if
+ * the ring is malformed, or -ENOMEM, in which case the packet remains in the ring. */
 int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes);
 /* Reads the remaining packets, but no more than the ring can hold, because its writer may still be
  * writing. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The state of a stream as shown in the log, in events and in the status. Where the stream is, and
- * whether it should run, is its placement (sup_place.h). Loop thread only. */
+ * The state of a stream as shown in the log, in events and in the status. A stream's placement
+ * (sup_place.h) describes where the stream is and whether it should run. Loop thread only. */
 #ifndef HALO_SUP_STATE_H
 #define HALO_SUP_STATE_H
 
@@ -19,7 +19,7 @@ extern const char *const sv_state_names[];
 
 struct sv_stream;
 
-/* Logged and sent as an event if it is new. why: NULL is "". */
+/* Sets the state, and logs it and sends an event if it is new. why may be NULL, which means "". */
 void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
 
 #endif

@@ -6,9 +6,9 @@
  *    ^               |                  |
  *    +---------------+------------------+  its engine died
  *
- * sv_stream_step() takes one step. It is called whenever the stream's place, or what is requested
- * of it, has changed, and by the timer, so nothing is forgotten if an engine dies between two
- * steps. Loop thread only. */
+ * sv_stream_step() takes one step. It is called whenever the stream's place or its goal has
+ * changed, and by the timer, so nothing is forgotten if an engine dies between two steps. Loop
+ * thread only. */
 #ifndef HALO_SUP_STREAM_H
 #define HALO_SUP_STREAM_H
 
@@ -18,19 +18,20 @@
 
 struct sv_stream;
 
-/* May free this stream if it is being removed, but no other stream. */
+/* Takes one step. May free this stream if it is being removed, but never frees another stream. */
 void sv_stream_step(struct sv_stream *stream);
-/* The stream itself has failed or ended in its engine: its setting restart decides what follows. */
+/* Called when the stream itself has failed or ended in its engine. Its setting `restart` decides
+ * what happens next. */
 void sv_stream_failed(struct sv_stream *stream, const char *why);
 void sv_stream_ended(struct sv_stream *stream);
-void sv_stream_gone(struct sv_stream *stream); /* the engine has reported it */
-/* Its engine has died; the caller must call sv_stream_step(). */
+void sv_stream_gone(struct sv_stream *stream); /* called when the engine has reported `gone` */
+/* Called when the stream's engine has died; the caller must then call sv_stream_step(). */
 void sv_stream_lost(struct sv_stream *stream, const char *why);
 void sv_stream_start(struct sv_stream *stream); /* by hand: earlier failures are forgotten */
 void sv_stream_stop(struct sv_stream *stream);
 void sv_stream_again(struct sv_stream *stream);
 void sv_stream_remove(struct sv_stream *stream); /* may free it */
-/* Takes ownership of settings, which are to replace the present ones. */
+/* Takes ownership of settings, which will replace the current settings. */
 void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
 void sv_stream_report_recording(struct sv_stream *stream);
 void sv_stream_stats(struct sv_stream *stream, const json_t *from);

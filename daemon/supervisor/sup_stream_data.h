@@ -25,7 +25,7 @@ struct sv_outlet {
     struct halo_feed *feed; /* NULL: this encoding cannot be viewed */
     struct sv_ring *ring;   /* NULL: the engine has not given one yet */
     bool watched;
-    char why[600]; /* why it does not work, or "" */
+    char why[600]; /* why the encoding does not work, or "" */
 };
 
 struct sv_stream {
@@ -33,36 +33,38 @@ struct sv_stream {
     struct sv_stream *next;
     char name[68];
     struct halo_stream_settings settings; /* in force, with changes made while running; owned */
-    struct halo_stream_settings *coming;  /* replaces settings once the stream is out; or NULL */
-    char *camera_is; /* the identity of its camera when first opened (link.h), or NULL */
+    struct halo_stream_settings *coming;  /* replaces `settings` once the stream is out; or NULL */
+    char *camera_is; /* identity of the camera that it opened first (link.h), or NULL */
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS]; /* index of each output's encoding */
     int encodings;
     struct sv_outlet outlet[HALO_MAX_ENCODINGS];
     struct halo_viewers *viewers[HALO_MAX_OUTPUTS];
-    /* Kept while the stream is restarted, and possibly from earlier settings; NULL: none. */
+    /* The virtual cameras are kept while the stream is restarted, and may come from earlier
+     * settings; NULL: none. */
     struct halo_camera_out *camera[HALO_MAX_OUTPUTS];
     bool open; /* its feeds and viewers exist */
 
     struct sv_placement place;
-    bool recording; /* haloctl record */
+    bool recording; /* it writes its files (haloctl record) */
     enum sv_state state;
     char why[600];
-    bool in_line;     /* it waits for its turn to open its source again */
-    uint64_t started; /* when it began to run, for the uptime; 0: it does not run */
+    bool in_line;     /* it is waiting for its turn to open its source again */
+    uint64_t started; /* when it began to run, for the uptime; 0: it is not running */
     int starts;       /* how often it was started on an engine */
 
-    json_t *masks;         /* sv_masks_of() the settings that an engine has read; NULL: none has */
-    json_t *regions;       /* updates to be sent; NULL: none */
-    uint64_t regions_sent; /* when updates were last sent */
+    /* sv_masks_of() of the settings that an engine has read; NULL: no engine has read them */
+    json_t *masks;
+    json_t *regions;         /* updates to be sent; NULL: none */
+    uint64_t regions_sent;   /* when updates were last sent */
     uint64_t regions_logged; /* when the log last mentioned its detector; 0: never */
-    bool regions_shown;      /* its detector works, so it does not hide everything */
+    bool regions_shown;      /* its detector works, so not everything is hidden */
     bool regions_said;       /* regions_shown as last logged */
 
     struct halo_link_stats stats;
-    /* why, as last reported; "": not degraded in this way */
+    /* the reason as last reported; "": not degraded in this way */
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
-    /* the GPU's memory is full, as the engine reported, or "" */
+    /* the engine's report that the GPU's memory is full, or "" */
     char no_memory[HALO_DEGRADATION_WORDS];
     uint64_t no_memory_since;
 };

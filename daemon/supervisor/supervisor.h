@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The supervisor: it has the streams of the settings, the engines that run them, and the feeds
+ * The supervisor manages the streams in the settings, the engines that run them, and the feeds
  * through which they are viewed.
  *
  *   settings --> stream --(start, set, stop)--> engine process (one for each GPU, one for the CPU)
@@ -7,11 +7,11 @@
  *                feeds <------- packet rings --------+
  *
  * It never touches CUDA or a decoder and never waits for an engine: they exchange messages
- * (link.h). An engine that dies, or is silent for HALO_ENGINE_SILENCE_MS, is killed and started
- * again after a growing pause; meanwhile feeds show cards. After an engine has exited
- * HALO_GPU_FAILURES times in a row with status 75, its streams with backend auto continue on the
- * CPU, which is reported. If engines keep dying, the stream that causes it is searched for
- * (suspects.h) and isolated.
+ * (link.h). An engine that dies or is silent for HALO_ENGINE_SILENCE_MS is killed and started again
+ * after a pause that grows with each failure; meanwhile feeds show cards. After an engine has
+ * exited HALO_GPU_FAILURES times in a row with status 75, its streams with backend auto continue on
+ * the CPU, which is reported. If engines keep dying, the supervisor searches for the stream that
+ * causes it (suspects.h) and isolates that stream.
  *
  * Loop thread only. This header is the whole interface for control and HTTP. */
 #ifndef HALO_SUPERVISOR_H
@@ -31,67 +31,69 @@ enum {
 
 struct halo_supervisor;
 
-/* Takes ownership of settings on success. program: path of this binary, from which engines are
- * started. */
+/* Creates the supervisor. Takes ownership of settings on success. program is the path of this
+ * binary, from which engines are started. Returns 0, or -errno with err filled. */
 int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const char *program,
                            struct halo_daemon_settings *settings, struct halo_error *err);
-/* Opens the sockets and starts every enabled stream. -errno with err filled: a socket cannot be
- * opened. */
+/* Opens the sockets and starts every enabled stream. Returns 0, or -errno with err filled if a
+ * socket cannot be opened. */
 int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
-/* Stops everything and closes its handles on the loop; done(arg) is called when nothing is left,
- * within ten seconds. */
+/* Stops everything and closes the supervisor's handles on the loop. done(arg) is called when
+ * nothing is left, within ten seconds. */
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);
 void halo_supervisor_destroy(struct halo_supervisor *sv); /* after done; NULL is ignored */
 
 /* ---- for control, HTTP and signals ---- */
 
-/* Receives the one answer, later or at once, on the loop thread: either result (borrowed) or err;
- * the other is NULL. */
+/* Receives the one and only answer, later or at once, on the loop thread. Either result (borrowed)
+ * or err is set; the other is NULL. */
 typedef void halo_reply(void *arg, json_t *result, const struct halo_error *err);
 
-/* The status of everything: {"streams": [...], "engines": [...], "since", ...}, or of one stream; a
- * new reference. NULL: out of memory, or, with err filled, no such stream. docs/control.md
- * describes the fields. */
+/* These return a new reference to the status of everything ({"streams": [...], "engines": [...],
+ * "since", ...}) or of one stream; NULL if out of memory, or (with err filled) if there is no such
+ * stream. docs/control.md describes the fields. */
 json_t *halo_supervisor_status(const struct halo_supervisor *sv);
 json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name,
                                struct halo_error *err);
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv);
 
-/* Sets the stream's filters. 0: reply is called once, within five seconds. On failure it is not
- * called: -ENOENT: no such stream, err suggests the most similar name; -EINVAL: the chain is
- * invalid. */
+/* Sets the stream's filters. Returns 0, and reply is called once, within five seconds. On failure,
+ * reply is not called, and this returns -ENOENT if there is no such stream (err then suggests the
+ * most similar name), -EINVAL if the chain is invalid, or another -errno. */
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
 struct halo_control_value {
     const char *control; /* "brightness" */
     int64_t value;
 };
-/* Sets a control of the stream's camera, with the same results, and -EINVAL also if its input is
- * not a camera. The value is kept across restarts of the stream, until a reload. */
+/* Sets a control of the stream's camera. Returns the same codes as halo_supervisor_set(), and
+ * -EINVAL also if the stream's input is not a camera. The value is kept across restarts of the
+ * stream, until a reload. */
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
                             const struct halo_control_value *to, halo_reply *reply, void *arg,
                             struct halo_error *err);
-/* result: {"format", "size", "fd"}; fd: a memfd that contains the image of `size` bytes. The
- * supervisor owns the descriptor and closes it after reply. (Images are too large for the JSON
- * itself.) */
+/* Requests a snapshot. The result is {"format", "size", "fd"}: "fd" is a memfd that contains the
+ * image, which has "size" bytes. The supervisor owns the descriptor and closes it after reply.
+ * (Images are too large for the JSON itself.) */
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
                              halo_reply *reply, void *arg, struct halo_error *err);
-/* action: "start", "stop" or "restart". Returns once the action is requested; the status shows its
- * progress. */
+/* Starts, stops or restarts a stream: action is "start", "stop" or "restart". Returns once the
+ * action has been requested; the status shows its progress. */
 int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char *action,
                         struct halo_error *err);
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
                            struct halo_error *err);
-/* Passes on what a detector found in the frame of that time (microseconds of CLOCK_MONOTONIC).
- * regions is borrowed (regions.h). Returns once the update is queued; if there are too many, only
- * the newest are sent. -EINVAL: the update is invalid, or the stream has no region_feed; -EAGAIN:
- * the stream is not running. */
+/* Passes on the regions that a detector found in the frame with this timestamp (microseconds of
+ * CLOCK_MONOTONIC). regions is borrowed (regions.h). Returns 0 once the update is queued; if there
+ * are too many updates, only the newest are sent. Returns -EINVAL if the update is invalid or the
+ * stream has no region_feed, or -EAGAIN if the stream is not running. */
 int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
                             json_t *regions, struct halo_error *err);
 /* Takes ownership of new settings (on success) and changes only the streams that differ. Then reply
  * is called once, when all new filters are in force or refused, within five seconds. Its result
- * lists them: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused": [...]},
- * the last with the reasons. On failure the caller keeps settings, and reply is not called. */
+ * lists the streams: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused":
+ * [...]}; "refused" includes the reasons. On failure the caller keeps settings, and reply is not
+ * called. */
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
                            halo_reply *reply, void *arg, struct halo_error *err);
 
@@ -99,27 +101,29 @@ int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settin
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level);
 void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all);
 
-/* The present status in one line, for a service manager: "2 streams, 1 filtering on cuda:0, door:
- * no camera". It changes only when a state changes, and contains no running counters. */
+/* Writes the current status in one line for a service manager, such as "2 streams, 1 filtering on
+ * cuda:0, door: no camera". It changes only when a state changes, and contains no running
+ * counters. */
 void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t size);
-/* Whether the daemon works as far as it can. False only if every stream that should run is on an
- * engine that has stalled several times in a row in spite of restarts. */
+/* Returns whether the daemon works as well as it can. This is false only if every stream that
+ * should run is on an engine that has stalled several times in a row in spite of restarts. */
 bool halo_supervisor_is_alive(const struct halo_supervisor *sv);
-/* How many engine processes still exist. */
+/* Returns the number of engine processes that still exist. */
 int halo_supervisor_engines(const struct halo_supervisor *sv);
 
-/* Whether a process that connected is an engine or was started by one, as far as its parents are
- * known; this counts as a malformed message. An engine that has died still counts as an engine
- * until halo_supervisor_forget_dead(), to be called when no connection waits that it may have
- * made. */
+/* Returns whether a process that has connected is an engine or was started by one, as far as its
+ * parents are known. If it is, the connection counts as a malformed message. An engine that has
+ * died still counts as an engine until halo_supervisor_forget_dead() is called, when no connection
+ * that it may have made is waiting any more. */
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
 void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
-/* The feed of a stream's JPEG encoding, for HTTP; NULL: no such stream. Valid until the stream is
- * removed, which ends its takers. */
+/* Returns the feed of a stream's JPEG encoding for HTTP, or NULL if there is no such stream. The
+ * feed is valid until the stream is removed, which ends its takers. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);
 
-/* Receives every change of a state: {"time", "event", "stream", "state", "why"}; borrowed. */
+/* Receives an event for every change of a state: {"time", "event", "stream", "state", "why"}. The
+ * object is borrowed. */
 struct halo_listener {
     void (*event)(struct halo_listener *listener, json_t *event);
     struct halo_listener *next; /* used by the supervisor */

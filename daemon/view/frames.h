@@ -20,7 +20,7 @@ struct halo_frames *halo_frames_create(void); /* NULL: out of memory */
 void halo_frames_destroy(struct halo_frames *frames);
 
 /* Sets the format of the frames that follow. Returns 0, or with err filled -EINVAL if the encoding
- * is not raw or the size is invalid, or -ENOTSUP if GStreamer has no such format. */
+ * is not raw or the size or layout is unsupported, or -ENOTSUP if GStreamer has no such format. */
 int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *begin,
                       struct halo_error *err);
 const char *halo_frames_caps(const struct halo_frames *frames);

@@ -40,8 +40,8 @@ void halo_live_leave(struct halo_live_stalls *s, int call);
 const struct halo_opening *halo_live_stalls_opening(const struct halo_live_stalls *s);
 bool halo_live_stalls_begin_ring(struct halo_live_stalls *s);
 void halo_live_stalls_end_ring(struct halo_live_stalls *s);
-int halo_live_stalls_turn(
-    const struct halo_live_stalls *s); /* like halo_turn_place(); any thread */
+/* Like halo_turn_place(); any thread. */
+int halo_live_stalls_turn(const struct halo_live_stalls *s);
 
 /* Implements halo_live_is_stuck(). ring is NULL if it is not created yet; timeout is the number of
  * seconds that filters may run. Loop thread. */
