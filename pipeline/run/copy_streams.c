@@ -34,8 +34,8 @@ static enum halo_role drop_unheld(const struct halo_run_settings *set, const AVS
                                   const AVOutputFormat *container)
 {
     char why[100];
-    snprintf(why, sizeof why, "the output's container cannot hold it%s",
-             halo_container_advice(container, " (.mkv holds nearly all)"));
+    snprintf(why, sizeof why, "the output's container cannot store it%s",
+             halo_container_advice(container, " (.mkv can store nearly all)"));
     return drop(set, in, why);
 }
 
@@ -79,11 +79,11 @@ static int check_audio(const struct halo_run_settings *set, const AVStream *in,
         return 0;
     return halo_fail_usage(
         err,
-        "stream %d: %s cannot hold %s audio: choose %s codec with -c:a,%s or "
-        "leave it out with -an",
+        "stream %d: %s cannot store %s audio: choose %s codec with -c:a,%s or leave it out with "
+        "-an",
         in->index, container->name, avcodec_get_name(par.codec_id),
         set->audio_codec ? "another" : "a",
-        halo_container_advice(container, " another container (.mkv holds nearly all),"));
+        halo_container_advice(container, " another container (.mkv can store nearly all),"));
 }
 
 int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
@@ -104,7 +104,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             return 0;
         }
         if (par->sample_rate <= 0) {
-            *ret = drop(set, in, "it is announced, but no audio was found in it");
+            *ret = drop(set, in, "the input declares it, but no audio was found in it");
             return 0;
         }
         break;
@@ -120,13 +120,13 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     default:
         if (is_chapter_track(in)) {
             halo_log(HALO_LOG_DEBUG,
-                     "stream %d is dropped: it holds chapters, which are copied as such",
+                     "stream %d is dropped: it contains chapters, which are copied as chapters",
                      in->index);
             *ret = HALO_ROLE_DROP;
             return 0;
         }
         if (!set->copy_unfiltered) {
-            *ret = drop(set, in, "halod does not know what it holds (-copy_unfiltered keeps it)");
+            *ret = drop(set, in, "its content is unknown to halod (-copy_unfiltered keeps it)");
             return 0;
         }
     }

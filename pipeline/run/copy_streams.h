@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Decides what happens to each stream of the input and copies the file's metadata,
- * chapters and side data.
+ * Decides what happens to each stream of the input, and copies the file's metadata, chapters and
+ * side data.
  *
- * The privacy rules for everything that is not decoded here: video is filtered or dropped; cover
- * pictures are dropped; attachments other than fonts, and data tracks of unknown content, are
+ * Privacy rules for everything that is not decoded here: video is filtered or dropped; cover
+ * pictures are dropped; attachments other than fonts, and data tracks whose content is unknown, are
  * dropped unless -copy_unfiltered is given. */
 #ifndef HALO_COPY_STREAMS_H
 #define HALO_COPY_STREAMS_H
@@ -20,22 +20,22 @@ enum halo_role {
     HALO_ROLE_FILTER,
 };
 
-/* Decides the role of a stream, and logs in one line what is dropped and why (not for null
- * outputs). -EINVAL with err filled if the container cannot hold something that should be kept. Any
- * thread; does not block. */
+/* Decides the role of a stream. If it is dropped, one log line says so and why (except for null
+ * outputs). Returns 0, or -EINVAL with err filled if the container does not support something that
+ * should be kept. Any thread; does not block. */
 int halo_role_of(const struct halo_run_settings *settings, const AVStream *in,
                  const AVOutputFormat *container, enum halo_role *ret, struct halo_error *err);
 
-/* Whether -c:a names an encoder. */
+/* Returns whether -c:a names an encoder. */
 bool halo_audio_is_coded(const struct halo_run_settings *settings);
 
-/* Copies language, title, disposition and side data of the stream; for copied streams, also the
- * codec parameters. */
+/* Copies the stream's language, title, disposition and side data, and for streams that are copied
+ * also the codec parameters. */
 int halo_copy_stream(const struct halo_run_settings *settings, const AVStream *in, AVStream *out,
                      enum halo_role role);
 
-/* Copies metadata and chapters. offset (AV_TIME_BASE) is subtracted from chapter times; chapters
- * that end before 0 or begin after end are left out. */
+/* Copies metadata and chapters. offset (in units of AV_TIME_BASE) is subtracted from the times of
+ * chapters; chapters that end before 0 or begin after end are left out. */
 int halo_copy_descriptions(const struct halo_run_settings *settings, const AVFormatContext *in,
                            AVFormatContext *out, int64_t offset, int64_t end);
 

@@ -131,7 +131,7 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
     case HALO_ITEM_PENDING:
         break;
     }
-    return halo_fail(err, -EPERM, "an unfiltered frame reached the encoder: refused");
+    return halo_fail(err, -EPERM, "an unfiltered frame reached the encoder and was refused");
 }
 
 /* While writing is set, a stop may wake this thread. */

@@ -143,8 +143,7 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
             return 0;
     if (atomic_load(&s->stop))
         return 0;
-    return halo_fail(err, -ENODATA, "%s: no frame in it could be decoded%s",
-                     s->settings->source.input,
+    return halo_fail(err, -ENODATA, "%s: no frame could be decoded%s", s->settings->source.input,
                      s->settings->part.duration >= 0 ? ": -t ends before its first frame"
                      : s->settings->part.seek > 0    ? " at or after -ss"
                                                      : "");

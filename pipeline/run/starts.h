@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * When the streams of a file begin, and how much of that the output's container can store. */
+ * Determines when the streams of a file begin, and whether the output's container can store these
+ * times. */
 #ifndef HALO_STARTS_H
 #define HALO_STARTS_H
 
@@ -11,15 +12,16 @@
 #include "config/run.h"
 #include "pipeline/input/source_file.h"
 
-/* How much to subtract from all timestamps (AV_TIME_BASE) so that the streams begin at times that
- * the container can store: 0 if they already do, or if -ss defines time 0. May read the source
- * ahead. 0, or -errno with err filled. */
+/* Sets *ret to the time, in units of AV_TIME_BASE, that has to be subtracted from all timestamps so
+ * that the streams begin at times that the container can store: 0 if they already do, or if -ss
+ * defines time 0. May read the source ahead. Returns 0, or -errno with err filled. */
 int halo_starts_offset(struct halo_source *source, const AVOutputFormat *container,
                        const struct halo_run_settings *settings, int64_t *ret,
                        struct halo_error *err);
 
-/* Whether audio that begins at start (in tb) must be padded with silence from 0, because the
- * container counts its samples from there and would play it too early by a packet or more. */
+/* Returns whether audio that begins at start (in units of tb) must be padded with silence from time
+ * 0, because the container counts samples from there, so that players would play it too early by a
+ * packet or more. */
 bool halo_starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
                           int64_t start, AVRational tb);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Declarations shared only by stream.c (the life of a stream) and by stage_source.c, stage_filter.c
- * and stage_encode.c (the work of its threads, in the order in which a frame passes them). */
+ * Declarations that only stream.c (the life of a stream) shares with stage_source.c, stage_filter.c
+ * and stage_encode.c (the work of its threads, in the order in which a frame passes through
+ * them). */
 #ifndef HALO_STREAM_PRIVATE_H
 #define HALO_STREAM_PRIVATE_H
 
@@ -14,7 +15,7 @@
 #include "pipeline/run/tracks.h"
 
 enum halo_stop {
-    HALO_STOP_ASKED = 1,  /* finish with the frames read so far */
+    HALO_STOP_ASKED = 1,  /* the output is finished with the frames read so far */
     HALO_STOP_FAILED = 2, /* the output is discarded */
 };
 
@@ -24,10 +25,10 @@ struct halo_stream {
     void (*notify)(void *arg);
     void *arg;
 
-    struct halo_stats *stats; /* NULL: no statistics requested */
+    struct halo_stats *stats; /* NULL if no statistics were requested */
     struct halo_damage damage;
     struct halo_source *source;
-    struct halo_source_limits limits; /* only `stop` is set */
+    struct halo_source_limits limits; /* only its member `stop` is set */
     struct halo_sink *sink;
     struct halo_ring *ring;
     struct halo_tracks tracks;
@@ -35,16 +36,17 @@ struct halo_stream {
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;
 
-    atomic_int stop;  /* bits of enum halo_stop; if set, source and sink no longer wait */
+    atomic_int stop;  /* bits of enum halo_stop; if any is set, source and sink no longer wait */
     atomic_bool done; /* all threads have ended */
     atomic_bool running;
-    atomic_llong opening; /* halo_now_ns() when opening of the device began; 0: not being opened */
+    atomic_llong opening; /* when the opening of the device began, as from halo_now_ns(); 0: it is
+                             not being opened */
     struct halo_ring_watch watch;
     atomic_llong frames, bytes, total, time_us, duration_us;
 
     pthread_mutex_t lock;
     struct halo_error error; /* the first error; under lock */
-    pthread_t writer; /* the encode thread, while it writes; this and `writing` are under lock */
+    pthread_t writer; /* the encode thread while it writes; `writer` and `writing` are under lock */
     bool writing;
     const char *path;
 };
@@ -53,7 +55,7 @@ struct halo_stream {
  * thread. */
 void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
 
-/* As halo_queue_put and halo_queue_get; the waiting time is recorded for the stage `wait`. */
+/* Work like halo_queue_put and halo_queue_get, and record the waiting time for the stage `wait`. */
 static inline int halo_stage_put(struct halo_stream *s, struct halo_queue *to,
                                  struct halo_item item, enum halo_stage wait)
 {
@@ -72,12 +74,14 @@ static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
     return got;
 }
 
-/* The source stage, run on the caller's thread: reads the input to its end, decodes it, and checks
- * that it was complete. 0; -ECANCELED if another stage failed; -errno with err filled. */
+/* Runs the source stage on the caller's thread: reads the input to its end, decodes it, and checks
+ * that it was complete. Returns 0, -ECANCELED if another stage failed, or another -errno with err
+ * filled. */
 int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
 
-/* Thread functions of the other stages; arg is the stream. Filter enters frames into the gate,
- * collect takes them out (stage_filter.c); encode encodes, muxes and writes. */
+/* Thread functions of the other stages; arg is the stream. The filter thread enters frames into the
+ * gate, and the collect thread takes them out (stage_filter.c); the encode thread encodes, muxes
+ * and writes. */
 void *halo_stream_filter_main(void *arg);
 void *halo_stream_collect_main(void *arg);
 void *halo_stream_encode_main(void *arg);

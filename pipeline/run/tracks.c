@@ -34,8 +34,7 @@ int halo_track_check(const char *name, const AVStream *stream, struct halo_error
 {
     const AVCodecParameters *par = stream->codecpar;
     if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
-        return halo_fail(err, -EBADMSG, "%s: stream %d: no frame could be found in it", name,
-                         stream->index);
+        return halo_fail(err, -EBADMSG, "%s: stream %d: no frame was found", name, stream->index);
     return 0;
 }
 
@@ -161,13 +160,13 @@ static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *cont
     const AVCodec *codec = avcodec_find_encoder(in->codecpar->codec_id);
     if (codec)
         halo_log(HALO_LOG_INFO,
-                 "stream %d: its %s audio is encoded again with silence in front: a copy in %s "
-                 "would begin too early, with the video",
+                 "stream %d: %s audio is encoded again, with silence before it, because a copy in "
+                 "%s would begin too early, together with the video",
                  in->index, name, container->name);
     else
         halo_fail_usage(err,
-                        "stream %d: in %s its %s audio would begin too early, with the video: "
-                        "choose a codec with -c:a, or use .mkv",
+                        "stream %d: in %s, copied %s audio would begin too early, together with "
+                        "the video: choose a codec with -c:a, or use .mkv",
                         in->index, container->name, name);
     return codec;
 }
@@ -259,7 +258,8 @@ static void say_default(const struct halo_run_settings *settings, struct halo_si
                                ? NULL
                                : halo_container_encoder(container, settings, NULL);
     if (codec && strcmp(codec->name, "libx264") != 0)
-        halo_log(HALO_LOG_INFO, "%s encodes the video, the default for %s (-c:v selects another)",
+        halo_log(HALO_LOG_INFO,
+                 "the video is encoded with %s, the default for %s (-c:v selects another encoder)",
                  codec->name, container->name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Tracks: each stream of the input and how it is processed, from its decoder to its output
+ * Tracks: for each stream of the input, how it is processed, from its decoder to its output
  * stream. */
 #ifndef HALO_TRACKS_H
 #define HALO_TRACKS_H
@@ -15,26 +15,28 @@
 #include "pipeline/output/subtitle.h"
 #include "pipeline/run/copy_streams.h"
 
-/* The source thread uses decoder; the filter and collect threads use gate; the encode thread uses
- * encoder. */
+/* A stream of the input and the objects that process it. The source thread uses decoder; the filter
+ * and collect threads use gate; the encode thread uses encoder. FILTER and COPY mark fields that
+ * only tracks with this role use. */
 struct halo_track {
     enum halo_role role;
     AVStream *in;
-    AVStream *out;                  /* NULL: the stream is dropped, or the output is null */
+    AVStream *out;                  /* NULL if the stream is dropped or the output is null */
     struct halo_decoder *decoder;   /* FILTER */
     struct halo_gate *gate;         /* FILTER */
-    struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards */
-    struct halo_subtitle *subtitle; /* COPY, to another format; used by the encode thread */
-    struct halo_audio *audio;       /* COPY, to another codec; used by the encode thread */
-    int64_t delay;    /* added to packet timestamps, in the packet's time base (see codec_delay) */
+    struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards everything */
+    struct halo_subtitle *subtitle; /* COPY to another format; used by the encode thread */
+    struct halo_audio *audio;       /* COPY to another codec; used by the encode thread */
+    int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
     bool from_zero;   /* COPY: the output cannot store packets before 0 */
-    int64_t pictures; /* frames from the decoder inside the window */
-    bool over;        /* past the end that -t specifies */
-    /* COPY, used by the source thread: */
-    AVPacket *priming; /* hidden by the input; kept until the first audible packet */
-    bool heard;        /* the first audible packet has arrived */
-    bool hides;        /* the output has edit lists, too */
-    bool says_once;    /* the output stores AAC's parameters, `coded`, once, not per packet */
+    int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
+    bool over;        /* whether it is past the end that -t specifies */
+    /* For COPY; used by the source thread: */
+    AVPacket *priming; /* a packet that the input hides; kept until the first audible packet */
+    bool heard;        /* whether the first audible packet has arrived */
+    bool hides;        /* whether the output has edit lists, too */
+    bool says_once;    /* whether the output stores the parameters of AAC (`coded`) once, not in
+                          each packet */
     struct halo_adts coded;
 };
 
@@ -43,20 +45,20 @@ struct halo_tracks {
     int count;
 };
 
-/* Settings for a decoder whose frames wait in a queue of HALO_QUEUE_PICTURES places before they
- * enter the lanes of the ring. */
+/* Returns the settings for a decoder whose frames wait in a queue with HALO_QUEUE_PICTURES places
+ * before they enter the lanes of the ring. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,
                                                 const struct halo_ring *ring);
 
-/* Whether size and format of the stream's frames are known. 0, or -EBADMSG with err filled; name is
- * the input's. */
+/* Checks that the size and format of the stream's frames are known. name is the name of the input.
+ * Returns 0, or -EBADMSG with err filled. */
 int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err);
 
-/* Size, format and colour of the stream's frames, as the input of a gate. */
+/* Returns the size, format and colour of the stream's frames, as the input of a gate. */
 struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy);
 
-/* The parts that the tracks of a run connect; all borrowed. */
+/* The parts of a run that the tracks connect; all are borrowed. */
 struct halo_route {
     const struct halo_run_settings *settings;
     struct halo_source *source;
@@ -66,13 +68,14 @@ struct halo_route {
     struct halo_sink *sink;
 };
 
-/* Opens decoders, gates and encoders, and adds streams, chapters and metadata to the sink; does not
- * start the sink. 0 or -errno with err filled. */
+/* Opens decoders, gates and encoders, and adds streams, chapters and metadata to the sink, without
+ * starting the sink. Returns 0, or -errno with err filled. */
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
                      struct halo_error *err);
-void halo_tracks_close(struct halo_tracks *tracks); /* also accepts zeroed or partly opened ones */
+void halo_tracks_close(struct halo_tracks *tracks); /* also accepts tracks that are zeroed or only
+                                                       partly open */
 
-/* Whether every track for which a time limit waits is past that limit. */
+/* Returns whether every track that the time limit applies to is past that limit. */
 bool halo_tracks_over(const struct halo_tracks *tracks);
 
 #endif
