@@ -90,7 +90,8 @@ static int read_token(const struct span *in, size_t *pos, const char *stops, str
             while (i < in->length && in->text[i] != '\'')
                 push(out, in, i++);
             if (i == in->length)
-                return halo_fail_usage(err, "column %zu: missing closing quote", in->at[open]);
+                return halo_fail_usage(err, "column %zu: the closing quote is missing",
+                                       in->at[open]);
             i++;
             keep = out->length;
         } else {
@@ -141,8 +142,8 @@ static int next_positional(const struct parser *p, const struct halo_filter_kind
                                column, kind->name);
     if (*taken == count)
         return halo_fail_usage(p->err,
-                               "column %zu: %s: at most %zu values without a name (write "
-                               "NAME=VALUE)",
+                               "column %zu: %s: at most %zu values without a name are "
+                               "allowed (write NAME=VALUE)",
                                column, kind->name, count);
     *ret = kind->positional[(*taken)++];
     return 0;
@@ -235,8 +236,9 @@ static int read_filter(struct parser *p, struct halo_chain *chain)
     const size_t column = p->word.at[0];
     if (p->word.length == 0) {
         code = refuse_links(p);
-        return code ? code
-                    : halo_fail_usage(p->err, "column %zu: missing name of a filter", column);
+        return code
+                   ? code
+                   : halo_fail_usage(p->err, "column %zu: the name of a filter is missing", column);
     }
     struct halo_error inner = {0};
     const struct halo_filter_kind *kind = halo_filter_find(p->word.text, p->word.length, &inner);
@@ -276,7 +278,7 @@ static int read_chain(struct parser *p, struct halo_chain *chain)
                                "column 1: the chain is empty (null passes frames unchanged)");
     for (;;) {
         if (chain->count == HALO_MAX_FILTERS)
-            return halo_fail_usage(p->err, "column %zu: at most %d filters in a chain",
+            return halo_fail_usage(p->err, "column %zu: a chain may have at most %d filters",
                                    p->source.at[p->pos], HALO_MAX_FILTERS);
         const int code = read_filter(p, chain);
         if (code || p->pos == p->source.length)
@@ -293,8 +295,9 @@ static int parser_init(struct parser *p, const char *text, struct halo_error *er
     const size_t length = strlen(text);
     p->err = err;
     if (length > MAX_TEXT)
-        return halo_fail_usage(err, "column %d: the chain is too long: %zu bytes, at most %d",
-                               MAX_TEXT + 1, length, MAX_TEXT);
+        return halo_fail_usage(
+            err, "column %d: the chain is too long: %zu bytes, but at most %d are allowed",
+            MAX_TEXT + 1, length, MAX_TEXT);
     if (span_init(&p->source, length) || span_init(&p->args, length) || span_init(&p->word, length))
         return halo_fail(err, -ENOMEM, "out of memory");
     memcpy(p->source.text, text, length);

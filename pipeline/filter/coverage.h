@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Coverage: how much of each plane a chain hides, as a part of its samples, whatever the frames
- * show. A sample counts if the filters that apply to it leave as little detail as privacy: strict
+ * Coverage: the fraction of each plane's samples that a chain hides, whatever the frames show. A
+ * sample counts as hidden if the filters that apply to it leave as little detail as privacy: strict
  * requires (privacy.h), and apply with full weight, unlike in a feather. */
 #ifndef HALO_COVERAGE_H
 #define HALO_COVERAGE_H
@@ -10,28 +10,29 @@
 enum { HALO_COVERAGE_WORDS = 200 };
 
 struct halo_coverage {
-    bool known; /* false: it depends on the frames' size or on a mask image not read yet */
+    bool known; /* false: it depends on the frame size or on a mask image not read yet */
     bool feed;  /* it also depends on a region feed, so there are no numbers */
     int planes; /* luma first */
     double part[HALO_MAX_PLANES]; /* 0 .. 1 */
 };
 
-/* Returns the region of filter f, drawn for plane p; NULL: the filter applies everywhere. */
+/* Returns the region of filter f, drawn for plane p, or NULL if the filter applies everywhere. */
 typedef const struct halo_region *halo_coverage_region(void *arg, int f, int p);
 
 /* Computes the coverage of a chain whose regions are drawn. region is NULL if they are not; the
- * result is then known only if the filters without a region hide enough on every plane. 0, or
- * -ENOMEM with err filled. */
+ * result is then known only if the filters without a region hide enough on every plane. Returns 0,
+ * or -ENOMEM with err filled. */
 int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chain *planned,
                        halo_coverage_region *region, struct halo_error *err);
 
-/* Computes the coverage from the chain alone, for frames of width x height, or of any size if one
- * of them is 0. 0, or -ENOMEM with err filled. */
+/* Computes the coverage from the chain alone, for frames of width x height, or for frames of any
+ * size if width or height is 0. Returns 0, or -ENOMEM with err filled. */
 int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chain, int width,
                         int height, struct halo_error *err);
 
-/* 0, or -EINVAL with err in words for the user if less than `least` of any plane is covered. Passes
- * if the coverage is not known, or depends on a region feed. */
+/* Checks that at least a fraction of `least` of every plane is covered. Returns 0, or -EINVAL with
+ * a message for the user in err. Also returns 0 if the coverage is not known or depends on a region
+ * feed. */
 int halo_coverage_check(const struct halo_coverage *coverage, double least, struct halo_error *err);
 
 /* Writes the coverage in words: "12.5 % of luma, 13 % of plane 1". */

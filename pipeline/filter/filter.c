@@ -29,21 +29,21 @@ static const char *const border_names[] = {
 static const struct halo_option common_options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
      .help =
-         "planes to filter, the sum of 1, 2, 4; others pass unchanged; 8, alpha, has no effect"},
+         "planes to filter: the sum of 1, 2 and 4; others pass unchanged; 8 (alpha) has no effect"},
     {"border", NULL, HALO_OPTION_CHOICE, AT(border), HALO_BORDER_REPLICATE, .choices = border_names,
      .help = "values outside the frame"},
     {"border_value", NULL, HALO_OPTION_REAL, AT(border_value), 0, 0, 255,
-     .help = "sample value for border=constant, in 8-bit steps"},
+     .help = "sample value for border=constant, on an 8-bit scale"},
     {"strategy", NULL, HALO_OPTION_STRING, AT(strategy), .argument = "NAME",
      .help = "how to compute the filter (default auto); the result is the same"},
     {"region", NULL, HALO_OPTION_STRING, AT(region), .argument = "SHAPES",
      .help = "where the filter applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in "
-             "pixels or "
-             "as in 10%, joined by +; mask FILE; feed (default: everywhere)"},
+             "pixels or percent (10%), joined by +; mask FILE; feed (default: everywhere)"},
     {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
-     .help = "1: everywhere except in the region (default 0)"},
+     .help = "1: apply the filter everywhere except in the region (default 0)"},
     {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MAX_FEATHER,
-     .help = "distance in luma pixels over which it fades, outside of what it hides"},
+     .help =
+         "distance in luma pixels over which the filter fades out, outside the part that it hides"},
     {NULL},
 };
 
@@ -136,7 +136,7 @@ static int check_strategy(const char *name, struct halo_error *err)
     const char *near = halo_nearest(name, strlen(name), names, count);
     if (near)
         return halo_fail(err, -EINVAL, "strategy=%.80s: unknown (nearest: %s)", name, near);
-    return halo_fail(err, -EINVAL, "strategy=%.80s: unknown (auto chooses)", name);
+    return halo_fail(err, -EINVAL, "strategy=%.80s: unknown (use auto to let halod choose)", name);
 }
 
 const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
@@ -246,7 +246,7 @@ int halo_filter_print(const char *name, FILE *to, struct halo_error *err)
     halo_options_print(common_options, "", to);
     print_strategies(to);
     if (kind->positional) {
-        fputs("\nvalues without a name, in this order: ", to);
+        fputs("\npositional order: ", to);
         for (int i = 0; kind->positional[i]; i++)
             fprintf(to, "%s%s", i ? ":" : "", kind->positional[i]);
         fputc('\n', to);

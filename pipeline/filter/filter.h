@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Filters, and the chain that -vf or filters: is parsed into.
+ * Filters, and the chain into which -vf or filters: is parsed.
  *
- * A kind of filter is a file filter_NAME.c, with its struct halo_filter_kind at the end, and a row
- * in filters.def. It converts settings to one integer convolution for each plane, which a backend
- * runs. A chain is immutable once parsed, and any thread may read it. */
+ * Each kind of filter has a file filter_NAME.c, with its struct halo_filter_kind at the end, and a
+ * row in filters.def. A kind converts settings to one integer convolution for each plane, which a
+ * backend runs. A chain is immutable once parsed, and any thread may read it. */
 #ifndef HALO_FILTER_H
 #define HALO_FILTER_H
 
@@ -25,14 +25,14 @@ struct halo_filter_common {
     char *strategy;      /* "auto", or the name of a backend's strategy */
     char *region;        /* the region to which it applies (shapes.h); NULL: everywhere */
     bool invert;         /* apply outside of the region instead */
-    double feather;      /* luma pixels within which it fades, outside of what it hides */
+    double feather;      /* luma pixels over which the filter fades out, outside what it hides */
 };
 
-/* An option that follows the size of the region: sigma=0.1*w. */
+/* An option whose value follows the size of the region, as in sigma=0.1*w. */
 struct halo_follow {
     const struct halo_option *option;
-    double part;    /* of the width, 0 .. 1 */
-    bool of_height; /* of the height instead */
+    double part;    /* fraction of the width, 0 .. 1 */
+    bool of_height; /* fraction of the height instead */
 };
 
 enum { HALO_MAX_FOLLOWS = 4 };
@@ -41,29 +41,30 @@ enum { HALO_MAX_FOLLOWS = 4 };
 struct halo_plane_colours {
     bool rgb;
     bool full;     /* black is 0 and white is the largest sample */
-    double kr, kb; /* weights of red and blue in luma; both 0: those of BT.601 */
+    double kr, kb; /* weights of red and blue in luma; both 0: as in BT.601 */
 };
 
 /* The plane for which a convolution is planned. */
 struct halo_plane_info {
     int index;                      /* 0 .. 3 */
-    bool chroma;                    /* subsampled by the shifts below */
+    bool chroma;                    /* chroma, subsampled by the following shifts */
     int log2_sub_x, log2_sub_y;     /* 4:2:0 chroma: 1, 1; 0, 0 for luma, gray and RGB */
     int width, height;              /* pixels of this plane */
     struct halo_conv_target target; /* depth and border */
     struct halo_plane_colours colours;
-    /* Size of the region in luma pixels, to which sizes such as 0.1*w refer; 0: the frame's. */
+    /* Size of the region in luma pixels, to which sizes such as 0.1*w refer; 0: the frame's
+     * size. */
     double region_width, region_height;
 };
 
-/* Converts a radius from luma pixels to samples of a plane that is 2^log2_sub times smaller; halves
+/* Converts a radius in luma pixels to samples of a plane that is 2^log2_sub times smaller. Halves
  * are rounded up. */
 static inline int halo_scale_radius(int radius, int log2_sub)
 {
     return (radius + (1 << log2_sub) / 2) >> log2_sub;
 }
 
-/* conv, applied passes times in succession. */
+/* The convolution conv, applied `passes` times in succession. */
 struct halo_plane_plan {
     struct halo_conv conv;
     int passes;
@@ -80,23 +81,25 @@ enum halo_effect {
 struct halo_filter_kind {
     const char *name;
     const char *about;   /* one line */
-    const char *example; /* a chain of this one filter; tests use it to try every kind */
+    const char *example; /* a chain with only this filter; tests use it to try every kind */
     /* The example's effect on luma, within its region. IDENTITY is for kinds that never change
      * anything: a chain of such filters alone requests unchanged frames explicitly. */
     enum halo_effect effect;
-    const char *notes; /* more text for `halod filter NAME`, lines ending in \n; or NULL */
-    const struct halo_option *options; /* its own; filter.c adds the common ones */
-    /* Names of the options that values without names set, in FFmpeg's order. NULL-terminated, or
-     * NULL: none. */
+    const char *notes; /* further text for `halod filter NAME`, lines ending in \n; or NULL */
+    const struct halo_option *options; /* the kind's own options; filter.c adds the common ones */
+    /* Names of the options that positional values (without NAME=) are assigned to, in FFmpeg's
+     * order. NULL-terminated; NULL: none. */
     const char *const *positional;
-    /* Names of the options that are lengths in luma pixels, and therefore may follow a region's
-     * size; larger values must filter more. NULL-terminated, or NULL: none. */
+    /* Names of the options that are lengths in luma pixels and may therefore follow a region's
+     * size. Larger values must filter more. NULL-terminated; NULL: none. */
     const char *const *sizes;
     size_t settings_size;
-    /* Checks parsed settings for errors that the range of a single option cannot express (a mask of
-     * 8 weights). Fills err, and sets *ret_at if the error is in one option. May be NULL. */
+    /* Checks parsed settings for errors that the range of a single option cannot express, such as a
+     * mask with 8 weights. Returns 0, or an error with err filled, and sets *ret_at if the error is
+     * in a single option. May be NULL. */
     int (*check)(const void *settings, const struct halo_option **ret_at, struct halo_error *err);
-    /* 0 or -errno with err filled. Pure; any thread. */
+    /* Plans the filter for a plane. Returns 0, or -errno with err filled. A pure function; any
+     * thread may call it. */
     int (*plan)(const void *settings, const struct halo_plane_info *plane,
                 struct halo_plane_plan *ret, struct halo_error *err);
 };
@@ -105,7 +108,7 @@ struct halo_filter {
     const struct halo_filter_kind *kind;
     void *settings; /* settings_size bytes */
     struct halo_filter_common common;
-    struct halo_shapes *shapes; /* of common.region */
+    struct halo_shapes *shapes; /* parsed from common.region */
     struct halo_follow follow[HALO_MAX_FOLLOWS];
     int follows;
 };
@@ -120,64 +123,69 @@ extern const struct halo_filter_kind *const halo_filter_kinds[]; /* NULL-termina
 
 /* Parses "gblur=sigma=5,avgblur=sizeX=3", in FFmpeg's syntax for linear chains: filters are
  * separated by ',', options by ':'; options are "name=value", or values alone in the order of the
- * table; quotes '...' and backslashes work as in FFmpeg. Links and labels ([a], ;) are refused. On
- * failure returns -EINVAL or -ENOMEM; err has the column in text and the nearest known name. The
- * caller owns *ret. */
+ * table. Quotes '...' and backslashes work as in FFmpeg. Links and labels ([a], ;) are refused.
+ * Returns 0, or -EINVAL or -ENOMEM with err filled: it names the column in text and the nearest
+ * known name. The caller owns *ret. */
 int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
 void halo_chain_destroy(struct halo_chain *chain); /* NULL is ignored */
 
-/* Reads the mask images of the chain's regions, which parsing does not decode; must be called
- * before a gate plans the chain. 0, or halo_shapes_load()'s errors, with the filter named in err.
- * Blocks. */
+/* Reads the mask images of the chain's regions, which parsing does not decode. Must be called
+ * before a gate plans the chain. Returns 0, or an error as halo_shapes_load() does, with the filter
+ * named in err. Blocks. */
 int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 
-/* For callers without a region feed: 0, or -EINVAL with err filled if a filter has region=feed. */
+/* For callers without a region feed. Returns 0, or -EINVAL with err filled if a filter has
+ * region=feed. */
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
 
-/* Building one filter, as chain.c does from text: find its kind, init, set any number of options,
- * check; finally finish, also after a failure of set or check. err does not name the place. */
+/* Functions to build one filter, as chain.c does from text: find its kind, initialise it, set any
+ * number of options, and check it. Finish it in the end, also after a failure to set or check. err
+ * does not name the place of an error. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
-/* Finds an option by name, the kind's own or a common one; or NULL. */
+/* Returns the option with this name, either the kind's own or a common one, or NULL. */
 const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
                                              size_t length);
-/* 0; -ENOENT: no such option; otherwise as halo_option_set(). */
+/* Sets an option. Returns 0, -ENOENT if the option does not exist, or an error as halo_option_set()
+ * does. */
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
                     struct halo_error *err);
-/* *ret_at is the option with the error, or NULL if several options together cause it. ret_at may be
- * NULL. */
+/* Checks the settings. After an error, *ret_at is the option that has the error, or NULL if several
+ * options together cause it. ret_at may be NULL. */
 int halo_filter_check(const struct halo_filter *filter, const struct halo_option **ret_at,
                       struct halo_error *err);
 void halo_filter_finish(struct halo_filter *filter);
 
-/* Logs a warning for each size that follows the region's and would exceed its maximum. */
+/* Logs a warning for each option that follows the region's size and would exceed its maximum. */
 void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_plane_info *plane);
 
 /* ---- for filter.c only, defined in filter_region.c ---- */
 
-/* True if text is such as "0.1*w" and the option may follow a region's size: *ret_code is then 0 or
- * -EINVAL with err filled. */
+/* Returns true if text has the form "0.1*w" and the option may follow a region's size. *ret_code is
+ * then 0, or -EINVAL with err filled. */
 bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option *option,
                             const char *text, int *ret_code, struct halo_error *err);
-/* Parses text as the filter's region. Errors as for halo_shapes_parse(). */
+/* Parses text as the filter's region. Returns 0, or an error as halo_shapes_parse() does. */
 int halo_filter_set_region(struct halo_filter *filter, const char *text, struct halo_error *err);
-/* Checks the options about the region together. 0, or -EINVAL with err filled and the name of the
- * wrong option in *ret_name. */
+/* Checks the options that concern the region for consistency. Returns 0, or -EINVAL with err filled
+ * and the name of the wrong option in *ret_name. */
 int halo_filter_check_region(const struct halo_filter *filter, const char **ret_name,
                              struct halo_error *err);
-/* Returns the filter's settings, with sizes that follow the region's computed: its own settings, or
- * a copy. The caller frees them with halo_filter_resolved_free(). NULL: out of memory. */
+/* Returns the filter's settings, in which all sizes that follow the region's size are computed: the
+ * filter's own settings, or a copy. The caller frees them with halo_filter_resolved_free(). Returns
+ * NULL if memory runs out. */
 void *halo_filter_resolve(const struct halo_filter *filter, const struct halo_plane_info *plane);
 void halo_filter_resolved_free(const struct halo_filter *filter, void *settings);
 
-/* Plans filter on one plane: COPY if `planes` leaves it out. The caller sets the depth in
- * plane.target; the border is set from the filter. Fills err on failure. */
+/* Plans a filter for one plane; the plan is COPY if the option planes does not select that plane.
+ * The caller sets the depth in plane.target; the border is taken from the filter. Returns 0, or
+ * -errno with err filled. */
 int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info plane,
                      struct halo_plane_plan *ret, struct halo_error *err);
 
-/* Print the help for `halod filters` and `halod filter NAME`. halo_filter_print() returns -ENOENT
- * for an unknown name; err then names the nearest one. */
+/* Print the help for `halod filters` and `halod filter NAME`. If the name is unknown,
+ * halo_filter_print() returns -ENOENT, and err contains the nearest name. */
 void halo_filters_print(FILE *to);
 int halo_filter_print(const char *name, FILE *to, struct halo_error *err);
 

@@ -10,9 +10,9 @@ struct settings {
 
 static const struct halo_option options[] = {
     {"sizeX", NULL, HALO_OPTION_INT, AT(size_x), 1, 1, HALO_MAX_BOX_RADIUS,
-     .help = "horizontal radius in luma pixels: 2 sizeX + 1 are averaged"},
+     .help = "horizontal radius in luma pixels: 2*sizeX + 1 pixels are averaged"},
     {"sizeY", NULL, HALO_OPTION_INT, AT(size_y), 0, 0, HALO_MAX_BOX_RADIUS,
-     .help = "vertical radius; 0: same as sizeX"},
+     .help = "vertical radius; 0: the same as sizeX"},
     {NULL},
 };
 
@@ -28,14 +28,14 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     const int radius_y = halo_scale_radius(s->size_y ? s->size_y : s->size_x, plane->log2_sub_y);
     ret->passes = 1;
     const int code = halo_conv_box(&ret->conv, radius_x, radius_y, &plane->target);
-    return code ? halo_fail(err, code, "a box of radius %d by %d is not supported", radius_x,
+    return code ? halo_fail(err, code, "a box with radii %d and %d is not supported", radius_x,
                             radius_y)
                 : 0;
 }
 
 const struct halo_filter_kind halo_filter_avgblur = {
     .name = "avgblur",
-    .about = "mean of a rectangle around each pixel; any size at the same cost",
+    .about = "mean of a rectangle around each pixel; the cost does not depend on its size",
     .example = "avgblur=sizeX=9",
     .effect = HALO_EFFECT_HIDES,
     .notes = "On chroma planes that are smaller than luma, radii are scaled down in proportion\n"

@@ -14,17 +14,17 @@ struct settings {
 
 static const struct halo_option options[] = {
     {"luma_radius", "lr", HALO_OPTION_INT, AT(radius[LUMA]), 2, 0, HALO_MAX_BOX_RADIUS,
-     .help = "radius in luma pixels: squares of 2 lr + 1 are averaged"},
+     .help = "radius in luma pixels: squares with sides of 2*lr + 1 pixels are averaged"},
     {"luma_power", "lp", HALO_OPTION_INT, AT(power[LUMA]), 2, 0, MAX_POWER,
      .help = "number of passes; 0 leaves the plane unchanged"},
     {"chroma_radius", "cr", HALO_OPTION_INT, AT(radius[CHROMA]), -1, -1, HALO_MAX_BOX_RADIUS,
      .help = "radius in chroma samples; -1: the luma radius, scaled to the plane"},
     {"chroma_power", "cp", HALO_OPTION_INT, AT(power[CHROMA]), -1, -1, MAX_POWER,
-     .help = "number of passes on chroma; -1: same as luma"},
+     .help = "number of passes on chroma; -1: the same as on luma"},
     {"alpha_radius", "ar", HALO_OPTION_INT, AT(radius[ALPHA]), -1, -1, HALO_MAX_BOX_RADIUS,
-     .help = "accepted for compatibility with FFmpeg, no effect: alpha is not kept"},
+     .help = "accepted for compatibility with FFmpeg, but has no effect: alpha is not kept"},
     {"alpha_power", "ap", HALO_OPTION_INT, AT(power[ALPHA]), -1, -1, MAX_POWER,
-     .help = "accepted for compatibility with FFmpeg, no effect: alpha is not kept"},
+     .help = "accepted for compatibility with FFmpeg, but has no effect: alpha is not kept"},
     {NULL},
 };
 
@@ -50,17 +50,17 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
         return halo_conv_copy(&ret->conv, &plane->target);
     ret->passes = power;
     const int code = halo_conv_box(&ret->conv, radius_x, radius_y, &plane->target);
-    return code ? halo_fail(err, code, "a box of radius %d by %d is not supported", radius_x,
+    return code ? halo_fail(err, code, "a box with radii %d and %d is not supported", radius_x,
                             radius_y)
                 : 0;
 }
 
 const struct halo_filter_kind halo_filter_boxblur = {
     .name = "boxblur",
-    .about = "mean of a square, applied several times; any size at the same cost",
+    .about = "mean of a square, applied several times; the cost does not depend on its size",
     .example = "boxblur=lr=8:lp=2",
     .effect = HALO_EFFECT_HIDES,
-    .notes = "Radii are numbers: FFmpeg's expressions such as min(w,h)/10 are not supported.\n",
+    .notes = "Radii must be numbers: FFmpeg's expressions such as min(w,h)/10 are not supported.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

@@ -29,17 +29,17 @@ static const char *const modes[] = {
     [MODE_SQUARE] = "square", [MODE_ROW] = "row", [MODE_COLUMN] = "column", NULL};
 
 #define AT(field) offsetof(struct settings, field)
-#define ALPHA     "; accepted for compatibility with FFmpeg, no effect: alpha is not kept"
+#define ALPHA     "; accepted for compatibility with FFmpeg, but has no effect: alpha is not kept"
 /* clang-format off */
 #define MASK(p, note)                                                                              \
     {#p "m", NULL, HALO_OPTION_STRING, AT(mask[p]), .argument = "MASK",                            \
      .help = "weights of plane " #p ", row by row (default: the identity)" note}
 #define RDIV(p, note)                                                                              \
     {#p "rdiv", NULL, HALO_OPTION_RATIO, AT(rdiv[p]), 0, 0, INT_MAX,                               \
-     .help = "factor for all weights, such as 1/16; 0: 1 over their sum" note}
+     .help = "factor for the plane's weights, such as 1/16; 0: the reciprocal of their sum" note}
 #define BIAS(p, note)                                                                              \
     {#p "bias", NULL, HALO_OPTION_REAL, AT(bias[p]), 0, -MAX_BIAS, MAX_BIAS,                       \
-     .help = "added to each sample, in code values of its depth" note}
+     .help = "value added to each sample, in code values of the video's depth" note}
 #define MODE(p, note)                                                                              \
     {#p "mode", NULL, HALO_OPTION_CHOICE, AT(mode[p]), MODE_SQUARE, .choices = modes,              \
      .help = "the layout of the mask" note}
@@ -89,11 +89,11 @@ static int shape(struct mask *m, int mode, int plane, int count, struct halo_err
 {
     if (mode != MODE_SQUARE) {
         if (count % 2 == 0)
-            return halo_fail_usage(err, "%dm has %d weights: a %s needs an odd number", plane,
+            return halo_fail_usage(err, "%dm has %d weights, but a %s needs an odd number", plane,
                                    count, modes[mode]);
         if (count > HALO_MAX_TAPS)
-            return halo_fail_usage(err, "%dm has %d weights: a %s has at most %d", plane, count,
-                                   modes[mode], HALO_MAX_TAPS);
+            return halo_fail_usage(err, "%dm has %d weights, but a %s may have at most %d", plane,
+                                   count, modes[mode], HALO_MAX_TAPS);
         m->width = mode == MODE_ROW ? count : 1;
         m->height = mode == MODE_ROW ? 1 : count;
         return 0;
@@ -102,8 +102,9 @@ static int shape(struct mask *m, int mode, int plane, int count, struct halo_err
     while (side <= HALO_MAX_DENSE && side * side < count)
         side += 2;
     if (side > HALO_MAX_DENSE)
-        return halo_fail_usage(err, "%dm has %d weights: a square has at most %d (%dx%d)", plane,
-                               count, MAX_WEIGHTS, HALO_MAX_DENSE, HALO_MAX_DENSE);
+        return halo_fail_usage(err,
+                               "%dm has %d weights, but a square mask may have at most %d (%dx%d)",
+                               plane, count, MAX_WEIGHTS, HALO_MAX_DENSE, HALO_MAX_DENSE);
     if (side * side != count)
         return halo_fail_usage(err,
                                "%dm has %d weight%s: an odd square needs 1, 9, 25, 49 ... (for one "
@@ -176,14 +177,15 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_convolution = {
     .name = "convolution",
-    .about = "any odd mask up to 63x63, or one row or column of 127, for each plane",
+    .about =
+        "one mask per plane: any odd size up to 63x63, or a row or column of up to 127 weights",
     .example = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16",
     .effect = HALO_EFFECT_HIDES,
-    .notes = "Mask 0m is for plane 0, 1m for plane 1 and so on. A plane without a mask passes\n"
-             "unchanged: give 1m and 2m, too, to filter chroma. Masks are in samples of their\n"
-             "plane: they are not scaled for smaller chroma planes. Weights are numbers or\n"
-             "fractions such as 1/9, separated by blanks: put them into single quotes. A\n"
-             "factor of 0 means 1 if the sum of the weights is 0.\n",
+    .notes = "Mask 0m is for plane 0, 1m for plane 1, and so on. A plane without a mask passes\n"
+             "unchanged: to filter chroma, give 1m and 2m, too. Masks are not scaled for smaller\n"
+             "chroma planes: each weight applies to one sample of the mask's plane. Weights are\n"
+             "numbers or fractions such as 1/9, separated by blanks; put the list into single\n"
+             "quotes. If rdiv is 0 and the sum of the weights is 0, the factor is 1.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -25,7 +25,7 @@ static const struct halo_option options[] = {
     {"radius", NULL, HALO_OPTION_REAL, AT(radius), 5, MIN_RADIUS, MAX_RADIUS,
      .help = "radius of the disc in luma pixels; may be fractional"},
     {"radiusV", NULL, HALO_OPTION_REAL, AT(radius_v), -1, MIN_RADIUS, MAX_RADIUS,
-     .help = "vertical radius; by default same as radius"},
+     .help = "vertical radius; by default the same as radius"},
     {NULL},
 };
 
@@ -80,19 +80,20 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     for (int i = 0; i < width * height; i++)
         mask[i] /= sum;
     const int code = halo_conv_dense(&ret->conv, mask, width, height, 0, &plane->target);
-    return code ? halo_fail(err, code, "no number format can represent a disc of radius %g by %g",
+    return code ? halo_fail(err, code, "no number format can represent a disc with radii %g and %g",
                             radius_x, radius_y)
                 : 0;
 }
 
 const struct halo_filter_kind halo_filter_discblur = {
     .name = "discblur",
-    .about = "mean of a disc: a lens out of focus",
+    .about = "mean over a disc, like an out-of-focus lens",
     .example = "discblur=radius=7.5",
     .effect = HALO_EFFECT_HIDES,
-    .notes = "Lights turn into discs. The edge is smooth: a weight is the area of its pixel that\n"
-             "lies in the disc. On smaller chroma planes the disc is scaled down in proportion. A\n"
-             "disc of radius 0.5 lies within one pixel and changes nothing.\n",
+    .notes = "Points of light turn into discs. The edge is smooth: each weight is the fraction\n"
+             "of its pixel that lies inside the disc. On smaller chroma planes the disc is\n"
+             "scaled down in proportion. A disc with radius 0.5 lies within one pixel and\n"
+             "changes nothing.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

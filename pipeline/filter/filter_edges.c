@@ -9,18 +9,19 @@ struct settings {
 #define AT(field) offsetof(struct settings, field)
 
 static const struct halo_option options[] = {
-    {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, 65535, .help = "factor of the gradient"},
+    {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, 65535,
+     .help = "factor applied to the gradient"},
     {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -65535, 65535,
-     .help = "added to the result, in code values of the video's depth"},
+     .help = "value added to the result, in code values of the video's depth"},
     {NULL},
 };
 
 static const char *const positional[] = {"planes", "scale", "delta", NULL};
 
 static const char notes[] =
-    "Masks are in samples of their plane: they are not scaled for smaller chroma planes. Uniform\n"
-    "chroma becomes 0, which is a colour and not gray, as in FFmpeg: planes=1 keeps the\n"
-    "original colours.\n";
+    "Masks are not scaled for smaller chroma planes: each weight applies to one sample of the\n"
+    "plane. As in FFmpeg, uniform chroma becomes 0, which is a colour and not gray; planes=1\n"
+    "keeps the original colours.\n";
 
 /* The smoothing mask (edge, middle, edge) / one, in integers. */
 struct smoothing {
@@ -64,7 +65,7 @@ static int plan_scharr(const void *settings, const struct halo_plane_info *plane
 
 const struct halo_filter_kind halo_filter_sobel = {
     .name = "sobel",
-    .about = "edges: the length of the gradient, by the masks 1 2 1",
+    .about = "detect edges by the length of the gradient, measured with the weights 1 2 1",
     .example = "sobel=scale=0.5",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
@@ -76,7 +77,7 @@ const struct halo_filter_kind halo_filter_sobel = {
 
 const struct halo_filter_kind halo_filter_prewitt = {
     .name = "prewitt",
-    .about = "edges: the length of the gradient, by the masks 1 1 1",
+    .about = "detect edges by the length of the gradient, measured with the weights 1 1 1",
     .example = "prewitt=planes=1",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
@@ -88,8 +89,8 @@ const struct halo_filter_kind halo_filter_prewitt = {
 
 const struct halo_filter_kind halo_filter_scharr = {
     .name = "scharr",
-    .about = "edges: the length of the gradient, by the masks 47 162 47 over 256, nearly alike in "
-             "all directions",
+    .about = "detect edges by the length of the gradient, measured with the weights 47 162 47 over "
+             "256; nearly the same in all directions",
     .example = "scharr=scale=4",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,

@@ -16,9 +16,9 @@ static const struct halo_option options[] = {
     {"sigma", NULL, HALO_OPTION_REAL, AT(sigma), 0.5, 0, HALO_MAX_SIGMA,
      .help = "standard deviation in luma pixels"},
     {"sigmaV", NULL, HALO_OPTION_REAL, AT(sigma_v), -1, -1, HALO_MAX_SIGMA,
-     .help = "vertical standard deviation; below 0: same as sigma"},
+     .help = "vertical standard deviation; below 0: the same as sigma"},
     {"steps", NULL, HALO_OPTION_INT, AT(steps), 0, 1, 6,
-     .help = "accepted for compatibility with FFmpeg, no effect"},
+     .help = "accepted for compatibility with FFmpeg, but has no effect"},
     {NULL},
 };
 
@@ -33,8 +33,8 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
     (void)ret_at;
     (void)err;
     if (s->steps && HALO_ONCE(said))
-        halo_log(HALO_LOG_INFO, "gblur: steps has no effect: this Gaussian is a true convolution, "
-                                "not FFmpeg's recursive approximation in steps");
+        halo_log(HALO_LOG_INFO, "gblur: steps has no effect, because this Gaussian is a true "
+                                "convolution, not FFmpeg's recursive approximation");
     return 0;
 }
 
@@ -47,8 +47,9 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     ret->passes = 1;
     const int code = halo_conv_gauss(&ret->conv, sigma_x, sigma_y, &plane->target);
     if (code)
-        return halo_fail(err, code, "no number format can represent a Gaussian of sigma %g by %g",
-                         sigma_x, sigma_y);
+        return halo_fail(err, code,
+                         "no number format can represent a Gaussian with sigmas %g and %g", sigma_x,
+                         sigma_y);
     return 0;
 }
 
@@ -58,9 +59,10 @@ const struct halo_filter_kind halo_filter_gblur = {
     .example = "gblur=sigma=12",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A true convolution, cut off at three sigma, within 1 code value of real arithmetic. If\n"
-        "sigma is above 21 in samples of the plane, it is computed on a smaller plane, within\n"
-        "2. On chroma planes that are smaller than luma, sigma is scaled down in proportion.\n",
+        "This is a true convolution, cut off at three sigma. Its results are within 1 code value\n"
+        "of real arithmetic. If sigma is above 21 in samples of the plane, the blur is computed\n"
+        "on a smaller plane, and its results are within 2 code values. On chroma planes that are\n"
+        "smaller than luma, sigma is scaled down in proportion.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

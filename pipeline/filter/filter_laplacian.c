@@ -17,11 +17,11 @@ static const char *const neighbours[] = {[FOUR] = "4", [EIGHT] = "8", NULL};
 
 static const struct halo_option options[] = {
     {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, MAX_SCALE,
-     .help = "factor of the derivative"},
+     .help = "factor applied to the derivative"},
     {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -MAX_SCALE, MAX_SCALE,
-     .help = "added to each sample, in code values of its depth"},
+     .help = "value added to each sample, in code values of the video's depth"},
     {"neighbours", NULL, HALO_OPTION_CHOICE, AT(neighbours), FOUR, .choices = neighbours,
-     .help = "4: above, below, left and right; 8: diagonals, too"},
+     .help = "4: above, below, left and right; 8: diagonal neighbours, too"},
     {NULL},
 };
 
@@ -45,13 +45,14 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_laplacian = {
     .name = "laplacian",
-    .about = "edges by the second derivative: scale * value + delta",
+    .about = "detect edges with the second derivative: scale * derivative + delta",
     .example = "laplacian=planes=1:delta=128",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes =
-        "The derivative is the sum of the neighbours minus their number times the sample itself.\n"
-        "Flat areas become delta, on chroma planes, too: with delta 0 these turn green. Use\n"
-        "planes=1 to keep the colours. Negative values are clipped to 0: delta=128 shows them.\n",
+        "The derivative is the sum of the neighbours, minus the sample itself multiplied by the\n"
+        "number of neighbours. Flat areas become delta; as this includes chroma planes, they turn\n"
+        "green if delta is 0. Use planes=1 to keep the colours. Negative values are clipped to 0;\n"
+        "delta=128 makes them visible.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -22,7 +22,8 @@ static const struct halo_option options[] = {
      .help = "height of a block"},
     {"mode", "m", HALO_OPTION_CHOICE, AT(mode), HALO_PIXELIZE_MEAN, .choices = mode_names,
      .help = "the value of a block: the mean, minimum or maximum of its samples"},
-    {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15, .help = "alias of planes"},
+    {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
+     .help = "another selection of planes; only planes in both selections are filtered"},
     {NULL},
 };
 
@@ -46,20 +47,20 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
         return halo_conv_copy(&ret->conv, &plane->target);
     const int code = halo_conv_pixelize(&ret->conv, width, height,
                                         (enum halo_pixelize)(s->mode % MODES), &plane->target);
-    return code ? halo_fail(err, code, "blocks of %d by %d are not supported", width, height) : 0;
+    return code ? halo_fail(err, code, "%dx%d blocks are not supported", width, height) : 0;
 }
 
 const struct halo_filter_kind halo_filter_pixelize = {
     .name = "pixelize",
-    .about = "blocks of one colour",
+    .about = "replace each block of pixels with one colour",
     .example = "pixelize=w=16:h=16",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A plane is filtered if both planes and p include it. In mode, 0 is avg, 1 min and 2 max.\n"
-        "Blocks start at the upper left corner, and those at the right and lower edges may be\n"
-        "smaller; border has no effect. On chroma planes that are smaller than luma, blocks are\n"
-        "scaled down, rounded down, to 1 at least: with even sizes the blocks of all planes are\n"
-        "aligned.\n",
+        "A plane is filtered only if it is selected by both planes and p. In mode, 0 is avg, 1 is\n"
+        "min and 2 is max. Blocks start at the upper left corner; those at the right and lower\n"
+        "edges may be smaller. border has no effect. On chroma planes that are smaller than luma,\n"
+        "the size of blocks is scaled down and rounded down, but is at least 1. If the size is\n"
+        "even, the blocks of all planes are aligned.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

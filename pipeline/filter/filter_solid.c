@@ -89,12 +89,12 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_solid = {
     .name = "solid",
-    .about = "one colour in place of the frame",
+    .about = "replace the frame with one colour",
     .example = "solid=color=gray:region=rect 0 0 25% 100%",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "Nothing of the input is left. The colour is converted with the video's matrix and range;\n"
-        "if the video does not specify them, with BT.601 and limited range.\n",
+        "Nothing of the input is left. The colour is converted with the video's matrix and range\n"
+        "or, if the video does not specify them, with BT.601 and limited range.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

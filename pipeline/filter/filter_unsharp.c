@@ -17,21 +17,21 @@ struct settings {
 };
 
 #define AT(field) offsetof(struct settings, field)
-#define NOT_KEPT  "accepted for compatibility with FFmpeg, no effect: alpha is not kept"
+#define NOT_KEPT  "accepted for compatibility with FFmpeg, but has no effect: alpha is not kept"
 
 static const struct halo_option options[] = {
     {"luma_msize_x", "lx", HALO_OPTION_INT, AT(size_x[LUMA]), 5, MIN_SIZE, MAX_SIZE,
-     .help = "width of the blur, odd"},
+     .help = "width of the blur; must be odd"},
     {"luma_msize_y", "ly", HALO_OPTION_INT, AT(size_y[LUMA]), 5, MIN_SIZE, MAX_SIZE,
-     .help = "height of the blur, odd"},
+     .help = "height of the blur; must be odd"},
     {"luma_amount", "la", HALO_OPTION_REAL, AT(amount[LUMA]), 1, -2, 5,
      .help = "amount of sharpening; negative values blur, 0 leaves the plane unchanged"},
     {"chroma_msize_x", "cx", HALO_OPTION_INT, AT(size_x[CHROMA]), 5, MIN_SIZE, MAX_SIZE,
-     .help = "width on chroma, in chroma samples, odd"},
+     .help = "width of the blur on chroma, in chroma samples; must be odd"},
     {"chroma_msize_y", "cy", HALO_OPTION_INT, AT(size_y[CHROMA]), 5, MIN_SIZE, MAX_SIZE,
-     .help = "height on chroma, in chroma samples, odd"},
+     .help = "height of the blur on chroma, in chroma samples; must be odd"},
     {"chroma_amount", "ca", HALO_OPTION_REAL, AT(amount[CHROMA]), 0, -2, 5,
-     .help = "amount on chroma"},
+     .help = "amount of sharpening on chroma"},
     {"alpha_msize_x", "ax", HALO_OPTION_INT, AT(size_x[ALPHA]), 5, MIN_SIZE, MAX_SIZE,
      .help = NOT_KEPT},
     {"alpha_msize_y", "ay", HALO_OPTION_INT, AT(size_y[ALPHA]), 5, MIN_SIZE, MAX_SIZE,

@@ -368,7 +368,7 @@ class Told(RegionTest):
             self.assertEqual(caught.exception.error, 'Refused')
         corners = [[i, i * i] for i in range(64)]
         many = {
-            '65 regions, but an update may have at most 64': [good] * 65,
+            '65 regions: at most 64': [good] * 65,
             'more than 1024 corners in all': [{'kind': 'polygon', 'corners': corners}] * 17,
             "another region has the id 'a'": [{**good, 'id': 'a'}] * 2,
         }

@@ -126,19 +126,20 @@ static void refused(void **state)
         {"gblur=sigma=2:3", "column 15: gblur: values without a name must come before those with "
                             "one"},
         {"avgblur=1:1:1:1",
-         "column 15: avgblur: at most 3 values without a name (write NAME=VALUE)"},
-        {"null=1", "column 6: null: at most 0 values without a name (write NAME=VALUE)"},
+         "column 15: avgblur: at most 3 values without a name are allowed (write NAME=VALUE)"},
+        {"null=1",
+         "column 6: null: at most 0 values without a name are allowed (write NAME=VALUE)"},
         {"null,", "column 5: a filter is missing after the last ','"},
-        {",null", "column 1: missing name of a filter"},
-        {"null,,null", "column 6: missing name of a filter"},
-        {"=3", "column 1: missing name of a filter"},
+        {",null", "column 1: the name of a filter is missing"},
+        {"null,,null", "column 6: the name of a filter is missing"},
+        {"=3", "column 1: the name of a filter is missing"},
         {"null;null", "column 5: ';': only one chain is supported: separate filters by ','"},
         {"gblur=2;null", "column 8: ';': only one chain is supported: separate filters by ','"},
         {"[in]null", "column 1: '[': link labels are not supported: use one chain a,b,c"},
         {"gblur=2[out]", "column 8: '[': link labels are not supported: use one chain a,b,c"},
         {"null]", "column 5: ']': link labels are not supported: use one chain a,b,c"},
-        {"gblur='sigma=2", "column 7: missing closing quote"},
-        {"gblur=sigma=\\'2", "column 14: missing closing quote"},
+        {"gblur='sigma=2", "column 7: the closing quote is missing"},
+        {"gblur=sigma=\\'2", "column 14: the closing quote is missing"},
         {"gblur=2\\", "column 8: the backslash has nothing to escape"},
         {"gblur=2\\\\", "column 9: the backslash has nothing to escape"},
         {"gblur=border=mirror",
@@ -153,7 +154,7 @@ static void refused(void **state)
         {"null,convolution=0m=1 2", "column 21: convolution: 0m has 2 weights: an odd square needs "
                                     "1, 9, 25, 49 ... (for one row give 0mode=row)"},
         {"convolution=2m=1 2:2mode=row",
-         "column 16: convolution: 2m has 2 weights: a row needs an odd number"},
+         "column 16: convolution: 2m has 2 weights, but a row needs an odd number"},
         {"convolution=1m=1 x 1",
          "column 16: convolution: 1m: weight 2, x: must be a number such as 3, 0.5 or 1/9"},
         {"convolution=0m=''",
@@ -225,16 +226,19 @@ static void limits(void **state)
     (void)state;
     check_limit(repeat("", "null", ",", HALO_MAX_FILTERS), NULL);
     check_limit(repeat("", "null", ",", HALO_MAX_FILTERS + 1),
-                "column 161: at most 32 filters in a chain");
+                "column 161: a chain may have at most 32 filters");
     check_limit(repeat("convolution=0m=", "1", " ", 63 * 63), NULL);
     check_limit(repeat("convolution=0m=", "1", " ", 65 * 65),
-                "column 16: convolution: 0m has 4225 weights: a square has at most 3969 (63x63)");
+                "column 16: convolution: 0m has 4225 weights, but a square mask may have at most "
+                "3969 (63x63)");
     check_limit(repeat("convolution=0mode=column:0m=", "1", " ", 127), NULL);
     check_limit(repeat("convolution=0mode=column:0m=", "1", " ", 129),
-                "column 29: convolution: 0m has 129 weights: a column has at most 127");
-    check_limit(repeat("", "x", "", (1 << 20) + 1),
-                "column 1048577: the chain is too long: 1048577 bytes, at most 1048576");
-    check_limit(repeat("gblur=sigma='", "9", "", 100000), "column 13: missing closing quote");
+                "column 29: convolution: 0m has 129 weights, but a column may have at most 127");
+    check_limit(
+        repeat("", "x", "", (1 << 20) + 1),
+        "column 1048577: the chain is too long: 1048577 bytes, but at most 1048576 are allowed");
+    check_limit(repeat("gblur=sigma='", "9", "", 100000),
+                "column 13: the closing quote is missing");
 }
 
 static void help(void **state)
