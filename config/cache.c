@@ -73,7 +73,7 @@ int halo_cache_write(const char *path, const char *text, size_t size, struct hal
     make_folders(path);
     const int fd = halo_beside_make(path, 0644, &beside);
     if (fd < 0)
-        return halo_fail(err, fd, "%s cannot be written: %s", path, strerror(-fd));
+        return halo_fail(err, fd, "cannot write %s: %s", path, strerror(-fd));
     int code = write_all(fd, text, size);
     if (close(fd) < 0 && code == 0)
         code = -errno;
@@ -82,5 +82,5 @@ int halo_cache_write(const char *path, const char *text, size_t size, struct hal
     if (code < 0)
         unlink(beside);
     free(beside);
-    return code < 0 ? halo_fail(err, code, "%s cannot be written: %s", path, strerror(-code)) : 0;
+    return code < 0 ? halo_fail(err, code, "cannot write %s: %s", path, strerror(-code)) : 0;
 }

@@ -94,8 +94,8 @@ static int add_folder(struct files *files, const char *folder)
     if (code && code != -ENOMEM)
         halo_error_list_add(files->errors, &source, 0, "", "cannot be read: %s", strerror(-code));
     else if (count > MAX_FILES)
-        halo_error_list_add(files->errors, &source, 0, "", "%d files: at most %d", count,
-                            MAX_FILES);
+        halo_error_list_add(files->errors, &source, 0, "",
+                            "contains %d files, but at most %d are allowed", count, MAX_FILES);
     for (int i = 0; i < count; i++) {
         char *path = NULL;
         if (!code && count <= MAX_FILES) {

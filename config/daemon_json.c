@@ -231,9 +231,10 @@ int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text
     const char *name = json_string_value(json_object_get(json, "name"));
     int code = 0;
     if (!json)
-        code = halo_fail(err, -EINVAL, "settings of a stream are not valid JSON: %s", problem.text);
+        code = halo_fail(err, -EINVAL, "the settings of a stream are not valid JSON: %s",
+                         problem.text);
     else if (!name)
-        code = halo_fail(err, -EINVAL, "settings of a stream: missing name");
+        code = halo_fail(err, -EINVAL, "the settings of a stream have no name");
     struct halo_node *node = NULL;
     if (!code) {
         char *key = strdup(name);

@@ -90,7 +90,8 @@ static void load_streams(struct halo_loader *l, struct halo_daemon_settings *s,
     const size_t mark = halo_loader_enter(l, "streams", 0);
     if (halo_loader_is(l, streams, HALO_NODE_MAP)) {
         if (streams->count > HALO_MAX_STREAMS)
-            halo_loader_say(l, streams, "%d streams: at most %d", streams->count, HALO_MAX_STREAMS);
+            halo_loader_say(l, streams, "%d streams are defined, but at most %d are allowed",
+                            streams->count, HALO_MAX_STREAMS);
         s->stream = calloc((size_t)streams->count + 1, sizeof *s->stream);
         l->no_memory |= !s->stream;
         for (int i = 0; s->stream && i < streams->count && i < HALO_MAX_STREAMS; i++) {
@@ -112,7 +113,7 @@ static bool check_version(struct halo_loader *l, struct halo_node *root)
     const struct halo_node *version = halo_node_get(root, "version");
     if (!version || version->kind != HALO_NODE_SCALAR || !strcmp(version->text, "1"))
         return true;
-    halo_loader_say_of(l, root, "version", "%.20s: this halod supports version 1",
+    halo_loader_say_of(l, root, "version", "%.20s: this halod supports only version 1",
                        halo_node_shown(version));
     return false;
 }
@@ -129,7 +130,7 @@ static void load_root(struct halo_loader *l, struct halo_daemon_settings *s, str
     if (streams)
         load_streams(l, s, streams, defaults && defaults->kind == HALO_NODE_MAP ? defaults : NULL);
     else
-        halo_loader_say(l, root, "streams: is missing: a map of streams by name");
+        halo_loader_say(l, root, "streams: is missing: must be a map of streams by name");
     halo_loader_compare(l);
 }
 

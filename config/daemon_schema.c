@@ -222,7 +222,8 @@ static json_t *definitions(void)
     json_t *defs = json_object();
     halo_json_put(defs, "outside",
                   json_pack("{s:s,s:s,s:s}", "type", "string", "pattern", "\\$\\{", "description",
-                            "from a credential or the environment"));
+                            "a value that contains ${...}, to be taken from a credential or the "
+                            "environment"));
     halo_json_put(defs, "number",
                   json_pack("{s:[{s:s},{s:s,s:s}]}", "anyOf", "type", "number", "type", "string",
                             "pattern", "^[-+0-9./e]+$"));
@@ -244,11 +245,11 @@ static json_t *root(void)
     put_key(map, "control", NULL, map_of(halo_control_options));
     put_key(map, "http", NULL, map_of(halo_http_options));
     put_key(map, "log", NULL, map_of(halo_log_options));
-    put_key(map, "defaults", "keys for every stream that does not set them itself",
+    put_key(map, "defaults", "keys that apply to every stream that does not set them itself",
             reference("stream"));
     json_t *streams = names_of("stream");
     halo_json_put(streams, "maxProperties", json_integer(HALO_MAX_STREAMS));
-    put_key(map, "streams", "the streams by name", streams);
+    put_key(map, "streams", "a map of the streams by name", streams);
     halo_json_put(map, "$defs", definitions());
     return map;
 }

@@ -89,14 +89,15 @@ const struct halo_option halo_http_options[] = {
              "this daemon",
      .pattern = "^" ORIGIN "( *, *" ORIGIN ")*$",
      .must_be =
-         "origins separated by commas, such as https://wall.example: no path, no / at the end",
+         "origins separated by commas, such as https://wall.example, without a path and without / "
+         "at the end",
      .list = true},
     {NULL},
 };
 
 const struct halo_option halo_log_options[] = {
     {"level", NULL, HALO_OPTION_CHOICE, offsetof(struct halo_log_settings, level), HALO_LOG_INFO,
-     .choices = halo_log_levels, .help = "the lowest level that is logged"},
+     .choices = halo_log_levels, .help = "the lowest level of messages that are logged"},
     {NULL},
 };
 
@@ -112,7 +113,7 @@ const struct halo_option halo_stream_options[] = {
     {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "start the stream with the daemon"},
     {"loop", NULL, HALO_OPTION_FLAG, AT(loop), .help = "restart a file when it ends"},
     {"realtime", NULL, HALO_OPTION_FLAG, AT(realtime),
-     .help = "read a file no faster than its timestamps"},
+     .help = "read a file no faster than its timestamps require"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
      .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
@@ -130,17 +131,18 @@ const struct halo_option halo_stream_options[] = {
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
      .help = "largest number of pixels in a frame of the input; larger frames are not decoded"},
     {"input_timeout", NULL, HALO_OPTION_TIME, AT(input_timeout), 10, 0.1, 3600,
-     .help = "how long a live input may be silent before it is reopened"},
+     .help = "how long a live input may send nothing before it is reopened"},
     {"on_error", NULL, HALO_OPTION_CHOICE, AT(on_error), HALO_ON_ERROR_CARD, .choices = on_errors,
      .help = "what viewers see while there is no filtered frame"},
     {"last_for", NULL, HALO_OPTION_TIME, AT(last_for), 5, 0.1, 3600,
      .help = "how long on_error: last shows the last filtered frame"},
     {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
      .choices = halo_privacy_names,
-     .help = "strict: every chain removes detail from every plane; changed: it changes at least "
-             "one plane; off: filters may be \"null\". defaults: can only set strict"},
+     .help = "strict: every chain must remove detail from every plane; changed: every chain must "
+             "change at least one plane; off: filters may be \"null\". In defaults: only strict is "
+             "accepted"},
     {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
-     .help = "the part of every plane that chains with fixed regions must hide"},
+     .help = "the fraction of every plane that chains with fixed regions must hide"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
      .help = "whether a stream that ended or failed is restarted"},
     {NULL},
@@ -157,16 +159,16 @@ const struct halo_option halo_capture_options[] = {
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0.1, 1000,
      .help = "frames per second (default: the camera's rate, up to 30)"},
     {"format", NULL, HALO_OPTION_CHOICE, AT(format), 0, .choices = halo_capture_formats,
-     .help =
-         "the camera's pixel format; auto: one that reaches size and fps, preferably uncompressed"},
+     .help = "the camera's pixel format; auto: a format that reaches size and fps, preferably "
+             "uncompressed"},
     {"open", NULL, HALO_OPTION_CHOICE, AT(open), HALO_CAPTURE_ALWAYS, .choices = opens,
-     .help = "on-demand: only while someone is watching; otherwise the camera is off"},
+     .help = "when the camera is open: always, or (on-demand) only while someone is watching"},
     {"rotate", NULL, HALO_OPTION_CHOICE, AT(rotate), 0, .choices = turns,
-     .help = "clockwise rotation of its frames in degrees"},
+     .help = "clockwise rotation of the camera's frames in degrees"},
     {"mirror", NULL, HALO_OPTION_CHOICE, AT(mirror), HALO_MIRROR_NONE, .choices = mirrors,
      .help = "swap left and right, or top and bottom; applied before rotate"},
     {"stall", NULL, HALO_OPTION_TIME, AT(stall), 2, 0.1, 3600,
-     .help = "how long it may send no complete frame before it is reopened"},
+     .help = "how long the camera may send no complete frame before it is reopened"},
     {NULL},
 };
 
@@ -175,7 +177,7 @@ const struct halo_option halo_capture_options[] = {
 
 const struct halo_option halo_region_feed_options[] = {
     {"margin", NULL, HALO_OPTION_PART, AT(margin), 0.1, 0, 1,
-     .help = "enlarge each region by this part of its size on every side"},
+     .help = "enlarge each region by this fraction of its size on every side"},
     {"hold", NULL, HALO_OPTION_TIME, AT(hold), 0.5, 0, 60,
      .help = "how long a region is kept after the detector stops reporting it"},
     {"limit", NULL, HALO_OPTION_TIME, AT(limit), 1, 0.1, 60,
@@ -188,7 +190,7 @@ const struct halo_option halo_region_feed_options[] = {
 
 const struct halo_option halo_output_options[] = {
     {"rendition", NULL, HALO_OPTION_STRING, AT(rendition),
-     .help = "the rendition that it shows (default: the stream's own chain)",
+     .help = "the rendition to output (default: the stream's own chain)",
      .pattern = HALO_NAME_PATTERN, .must_be = HALO_NAME_MUST_BE},
     {"audio", NULL, HALO_OPTION_STRING, AT(audio),
      .help = "off (the default), copy, or an encoder"},
@@ -196,14 +198,16 @@ const struct halo_option halo_output_options[] = {
      .help = "tcp: ts (the default), mkv or nut; url: FFmpeg's muxer, if the URL does not "
              "determine it; v4l2: yuyv (the default), yu12, nv12 or mjpeg"},
     {"reach", NULL, HALO_OPTION_STRING, AT(reach),
-     .help = "tcp: network: other machines can connect and see the stream without a password",
+     .help = "tcp: set to network to let other machines connect and see the stream without a "
+             "password",
      .pattern = "^network$", .must_be = "network"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
      .help = "file: begin a new file after this long (default: one file)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
-     .help = "file: remove the oldest segments when all together exceed this (default: keep all)"},
+     .help = "file: remove the oldest segments when their total size exceeds this (default: keep "
+             "all)"},
     {"hook", NULL, HALO_OPTION_STRING, AT(hook),
-     .help = "file: a program that is started with the path of each completed file"},
+     .help = "file: a program to run for each completed file, with its path as the argument"},
     {NULL},
 };
 
@@ -212,7 +216,7 @@ const struct halo_option halo_output_options[] = {
 
 const struct halo_option halo_video_options[] = {
     {"codec", NULL, HALO_OPTION_STRING, AT(codec),
-     .help = "an encoder (default libx264); raw, for sockets .nut and .fd: no encoding"},
+     .help = "an encoder (default libx264), or raw for unencoded frames in .nut and .fd sockets"},
     {"bitrate", NULL, HALO_OPTION_STRING, AT(bitrate),
      .help = "bits per second, such as 800k or 4M", .pattern = "^[0-9]+([.][0-9]+)?[kKMG]?$",
      .must_be = "bits per second such as 800k or 4M"},
@@ -222,13 +226,13 @@ const struct halo_option halo_video_options[] = {
     {"preset", NULL, HALO_OPTION_STRING, AT(preset), .help = "the encoder's preset",
      .pattern = "^[A-Za-z0-9_-]+$", .must_be = "a word such as fast"},
     {"size", NULL, HALO_OPTION_STRING, AT(size),
-     .help = "scale frames to this after the filters (default: the input's size; v4l2: 1280x720); "
-             "-1 for one side preserves the aspect ratio",
+     .help = "scale filtered frames to this size (default: the input's size; v4l2: 1280x720); -1 "
+             "for one side preserves the aspect ratio",
      .pattern = "^" SIDE "x(-1|" SIDE ")$|^-1x" SIDE "$",
      .must_be = "WIDTHxHEIGHT such as 1280x720, or 640x-1"},
     {"chroma", NULL, HALO_OPTION_CHOICE, AT(chroma), 0, .choices = chromas,
-     .help = "420: chroma of half the width and height, which all players support; source: as "
-             "filtered; auto: 420, but source for editing and archive codecs"},
+     .help = "420: chroma with half the width and height, which all players support; source: the "
+             "chroma of the filtered frames; auto: 420, but source for editing and archive codecs"},
     {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between keyframes"},
     {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
      .help =

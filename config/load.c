@@ -264,7 +264,7 @@ void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node, const char *path)
 {
     if (strlen(path) >= sizeof(((struct sockaddr_un *)0)->sun_path))
-        halo_loader_say(l, node, "the path of a socket has at most 107 bytes");
+        halo_loader_say(l, node, "the path of a socket may have at most 107 bytes");
     halo_loader_claim(l, node, true, path);
 }
 

@@ -88,7 +88,7 @@ void halo_loader_compare(struct halo_loader *l);
 int halo_loader_finish(struct halo_loader *l);
 
 /* Explains how a user requests a chain without filters. */
-#define HALO_HOW_TO_PASS "none, with privacy: off, passes frames unchanged"
+#define HALO_HOW_TO_PASS "to pass frames unchanged, set filters: none and privacy: off"
 
 /* Makes the chain's text from a scalar, or from a list of scalars and maps. Returns it malloc'ed,
  * or NULL if an error was added. */

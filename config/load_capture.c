@@ -20,7 +20,8 @@ static void load_control(struct halo_loader *l, struct halo_capture_settings *ca
     char *end;
     if (!is_control(node->key)) {
         halo_loader_say_key(
-            l, node, "the names of controls, such as brightness, are listed by halod devices");
+            l, node,
+            "must be the name of a control, such as brightness; halod devices lists the names");
         return;
     }
     const char *text = halo_loader_text(l, node);

@@ -58,7 +58,7 @@ static bool collect(struct halo_loader *l, struct halo_node *node, FILE *to, int
 static bool write_option(struct halo_loader *l, struct halo_node *node, FILE *to)
 {
     if (!is_word(node->key)) {
-        halo_loader_say(l, node, "the name of an option consists of letters, digits and _");
+        halo_loader_say(l, node, "the name of an option may contain only letters, digits and _");
         return false;
     }
     char *value = NULL;
@@ -86,14 +86,15 @@ static bool write_option(struct halo_loader *l, struct halo_node *node, FILE *to
 static bool write_filter(struct halo_loader *l, struct halo_node *node, FILE *to)
 {
     if (node->count != 1) {
-        halo_loader_say(l, node, "one filter in each map, as in - gblur: {sigma: 12}");
+        halo_loader_say(l, node,
+                        "each map must contain only one filter, as in - gblur: {sigma: 12}");
         return false;
     }
     struct halo_node *filter = node->child[0];
     const size_t mark = halo_loader_enter(l, filter->key, 0);
     bool fine = is_word(filter->key);
     if (!fine)
-        halo_loader_say(l, filter, "the name of a filter consists of letters, digits and _");
+        halo_loader_say(l, filter, "the name of a filter may contain only letters, digits and _");
     fputs(filter->key, to);
     if (fine && !halo_node_is_null(filter)) { /* "- sobel:" has no options */
         fine = halo_loader_is(l, filter, HALO_NODE_MAP);

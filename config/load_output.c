@@ -53,7 +53,7 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
         return;
     const size_t mark = halo_loader_enter(l, "codec", 0);
     if (!strcmp(output->video.codec, "copy"))
-        halo_loader_say(l, codec, "copy would pass unfiltered video: use an encoder");
+        halo_loader_say(l, codec, "copy would output unfiltered video: use an encoder");
     else if (!raw)
         check_encoder(l, codec, output->video.codec, false);
     halo_loader_leave(l, mark);
@@ -86,7 +86,7 @@ static void check_coded(struct halo_loader *l, const struct halo_output_settings
     char list[64];
     if (!strcmp(halo_video_codec(&output->video), "raw") && !takes_raw(output))
         halo_loader_say_of(
-            l, node, "video", "codec: raw is only for sockets %s",
+            l, node, "video", "codec: raw is supported only for the socket formats %s",
             halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_RAW, "and"));
     else if (l->checks && l->checks->output)
         halo_loader_passes(l, node, l->checks->output(output, &err), err.text);
@@ -112,7 +112,7 @@ static void say_places(struct halo_loader *l, const struct halo_node *node)
         length += (size_t)snprintf(list + length, sizeof list - length, "%s%s:%s", before, row->key,
                                    row->target == HALO_AT_NOTHING ? " true" : "");
     }
-    halo_loader_say(l, node, "no destination: set one of %s", list);
+    halo_loader_say(l, node, "has no destination: set one of %s", list);
 }
 
 /* The kind of the output, by its only destination; -1: an error was added. */
@@ -123,7 +123,9 @@ static int find_kind(struct halo_loader *l, struct halo_node *node)
         if (!halo_node_get(node, halo_output_rows[kind]->key))
             continue;
         if (found >= 0) {
-            halo_loader_say(l, node, "%s: and %s: are both set: use two outputs",
+            halo_loader_say(l, node,
+                            "%s: and %s: are both set, but each output has one destination: use "
+                            "two outputs",
                             halo_output_rows[found]->key, halo_output_rows[kind]->key);
             return -1;
         }

@@ -50,7 +50,9 @@ static void load_renditions(struct halo_loader *l, void *settings, struct halo_n
         const size_t mark = halo_loader_enter(l, child->key, 0);
         struct halo_rendition_settings *rendition = &stream->rendition[stream->renditions];
         if (stream->renditions == HALO_MAX_RENDITIONS - 1) {
-            halo_loader_say(l, child, "at most %d renditions in addition to the stream's own chain",
+            halo_loader_say(l, child,
+                            "too many renditions: at most %d are allowed in addition to the "
+                            "stream's own chain",
                             HALO_MAX_RENDITIONS - 1);
             halo_loader_leave(l, mark);
             break;
@@ -74,7 +76,8 @@ static void load_outputs(struct halo_loader *l, void *settings, struct halo_node
     for (int i = 0; i < node->count; i++) {
         const size_t mark = halo_loader_enter(l, NULL, i);
         if (i == HALO_MAX_OUTPUTS)
-            halo_loader_say(l, node->child[i], "at most %d outputs", HALO_MAX_OUTPUTS);
+            halo_loader_say(l, node->child[i], "too many outputs: at most %d are allowed",
+                            HALO_MAX_OUTPUTS);
         else {
             struct halo_output_settings *output = &stream->output[stream->outputs++];
             halo_options_init(halo_output_options, output);
@@ -121,7 +124,7 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
         halo_loader_enter(l, NULL, i);
         halo_loader_enter(l, "rendition", 0);
         const struct halo_node *node = halo_node_get(outputs->child[i], "rendition");
-        halo_loader_say(l, node, "%.80s: not in renditions:%s", halo_node_shown(node),
+        halo_loader_say(l, node, "%.80s: is not defined in renditions:%s", halo_node_shown(node),
                         halo_nearest_words(near, wanted, names, (size_t)stream->renditions));
         halo_loader_leave(l, mark);
     }
@@ -151,7 +154,7 @@ static void check_off(struct halo_loader *l, const struct halo_stream_settings *
         return;
     const size_t mark = halo_loader_enter(l, "privacy", 0);
     halo_loader_say(l, privacy,
-                    l->scratch ? "%s cannot be a default: set it per stream"
+                    l->scratch ? "%s cannot be a default: set it in each stream"
                                : "%s must be written in the file itself",
                     halo_privacy_names[stream->privacy]);
     halo_loader_leave(l, mark);
@@ -223,12 +226,12 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
     input = input ? input : halo_node_get(defaults, "input");
     outputs = outputs ? outputs : halo_node_get(defaults, "outputs");
     if (!input)
-        say_missing(l, node, "input", "a file, a URL, a camera or test:");
+        say_missing(l, node, "input", "must be a file, a URL, a camera or \"test:\"");
     else if (stream->source.input)
         check_input(l, stream, input);
     if (stream->source.input && !halo_source_row(stream->source.input)->captures &&
         halo_node_get(node, "capture"))
-        halo_loader_say_of(l, node, "capture", "the input is not a camera");
+        halo_loader_say_of(l, node, "capture", "has no effect, because the input is not a camera");
     if (!halo_node_get(node, "filters") && !halo_node_get(defaults, "filters"))
         say_missing(l, node, "filters", "name the filters (" HALO_HOW_TO_PASS ")");
     if (outputs && outputs->kind == HALO_NODE_LIST && !l->no_memory)

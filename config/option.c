@@ -170,7 +170,7 @@ static int parse_number(const struct halo_option *row, const char *text, double 
         return halo_fail(err, -EINVAL, "%s=%.*s: must be a number such as 3, 0.5 or 1/9", row->name,
                          SHOWN, text);
     if (row->type == HALO_OPTION_PART && halo_parse_part(text, &v))
-        return fail_type(row, text, "must be a part such as 10% or 0.1", err);
+        return fail_type(row, text, "must be a fraction such as 10% or 0.1", err);
     if (row->type == HALO_OPTION_TIME && halo_parse_time(text, &v))
         return fail_type(row, text, "must be a time such as 90, 1:30, 01:30:00.5 or 200ms", err);
     if (row->type == HALO_OPTION_BYTES && halo_parse_bytes(text, &v))

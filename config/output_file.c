@@ -27,7 +27,8 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     const char *dot = strrchr(base, '.');
     if (!dot || dot == base || !dot[1])
         halo_loader_say_of(l, node, "file",
-                           "its suffix must name the container, such as .mkv or .mp4");
+                           "the file name must end in a suffix that selects the container, such as "
+                           ".mkv or .mp4");
     else if (!is_pattern(output->target, &conversions))
         halo_loader_say_of(
             l, node, "file",
@@ -36,12 +37,13 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
         halo_loader_say_of(l, node, "file",
                            "each segment needs its own name, such as door-%%Y%%m%%d-%%H%%M%%S.mkv");
     if (output->keep_size > 0 && output->segment_time <= 0)
-        halo_loader_say_of(l, node, "keep_size", "needs segment_time");
+        halo_loader_say_of(l, node, "keep_size", "requires segment_time");
 }
 
 const struct halo_output_row halo_output_file = {
     .key = "file",
-    .help = "name of a file, with strftime's %Y%m%d-%H%M%S if segment_time is set",
+    .help = "name of the file; with segment_time it must contain strftime conversions, such as "
+            "%Y%m%d-%H%M%S",
     .target = HALO_AT_FILE,
     .writer = HALO_WRITER_ENGINE,
     .coded = true,

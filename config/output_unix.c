@@ -13,13 +13,14 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     const char *codec = output->video.codec;
     char list[64];
     if (!format)
-        halo_loader_say_of(l, node, "unix", "its suffix must name the format: %s",
+        halo_loader_say_of(l, node, "unix",
+                           "the file name must end in %s, which selects the format",
                            halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
     else if (!format->muxer && output->audio && strcmp(output->audio, "off"))
-        halo_loader_say_of(l, node, "audio", "a socket %s has no audio", format->suffix);
+        halo_loader_say_of(l, node, "audio", "a %s socket has no audio", format->suffix);
     else if (!format->muxer && codec && strcmp(codec, "raw"))
         halo_loader_say_of(l, node, "video",
-                           "a socket %s carries unencoded frames: the codec must be raw",
+                           "a %s socket carries unencoded frames: the codec must be raw",
                            format->suffix);
 }
 

@@ -42,17 +42,20 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     if (!halo_camera_formats[count])
         halo_loader_say_of(l, node, "format", "must be yuyv, yu12, nv12 or mjpeg");
     if (video->size && strstr(video->size, "-1"))
-        halo_loader_say_of(l, node, "video",
-                           "size: %s: a virtual camera needs both sides, because programs see it "
-                           "before the first frame",
-                           video->size);
+        halo_loader_say_of(
+            l, node, "video",
+            "size: %s: a virtual camera needs both numbers, because programs read its size "
+            "before the first frame",
+            video->size);
     else if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
              (width % 2 || height % 2))
-        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera needs even dimensions",
+        halo_loader_say_of(l, node, "video",
+                           "size: %s: the width and height of a virtual camera must be even",
                            video->size);
     if (width > MAX_SIDE || height > MAX_SIDE)
-        halo_loader_say_of(l, node, "video", "size: %s: a virtual camera has at most %dx%d",
-                           video->size, MAX_SIDE, MAX_SIDE);
+        halo_loader_say_of(l, node, "video",
+                           "size: %s: a virtual camera can have at most %dx%d pixels", video->size,
+                           MAX_SIDE, MAX_SIDE);
 }
 
 const struct halo_output_row halo_output_v4l2 = {

@@ -44,23 +44,23 @@ const struct halo_option halo_run_options[] = {
     {"y", NULL, HALO_OPTION_FLAG, AT(overwrite), .help = "replace OUT if it exists"},
     {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT (the default)"},
     {"progress", NULL, HALO_OPTION_STRING, AT(progress), .argument = "FILE",
-     .help = "key=value progress to a file, or - for standard output"},
+     .help = "write progress as key=value lines to this file, or to standard output if it is -"},
     {"stats", NULL, HALO_OPTION_FLAG, AT(stats),
      .help = "at the end, print how the time was spent and what limited the speed"},
     {"stats_json", NULL, HALO_OPTION_STRING, AT(stats_json), .argument = "FILE",
-     .help = "write the same as JSON to a file"},
+     .help = "write the same information to a file as JSON"},
     {"trace", NULL, HALO_OPTION_STRING, AT(trace), .argument = "FILE",
      .help = "write a timeline for ui.perfetto.dev and chrome://tracing"},
     {"keep-going", "keep_going", HALO_OPTION_FLAG, AT(keep_going),
      .help = "skip damaged parts of IN, count them, and finish"},
     {"copy_unfiltered", NULL, HALO_OPTION_FLAG, AT(copy_unfiltered),
-     .help = "keep data tracks, too, which are not filtered"},
+     .help = "also keep data tracks, which are not filtered"},
     {"video_size", "s", HALO_OPTION_STRING, AT(source.video_size), .argument = "WxH",
-     .help = "frame size of a raw IN; size to request from a camera"},
+     .help = "frame size of raw input, or size to request from a camera"},
     {"framerate", "r", HALO_OPTION_STRING, AT(source.framerate), .argument = "RATE",
-     .help = "frame rate of a raw IN, at most 10000; rate to request from a camera"},
+     .help = "frame rate of raw input, at most 10000, or rate to request from a camera"},
     {"pixel_format", NULL, HALO_OPTION_STRING, AT(source.pixel_format), .argument = "NAME",
-     .help = "pixel format of a raw IN"},
+     .help = "pixel format of raw input"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(capture_format), .argument = "NAME",
      .help = "pixel format of a camera, such as yuyv422 or mjpeg"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
@@ -77,7 +77,8 @@ const struct halo_option halo_run_options[] = {
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take for a frame before the run fails"},
     {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",
-     .help = "limit of page-locked memory for frames (default a quarter, up to 2048)"},
+     .help = "limit of page-locked memory for frames (default: a quarter of the machine's memory, "
+             "up to 2048)"},
     {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
      .help = "filter threads on the CPU; 0: one for each CPU"},
     {"v", "loglevel", HALO_OPTION_CHOICE, AT(log_level), HALO_LOG_INFO, .choices = halo_log_levels,
@@ -88,7 +89,7 @@ const struct halo_option halo_run_options[] = {
 /* The two meanings of -f: before -i the demuxer, after it the muxer. */
 static const struct halo_option format_options[] = {
     {"f", NULL, HALO_OPTION_STRING, AT(source.format), .argument = "FORMAT",
-     .help = "before -i: format of IN; after it: format of OUT"},
+     .help = "format of IN if given before -i, or of OUT if given after it"},
     {"f", NULL, HALO_OPTION_STRING, AT(output_format), .argument = "FORMAT"},
     {NULL},
 };
@@ -129,8 +130,8 @@ static int check_place(const struct halo_run_settings *s, const struct halo_opti
     const bool side_matters =
         row == &halo_run_options[0] ? s->source.format != NULL : row == &format_options[0];
     if (side_matters && s->output && !s->source.input)
-        return halo_fail_usage(err, "-f with OUT before -i: is it the format of IN or of OUT? "
-                                    "Write -f FORMAT -i IN ... -f FORMAT OUT");
+        return halo_fail_usage(err, "-f is ambiguous, because OUT comes before -i: write -f FORMAT "
+                                    "-i IN ... -f FORMAT OUT");
     return 0;
 }
 
@@ -187,7 +188,7 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
     if (!s->source.input)
         return halo_fail_usage(err, "missing -i IN: specify what to read");
     if (s->part.duration == 0)
-        return halo_fail_usage(err, "-t 0: would keep nothing: use a time above 0");
+        return halo_fail_usage(err, "-t 0 would keep nothing: use a time above 0");
     if (!s->output)
         return halo_fail_usage(err, "missing OUT: specify where to write as the last argument");
     if (!s->filters)
@@ -200,10 +201,11 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
                                s->map_metadata);
     const bool to_stdout = !strcmp(s->output, "-");
     if (to_stdout && !s->output_format)
-        return halo_fail_usage(err, "OUT - needs its format: -f FORMAT after -i, such as -f nut");
+        return halo_fail_usage(err, "OUT is -, so its format must be given after -i, as in -f nut");
     if (to_stdout && s->progress && !strcmp(s->progress, "-"))
         return halo_fail_usage(
-            err, "-progress - and OUT - would mix on standard output: use a file for -progress");
+            err, "-progress and OUT are both -, and would mix on standard output: use a file for "
+                 "-progress");
     if ((s->trace && !strcmp(s->trace, "-")) || (s->stats_json && !strcmp(s->stats_json, "-")))
         return halo_fail_usage(err, "-%s -: name a file", s->trace ? "trace" : "stats_json");
     return 0;
@@ -263,7 +265,7 @@ void halo_run_print_help(void)
         "OUT is a file, a URL, - (standard output, with -f) or, for a camera, a virtual camera\n"
         "(/dev/video10, a device of v4l2loopback). A file appears complete or not at all.\n"
         "halod devices lists cameras and their properties.\n"
-        "halod filters lists the filters, halod filter NAME the options of one.\n"
+        "halod filters lists the filters; halod filter NAME lists the options of one.\n"
         "\n"
         "examples:\n"
         "  halod run -i in.mp4 -vf gblur=sigma=12 out.mp4\n"

@@ -18,7 +18,7 @@ static int count_lines(const char *text, size_t length)
 static void say_syntax(struct halo_reader *r)
 {
     const yaml_parser_t *p = &r->parser;
-    const char *problem = p->problem ? p->problem : "this is not YAML";
+    const char *problem = p->problem ? p->problem : "the file is not valid YAML";
     if (p->error == YAML_MEMORY_ERROR) {
         halo_reader_give_up(r, -ENOMEM);
         return;
@@ -68,7 +68,7 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
 {
     const int line = halo_reader_line(event->start_mark);
     if (event->type != YAML_SCALAR_EVENT) {
-        HALO_READER_SAY(r, line, "a key must be a word");
+        HALO_READER_SAY(r, line, "a key must be plain text, not a list or a map");
         return halo_reader_give_up(r, -EINVAL);
     }
     struct halo_node *key = halo_reader_scalar(r, event);
@@ -88,13 +88,13 @@ static bool add_to_map(struct halo_reader *r, struct halo_node *map, struct halo
 {
     const struct halo_node *old = halo_node_get(map, child->key);
     if (old) {
-        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s, first in line %d", child->key,
-                        old->key_line);
+        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s, which is already in line %d",
+                        child->key, old->key_line);
         if (!halo_node_append(r->refused, child))
             return true;
         halo_reader_give_up(r, -ENOMEM);
     } else if (map->count == HALO_TREE_MAX_KEYS) {
-        HALO_READER_SAY(r, child->key_line, "more than %d keys in a map", HALO_TREE_MAX_KEYS);
+        HALO_READER_SAY(r, child->key_line, "the map has more than %d keys", HALO_TREE_MAX_KEYS);
         halo_reader_give_up(r, -EINVAL);
     } else if (halo_node_append(map, child)) {
         halo_reader_give_up(r, -ENOMEM);
@@ -203,7 +203,7 @@ static struct halo_node *read_document(struct halo_reader *r)
         const yaml_event_type_t type = event.type;
         if (type == YAML_DOCUMENT_START_EVENT && ++documents > 1) {
             HALO_READER_SAY(r, halo_reader_line(event.start_mark),
-                            "more than one document in the file");
+                            "the file contains more than one document");
             halo_reader_give_up(r, -EINVAL);
         } else if (type == YAML_SCALAR_EVENT || type == YAML_MAPPING_START_EVENT ||
                    type == YAML_SEQUENCE_START_EVENT || type == YAML_ALIAS_EVENT) {
@@ -236,10 +236,10 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
     const char *nul = memchr(text, '\0', length);
     struct halo_node *root = NULL;
     if (length > HALO_TREE_MAX_BYTES) {
-        HALO_READER_SAY(r, 0, "longer than %d bytes", HALO_TREE_MAX_BYTES);
+        HALO_READER_SAY(r, 0, "the file is longer than %d bytes", HALO_TREE_MAX_BYTES);
     } else if (nul) {
         HALO_READER_SAY(r, count_lines(text, (size_t)(nul - text)),
-                        "not text: it contains a NUL byte");
+                        "the file is not text, because it contains a NUL byte");
     } else if (!r->refused || !yaml_parser_initialize(&r->parser)) {
         r->code = -ENOMEM;
     } else {

@@ -27,7 +27,7 @@ int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int 
     if (!name)
         return -1;
     if (r->anchors == HALO_TREE_MAX_ANCHORS) {
-        HALO_READER_SAY(r, line, "more than %d anchors", HALO_TREE_MAX_ANCHORS);
+        HALO_READER_SAY(r, line, "the file has more than %d anchors", HALO_TREE_MAX_ANCHORS);
         halo_reader_give_up(r, -EINVAL);
         return -1;
     }
@@ -68,12 +68,12 @@ bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line)
 {
     r->nodes += nodes;
     if (r->nodes > HALO_TREE_MAX_NODES)
-        HALO_READER_SAY(r, line, "more than %d values", HALO_TREE_MAX_NODES);
+        HALO_READER_SAY(r, line, "the file has more than %d values", HALO_TREE_MAX_NODES);
     else if (r->bytes > HALO_TREE_MAX_TEXT)
         HALO_READER_SAY(r, line, "all strings together are longer than %d bytes",
                         HALO_TREE_MAX_TEXT);
     else if (r->depth + height > HALO_TREE_MAX_DEPTH)
-        HALO_READER_SAY(r, line, "nested more than %d deep", HALO_TREE_MAX_DEPTH);
+        HALO_READER_SAY(r, line, "values are nested more than %d levels deep", HALO_TREE_MAX_DEPTH);
     else
         return true;
     halo_reader_give_up(r, -EINVAL);

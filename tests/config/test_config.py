@@ -110,8 +110,8 @@ class Checking(ConfigTest):
 
     def test_daemon_refuses_the_same(self):
         self.wrong(self.write('streams: {a: {input: x}}\n'),
-                   'FILE:1: streams.a.filters: is missing: name the filters (none, with privacy: off, '
-                   'passes frames unchanged)', option='-c')
+                   'FILE:1: streams.a.filters: is missing: name the filters (to pass frames '
+                   'unchanged, set filters: none and privacy: off)', option='-c')
 
     def test_encodings_that_cannot_be(self):
         """What an encoder's table of options says is told with the rest, and nothing is opened."""
@@ -354,7 +354,7 @@ class Privacy(ConfigTest):
         for word in ('off', 'changed'):
             path = self.write(f'defaults: {{privacy: {word}}}\n'
                               'streams:\n  a: {input: x, filters: solid}\n')
-            self.wrong(path, f'FILE:1: defaults.privacy: {word} cannot be a default: set it per stream')
+            self.wrong(path, f'FILE:1: defaults.privacy: {word} cannot be a default: set it in each stream')
 
     def test_not_from_outside(self):
         for word in ('off', 'changed'):
@@ -374,8 +374,8 @@ class Privacy(ConfigTest):
 
     def test_missing_filters(self):
         self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
-                   'FILE:1: streams.a.filters: is missing: name the filters (none, with privacy: off, '
-                   'passes frames unchanged)')
+                   'FILE:1: streams.a.filters: is missing: name the filters (to pass frames '
+                   'unchanged, set filters: none and privacy: off)')
 
     def test_dump(self):
         text = self.halod('--dump-config', self.write(STREAM)).out.decode()

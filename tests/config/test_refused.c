@@ -16,7 +16,7 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     return halo_fail(err, -EINVAL, "no encoder %s (nearest: %s)", codec, audio ? "aac" : "libx264");
 }
 
-#define PASS "none, with privacy: off, passes frames unchanged"
+#define PASS "to pass frames unchanged, set filters: none and privacy: off"
 
 static const struct halo_daemon_checks checks = {
     .filters = halo_chain_check, .encoder = check_encoder, .camera = halo_camera_check};
@@ -51,7 +51,7 @@ static void keys(void **state)
 {
     (void)state;
     REFUSE("strems:\n  a: {}\n", "f:1: strems: unknown key (nearest: streams)",
-           "f:1: streams: is missing: a map of streams by name");
+           "f:1: streams: is missing: must be a map of streams by name");
     REFUSE(STREAM "filterz: x\n", AT "filterz: unknown key (nearest: filters)");
     REFUSE(STREAM "qqqqqqq:\n      - 1\n", AT "qqqqqqq: unknown key");
     REFUSE(OUT "unix: a.ts\n      vidoe: {}\n",
@@ -59,19 +59,19 @@ static void keys(void **state)
     REFUSE(OUT "unix: a.ts\n      video:\n        bitrat: 4M\n",
            "f:8: streams.a.outputs[0].video.bitrat: unknown key (nearest: bitrate)");
     REFUSE("http: {listn: x}\nstreams: {}\n", "f:1: http.listn: unknown key (nearest: listen)");
-    REFUSE(STREAM "input: b\n", "f:5: duplicate key input, first in line 3");
+    REFUSE(STREAM "input: b\n", "f:5: duplicate key input, which is already in line 3");
     REFUSE("streams:\n  a: {input: x, filters: solid}\n  a: {input: y, filters: solid}\n",
-           "f:3: duplicate key a, first in line 2");
+           "f:3: duplicate key a, which is already in line 2");
     REFUSE("streams:\n  a: {}\n",
-           "f:2: streams.a.input: is missing: a file, a URL, a camera or test:",
+           "f:2: streams.a.input: is missing: must be a file, a URL, a camera or \"test:\"",
            "f:2: streams.a.filters: is missing: name the filters (" PASS ")");
-    REFUSE("", "f:1: streams: is missing: a map of streams by name");
-    REFUSE("# nothing\n", "f:1: streams: is missing: a map of streams by name");
+    REFUSE("", "f:1: streams: is missing: must be a map of streams by name");
+    REFUSE("# nothing\n", "f:1: streams: is missing: must be a map of streams by name");
     REFUSE("<<: {}\nstreams: {}\n",
            "f:1: merge keys (<<) are not supported: use defaults: for settings that streams share");
     REFUSE(STREAM "\"<<\": {depth: 9}\n",
            "f:5: merge keys (<<) are not supported: use defaults: for settings that streams share");
-    REFUSE("? [a]\n: b\n", "f:1: a key must be a word");
+    REFUSE("? [a]\n: b\n", "f:1: a key must be plain text, not a list or a map");
 }
 
 static void types(void **state)
@@ -95,7 +95,8 @@ static void types(void **state)
            AT "on_error: crad: must be one of card, solid, last, stop (nearest: card)");
     REFUSE(STREAM "outputs: {unix: a.ts}\n", AT "outputs: must be a list, not a map of keys");
     REFUSE(STREAM "outputs: [a.ts]\n", AT "outputs[0]: must be a map of keys, not a single value");
-    REFUSE("version: 2\nnew: x\nstreams: {}\n", "f:1: version: 2: this halod supports version 1");
+    REFUSE("version: 2\nnew: x\nstreams: {}\n",
+           "f:1: version: 2: this halod supports only version 1");
     REFUSE("http: {listen: 8480}\nstreams: {}\n",
            "f:1: http.listen: 8480: must be ADDRESS:PORT such as 127.0.0.1:8480, or unix:PATH");
     REFUSE("http: {listen: 'a:65536'}\nstreams: {}\n",
@@ -119,9 +120,11 @@ static void chains(void **state)
            "\n    - solid\n    - gblur: {sigma: 900}\n    - {a: {}, b: {}}\n"
            "    - gblur: 3\n    - \"a b\": {}\n    - gblur: {sigma: [[[1]]]}\n    - [solid]\n",
            "f:6: streams.a.filters[1]: gblur: sigma=900: must be between 0 and 200",
-           "f:7: streams.a.filters[2]: one filter in each map, as in - gblur: {sigma: 12}",
+           "f:7: streams.a.filters[2]: each map must contain only one filter, as in - gblur: "
+           "{sigma: 12}",
            "f:8: streams.a.filters[3].gblur: must be a map of keys, not a single value",
-           "f:9: streams.a.filters[4].a b: the name of a filter consists of letters, digits and _",
+           "f:9: streams.a.filters[4].a b: the name of a filter may contain only letters, digits "
+           "and _",
            "f:10: streams.a.filters[5].gblur.sigma: must be a single value, not a list",
            "f:11: streams.a.filters[6]: must be a single value, not a list");
     REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: solid}, f: solid}\n",
@@ -134,36 +137,36 @@ static void chains(void **state)
 static void outputs(void **state)
 {
     (void)state;
-    REFUSE(OUT "{}\n",
-           AT_OUT ": no destination: set one of unix:, tcp:, file:, url:, v4l2: and null: true");
-    REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
-           AT_OUT ": unix: and file: are both set: use two outputs");
+    REFUSE(OUT "{}\n", AT_OUT
+           ": has no destination: set one of unix:, tcp:, file:, url:, v4l2: and null: true");
+    REFUSE(OUT "{unix: a.ts, file: a.mkv}\n", AT_OUT
+           ": unix: and file: are both set, but each output has one destination: use two outputs");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
     REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
     REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",
            AT_OUT ".audio: has no effect with v4l2:", AT_OUT ".hook: has no effect with v4l2:",
            AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
-           AT_OUT ".video: size: 641x360: a virtual camera needs even dimensions");
+           AT_OUT ".video: size: 641x360: the width and height of a virtual camera must be even");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
-           AT_OUT ".video: size: 640x99998: a virtual camera has at most 8192x8192");
-    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n",
-           AT_OUT ".video: size: 640x-1: a virtual camera needs both sides, because programs see "
-                  "it before the first frame");
+           AT_OUT ".video: size: 640x99998: a virtual camera can have at most 8192x8192 pixels");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n", AT_OUT
+           ".video: size: 640x-1: a virtual camera needs both numbers, because programs read "
+           "its size before the first frame");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
            AT_OUT ".video: codec: has no effect with v4l2:",
            AT_OUT ".video: crf: has no effect with v4l2:");
     REFUSE(OUT "{v4l2: /dev/video10}\n    - {v4l2: /dev/video10}\n",
            "f:7: streams.a.outputs[1].v4l2: already used by streams.a.outputs[0].v4l2 ("
            "line 6)");
-    REFUSE(OUT "{unix: a.mp4}\n",
-           AT_OUT ".unix: its suffix must name the format: .ts, .mkv, .nut or .fd");
-    REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a socket .fd has no audio");
+    REFUSE(OUT "{unix: a.mp4}\n", AT_OUT
+           ".unix: the file name must end in .ts, .mkv, .nut or .fd, which selects the format");
+    REFUSE(OUT "{unix: a.fd, audio: copy}\n", AT_OUT ".audio: a .fd socket has no audio");
     REFUSE(OUT "{unix: a.fd, video: {codec: libx264}}\n",
-           AT_OUT ".video: a socket .fd carries unencoded frames: the codec must be raw");
+           AT_OUT ".video: a .fd socket carries unencoded frames: the codec must be raw");
     REFUSE(OUT "{unix: a.ts, video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is only for sockets .nut and .fd");
+           AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd");
     REFUSE(OUT "{unix: a.ts, video: {codec: copy}}\n",
-           AT_OUT ".video.codec: copy would pass unfiltered video: use an encoder");
+           AT_OUT ".video.codec: copy would output unfiltered video: use an encoder");
     REFUSE(OUT "{unix: a.ts, video: {codec: libx265}, audio: mp3}\n",
            AT_OUT ".video.codec: no encoder libx265 (nearest: libx264)",
            AT_OUT ".audio: no encoder mp3 (nearest: aac)");
@@ -186,7 +189,7 @@ static void outputs(void **state)
            AT_OUT ".tcp: other machines could connect without a password: use 127.0.0.1 or [::1], "
                   "or set reach: network");
     REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is only for sockets .nut and .fd");
+           AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd");
     REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
            "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line "
            "6)");
@@ -194,20 +197,22 @@ static void outputs(void **state)
     REFUSE(OUT "{null: true, audio: copy}\n", AT_OUT ".audio: has no effect with null:");
     REFUSE(OUT "{file: a, keep_size: 20Q}\n",
            AT_OUT ".keep_size: 20Q: must be a number of bytes such as 500M, 20G or 4Gi",
-           AT_OUT ".file: its suffix must name the container, such as .mkv or .mp4");
-    REFUSE(OUT "{file: a.mkv, keep_size: 20G}\n", AT_OUT ".keep_size: needs segment_time");
+           AT_OUT ".file: the file name must end in a suffix that selects the container, such as "
+                  ".mkv or .mp4");
+    REFUSE(OUT "{file: a.mkv, keep_size: 20G}\n", AT_OUT ".keep_size: requires segment_time");
     REFUSE(OUT "{file: a.mkv, segment_time: 60}\n",
            AT_OUT ".file: each segment needs its own name, such as door-%Y%m%d-%H%M%S.mkv");
     REFUSE(OUT "{file: a-%D.mkv}\n",
            AT_OUT ".file: % must be followed by one of YymdjHMSsFTzZaAbBuVG (write %% for %)");
     REFUSE(OUT
            "{file: a.mkv, video: {codec: raw}}\n    - {url: 'srt://h:1', video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is only for sockets .nut and .fd",
-           "f:7: streams.a.outputs[1].video: codec: raw is only for sockets .nut and .fd");
+           AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd",
+           "f:7: streams.a.outputs[1].video: codec: raw is supported only for the socket formats "
+           ".nut and .fd");
     REFUSE(OUT "{url: /tmp/x}\n",
            AT_OUT ".url: must begin with a protocol, as in rtsp://HOST/PATH");
     REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: solid}}\n",
-           AT_OUT ".rendition: hardd: not in renditions: (nearest: hard)");
+           AT_OUT ".rendition: hardd: is not defined in renditions: (nearest: hard)");
 }
 
 static void places(void **state)
@@ -236,9 +241,9 @@ static void sockets(void **state)
              "control: {path: /%s.c}\nhttp: {listen: 'unix:/%s.h'}\nstreams:\n"
              "  a: {input: x, filters: solid, outputs: [{unix: %s.ts}, {unix: %.104s.ts}]}\n",
              path, path, path, path);
-    REFUSE(text, "f:1: control.path: the path of a socket has at most 107 bytes",
-           "f:2: http.listen: the path of a socket has at most 107 bytes",
-           "f:4: streams.a.outputs[0].unix: the path of a socket has at most 107 bytes");
+    REFUSE(text, "f:1: control.path: the path of a socket may have at most 107 bytes",
+           "f:2: http.listen: the path of a socket may have at most 107 bytes",
+           "f:4: streams.a.outputs[0].unix: the path of a socket may have at most 107 bytes");
 }
 
 #define CAMERA    "streams:\n  a:\n    input: /dev/video0\n    filters: solid\n    capture: "
@@ -259,8 +264,9 @@ static void cameras(void **state)
     REFUSE(CAMERA "{mirro: none}\n", AT_CAMERA ".mirro: unknown key (nearest: mirror)");
     REFUSE(CAMERA "{controls: {brightness: much}}\n",
            AT_CAMERA ".controls.brightness: much: must be a whole number");
-    REFUSE(CAMERA "{controls: {'a b': 1}}\n", AT_CAMERA
-           ".controls.a b: the names of controls, such as brightness, are listed by halod devices");
+    REFUSE(CAMERA "{controls: {'a b': 1}}\n",
+           AT_CAMERA ".controls.a b: must be the name of a control, such as brightness; halod "
+                     "devices lists the names");
     REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
 }
 
@@ -273,7 +279,7 @@ static void region_feeds(void **state)
     REFUSE(FEED "x\n", AT_FEED ": must be a map of keys, not a single value");
     REFUSE(FEED "\n", AT_FEED ": has no value: must be a map of keys");
     REFUSE(FEED "{margin: 150%}\n", AT_FEED ".margin: 150%: must be between 0 and 1");
-    REFUSE(FEED "{margin: wide}\n", AT_FEED ".margin: wide: must be a part such as 10% or 0.1");
+    REFUSE(FEED "{margin: wide}\n", AT_FEED ".margin: wide: must be a fraction such as 10% or 0.1");
     REFUSE(FEED "{hold: -1}\n", AT_FEED ".hold: -1: must be between 0 and 60");
     REFUSE(FEED "{limit: 0}\n", AT_FEED ".limit: 0: must be between 0.1 and 60");
     REFUSE(FEED "{limt: 1}\n", AT_FEED ".limt: unknown key (nearest: limit)");
@@ -287,7 +293,7 @@ static void names_and_inputs(void **state)
     REFUSE("streams: {'': {input: x, filters: solid}}\n",
            "f:1: streams.: a name has 1 to 64 letters, digits, _ and -");
     REFUSE("streams: {a: {input: x.mp4, filters: solid, capture: {size: 1x1}}}\n",
-           "f:1: streams.a.capture: the input is not a camera");
+           "f:1: streams.a.capture: has no effect, because the input is not a camera");
     REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: solid}}\n",
            "f:1: streams.a.input: v4l2: has no key nme: use serial=, path=, name= or index= "
            "(nearest: name)");
@@ -316,11 +322,11 @@ static void from_outside(void **state)
 #define WHY "is refused (the reason would reveal the value of ${})"
     assert_int_equal(setenv("HUSH", "hush", 1), 0);
     REFUSE("version: ${HUSH}\nstreams: {}\n",
-           "f:1: version: ${HUSH}: this halod supports version 1");
+           "f:1: version: ${HUSH}: this halod supports only version 1");
     REFUSE(STREAM "depth: ${HUSH}\n", AT "depth: ${HUSH}: must be a whole number");
     REFUSE(STREAM "loop: ${HUSH}\n", AT "loop: ${HUSH}: must be true or false");
     REFUSE(OUT "{unix: a.ts, rendition: '${HUSH}'}\n",
-           AT_OUT ".rendition: ${HUSH}: not in renditions:");
+           AT_OUT ".rendition: ${HUSH}: is not defined in renditions:");
     REFUSE(OUT "{unix: a.ts, video: {codec: '${HUSH}'}, audio: '${HUSH}'}\n",
            AT_OUT ".video.codec: ${HUSH}: " WHY, AT_OUT ".audio: ${HUSH}: " WHY);
     REFUSE(CHAIN "solid,${HUSH}\n", FILTERS ": solid,${HUSH}: " WHY);
@@ -335,7 +341,7 @@ static void not_yaml(void **state)
     (void)state;
     REFUSE("streams:\n  a: [x\n",
            "f:3: did not find expected ',' or ']', while parsing a flow sequence (from line 2)");
-    REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: more than one document in the file");
+    REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: the file contains more than one document");
     REFUSE("a: !!python/object x\nstreams: {}\n",
            "f:1: tags (tag:yaml.org,2002:python/object) are not supported");
     REFUSE("streams: *x\n", "f:1: *x: there is no such anchor above");
@@ -343,8 +349,9 @@ static void not_yaml(void **state)
     REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
            "f:1: control characters, including NUL, are not allowed");
     static const char nul[] = "streams:\n  \0a: {}\n";
-    refuse_text(nul, sizeof nul - 1,
-                (const char *const[]){"f:2: not text: it contains a NUL byte", NULL});
+    refuse_text(
+        nul, sizeof nul - 1,
+        (const char *const[]){"f:2: the file is not text, because it contains a NUL byte", NULL});
     REFUSE("streams:\n  \xff: {}\n", "f:2: not UTF-8 text: invalid leading UTF-8 octet");
     REFUSE("\xfe\xff\n", "f:1: not UTF-8 text: invalid leading UTF-8 octet");
 }
@@ -357,18 +364,19 @@ static void too_much(void **state)
     static char text[LONG + 100];
 
     memset(text, '#', LONG);
-    refuse_text(text, LONG, (const char *const[]){"f: longer than 1048576 bytes", NULL});
+    refuse_text(text, LONG,
+                (const char *const[]){"f: the file is longer than 1048576 bytes", NULL});
 
     memset(text, '[', 100);
     text[100] = '\0';
-    REFUSE(text, "f:1: nested more than 16 deep");
+    REFUSE(text, "f:1: values are nested more than 16 levels deep");
 
     /* Ten of ten of ten ... */
     strcpy(text, "a: &a [x,x,x,x,x,x,x,x,x,x]\n");
     for (char c = 'b'; c <= 'i'; c++)
         sprintf(text + strlen(text), "%c: &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c,
                 c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1, c - 1);
-    REFUSE(text, "f:5: more than 50000 values");
+    REFUSE(text, "f:5: the file has more than 50000 values");
 
     /* A long text, often. */
     strcpy(text, "a: &a ");
@@ -396,12 +404,12 @@ static void too_much(void **state)
     *text = '\0';
     for (int i = 0, used = 0; i < 2000; i++)
         used += sprintf(text + used, "k%d: 1\n", i);
-    REFUSE(text, "f:1025: more than 1024 keys in a map");
+    REFUSE(text, "f:1025: the map has more than 1024 keys");
 
     *text = '\0';
     for (int i = 0, used = 0; i < 300; i++)
         used += sprintf(text + used, "- &k%d 1\n", i);
-    REFUSE(text, "f:257: more than 256 anchors");
+    REFUSE(text, "f:257: the file has more than 256 anchors");
 }
 
 static void too_many(void **state)
@@ -414,18 +422,18 @@ static void too_many(void **state)
     int used = sprintf(text, "streams:\n");
     for (int i = 0; i < 257; i++)
         used += sprintf(text + used, "  a%d: {input: x, filters: solid}\n", i);
-    REFUSE(text, "f:2: streams: 257 streams: at most 256");
+    REFUSE(text, "f:2: streams: 257 streams are defined, but at most 256 are allowed");
 
     used = sprintf(text, STREAM "outputs:\n");
     for (int i = 0; i < 40; i++)
         used += sprintf(text + used, "    - unix: %d.ts\n", i);
-    REFUSE(text, "f:38: streams.a.outputs[32]: at most 32 outputs");
+    REFUSE(text, "f:38: streams.a.outputs[32]: too many outputs: at most 32 are allowed");
 
     used = sprintf(text, STREAM "renditions:\n");
     for (int i = 0; i < 9; i++)
         used += sprintf(text + used, "      r%d: {filters: solid}\n", i);
-    REFUSE(text, "f:13: streams.a.renditions.r7: at most 7 renditions in addition to the stream's "
-                 "own chain");
+    REFUSE(text, "f:13: streams.a.renditions.r7: too many renditions: at most 7 are allowed in "
+                 "addition to the stream's own chain");
 
     used = 0;
     for (int i = 0; i < 300; i++)

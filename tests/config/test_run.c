@@ -121,14 +121,14 @@ static void refused(void **state)
         {"-i a -vf null -y -n b", "-y and -n contradict each other: use one of them"},
         {"-i a -vf null -map_metadata 0 b",
          "-map_metadata 0: only -1 is supported (drop metadata)"},
-        {"-i a -vf null -", "OUT - needs its format: -f FORMAT after -i, such as -f nut"},
-        {"-f nut -i a -vf null -", "OUT - needs its format: -f FORMAT after -i, such as -f nut"},
-        {"-i a -vf null -f nut -progress - -",
-         "-progress - and OUT - would mix on standard output: use a file for -progress"},
-        {"-f nut b -i a -vf null", "-f with OUT before -i: is it the format of IN or of OUT? Write "
-                                   "-f FORMAT -i IN ... -f FORMAT OUT"},
-        {"b -f nut -i a -vf null", "-f with OUT before -i: is it the format of IN or of OUT? Write "
-                                   "-f FORMAT -i IN ... -f FORMAT OUT"},
+        {"-i a -vf null -", "OUT is -, so its format must be given after -i, as in -f nut"},
+        {"-f nut -i a -vf null -", "OUT is -, so its format must be given after -i, as in -f nut"},
+        {"-i a -vf null -f nut -progress - -", "-progress and OUT are both -, and would mix on "
+                                               "standard output: use a file for -progress"},
+        {"-f nut b -i a -vf null", "-f is ambiguous, because OUT comes before -i: write -f FORMAT "
+                                   "-i IN ... -f FORMAT OUT"},
+        {"b -f nut -i a -vf null", "-f is ambiguous, because OUT comes before -i: write -f FORMAT "
+                                   "-i IN ... -f FORMAT OUT"},
         {"-i a -vf null -ss -1 b", "-ss -1: must be at least 0"},
         {"-i a -vf null -t 1:x b", "-t 1:x: must be a time such as 90, 1:30, 01:30:00.5 or 200ms"},
         {"-i a -vf null -v info2 b",
