@@ -54,10 +54,10 @@ static int check_device(struct halo_camera *c, const struct halo_camera_fault *f
     c->type = halo_camera_queue(caps);
     if (!c->type)
         return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP,
-                                   "it does not capture video");
+                                   "the device does not capture video");
     if (!(caps & V4L2_CAP_STREAMING))
         return halo_camera_fail_as(c, fault, HALO_V4L2_UNFIT, -ENOTSUP,
-                                   "it does not support streaming");
+                                   "the device does not support streaming");
     return 0;
 }
 

@@ -100,7 +100,7 @@ int halo_camera_control(struct halo_camera *camera, const char *name, int64_t va
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
-    enum halo_v4l2_trouble trouble; /* the reason why the following fields are empty, if they are */
+    enum halo_v4l2_trouble trouble; /* the reason if the fields below are empty */
     struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;
         int width, height;

@@ -184,12 +184,12 @@ static int set_format(struct halo_camera *c, const struct agreement *a,
     if (code < 0)
         return code;
     if (!c->mode.format || (a->format && strcmp(c->mode.format->name, a->format) != 0))
-        return fail_unfit(c, fault, "its driver chose a format that was not requested");
+        return fail_unfit(c, fault, "the driver chose a format that was not requested");
     if (c->mode.width <= 0 || c->mode.height <= 0 || c->mode.width > HALO_CAMERA_SIDE ||
         c->mode.height > HALO_CAMERA_SIDE)
-        return fail_unfit(c, fault, "its driver reports no valid size");
+        return fail_unfit(c, fault, "the driver reports an invalid size");
     if (!halo_camera_fits(c))
-        return fail_unfit(c, fault, "its driver uses fewer memory planes than its format needs");
+        return fail_unfit(c, fault, "the driver uses fewer memory planes than the format needs");
     for (int i = 0; i < c->memories; i++)
         c->stride[i] = FFMAX(c->stride[i], least_stride(c, i));
     return 0;
@@ -284,7 +284,8 @@ int halo_camera_agree(struct halo_camera *c, const struct halo_camera_fault *fau
     if (a.modes < 0)
         return halo_camera_fail(c, fault, HALO_V4L2_ENUM, a.modes);
     a.taken = choose(&a);
-    snprintf(what, sizeof what, "it has no format %s", a.format ? a.format : "that halod knows");
+    snprintf(what, sizeof what, "the camera has no format %s",
+             a.format ? a.format : "that halod knows");
     const int code = a.taken ? descend(c, &a, fault) : fail_unfit(c, fault, what);
     free(a.mode);
     if (code >= 0)

@@ -28,7 +28,7 @@ struct halo_camera_id {
     char port[HALO_DEVICE_TEXT];   /* the port: "1-2.3", or the parent device's name */
     char vendor[5], product[5];    /* USB, hexadecimal */
     char driver[HALO_DEVICE_TEXT]; /* "uvcvideo", "vivid", "v4l2 loopback" */
-    int index;                     /* number among the nodes of the device */
+    int index;                     /* the node's number among the nodes of the device */
     bool twin; /* an identical device with the same serial number was present, so that only the port
                   distinguishes them */
 };

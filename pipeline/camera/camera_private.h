@@ -25,7 +25,7 @@ enum {
     HALO_CAMERA_PLANES = 3,   /* separate memories of a frame */
     HALO_CAMERA_MODES = 1024, /* largest number of modes that is considered */
     HALO_CAMERA_CONTROLS = 128,
-    HALO_CAMERA_SIDE = 16384, /* pixels; anything larger is not a valid frame */
+    HALO_CAMERA_SIDE = 16384, /* largest valid width or height of a frame, in pixels */
 };
 
 struct halo_camera_buffer {
@@ -74,7 +74,7 @@ static inline bool halo_camera_is_planar(const struct halo_camera *camera)
  * has to return. */
 int halo_camera_fail(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, int error);
-/* The same for a trouble that was not reported by a call. */
+/* Works like halo_camera_fail(), for a trouble that no call reported. */
 int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                         enum halo_v4l2_trouble trouble, int code, const char *what);
 /* Calls ioctl. Returns 0, even after an error if that error does not matter (halo_v4l2_judge);
@@ -89,7 +89,7 @@ uint32_t halo_camera_queue(uint32_t caps);
 /* ---- camera_modes.c ---- */
 
 /* Lists all modes of the device that have a known format; type is the type of the device's queue.
- * If the driver reports ranges of sizes, the size nearest to the wanted one is included. *ret is
+ * If the driver reports ranges of sizes, the size nearest to the requested one is included. *ret is
  * allocated with malloc. Returns the number of modes, or -errno of the call that failed. */
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
                       struct halo_camera_offered_mode **ret);
@@ -113,7 +113,7 @@ int halo_camera_give(struct halo_camera *camera, int index, const struct halo_ca
 
 /* ---- camera_unpack.c ---- */
 
-/* Returns whether the format's planes can be in this number of memories: all in one memory, or each
+/* Returns whether the format's planes can be stored in this number of memories: all in one, or each
  * in its own. */
 bool halo_camera_fits(const struct halo_camera *camera);
 /* Returns whether the frame is complete. */

@@ -76,16 +76,16 @@ static int check_device(const struct halo_loopback *l, const struct fault *f)
     struct v4l2_capability cap = {.capabilities = 0};
     const int code = halo_v4l2_call(l->fd, VIDIOC_QUERYCAP, &cap);
     if (code < 0)
-        return fail(f, HALO_V4L2_QUERYCAP, code, "it is not a video device");
+        return fail(f, HALO_V4L2_QUERYCAP, code, "this is not a video device");
     cap.driver[sizeof cap.driver - 1] = '\0';
     if (strcmp((const char *)cap.driver, "v4l2 loopback") != 0)
-        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "it is not a virtual camera");
+        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "this is not a virtual camera");
     /* With exclusive_caps=1 it is an output until a program writes to it, then a camera. */
     const uint32_t caps = halo_v4l2_caps(&cap);
     if (caps & V4L2_CAP_VIDEO_OUTPUT)
         return 0;
     if (caps & V4L2_CAP_VIDEO_CAPTURE)
-        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it does not accept frames now");
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "the device does not accept frames now");
     /* 0.12.7 loses its capabilities if a writer leaves after a second program tried to write. */
     *f->trouble = HALO_V4L2_BUSY;
     return halo_fail(
@@ -132,10 +132,11 @@ static int set_format(struct halo_loopback *l, const struct fault *f)
         return fail(f, HALO_V4L2_S_FMT, code, "S_FMT");
     /* The program that opened it first, or keep_format, determines the format. */
     if (!is_agreed(pix, l))
-        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "it is fixed to another format or size");
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "the device is fixed to another format or size");
     l->size = mode->format->coded ? pix->sizeimage : halo_loopback_size(mode);
     if (!is_as_expected(pix, mode))
-        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP, "its frames have an unknown layout");
+        return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP,
+                       "the layout of the device's frames is unknown");
     return 0;
 }
 
@@ -164,7 +165,7 @@ static int set_up(struct halo_loopback *l, const struct fault *f)
 {
     l->fd = halo_v4l2_open(l->path);
     if (l->fd < 0)
-        return fail(f, HALO_V4L2_OPEN, l->fd, "it cannot be opened");
+        return fail(f, HALO_V4L2_OPEN, l->fd, "the device cannot be opened");
     int code = check_device(l, f);
     if (code >= 0)
         code = set_format(l, f);
@@ -222,7 +223,7 @@ int halo_loopback_write(struct halo_loopback *l, const void *picture, size_t siz
         return 0;
     if (n < 0 && errno == EAGAIN)
         return -EAGAIN;
-    return fail(&fault, HALO_V4L2_QBUF, n < 0 ? -errno : -EIO, "it cannot be written to");
+    return fail(&fault, HALO_V4L2_QBUF, n < 0 ? -errno : -EIO, "the device cannot be written to");
 }
 
 /* ---- readers ---- */

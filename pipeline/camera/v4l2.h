@@ -19,10 +19,10 @@ enum halo_v4l2_trouble {
     HALO_V4L2_DENIED,    /* EACCES, EPERM */
     HALO_V4L2_BUSY,      /* another program uses it: EBUSY, such as from S_FMT or REQBUFS */
     HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, such as from STREAMON */
-    HALO_V4L2_STALLED,   /* no frame for too long; ETIMEDOUT */
+    HALO_V4L2_STALLED,   /* no frame has arrived for too long; ETIMEDOUT */
     HALO_V4L2_BROKEN,    /* the device has to be reopened: EIO, EPROTO, EPIPE ... */
-    HALO_V4L2_UNFIT,     /* not a camera (or virtual camera), or without a format that halod
-                            knows */
+    HALO_V4L2_UNFIT,     /* not a camera (for an output: not a virtual camera), or it has no format
+                            that halod knows */
     HALO_V4L2_CHANGED,   /* the format or timing has changed; the device is reopened at once */
     HALO_V4L2_SIGNAL,    /* the input has no signal: ENOLINK, ENOLCK */
     HALO_V4L2_MEMORY,    /* ENOMEM */
@@ -38,11 +38,11 @@ struct halo_v4l2_state {
 };
 extern const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES];
 
-/* The calls, with names for messages and for the table of errors. */
+/* V4L2 calls. Each has a name for messages, and the table of errors distinguishes them. */
 enum halo_v4l2_call {
     HALO_V4L2_OPEN,
     HALO_V4L2_QUERYCAP,
-    HALO_V4L2_ENUM, /* formats, sizes, rates, inputs, controls */
+    HALO_V4L2_ENUM, /* the calls that list formats, sizes, rates, inputs and controls */
     HALO_V4L2_S_FMT,
     HALO_V4L2_S_PARM,
     HALO_V4L2_S_CTRL,

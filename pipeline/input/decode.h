@@ -36,7 +36,8 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
 void halo_decoder_close(struct halo_decoder *d); /* accepts NULL */
 
 /* Prepares the decoder to decode the packets of the same stream from its beginning again, with the
- * same results as the first time. Call it after the end. Returns 0, or -errno with err filled. */
+ * same results as the first time. Call it after the end of the stream. Returns 0, or -errno with
+ * err filled. */
 int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
 
 /* Returns whether the decoder can continue from the end of the stream to its beginning without
@@ -63,9 +64,9 @@ bool halo_decoder_in_hardware(const struct halo_decoder *d);
  * not the case. */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
-/* Restricts the frames in which damage is reported to those with times from <= t < until, in the
- * stream's time base (INT64_MIN and INT64_MAX: all), because damage outside the part that -ss and
- * -t select does not concern the user. Call it before the first packet. */
+/* Sets the window in which damage is reported: only frames with times from <= t < until count, in
+ * the stream's time base (INT64_MIN and INT64_MAX: all). Damage outside the part that -ss and -t
+ * select does not concern the user. Call this before the first packet. */
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);
 
 #endif

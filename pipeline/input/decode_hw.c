@@ -69,7 +69,8 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
     if (wish->hwaccel == HALO_HWACCEL_NONE || (!asked && !fits))
         return NULL;
     if (!codec) {
-        say(&said, wish, stream, avcodec_get_name(id), "this FFmpeg does not support NVDEC for it");
+        say(&said, wish, stream, avcodec_get_name(id),
+            "this FFmpeg does not support NVDEC for this codec");
         return NULL;
     }
     /* FFmpeg's decoder announces 4:2:0 to the hardware, which then decodes garbage. */

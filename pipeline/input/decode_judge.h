@@ -15,7 +15,7 @@ enum {
                               reorder */
 };
 
-/* Its memory belongs to the caller, who sets it to zero before use. */
+/* The checks of one decoder. The caller owns the memory, and sets it to zero before use. */
 struct halo_judge {
     struct halo_complaints complaints; /* the decoder's complaints; its `opaque` must point here */
     int known;                         /* number of complaints up to the last undamaged frame */
@@ -32,18 +32,19 @@ struct halo_judge {
     bool delivered, interlaced;
 };
 
-/* live: frames are not decoded in parallel. Call halo_judge_begin next. */
+/* Initializes judge for a stream. live: frames are not decoded in parallel. Call halo_judge_begin
+ * next. */
 void halo_judge_init(struct halo_judge *judge, const AVCodecParameters *par, bool live);
 
 /* Resets the counts. Call it before the stream's first packet, each time the stream is read from
  * its beginning. */
 void halo_judge_begin(struct halo_judge *judge);
 
-/* Makes only frames with times from <= t < until count (INT64_MIN, INT64_MAX: all). Call it after
- * halo_judge_begin. */
+/* Sets which frames count: those with times from <= t < until (INT64_MIN, INT64_MAX: all). Call it
+ * after halo_judge_begin. */
 void halo_judge_set_window(struct halo_judge *judge, int64_t from, int64_t until);
 
-/* Ignores the decoder's complaints so far, because they do not mean damage or have been reported
+/* Forgets the decoder's complaints so far, because they do not mean damage or have been reported
  * already. */
 void halo_judge_forget(struct halo_judge *judge);
 

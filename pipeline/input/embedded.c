@@ -310,8 +310,8 @@ int halo_embedded_clean_stream(const char *name, AVStream *stream, struct halo_e
         return halo_fail(err, code, "out of memory");
     if (found)
         halo_log(HALO_LOG_INFO,
-                 "%s: stream %d (%s): an image or file in its headers is removed: it could show "
-                 "what the filters hide",
+                 "%s: stream %d (%s): an image or file in its headers is removed, because it could "
+                 "show what the filters hide",
                  name, stream->index, avcodec_get_name(par->codec_id));
     return 0;
 }

@@ -295,7 +295,8 @@ static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *e
         jumped = halo_jumps_pass(s->jumps, st, pkt, &step);
     if (step != 0 && HALO_ONCE(said))
         halo_log(HALO_LOG_WARNING,
-                 "%s: its clock jumps by %.3f s at %s: all streams continue without a gap",
+                 "%s: the clock jumps by %.3f s at %s: timestamps are adjusted so that all streams "
+                 "continue without a gap",
                  s->settings->input, step,
                  halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
     if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO)

@@ -43,12 +43,13 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
                      struct halo_error *err);
 
-/* Goes back to the beginning, to read the same packets again. Call it after the end. Returns 0, or
- * -errno if the format or the input does not support this; the source can then only be closed. */
+/* Goes back to the beginning, to read the same packets again. Call it after halo_source_read has
+ * reached the end. Returns 0, or -errno if the format or the input does not support this; the
+ * source can then only be closed. */
 int halo_source_rewind(struct halo_source *s);
 
 /* Returns 0, or -EBADMSG with err filled if something that the file declares is missing. Call it
- * after the end. */
+ * after halo_source_read has reached the end. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
 
 /* Subtracts offset (in units of AV_TIME_BASE) from all times. Call it before the first packet is

@@ -14,7 +14,7 @@
 
 struct halo_jumps;
 
-struct halo_jumps *halo_jumps_create(int streams); /* NULL: out of memory */
+struct halo_jumps *halo_jumps_create(int streams); /* returns NULL if out of memory */
 void halo_jumps_destroy(struct halo_jumps *j);     /* accepts NULL */
 
 /* Adds the offset to pkt's times. Returns true if the clock of pkt's stream jumps at this packet.

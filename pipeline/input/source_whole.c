@@ -268,10 +268,11 @@ static int check_count(const struct halo_whole *w, const AVStream *st, const cha
     if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || wanted <= 0 ||
         seen->packets + 1 >= wanted)
         return 0;
-    return halo_fail(
-        err, -EBADMSG,
-        "%s: truncated at %s: stream %d has %" PRId64 " of the %" PRId64 " frames that it declares",
-        name, halo_av_clock(seen->end, clock, sizeof clock), st->index, seen->packets, wanted);
+    return halo_fail(err, -EBADMSG,
+                     "%s: truncated at %s: stream %d has only %" PRId64 " of the %" PRId64
+                     " frames that it declares",
+                     name, halo_av_clock(seen->end, clock, sizeof clock), st->index, seen->packets,
+                     wanted);
 }
 
 static double frame_time(const struct halo_whole *w)

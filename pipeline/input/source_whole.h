@@ -27,8 +27,8 @@ double halo_whole_end(const struct halo_whole *w);
 /* Returns whether the input declares its duration. */
 bool halo_whole_declares(const AVFormatContext *input);
 
-/* Returns 0, or -EBADMSG with err filled if the file is truncated; err contains the time. Call it
- * after the demuxer's end; it reads a few bytes of the file. */
+/* Returns 0, or -EBADMSG with err filled if the file is truncated; err then gives the time at which
+ * data is missing. Call it after the demuxer's end; it reads a few bytes of the file. */
 int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_error *err);
 
 #endif

@@ -19,10 +19,10 @@ enum {
 /* The information that viewers need before they can use packets. It is sent each time an encoder is
  * opened, and also in advance. */
 struct halo_live_begin {
-    const AVCodecParameters *video, *audio; /* audio NULL: no audio */
+    const AVCodecParameters *video, *audio; /* audio is NULL if there is no audio */
     AVRational framerate;                   /* frame rate of the source; 0/1: unknown */
-    /* Keyframes on which no other frame depends, from an encoder with the same settings. They are
-     * shown while no packets arrive: a gray one with the stream's name, and a black one. */
+    /* Closed keyframes from an encoder with the same settings. They are shown while no packets
+     * arrive: a gray one with the stream's name, and a black one. */
     const AVPacket *card, *solid;
 };
 
@@ -48,7 +48,7 @@ struct halo_packet_fields {
     int64_t pts, dts, duration; /* us */
     uint32_t size;              /* bytes */
     uint16_t stream;
-    uint16_t flags; /* AV_PKT_FLAG_KEY, AV_PKT_FLAG_DISPOSABLE; no other */
+    uint16_t flags; /* only AV_PKT_FLAG_KEY and AV_PKT_FLAG_DISPOSABLE */
 };
 /* Returns 0, or -EINVAL if the packet has no timestamp, no data, or a stream index other than 0 and
  * 1. */

@@ -33,7 +33,8 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
                                       const struct halo_run_settings *settings,
                                       struct halo_error *err);
 
-/* Returns advice, a text that recommends .mkv, or "" if the container is Matroska already. */
+/* Returns advice, which is a text that recommends .mkv; returns "" if the container is Matroska
+ * already. */
 const char *halo_container_advice(const AVOutputFormat *container, const char *advice);
 
 /* Returns those of the encoder's pixel formats that the container supports, in a list that ends
@@ -48,7 +49,7 @@ enum halo_starts {
                             (the MOV family) */
     HALO_STARTS_NOWHERE, /* only at 0, because times are counted from there, in frames or samples */
 };
-/* Returns this for a stream with the given codec; AV_CODEC_ID_NONE: for most codecs. */
+/* Returns the earliest start of a stream with this codec; AV_CODEC_ID_NONE means most codecs. */
 enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id);
 
 /* Returns whether two consecutive frames of this codec may be further apart than one frame's

@@ -69,8 +69,8 @@ static int open_convert(struct halo_encoder *e, const struct halo_encoder_settin
                                   .full_range = full,
                                   .left = settings->live && !jpeg});
     if (!e->convert)
-        return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s to %s", in->stream->index,
-                         from, to);
+        return halo_fail(err, -ENOTSUP, "stream %d: cannot convert %s frames to %s",
+                         in->stream->index, from, to);
     if (!same && !jpeg)
         halo_log(wished ? HALO_LOG_DEBUG : HALO_LOG_INFO,
                  "stream %d: filtered %s frames are converted to %s for %s", in->stream->index,
@@ -388,7 +388,7 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
     const bool missing = pts < own;
     int code = choose_frame(e, picture, missing, ret);
     if (code < 0)
-        return halo_fail(err, code, "a frame cannot be converted to %s for the encoder: %s",
+        return halo_fail(err, code, "cannot convert a frame to %s for the encoder: %s",
                          av_get_pix_fmt_name(e->codec->pix_fmt), strerror(-code));
     code = grow(e, &pts, err);
     AVFrame *frame = *ret;

@@ -38,8 +38,7 @@ struct halo_encoder_settings {
                                            frames */
     int gop;                            /* largest distance between keyframes, in frames; 0: the
                                            encoder's default */
-    bool live;  /* no frame waits for a later one; no frame refers to one before the latest
-                   keyframe; and keyframes can be forced */
+    bool live;  /* no frame waits for a later one; keyframes are closed, and can be forced */
     bool jpeg;  /* samples use the full range, as in JPEG files */
     int chroma; /* enum halo_chroma of config/daemon.h; used only if live is set */
 };

@@ -14,7 +14,7 @@
 int halo_encode_check(const char *codec, const char *key, const char *value,
                       struct halo_error *err);
 
-/* Returns 0, or a usage error if the encoder could not be opened with any settings. */
+/* Returns 0, or a usage error if the encoder cannot be opened with any settings. */
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err);
 
 #endif

@@ -34,7 +34,7 @@ bool halo_live_sink_is_file(const struct halo_live_sink *sink);
 int halo_live_sink_begin(struct halo_live_sink *sink, const struct halo_live_begin *begin,
                          struct halo_error *err);
 int halo_live_sink_packet(struct halo_live_sink *sink, const AVPacket *pkt, struct halo_error *err);
-/* Wakes the writing thread if its reader blocks it, after a stop request. */
+/* Wakes the writing thread, after a stop request, if a slow reader blocks it. */
 void halo_live_sink_wake(struct halo_live_sink *sink);
 
 int64_t halo_live_sink_bytes(const struct halo_live_sink *sink); /* any thread */

@@ -9,7 +9,7 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/encode.h"
 
-/* A part of the text of halo_encoder_instead() if all sessions are in use. */
+/* The text of halo_encoder_instead() contains this if all sessions are in use. */
 #define HALO_NVENC_NO_SESSION "session limit reached"
 
 bool halo_nvenc_is(const AVCodec *codec); /* any thread */

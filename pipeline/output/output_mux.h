@@ -11,7 +11,7 @@
 
 #include "pipeline/output/begin_wire.h"
 
-/* If all fields are zero, it is closed. Errors are AVERROR codes. */
+/* A muxer, which is closed if all fields are zero. Errors are AVERROR codes. */
 struct halo_mux {
     AVFormatContext *format;
     AVPacket *pkt;
@@ -19,7 +19,7 @@ struct halo_mux {
     int64_t origin;      /* us */
     int64_t newest;      /* dts of the newest video packet, in us from origin */
     int64_t last[2];     /* last dts of each track, in the muxer's time bases */
-    AVRational clock[2]; /* the muxer's time bases */
+    AVRational clock[2]; /* time base of each track in the muxer */
 };
 
 /* Takes ownership of format (but not of its pb, which remains the caller's), even if it fails, and

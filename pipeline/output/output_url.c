@@ -157,7 +157,8 @@ static int choose_container(struct url_place *u, const char *format, struct halo
     for (size_t i = 0; !name && i < FF_ARRAY_ELEMS(known); i++)
         name = av_stristart(u->url, known[i][0], NULL) ? known[i][1] : NULL;
     if (!name)
-        return halo_fail_usage(err, "%s: set its format (mpegts, flv, rtsp ...)", u->shown);
+        return halo_fail_usage(err, "%s: specify the output's format (mpegts, flv, rtsp ...)",
+                               u->shown);
     u->container = av_guess_format(name, NULL, NULL);
     if (!u->container)
         return halo_fail_usage(err, "%s: FFmpeg has no muxer %s", u->shown, name);

@@ -169,7 +169,7 @@ static void say_lost(const AVFormatContext *out)
     if (list.count > MAX_NAMED)
         snprintf(more, sizeof more, " and %d more", list.count - MAX_NAMED);
     halo_log(HALO_LOG_WARNING,
-             "%s does not support this metadata, which is left out: %s%s (.mkv does)",
+             "%s does not support this metadata, which is left out: %s%s (.mkv supports it)",
              out->oformat->name, list.text, more);
 }
 

@@ -20,9 +20,9 @@ enum halo_role {
     HALO_ROLE_FILTER,
 };
 
-/* Decides the role of a stream. If it is dropped, one log line says so and why (except for null
- * outputs). Returns 0, or -EINVAL with err filled if the container does not support something that
- * should be kept. Any thread; does not block. */
+/* Decides the role of a stream. If the stream is dropped, one log line gives the reason (except for
+ * null outputs). Returns 0, or -EINVAL with err filled if the container does not support something
+ * that should be kept. Any thread; does not block. */
 int halo_role_of(const struct halo_run_settings *settings, const AVStream *in,
                  const AVOutputFormat *container, enum halo_role *ret, struct halo_error *err);
 

@@ -106,7 +106,7 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     t->over |= where > 0;
     if (where != 0 ||
         (t->says_once && !halo_adts_goes_on(&t->coded, s->settings->source.input, t->in, pkt,
-                                            "use -c:a aac to keep all of it"))) {
+                                            "use -c:a aac to keep all of the audio"))) {
         av_packet_free(&copy);
         return 0;
     }

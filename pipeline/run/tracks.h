@@ -30,11 +30,11 @@ struct halo_track {
     int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
     bool from_zero;   /* COPY: the output cannot store packets before 0 */
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
-    bool over;        /* whether it is past the end that -t specifies */
+    bool over;        /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */
     AVPacket *priming; /* a packet that the input hides; kept until the first audible packet */
     bool heard;        /* whether the first audible packet has arrived */
-    bool hides;        /* whether the output has edit lists, too */
+    bool hides;        /* whether the output has edit lists, as the input has */
     bool says_once;    /* whether the output stores the parameters of AAC (`coded`) once, not in
                           each packet */
     struct halo_adts coded;

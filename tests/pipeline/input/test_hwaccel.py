@@ -162,7 +162,7 @@ class FallingBack(Standin):
         self.assertTrue(got)
 
     def test_codec_of_no_gpu(self):
-        self.falls_back(silent_clip('.mkv', codec=['-c:v', 'ffv1']), 'ffv1', 'not support NVDEC for it')
+        self.falls_back(silent_clip('.mkv', codec=['-c:v', 'ffv1']), 'ffv1', 'not support NVDEC for this codec')
 
     def test_formats_that_nvdec_lacks(self):
         for name, profile in (('yuv420p10le', 'High 10'), ('yuv422p', 'High 4:2:2')):

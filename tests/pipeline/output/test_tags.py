@@ -72,7 +72,7 @@ def named(run):
     if not lines:
         return [], 0
     assert len(lines) == 1 and len(lines[0]) < 700, run.err
-    names, more = re.fullmatch(r'.* left out: (.*?)(?: and (\d+) more)? \(.mkv does\)',
+    names, more = re.fullmatch(r'.* left out: (.*?)(?: and (\d+) more)? \(.mkv supports it\)',
                                lines[0]).groups()
     return names.split(', '), int(more or 0)
 
