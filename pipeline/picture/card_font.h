@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The font of cards: printable ASCII, beginning with the blank, in five columns by seven rows;
- * drawn for this project. A byte is a row, from the top; its bit 4 is the leftmost column. Only
- * card.c includes this file. */
+ * The font of cards, drawn for this project: the printable ASCII characters, beginning with the
+ * blank, in five columns and seven rows each. Each byte is a row, from the top; its bit 4 is the
+ * leftmost column. Only card.c includes this file. */
 #ifndef HALO_CARD_FONT_H
 #define HALO_CARD_FONT_H
 

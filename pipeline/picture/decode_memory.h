@@ -10,14 +10,14 @@
 
 struct halo_decode_memory;
 
-/* memory must outlive the result, which must outlive the decoder, but not its frames. NULL: out of
- * memory. */
+/* memory must outlive the result. The result must outlive the decoder, but not the decoder's
+ * frames. Returns NULL if memory runs out. */
 struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory);
 void halo_decode_memory_destroy(struct halo_decode_memory *m); /* NULL is ignored */
 
-/* For the callback get_buffer2, on any of the decoder's threads: gives frame reusable memory for
- * its format and size, with the alignment and margin that c's decoder requires. If the format is
- * not native, the memory is FFmpeg's own. 0 or an AVERROR. */
+/* To be called from the callback get_buffer2, on any of the decoder's threads. Gives frame reusable
+ * memory for its format and size, with the alignment and margin that c's decoder requires. If the
+ * format is not native, FFmpeg provides the memory. Returns 0 or an AVERROR. */
 int halo_decode_memory_get(struct halo_decode_memory *m, AVCodecContext *c, AVFrame *frame,
                            int flags);
 

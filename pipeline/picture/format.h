@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Pixel formats: which ones are native, that is, filtered without conversion, and to which native
+ * Pixel formats: which of them are native (filtered without conversion), and to which native
  * formats the others are converted. */
 #ifndef HALO_FORMAT_H
 #define HALO_FORMAT_H
@@ -28,25 +28,26 @@ enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
 /* Maps formats that imply full range (YUVJ420P) to the plain name of their layout (YUV420P). */
 enum AVPixelFormat halo_format_plain(enum AVPixelFormat format);
 
-/* Whether it is RGB of any layout, including palettes. */
+/* Returns whether the format is RGB in any layout, including palettes. */
 bool halo_format_is_rgb(enum AVPixelFormat format);
 
 int halo_format_planes(enum AVPixelFormat native);
 
-/* The number of interleaved channels in a plane: 1 or 2. */
+/* Returns the number of interleaved channels in a plane: 1 or 2. */
 int halo_format_channels(enum AVPixelFormat native, int index);
 
-/* Plane number index of a frame in a native format. */
+/* Returns plane number index of a frame in a native format. */
 struct halo_plane halo_format_plane(const AVFrame *frame, int index);
-/* The same for a frame on a device, whose own format field does not describe its planes. */
+/* Does the same for a frame on a device, whose own format field does not describe its planes. */
 struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat format, int index);
 
-/* The description of a plane for planning filters; the filter sets the border fields of target. */
+/* Returns the description of a plane for which filters can be planned. The filter sets the border
+ * fields of target. */
 struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
                                               int index);
 
-/* The colour conversion for a video's format, matrix and range, which halo_format_plane_info() does
- * not set. */
+/* Returns the colour conversion for a video's format, matrix and range. halo_format_plane_info()
+ * does not set it. */
 struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
                                               enum AVColorRange range);
 

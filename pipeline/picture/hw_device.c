@@ -104,7 +104,7 @@ AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err)
     d = NULL; /* release() frees it together with ref */
     if (av_hwdevice_ctx_init(ref) >= 0)
         return ref;
-    halo_fail(err, -EIO, "GPU %d: FFmpeg cannot use its driver", gpu);
+    halo_fail(err, -EIO, "GPU %d: FFmpeg cannot use the NVIDIA driver", gpu);
 fail:
     free(d);
     av_buffer_unref(&ref);

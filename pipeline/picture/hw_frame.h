@@ -17,33 +17,35 @@
 
 bool halo_hw_frame_is(const AVFrame *frame);
 
-/* Whether NVDEC has a layout for frames that software decodes to format. */
+/* Returns whether NVDEC has a layout for frames that software decoders output in format. */
 bool halo_hw_format_known(enum AVPixelFormat format);
 
 /* Returns wanted if the frame can be read in that format, otherwise the most usual format in which
  * it can be read. */
 enum AVPixelFormat halo_hw_frame_format(const AVFrame *frame, enum AVPixelFormat wanted);
 
-/* The size in pixels after cropping. */
+/* Return the frame's size in pixels after cropping. */
 int halo_hw_frame_width(const AVFrame *frame);
 int halo_hw_frame_height(const AVFrame *frame);
 
-/* Sets src and gather in *ret, the input of the filters for plane number index (kernels/frame.h);
- * format is from halo_hw_frame_format(). The other fields stay as they are. */
+/* Sets src and gather in *ret, which are the filters' input for plane number index
+ * (kernels/frame.h). format is from halo_hw_frame_format(). The other fields of *ret do not
+ * change. */
 void halo_hw_frame_plane(const AVFrame *frame, enum AVPixelFormat format, int index,
                          struct halo_frame_plane *ret);
 
-/* The cudaStream_t on which the frame is written. */
+/* Returns the cudaStream_t on which the frame is written. */
 void *halo_hw_frame_stream(const AVFrame *frame);
 
-/* Downloads frames to the host, into reusable memory of the backend. One thread at a time; the
- * frames may outlive it. NULL: out of memory. */
+/* Downloads frames to the host, into reusable memory of the backend. Only one thread at a time may
+ * use a struct halo_hw_download; the frames may outlive it. halo_hw_download_create() returns NULL
+ * if memory runs out. */
 struct halo_hw_download;
 struct halo_hw_download *halo_hw_download_create(struct halo_memory *memory);
 void halo_hw_download_destroy(struct halo_hw_download *d); /* NULL is ignored */
 
 /* Copies a frame to the host, in `format` and with all of its properties and side data; blocks. The
- * caller owns *ret. 0, -ENOMEM or -EIO with err filled. */
+ * caller owns *ret. Returns 0, or -ENOMEM or -EIO with err filled. */
 int halo_hw_download(struct halo_hw_download *d, const AVFrame *frame, enum AVPixelFormat format,
                      AVFrame **ret, struct halo_error *err);
 

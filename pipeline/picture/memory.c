@@ -58,13 +58,13 @@ static void say(struct halo_memory *m, bool refused)
     const int64_t now = atomic_load(&m->locked) / MEBIBYTE;
     if (refused)
         halo_log(HALO_LOG_WARNING,
-                 "no page-locked memory is left after %" PRId64
+                 "no more page-locked memory is available after %" PRId64
                  " MiB: continuing with ordinary memory, which takes longer to copy",
                  now);
     else
         halo_log(HALO_LOG_INFO,
-                 "frames use %" PRId64 " MiB of page-locked memory, the limit set by "
-                 "-pinned_memory: continuing with ordinary memory",
+                 "frames use %" PRId64 " MiB of page-locked memory and have reached the limit "
+                 "(-pinned_memory): continuing with ordinary memory",
                  now);
 }
 

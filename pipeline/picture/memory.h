@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Memory for the frames of a stream: page-locked, so that the device copies directly, up to a limit
- * for each stream and as long as the system provides it. Beyond that it is ordinary memory, which
- * is slower; this is logged once.
+ * Memory for the frames of a stream. It is page-locked, so that the device copies directly, up to a
+ * limit for each stream and as long as the system provides such memory. Beyond that, ordinary
+ * memory is used, which is slower; this is logged once.
  *
  * A struct halo_memory counts the memory of one stream; buffers may outlive it. Any thread. */
 #ifndef HALO_MEMORY_H
@@ -13,12 +13,13 @@
 
 struct halo_memory;
 
-/* most: limit of page-locked memory in bytes; negative: a quarter of the machine's memory, at most
- * 2 GiB. NULL: out of memory. */
+/* most is the limit of page-locked memory in bytes. If it is negative, the limit is a quarter of
+ * the machine's memory, but at most 2 GiB. Returns NULL if memory runs out. */
 struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64_t most);
 void halo_memory_destroy(struct halo_memory *m); /* NULL is ignored */
 
-/* Allocates size bytes, aligned to 256. NULL: neither kind of memory is available. */
+/* Allocates size bytes, aligned to 256 bytes. Returns NULL if neither kind of memory is
+ * available. */
 AVBufferRef *halo_memory_buffer(struct halo_memory *m, size_t size);
 
 #endif

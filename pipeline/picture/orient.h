@@ -13,20 +13,20 @@ struct halo_memory;
 struct halo_orient;
 struct halo_raw_picture;
 
-/* Mirrors (mirror: enum halo_mirror), then rotates clockwise by `quarters` times 90 degrees. The
- * new frames are allocated from memory, which must outlive them and *ret. 0, with *ret NULL if
- * there is nothing to do; or -ENOMEM with err filled. */
+/* Prepares to mirror frames (mirror is an enum halo_mirror) and then to rotate them clockwise by
+ * `quarters` times 90 degrees. The new frames are allocated from memory, which must outlive them
+ * and *ret. Returns 0, or -ENOMEM with err filled. *ret is NULL if nothing needs to be done. */
 int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
                        int mirror, struct halo_error *err);
 void halo_orient_destroy(struct halo_orient *o); /* NULL is ignored */
 
-/* Replaces a frame's format and size by those of the rotated frame. 0, or -ENOTSUP: frames of this
- * format cannot be rotated. */
+/* Replaces a frame's format and size with those of the rotated frame. Returns 0, or -ENOTSUP if
+ * frames of this format cannot be rotated. */
 int halo_orient_shape(const struct halo_orient *o, enum AVPixelFormat *format, int *width,
                       int *height);
 
-/* Replaces *raw by the rotated frame and frees the old one; on failure *raw stays as it was. 0,
- * -ENOMEM, -ENOTSUP with err filled. */
+/* Replaces *raw with the rotated frame and frees the old one. On failure *raw does not change.
+ * Returns 0, or -ENOMEM or -ENOTSUP with err filled. */
 int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struct halo_error *err);
 
 #endif

@@ -11,24 +11,24 @@
 
 struct halo_picture_pool;
 
-/* memory must outlive the pool. NULL: out of memory, or a format without planes. */
+/* memory must outlive the pool. Returns NULL if memory runs out or the format has no planes. */
 struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
                                                    enum AVPixelFormat format, int width,
                                                    int height);
 
-/* A pool in the memory of an FFmpeg device instead, for a hardware encoder. Some frames are
- * allocated at once and more when needed, so an encoder that holds back many frames never stops the
- * stream. *ret_frames is the pool's AVHWFramesContext, valid as long as the pool. NULL: out of
- * memory, or the device does not support the format. */
+/* Creates a pool in the memory of an FFmpeg device instead, for a hardware encoder. Some frames are
+ * allocated at once, and more when they are needed, so an encoder that holds back many frames never
+ * stops the stream. *ret_frames is the pool's AVHWFramesContext, valid as long as the pool. Returns
+ * NULL if memory runs out or the device does not support the format. */
 struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
                                                       enum AVPixelFormat format, int width,
                                                       int height, AVBufferRef **ret_frames);
 void halo_picture_pool_destroy(struct halo_picture_pool *pool); /* NULL is ignored */
 
-/* Gets a frame without defined content. gray: all samples are gray, so samples that are never
- * written do not show an older frame. The padding between rows is always gray, or older content of
- * this pool. On a device, gray has no effect: the writer must fill the frame. NULL: out of memory.
- * The caller frees it; any thread. */
+/* Returns a frame with undefined content, or NULL if memory runs out. If gray is true, all samples
+ * are gray, so samples that are never written do not show an older frame. The padding between rows
+ * is always gray, or older content of this pool. On a device, gray has no effect: the writer must
+ * fill the frame. The caller frees the frame. Any thread. */
 AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray);
 
 #endif

@@ -8,11 +8,12 @@
 
 struct halo_raw_picture;
 
-/* All that other code may do with an unfiltered frame: read and set its time, in the stream's time
- * base, and free it (any thread; NULL is ignored). Its samples are for the gate alone. */
+/* Other code may only read and set the time of an unfiltered frame, in the stream's time base, and
+ * free the frame (any thread; NULL is ignored). Its samples are for the gate alone. */
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
 void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
-/* Changes its time base: pts is its time in the new one, and its duration is converted. */
+/* Changes the frame's time base from `from` to `to`. pts is the frame's time in the new time base;
+ * its duration is converted. */
 void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
                            AVRational to);
 void halo_raw_picture_destroy(struct halo_raw_picture *raw);

@@ -9,12 +9,12 @@
 
 #include "pipeline/picture/raw_picture.h"
 
-/* Heap, zeroed; one owner at a time. */
+/* Allocated on the heap, zeroed; has one owner at a time. */
 struct halo_raw_picture {
     AVFrame *frame; /* pts in the input stream's time base; may be on a device (hw_frame.h) */
-    enum AVPixelFormat format; /* as software decoding delivers it; on the host frame->format */
+    enum AVPixelFormat format; /* as software decoding delivers it; on the host, frame->format */
     int turn;                  /* its display orientation (display.h) */
-    int spill; /* its chroma spill (format.h), except for that of interlaced frames */
+    int spill;                 /* its chroma spill (format.h), except that of interlaced frames */
 };
 
 #endif
