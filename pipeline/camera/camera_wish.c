@@ -15,7 +15,7 @@ static const struct halo_option wishes[] = {
     {"serial", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, serial),
      .help = "serial number of the USB device"},
     {"path", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, path),
-     .help = "the camera's port: a USB port such as 1-2.3, or ID_PATH"},
+     .help = "the camera's port: a USB port such as 1-2.3, or udev's ID_PATH"},
     {"name", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, name),
      .help = "part of the camera's name"},
     {"index", NULL, HALO_OPTION_INT, offsetof(struct halo_camera_wish, index), 0, 0, 255,

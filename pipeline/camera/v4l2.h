@@ -17,8 +17,9 @@ enum halo_v4l2_trouble {
     HALO_V4L2_FINE,
     HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO, and EINVAL from DQBUF */
     HALO_V4L2_DENIED,    /* EACCES, EPERM */
-    HALO_V4L2_BUSY,      /* another program uses it: EBUSY, such as from S_FMT or REQBUFS */
-    HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, such as from STREAMON */
+    HALO_V4L2_BUSY,      /* another program uses it: EBUSY, for example from S_FMT or REQBUFS */
+    HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, for example from
+                            STREAMON */
     HALO_V4L2_STALLED,   /* no frame has arrived for too long; ETIMEDOUT */
     HALO_V4L2_BROKEN,    /* the device has to be reopened: EIO, EPROTO, EPIPE ... */
     HALO_V4L2_UNFIT,     /* not a camera (for an output: not a virtual camera), or it has no format
@@ -30,9 +31,9 @@ enum halo_v4l2_trouble {
 };
 
 struct halo_v4l2_state {
-    const char *name;   /* as in status, events and metrics: "absent", "busy" ... */
-    const char *words;  /* as on the card, short and for people: "no camera", "camera in use" ... */
-    const char *advice; /* what to do, as in the log and in doctor's output; may be NULL */
+    const char *name;               /* name in status, events and metrics: "absent", "busy" ... */
+    const char *words;              /* short words for the card: "no camera", "camera in use" ... */
+    const char *advice;             /* what to do, for the log and for doctor; may be NULL */
     double first_pause, last_pause; /* seconds until the next attempt; doubled from first_pause up
                                        to last_pause */
 };
@@ -73,7 +74,7 @@ uint32_t halo_v4l2_caps(const struct v4l2_capability *cap);
 struct halo_v4l2_format {
     uint32_t fourcc;
     uint32_t planar;       /* its fourcc in the multi-planar API; 0: it has none */
-    const char *name;      /* as in `format:` and `halod devices`: "yuyv", "nv12", "mjpeg" ... */
+    const char *name;      /* name in `format:` and `halod devices`: "yuyv", "nv12", "mjpeg" ... */
     enum AVPixelFormat as; /* format of the unpacked frames on the host; NONE: the decoder
                               decides */
     bool coded;            /* JPEG, which libavcodec decodes */

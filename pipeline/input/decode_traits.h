@@ -13,7 +13,7 @@ enum halo_decode_traits {
     HALO_FUSSY = 4,         /* the decoder rejects undamaged frames if it is set to stop at
                                errors */
     HALO_EXACT = 8,         /* the standard defines every bit of the decoded frames */
-    HALO_FUSSY_ON_GPU = 16, /* HALO_FUSSY applies when the GPU decodes */
+    HALO_FUSSY_ON_GPU = 16, /* HALO_FUSSY, but only when the GPU decodes */
     HALO_BRITTLE = 32,      /* if the decoder is set to stop at errors and uses frame threads, it
                                aborts */
     HALO_ONE_FOR_ONE = 64,  /* each packet contains one frame, or one field */

@@ -53,7 +53,8 @@ struct halo_packet_fields {
 /* Returns 0, or -EINVAL if the packet has no timestamp, no data, or a stream index other than 0 and
  * 1. */
 int halo_packet_fields_init(struct halo_packet_fields *ret, const AVPacket *pkt);
-/* Returns whether fields from another process follow the rules above. */
+/* Returns whether fields that another process has sent have values that halo_packet_fields_init()
+ * can produce. */
 bool halo_packet_fields_is_good(const struct halo_packet_fields *fields);
 void halo_packet_fields_apply(const struct halo_packet_fields *fields,
                               AVPacket *pkt); /* sets all fields except size */

@@ -15,7 +15,7 @@
  * are checked. */
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 
-/* Checks whether the container of one of the daemon's outputs supports a stream; par is NULL if
+/* Checks whether the container of one of the daemon's outputs supports a stream. par may be NULL if
  * there is no such stream. Returns 0, or -ENOTSUP with a one-line message that begins with
  * `where`. */
 int halo_container_check(const AVOutputFormat *container, const char *where,

@@ -24,8 +24,8 @@ int halo_names_open(const char *pattern, time_t at, char ret[PATH_MAX]);
 /* Returns whether halo_names_open could have created path from the pattern. */
 bool halo_names_match(const char *pattern, const char *path);
 
-/* The same for patterns with any conversions: each conversion matches anything except a slash,
- * control characters, and a dot at the beginning of a name. */
+/* Works like halo_names_match() for patterns with any conversions: each conversion matches anything
+ * except a slash, control characters, and a dot at the beginning of a name. */
 bool halo_names_may_match(const char *pattern, const char *path);
 
 /* Removes the oldest files that match the pattern (by time of modification) until the rest has at

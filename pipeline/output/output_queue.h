@@ -17,7 +17,7 @@ struct halo_output_item {
 };
 void halo_output_item_free(struct halo_output_item *item); /* accepts NULL */
 
-/* If the queue is empty, all fields are zero except `waiting`, which is true at first. */
+/* An empty queue has zero in all fields except `waiting`, which is true at first. */
 struct halo_output_queue {
     struct halo_output_item *head, *tail;
     int packets;

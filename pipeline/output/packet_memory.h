@@ -39,7 +39,7 @@ struct halo_packet_memory {
     int fd, event;
     size_t size; /* size for records, in bytes */
     struct halo_packet_shared *shared;
-    uint8_t *bytes; /* shared + HALO_PACKET_PAGE bytes */
+    uint8_t *bytes; /* the records, which begin HALO_PACKET_PAGE bytes after shared */
 };
 
 static inline size_t halo_packet_padded(size_t size)
@@ -49,7 +49,7 @@ static inline size_t halo_packet_padded(size_t size)
 
 /* Maps the memory; fd and size must be set. Returns 0 or -errno. */
 int halo_packet_memory_map(struct halo_packet_memory *m);
-/* Unmaps it and closes both descriptors, unless they are negative. */
+/* Unmaps the memory and closes both descriptors, unless they are negative. */
 void halo_packet_memory_finish(struct halo_packet_memory *m);
 
 #endif

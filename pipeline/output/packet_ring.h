@@ -38,14 +38,14 @@ void halo_packet_writer_destroy(struct halo_packet_writer *writer);
 int halo_packet_writer_memory(const struct halo_packet_writer *writer); /* the memfd */
 int halo_packet_writer_event(const struct halo_packet_writer *writer);  /* the eventfd */
 
-/* Use these functions from one thread at a time; they never block. A description (begin) that does
- * not fit is kept and written before the next packet that fits. halo_packet_write_begin() returns
- * 0; -EMSGSIZE if the extradata has more than 64 KiB or a card more than a quarter of the ring;
- * -EINVAL if it contains values that no codec has; or -ENOMEM. After these errors no packet is
- * accepted until another description is written. halo_packet_write() returns 0; -ENOSPC if the
- * packet was dropped; or -EINVAL if it has no timestamp or no data, or if there was no description
- * before it. Side data is not sent. */
+/* Writes a description of the packets that follow. If it does not fit, it is kept and written
+ * before the next packet that fits. Returns 0; -EMSGSIZE if the extradata has more than 64 KiB or a
+ * card more than a quarter of the ring; -EINVAL if begin contains values that no codec has; or
+ * -ENOMEM. After an error no packet is accepted until another description is written. Use this
+ * function and the next one from one thread at a time; they never block. */
 int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin);
+/* Writes a packet without its side data. Returns 0; -ENOSPC if the packet was dropped; or -EINVAL
+ * if it has no timestamp or no data, or if no description was written before it. */
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt);
 int64_t halo_packet_writer_dropped(const struct halo_packet_writer *writer);
 

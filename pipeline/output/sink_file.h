@@ -28,9 +28,9 @@ enum halo_sink_end {
 };
 
 /* Checks settings->output and chooses the container; opens no file yet. *stop is the stop request,
- * which any thread may set. settings and stop must outlive the sink. Returns 0, or, with err
- * filled, -errno or a usage error: the container writes several files, OUT is IN or exists without
- * -y being given, or there is no such muxer. */
+ * which any thread may set. settings and stop must outlive the sink. Returns 0; a usage error if
+ * the container writes several files, if OUT is the same file as IN, if OUT exists and -y is not
+ * given, or if there is no such muxer; or -errno. On failure err is filled. */
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
                      const atomic_int *stop, struct halo_error *err);
 /* Closes the sink and removes an unfinished file. Accepts NULL. */
