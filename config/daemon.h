@@ -17,12 +17,12 @@
 
 enum {
     HALO_MAX_STREAMS = 256,
-    HALO_MAX_RENDITIONS = 8, /* per stream, including the stream's own chain */
+    HALO_MAX_RENDITIONS = 8, /* renditions per stream, including the stream's own chain */
     HALO_MAX_OUTPUTS = 32,   /* per stream */
     HALO_MAX_CHAIN = 65536,  /* length of a chain's text in bytes */
 };
 
-/* The format of frames if neither the settings nor the source defines it. */
+/* The size and rate of frames if neither the settings nor the source define them. */
 enum {
     HALO_DEFAULT_WIDTH = 1280,
     HALO_DEFAULT_HEIGHT = 720,
@@ -61,7 +61,7 @@ enum halo_output_kind {
     HALO_OUTPUT_KINDS
 };
 
-/* When a camera is open. Its light is on as long as it is open. */
+/* When a camera is open, which is also when its light is on. */
 enum halo_capture_open {
     HALO_CAPTURE_ALWAYS,
     HALO_CAPTURE_ON_DEMAND, /* while an encoding of the stream is in use */
@@ -73,7 +73,7 @@ enum halo_mirror {
     HALO_MIRROR_VERTICAL,
 };
 
-/* What is requested from a camera (pipeline/camera/camera.h describes the result). */
+/* The capture settings to request from a camera (pipeline/camera/camera.h describes the result). */
 struct halo_capture_settings {
     char *size;     /* "WxH"; NULL: 1280x720, or the nearest size */
     double fps;     /* frames per second; 0: the camera's rate, at most 30 if it offers several */
@@ -140,7 +140,7 @@ struct halo_stream_settings {
     char *name; /* [A-Za-z0-9_-], 1 .. 64 characters */
     struct halo_source_settings source;
     struct halo_device_settings device;
-    char *filters;        /* the stream's own chain, as one text */
+    char *filters;        /* the stream's own chain, as a single string */
     bool enabled;         /* whether it is started with the daemon */
     bool loop, realtime;  /* for files: whether to start again at the end; whether to read no faster
                            * than the timestamps */
@@ -150,12 +150,12 @@ struct halo_stream_settings {
     int on_error;         /* enum halo_on_error */
     int privacy;          /* enum halo_privacy */
     double min_coverage;  /* the fraction of every plane, 0 to 1, that each chain must hide */
-    double last_for;      /* seconds, for HALO_ON_ERROR_LAST */
+    double last_for;      /* HALO_ON_ERROR_LAST: seconds for which the last frame is shown */
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
     struct halo_region_feed_settings region_feed;
     struct halo_rendition_settings rendition[HALO_MAX_RENDITIONS];
-    int renditions; /* in addition to the stream's own chain */
+    int renditions; /* number of renditions in addition to the stream's own chain */
     struct halo_output_settings output[HALO_MAX_OUTPUTS];
     int outputs;
 };
@@ -181,7 +181,7 @@ struct halo_daemon_settings {
     struct halo_control_settings control;
     struct halo_http_settings http;
     struct halo_log_settings log;
-    struct halo_stream_settings *stream; /* in the same order as in the file */
+    struct halo_stream_settings *stream; /* the streams, in the same order as in the file */
     int streams;
 };
 
@@ -202,9 +202,10 @@ int halo_error_list_count(const struct halo_error_list *list);
 const char *halo_error_list_text(const struct halo_error_list *list, int index);
 void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
 
-/* Checks of chains, encoders and cameras. Their code is in folders that this one does not depend
- * on, so the caller of the loader passes the functions. Each returns 0, or a negative errno with
- * err filled, and may be NULL. `filters` also refuses a chain longer than HALO_MAX_CHAIN. */
+/* Functions that check chains, encoders, cameras and outputs. The caller of the loader passes them,
+ * because their code is in folders on which this one does not depend. Each returns 0, or a negative
+ * errno with err filled; each pointer may be NULL. `filters` also refuses a chain longer than
+ * HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
     /* With HALO_PRIVACY_OFF, checks only the chain's syntax. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);

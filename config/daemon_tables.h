@@ -16,7 +16,7 @@ extern const struct halo_option halo_region_feed_options[];
 extern const struct halo_option halo_output_options[];
 extern const struct halo_option halo_video_options[];
 
-/* Help for keys that are not rows: lists, maps and the chain. */
+/* Help texts for keys that are not rows: lists, maps and the chain. */
 #define HALO_HELP_FILTERS                                                                          \
     "the chain as one string, or a list of filters; none: frames pass unchanged, which needs "     \
     "privacy: off"
@@ -30,7 +30,7 @@ extern const struct halo_option halo_video_options[];
 #define HALO_HELP_OUTPUTS "where the filtered frames go"
 #define HALO_HELP_VIDEO   "how frames are encoded"
 
-/* The rule that halo_is_name() applies, for the schema. */
+/* The same rule as in halo_is_name(), as a pattern for the schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
 #define HALO_NAME_MUST_BE "1 to 64 letters, digits, _ and -"
 

@@ -13,18 +13,18 @@ enum { HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + 1 };
 enum halo_encoding_kind {
     HALO_ENCODING_CODED,
     HALO_ENCODING_RAW,  /* unencoded frames */
-    HALO_ENCODING_JPEG, /* one image for each frame: for HTTP and virtual cameras */
+    HALO_ENCODING_JPEG, /* one image per frame, for HTTP and virtual cameras */
 };
 
 struct halo_encoding {
     enum halo_encoding_kind kind;
-    int rendition;                           /* 0: the stream's own chain; otherwise 1 + index of
-                                              * the rendition */
+    int rendition;                           /* 1 + the rendition's index, or 0 for the stream's own
+                                              * chain */
     const struct halo_video_settings *video; /* settings of an output; NULL: this is the encoding
                                               * for HTTP */
     const char *format; /* RAW: FFmpeg's pixel format; NULL: the one in which the gate outputs
                          * frames */
-    const char *audio;  /* encoder or "copy"; NULL: no audio */
+    const char *audio;  /* an encoder's name or "copy"; NULL: no audio */
     bool feeds;         /* used by the supervisor's viewers (sockets, HTTP) */
     bool writes;        /* used by outputs of the engine (files, URLs), so it is always running */
 };
@@ -48,8 +48,8 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
 /* Returns the index of the stream's rendition with this name, or -1 if there is none. */
 int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);
 
-bool halo_is_same_text(const char *a, const char *b); /* NULL means not given; two NULLs are
-                                                       * equal */
+bool halo_is_same_text(const char *a, const char *b); /* NULL means not given; two NULLs are the
+                                                       * same */
 
 /* Returns the number of the output's rendition, as in struct halo_encoding, or -1 if it does not
  * exist. */

@@ -12,7 +12,7 @@ struct halo_source {
     int number;
 };
 
-struct halo_error_list *halo_error_list_create(void); /* NULL: out of memory */
+struct halo_error_list *halo_error_list_create(void); /* returns NULL if memory is exhausted */
 
 /* Adds "NAME:LINE: PATH: MESSAGE"; line 0 and an empty path are omitted. When the list is full,
  * further errors are only counted, and a last line reports their number. */

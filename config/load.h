@@ -10,7 +10,7 @@
 struct halo_claim {
     const char *text; /* borrowed from the settings */
     bool is_path;
-    char *place; /* owned: the text, normalised for comparison; NULL before that */
+    char *place; /* owned: the normalised text, for comparison; NULL until it is made */
     const struct halo_node *node;
     char path[256]; /* path of the key, for messages */
 };
@@ -63,7 +63,7 @@ struct halo_section {
     const struct halo_option *rows;
     struct halo_key {
         const char *name;
-        /* settings are those of the section. NULL: the caller reads this key. */
+        /* settings points to the section's settings. NULL: the caller reads this key. */
         void (*load)(struct halo_loader *l, void *settings, struct halo_node *node);
         const char *refused; /* used instead of load: the reason why this known key is refused */
     } key[16];               /* the last entry has the name NULL */
@@ -76,7 +76,7 @@ void halo_loader_section(struct halo_loader *l, const struct halo_section *secti
 /* Records that the current key uses this path or URL exclusively. text is borrowed. */
 void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool is_path,
                        const char *text);
-/* Does the same for a socket's path, and also checks its length. */
+/* Records the same for a socket's path, and also checks its length. */
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node,
                               const char *path);
 /* Adds an error for each place that is claimed twice. Resolves paths in the file system; may
@@ -90,8 +90,8 @@ int halo_loader_finish(struct halo_loader *l);
 /* Explains how a user requests a chain without filters. */
 #define HALO_HOW_TO_PASS "to pass frames unchanged, set filters: none and privacy: off"
 
-/* Makes the chain's text from a scalar, or from a list of scalars and maps. Returns it malloc'ed,
- * or NULL if an error was added. */
+/* Returns the malloc'ed text of a chain that is written as a scalar, or as a list of scalars and
+ * maps. Returns NULL if an error was added. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
 
 /* settings points to a struct halo_stream_settings. */

@@ -32,9 +32,9 @@ const char *halo_log_skip_number(const char *text);
 /* Switches to logging for a service. If standard error is connected to systemd's journal, lines are
  * sent there with fields or, without libsystemd, with the level as the prefix "<N>". An error or
  * warning that repeats within half a minute is only counted, and later logged as "TEXT (N times
- * more)". Secrets in URLs are hidden. Call once, before threads are started. */
+ * more)". Secrets in URLs are hidden. Must be called only once, before threads are started. */
 void halo_log_be_service(void);
-/* Logs counted lines that are due. Call every few seconds. */
+/* Logs counted lines that are due. Must be called every few seconds. */
 void halo_log_flush(void);
 
 /* Shows a status line that stays at the bottom of a terminal, below the log lines. NULL removes
@@ -45,8 +45,8 @@ void halo_log_set_status(const char *line);
  * failed. */
 int halo_end_print(void);
 
-/* For messages that appear only once in a process: true the first time it is evaluated with this
- * flag. */
+/* For messages that appear only once in a process: true only the first time that it is evaluated
+ * with this flag. */
 #define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
 
 #endif

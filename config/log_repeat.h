@@ -16,7 +16,7 @@ typedef void halo_log_write(enum halo_log_level level, const char *line);
  * the oldest line with its count and forgets it. */
 bool halo_log_repeat_is_new(enum halo_log_level level, const char *line, halo_log_write *write);
 
-/* Writes the lines whose time is over, with their counts. */
+/* Writes the lines whose HALO_LOG_REPEAT_S seconds have passed, with their counts. */
 void halo_log_repeat_due(halo_log_write *write);
 
 #endif

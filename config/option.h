@@ -15,31 +15,35 @@
 #include "config/error.h"
 
 enum halo_option_type {
-    HALO_OPTION_FLAG,   /* bool; without an argument on a command line, 0 or 1 in a chain */
-    HALO_OPTION_INT,    /* int, min .. max */
-    HALO_OPTION_REAL,   /* double, min .. max, finite */
+    HALO_OPTION_FLAG,   /* bool; has no argument on a command line, and is 0 or 1 in a chain */
+    HALO_OPTION_INT,    /* int; from min to max */
+    HALO_OPTION_REAL,   /* double; finite, from min to max */
     HALO_OPTION_RATIO,  /* double; "3", "0.5" or "1/9" */
     HALO_OPTION_PART,   /* double; "10%" or "0.1" */
-    HALO_OPTION_TIME,   /* double, seconds; "90", "1:30", "01:30:00.5", "200ms" as in FFmpeg */
+    HALO_OPTION_TIME,   /* double; seconds such as "90", "1:30", "01:30:00.5" or "200ms", as in
+                         * FFmpeg */
     HALO_OPTION_CHOICE, /* int: index into choices */
-    HALO_OPTION_BYTES,  /* int64_t; "20G", "512Ki": k M G T are powers of 1000, Ki ... of 1024 */
+    HALO_OPTION_BYTES,  /* int64_t; "20G", "512Ki": k, M, G, T are powers of 1000; Ki, Mi, ... of
+                         * 1024 */
     HALO_OPTION_STRING, /* char *, NULL if not given */
 };
 
 struct halo_option {
     const char *name;
-    const char *alias; /* other names with the same meaning, "vcodec|codec:v", or NULL */
+    const char *alias; /* other names with the same meaning, such as "vcodec|codec:v"; NULL: none */
     enum halo_option_type type;
     size_t offset;              /* offset of the field in the settings struct */
-    double value;               /* default; outside min .. max: "not given" (STRING: always NULL) */
+    double value;               /* default value; if it is outside min .. max, it means "not given"
+                                 * (STRING: always NULL) */
     double min, max;            /* range of INT, REAL, RATIO, PART, TIME, BYTES */
-    const char *const *choices; /* CHOICE: NULL-terminated; numbers: a single word that means the
-                                 * default */
+    const char *const *choices; /* CHOICE: the values, NULL-terminated; numbers: a single word that
+                                 * means the default */
     const char *argument;       /* placeholder in --help, such as "SECONDS"; NULL: derived from the
                                  * type */
     const char *help;           /* one line */
     const char *pattern;        /* STRING: anchored POSIX extended regular expression, or NULL */
-    const char *must_be;        /* FORM in the error "must be FORM" if the pattern does not match */
+    const char *must_be;        /* the words after "must be" in the error if the pattern does not
+                                 * match */
     bool list; /* STRING: several values, separated by commas; YAML may also use a list */
 };
 

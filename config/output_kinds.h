@@ -12,8 +12,8 @@ struct halo_node;
 /* The type of an output's target. */
 enum halo_output_target {
     HALO_AT_NOTHING, /* no target: the key's value in the file is true */
-    HALO_AT_SOCKET,  /* a path to listen at */
-    HALO_AT_ADDRESS, /* ADDRESS:PORT to listen at */
+    HALO_AT_SOCKET,  /* path of a socket to listen on */
+    HALO_AT_ADDRESS, /* ADDRESS:PORT to listen on */
     HALO_AT_FILE,    /* a path, or a path pattern for strftime() */
     HALO_AT_URL,
     HALO_AT_DEVICE, /* the path of a device */

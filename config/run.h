@@ -33,10 +33,11 @@ struct halo_run_settings {
     int log_level;     /* enum halo_log_level */
 };
 
-extern const struct halo_option halo_run_options[]; /* all rows except the -f of IN and OUT */
+extern const struct halo_option halo_run_options[]; /* all rows except -f, which IN and OUT each
+                                                     * have */
 
-/* Parses the arguments after "run". Before -i, -f selects the demuxer, and after it the muxer.
- * Returns 0 (the caller finishes *ret) or -EINVAL with err filled (usage: exit 64; *ret is
+/* Parses the arguments after "run". -f selects the demuxer if it comes before -i, and otherwise the
+ * muxer. Returns 0 (the caller finishes *ret) or -EINVAL with err filled (usage: exit 64; *ret is
  * unchanged). */
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err);
 void halo_run_finish(struct halo_run_settings *settings);

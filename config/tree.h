@@ -12,7 +12,8 @@ enum {
     HALO_TREE_MAX_BYTES = 1 << 20, /* of a file */
     HALO_TREE_MAX_DEPTH = 16,
     HALO_TREE_MAX_NODES = 50000,
-    HALO_TREE_MAX_TEXT = 8 << 20, /* bytes of all scalars and keys, with ${} and aliases expanded */
+    HALO_TREE_MAX_TEXT = 8 << 20, /* total bytes of all scalars and keys, with ${} and aliases
+                                   * expanded */
     HALO_TREE_MAX_KEYS = 1024,    /* of one map */
     HALO_TREE_MAX_ANCHORS = 256,
 };
@@ -44,11 +45,13 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
                     const struct halo_source *source, struct halo_error_list *errors);
 void halo_node_destroy(struct halo_node *node); /* may be NULL */
 
+/* Returns NULL if memory is exhausted. */
 struct halo_node *halo_node_create(enum halo_node_kind kind, const struct halo_source *source,
-                                   int line); /* NULL: out of memory */
+                                   int line);
 /* Returns 0 (node now owns child) or -ENOMEM. */
 int halo_node_append(struct halo_node *node, struct halo_node *child);
-struct halo_node *halo_node_copy(const struct halo_node *node); /* NULL: out of memory */
+/* Returns NULL if memory is exhausted. */
+struct halo_node *halo_node_copy(const struct halo_node *node);
 
 /* Returns the child with that key, or NULL. map may be NULL. */
 struct halo_node *halo_node_get(const struct halo_node *map, const char *key);
@@ -63,7 +66,7 @@ bool halo_node_is_expanded(const struct halo_node *node);
 bool halo_node_is_null(const struct halo_node *node);
 
 /* Merges the map `over` into the map `base`. Maps are merged key by key; other values replace the
- * old ones. Moves the children of over; the caller keeps over itself. Returns 0 or -ENOMEM. */
+ * old ones. The children of over are moved; the caller keeps over itself. Returns 0 or -ENOMEM. */
 int halo_node_merge(struct halo_node *base, struct halo_node *over);
 
 #endif

@@ -25,7 +25,8 @@ static void say_syntax(struct halo_reader *r)
     }
     halo_reader_give_up(r, -EINVAL);
     if (p->error == YAML_READER_ERROR)
-        HALO_READER_SAY(r, count_lines(r->text, p->problem_offset), "not UTF-8 text: %s", problem);
+        HALO_READER_SAY(r, count_lines(r->text, p->problem_offset),
+                        "the file is not UTF-8 text: %s", problem);
     else if (p->context)
         HALO_READER_SAY(r, halo_reader_line(p->problem_mark), "%s, %s (from line %d)", problem,
                         p->context, halo_reader_line(p->context_mark));

@@ -23,7 +23,7 @@ struct halo_reader {
     struct halo_anchor anchor[HALO_TREE_MAX_ANCHORS];
     int anchors;
     struct halo_node *refused; /* nodes that are in no tree, but may have an anchor */
-    int code;                  /* 0; -EINVAL: an error was reported, and the rest cannot be read;
+    int code;                  /* 0, -EINVAL (an error was reported, and the rest cannot be read) or
                                 * -ENOMEM */
     bool bad;                  /* an error was reported; more may follow */
 };
@@ -54,8 +54,8 @@ struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *e
  * index, or -1 if there is no anchor or reading stopped. */
 int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int line);
 
-/* Counts these nodes towards the limits. Returns false if a limit is exceeded and reading
- * stopped. */
+/* Counts these nodes towards the limits. If that exceeds a limit, stops reading and returns
+ * false. */
 bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line);
 
 /* If there is a tag, reports it as an error. Returns whether there is one. */

@@ -8,9 +8,10 @@
 
 struct halo_viewer_format {
     const char *suffix;
-    const char *muxer; /* its name in FFmpeg; NULL: filtered frames, passed as descriptors */
-    bool raw;          /* can contain unencoded frames */
-    bool rigid;        /* has only one header, at the beginning, which describes the contents */
+    const char *muxer; /* FFmpeg's name of the muxer; NULL: filtered frames are passed as
+                        * descriptors */
+    bool raw;          /* whether it can contain unencoded frames */
+    bool rigid;        /* whether only one header, at the beginning, describes the contents */
 };
 extern const struct halo_viewer_format halo_viewer_formats[]; /* the last entry has the suffix
                                                                * NULL */
@@ -24,7 +25,7 @@ const struct halo_viewer_format *halo_viewer_format_named(const char *name);
 
 enum halo_viewer_format_list {
     HALO_FORMS_SUFFIXES,       /* ".ts, .mkv, .nut or .fd", if word is "or" */
-    HALO_VIEWER_FORMATS_RAW,   /* only suffixes of raw formats */
+    HALO_VIEWER_FORMATS_RAW,   /* only the suffixes of formats that can contain unencoded frames */
     HALO_VIEWER_FORMATS_NAMES, /* the names that halo_viewer_format_named accepts */
 };
 const char *halo_viewer_format_list(char *ret, size_t size, enum halo_viewer_format_list which,

@@ -39,7 +39,7 @@ struct halo_trial {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
     struct halo_plane like;               /* the format of each plane; its data is not used */
-    const struct halo_region *region;     /* only rectangles; NULL: the whole plane */
+    const struct halo_region *region;     /* consists of rectangles only; NULL: the whole plane */
     bool yuv420; /* measures whole frames: each plane is the luma of a frame whose chroma is
                   * filtered, too */
     int planes;  /* number of planes, which are used in turn; too many for any cache to hold */
@@ -60,7 +60,7 @@ struct halo_backend_settings {
     bool live;   /* the backend's work has priority on the device */
     /* Whether kernels access page-locked host memory directly, without copies. */
     enum {
-        HALO_MAPPED_AUTO, /* if the device has no memory of its own */
+        HALO_MAPPED_AUTO, /* only if the device has no memory of its own */
         HALO_MAPPED_ON,
         HALO_MAPPED_OFF,
     } mapped;

@@ -37,8 +37,9 @@ struct halo_frame_plane {
     struct halo_plane src, dst; /* must have the same format and must not overlap */
     const struct halo_step *steps;
     int count;
-    /* If not 0, only every gather-th sample of src is used: these are gathered first (gather.h),
-     * and src and dst may have different shifts. Requires src_on_device and a positive stride. */
+    /* If this is not 0, only every gather-th sample of src is used. These samples are gathered
+     * first (gather.h), and the shift of src may differ from that of dst. Requires src_on_device
+     * and a positive stride. */
     int gather;
 };
 
@@ -77,7 +78,7 @@ struct halo_copies {
 };
 
 /* When the stages of a frame ran on a device. upload and download are empty if nothing was copied.
- * The span of a copy that waited for another lane's copy includes both. */
+ * If a copy had to wait for another lane's copy, its span includes the time of both. */
 struct halo_frame_times {
     struct halo_span upload, kernels, download;
     struct halo_copies up, down, inside; /* inside: copies within the device, for alignment */

@@ -104,7 +104,7 @@ static const char *parse_row(struct halo_tuning_row *ret, const char *line,
     double us;
     if (sscanf(line, "%15s %5d %5d %5d %8dx%8d %8dx%8d %39s %lf %c", kind, &k.depth, &sums,
                &k.channels, &k.taps_x, &k.taps_y, &k.width, &k.height, strategy, &us, &rest) != 10)
-        return "not a row of ten values";
+        return "the row does not consist of ten values";
     for (int i = 0;; i++) {
         if (i == KINDS)
             return "unknown kind";
@@ -137,7 +137,7 @@ static int check_head(const char *line, int number, const char *device, const ch
 {
     static const char version[] = "version ", of[] = "device ";
     if (number == 1 && strcmp(line, FIRST_LINE) != 0) {
-        *ret_what = "not a table in this format (" FIRST_LINE ")";
+        *ret_what = "the table is not in this format (" FIRST_LINE ")";
         return strncmp(line, FIRST_LINE, strlen(FIRST_LINE) - 1) ? -EINVAL : -ESTALE;
     }
     if ((number == 2 && strncmp(line, version, strlen(version)) != 0) ||
@@ -182,8 +182,8 @@ static int take_line(char line[MAX_LINE], const char *text, size_t size, size_t 
 {
     const char *from = text + *at, *end = *at < size ? memchr(from, '\n', size - *at) : NULL;
     const size_t length = end ? (size_t)(end - from) : 0;
-    *ret_what = !end                                               ? "the end is missing"
-                : length >= MAX_LINE || memchr(from, '\0', length) ? "not a line of text"
+    *ret_what = !end                                               ? "the line \"end\" is missing"
+                : length >= MAX_LINE || memchr(from, '\0', length) ? "this is not a line of text"
                                                                    : NULL;
     if (*ret_what)
         return -EINVAL;
@@ -211,7 +211,7 @@ int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
             code = parse_line(t, line, number, ops, device, &ret_fault->what);
     }
     if (code > 0 && at < size) {
-        ret_fault->what = "text after the end";
+        ret_fault->what = "there is text after the line \"end\"";
         code = -EINVAL;
     }
     if (code > 0) {

@@ -29,8 +29,8 @@ struct halo_cuda_buffer {
     size_t size;
 };
 
-/* A mask in the layout of a strategy's kernels. It is found by its strategy, its conv (a copy) and
- * its channels. */
+/* A mask in the layout of a strategy's kernels. Masks are looked up by their strategy, conv (a
+ * copy) and channels. */
 struct halo_cuda_kept_mask {
     const struct halo_cuda_strategy *strategy;
     struct halo_conv conv;
@@ -42,7 +42,7 @@ struct halo_cuda_kept_mask {
 struct halo_cuda_backend {
     struct halo_backend base;
     int device;
-    int compute; /* see halo_cuda_probe */
+    int compute; /* see halo_cuda_probe() */
     bool early;  /* see halo_cuda_call */
     struct halo_cuda_kept_mask *masks[HALO_CUDA_KEPT_MASKS];
     uint64_t uses;

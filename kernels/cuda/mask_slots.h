@@ -27,7 +27,7 @@ enum {
     HALO_CUDA_MAX_DEVICES = 32,
 };
 
-/* Each bank has one of these, which is static like the bank itself and is initialised with
+/* The slots of one bank. This struct is static, like the bank itself, and is initialised with
  * {PTHREAD_MUTEX_INITIALIZER}. Any thread. */
 struct halo_mask_slots {
     pthread_mutex_t lock; /* held from acquire to release */

@@ -47,7 +47,7 @@ struct halo_cuda_call {
                            * writes */
     const struct halo_region *region; /* NULL: the whole plane. The region's mask is in device
                                        * memory */
-    void *region_memory;              /* halo_cuda_region_bytes() bytes */
+    void *region_memory;              /* memory of halo_cuda_region_bytes() bytes */
     /* Computed from the region; kernels may skip tiles outside of the region (region.cuh). The
      * flags are written by a kernel on the stream, so a kernel that is started early reads them
      * after its wait. */
@@ -63,7 +63,7 @@ enum { HALO_CUDA_MAX_PLANES = 4 }; /* of one launch */
 /* A row of the table: one .cu file, or a variant of it, which is named FILE/VARIANT. */
 struct halo_cuda_strategy {
     struct halo_strategy base;
-    int compute; /* lowest compute capability that it needs, such as 80 for 8.0; 0: any */
+    int compute; /* lowest compute capability on which it runs, such as 80 for 8.0; 0: any */
     /* Filters 1 to HALO_CUDA_MAX_PLANES planes, in any order. Returns the CUDA runtime's status. */
     cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
     /* Return the size of a mask in the layout of the kernels, and make this mask. If the kernels

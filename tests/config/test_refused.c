@@ -352,8 +352,9 @@ static void not_yaml(void **state)
     refuse_text(
         nul, sizeof nul - 1,
         (const char *const[]){"f:2: the file is not text, because it contains a NUL byte", NULL});
-    REFUSE("streams:\n  \xff: {}\n", "f:2: not UTF-8 text: invalid leading UTF-8 octet");
-    REFUSE("\xfe\xff\n", "f:1: not UTF-8 text: invalid leading UTF-8 octet");
+    REFUSE("streams:\n  \xff: {}\n",
+           "f:2: the file is not UTF-8 text: invalid leading UTF-8 octet");
+    REFUSE("\xfe\xff\n", "f:1: the file is not UTF-8 text: invalid leading UTF-8 octet");
 }
 
 /* A dead giveaway: what must be refused is refused at once, and in few words. */

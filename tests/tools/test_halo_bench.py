@@ -160,7 +160,7 @@ class Tune(Bench):
         with open(path, encoding='utf-8') as file:
             whole = file.read()
         for old, new, says in (('version ', 'version 0', ':2: '), ('dense ', 'dents ', ': unknown kind'),
-                               ('end\n', '', 'the end is missing'), ('device ', 'device x', ':3: ')):
+                               ('end\n', '', 'the line "end" is missing'), ('device ', 'device x', ':3: ')):
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(whole.replace(old, new))
             code, out, err = bench(*auto, cache=cache)
