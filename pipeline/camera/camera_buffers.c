@@ -6,7 +6,7 @@
 
 #include "pipeline/camera/camera_private.h"
 
-/* A buffer as an argument of calls; planes must remain valid as long as it. */
+/* Prepares a buffer as an argument of calls; planes must remain valid as long as the buffer. */
 static struct v4l2_buffer describe(const struct halo_camera *c, int index,
                                    struct v4l2_plane *planes)
 {

@@ -23,7 +23,7 @@ static int chroma_rows(const struct halo_camera *c)
     return half ? (c->mode.height + 1) / 2 : 0;
 }
 
-/* Where a plane begins, its stride, and the bytes in one of its rows. */
+/* A plane's beginning, its stride, and the number of bytes in each row. */
 struct part {
     int memory;
     size_t offset;

@@ -30,7 +30,7 @@ struct halo_loopback {
     int64_t asked;
 };
 
-/* Where to report a failure of the device. */
+/* How to report a failure of the device. */
 struct fault {
     const char *path;
     enum halo_v4l2_trouble *trouble;
@@ -86,7 +86,8 @@ static int check_device(const struct halo_loopback *l, const struct fault *f)
         return 0;
     if (caps & V4L2_CAP_VIDEO_CAPTURE)
         return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "the device does not accept frames now");
-    /* 0.12.7 loses its capabilities if a writer leaves after a second program tried to write. */
+    /* v4l2loopback 0.12.7 loses its capabilities if a writer leaves after a second program tried to
+     * write. */
     *f->trouble = HALO_V4L2_BUSY;
     return halo_fail(
         f->err, -EBUSY,
@@ -106,7 +107,8 @@ size_t halo_loopback_size(const struct halo_loopback_mode *mode)
     return (size_t)mode->width * (size_t)mode->height * (size_t)mode->format->bits / 8;
 }
 
-/* Whether rows have no padding. 0.12.7 reports the size of its buffer, in whole pages. */
+/* Returns whether rows have no padding. v4l2loopback 0.12.7 reports the size of its buffer in whole
+ * pages. */
 static bool is_as_expected(const struct v4l2_pix_format *pix, const struct halo_loopback_mode *mode)
 {
     const size_t size = halo_loopback_size(mode), more = pix->sizeimage - size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video decoder: packets of one stream in, unfiltered frames out. */
+ * A video decoder: it receives the packets of one stream and returns unfiltered frames. */
 #include "pipeline/input/decode.h"
 
 #include <errno.h>
@@ -19,8 +19,8 @@
 #include "pipeline/picture/raw_picture_private.h"
 
 enum {
-    MAX_SKIPPED = 1000, /* packets: a demuxer that marks no keyframes must not make the stream
-                           disappear */
+    MAX_SKIPPED = 1000, /* largest number of packets to skip, because a demuxer that marks no
+                           keyframes must not make the stream disappear */
 };
 
 struct halo_decoder {
@@ -28,10 +28,10 @@ struct halo_decoder {
     AVStream *stream;
     struct halo_damage *damage;
     struct halo_decoder_settings settings;
-    struct halo_decode_hw *hw;         /* NULL: software decodes */
+    struct halo_decode_hw *hw;         /* NULL if the CPU decodes */
     struct halo_hw_download *download; /* created with the first frame that has to be copied to the
                                           host */
-    struct halo_decode_memory *memory; /* NULL: FFmpeg allocates */
+    struct halo_decode_memory *memory; /* NULL if FFmpeg allocates frames */
     AVCodecContext *codec;
     AVFrame *frame;
     int64_t last_pts, last_duration; /* of the last frame delivered */
@@ -40,11 +40,11 @@ struct halo_decoder {
     int skipped; /* packets before the first keyframe */
     bool started;
     int turn;          /* as the stream declares it */
-    bool differs;      /* some frames declared another one */
-    char refusal[200]; /* of the `hw` that was destroyed */
+    bool differs;      /* whether some frames declared another orientation */
+    char refusal[200]; /* refusal of the `hw` that was destroyed */
 };
 
-/* av.c finds a context's complaints through opaque: those of the judge. */
+/* av.c finds the complaints of a context through opaque; these are the judge's. */
 static struct halo_decoder *decoder_of(const AVCodecContext *c)
 {
     return (void *)((char *)c->opaque - offsetof(struct halo_decoder, judge.complaints));
@@ -64,8 +64,8 @@ static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat
     return format;
 }
 
-/* Makes decoders that support it write frames to memory that the device can read directly. 0 or
- * -ENOMEM. */
+/* Makes decoders that support this write frames to memory that the device can read directly.
+ * Returns 0 or -ENOMEM. */
 static int set_memory(struct halo_decoder *d, const AVCodec *codec)
 {
     if (!(codec->capabilities & AV_CODEC_CAP_DR1))
@@ -82,7 +82,8 @@ static int set_memory(struct halo_decoder *d, const AVCodec *codec)
     return 0;
 }
 
-/* Opens the decoder, replacing the previous one: the hardware's if d->hw is set. */
+/* Opens the decoder and replaces the previous one; if d->hw is set, opens the hardware's
+ * decoder. */
 static int open_codec(struct halo_decoder *d, struct halo_error *err)
 {
     char why[400];
@@ -215,13 +216,14 @@ void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until
     halo_judge_set_window(&d->judge, from, until);
 }
 
-/* A lost device is not damage of the input, and never tolerated: -EIO with err filled. */
+/* Checks whether the device is lost, which does not count as damage of the input and is never
+ * tolerated. Returns 0, or -EIO with err filled. */
 static int check_device(const struct halo_decoder *d, struct halo_error *err)
 {
     return d->hw ? halo_decode_hw_check(d->hw, err) : 0;
 }
 
-/* 0 if damage is accepted. A lost device does not count as damage. */
+/* Reports damage. Returns 0 if damage is accepted. A lost device does not count as damage. */
 static int fail_damaged(struct halo_decoder *d, int64_t ts, const char *why, struct halo_error *err)
 {
     char clock[32];

@@ -20,15 +20,15 @@ struct halo_decode_hw {
     const AVCodec *codec;
     AVBufferRef *device;
     bool tried;   /* NVDEC was chosen during the current packet */
-    bool working; /* chosen, and a packet has been decoded since */
+    bool working; /* NVDEC was chosen, and a packet has been decoded since */
     bool gave_up, said;
-    bool opening, canceled; /* opening: begin was called, end was not; canceled: begin returned
+    bool opening, canceled; /* opening: begin was called, but not end; canceled: begin returned
                                false */
     char refusal[200];
 };
 
-/* FFmpeg's own decoder that can use NVDEC. Decoders that use the driver's parser (h264_cuvid) are
- * not meant. NULL: FFmpeg has no such decoder. */
+/* Returns FFmpeg's own decoder that can use NVDEC, not one that uses the driver's parser
+ * (h264_cuvid), or NULL if FFmpeg has no such decoder. */
 static const AVCodec *find_codec(enum AVCodecID id)
 {
     void *at = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Whether decoded frames are undamaged (decode_judge.h). */
+ * Checks whether decoded frames are undamaged (decode_judge.h). */
 #include "pipeline/input/decode_judge.h"
 
 #include "pipeline/input/decode_traits.h"
@@ -34,8 +34,8 @@ void halo_judge_forget(struct halo_judge *j)
     j->known = atomic_load(&j->complaints.lines);
 }
 
-/* Counts packets that are shown, with times from the first frame on: leading ones lack
- * references. */
+/* Counts the packets of frames that are shown, from the time of the first frame on: packets before
+ * it may lack the frames that they refer to. */
 void halo_judge_packet(struct halo_judge *j, const AVPacket *pkt, int64_t time)
 {
     if (j->begins_whole && j->from == INT64_MIN && time != AV_NOPTS_VALUE)
@@ -52,9 +52,9 @@ bool halo_judge_tolerates(const struct halo_judge *j)
     return j->seeks && !j->delivered && atomic_load(&j->complaints.latest) < j->from;
 }
 
-/* Whether the decoder complained of a packet that counts since the last call. Frame threads are
- * ahead of the frames delivered, so the complaint may be about a later frame; at the end all have
- * been made. */
+/* Returns whether the decoder has complained, since the last call, about a packet that counts.
+ * Frame threads are ahead of the frames delivered, so the complaint may be about a later frame; at
+ * the end, all complaints have arrived. */
 static bool complains(struct halo_judge *j)
 {
     const int known = j->known;
@@ -78,8 +78,8 @@ static bool has_flags(const struct halo_judge *j, const AVFrame *frame, const AV
     return !by_chance && (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT));
 }
 
-/* Before the first frame that is shown, references are missing in recordings that begin between
- * keyframes. */
+/* In recordings that begin between keyframes, references of frames before the first frame that is
+ * shown are missing. */
 bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
 {
     if (!j->delivered && frame->pts < j->from)
@@ -94,8 +94,8 @@ bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCode
     return has_flags(j, frame, codec) || ((j->traits & HALO_HONEST) && complains(j));
 }
 
-/* If headers are damaged, the decoder drops frames as out of order without an error. Some are also
- * dropped where recordings are joined. */
+/* If headers are damaged, the decoder drops frames as out of order, without an error. Some frames
+ * are also dropped at joints between recordings. */
 static bool lacks_pictures(const struct halo_judge *j)
 {
     const int64_t due = j->interlaced ? j->packets / 2 : j->packets;

@@ -20,7 +20,8 @@ enum {
 
 /* ---- fonts ---- */
 
-/* Bytes of the tables of the table directory at data + at; 0 if it is not valid. */
+/* Returns the total size in bytes of the tables in the table directory at data + at, or 0 if the
+ * directory is not valid. */
 static size_t sfnt_bytes(const uint8_t *data, size_t size, size_t at)
 {
     static const uint32_t versions[] = {0x00010000, MKBETAG('O', 'T', 'T', 'O'),
@@ -184,7 +185,8 @@ bool halo_embedded_tag_is_picture(const char *key, const char *value)
 
 /* ---- codec headers ---- */
 
-/* Finds the second of Vorbis's three headers, the comments. False: they are malformed. */
+/* Finds the second of Vorbis's three headers, which contains the comments. Returns false if they
+ * are malformed. */
 static bool find_comments(const uint8_t *data, size_t size, size_t *ret_at, size_t *ret_size)
 {
     enum { FIRST = 30 };
@@ -278,7 +280,7 @@ static int clean_ass(AVCodecParameters *par, bool *ret_found)
     return 0;
 }
 
-/* Cuts the headers off where an image begins in them, for example after the one FLAC block that the
+/* Cuts off the headers from the first image in them, for example after the one FLAC block that the
  * decoder needs. */
 static bool cut_at_picture(AVCodecParameters *par)
 {

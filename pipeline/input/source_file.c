@@ -188,7 +188,8 @@ static int fail_damaged(const struct halo_source *s, int code, double time, cons
     return code == -EBADMSG || code == -EIO ? halo_damage_meet(s->damage, code, err) : code;
 }
 
-/* A packet, or an AVERROR: AVERROR_EOF at the end, AVERROR_EXIT after a stop. */
+/* Reads a packet. Returns 0 or more, or an AVERROR code: AVERROR_EOF at the end, AVERROR_EXIT after
+ * a stop request. */
 static int read_packet(struct halo_source *s, AVPacket *pkt)
 {
     AVFormatContext *f = s->format;
@@ -235,8 +236,8 @@ static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
     }
 }
 
-/* Handles a stream that begins after the output's header was written, and so cannot be output.
- * Video must not be lost without an error; other streams may. */
+/* Handles a stream that begins after the output's header was written and therefore cannot be
+ * output. Video must not be lost without an error; other streams may be. */
 static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error *err)
 {
     const enum AVMediaType type = st->codecpar->codec_type;
@@ -255,10 +256,10 @@ static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error
     return 0;
 }
 
-/* Fails if a packet has a gap, except where the clock jumps: where recordings are joined, the
- * continuity counter, by which gaps in MPEG-TS are found, breaks as well, and the mark of the gap
- * is just before the jump (the parser puts some packets of video between them). pkt NULL: the
- * end. */
+/* Fails if a packet has a gap, unless the clock jumps there: at joints between recordings, the
+ * continuity counter, by which gaps in MPEG-TS are detected, jumps as well, and the mark of the gap
+ * is just before the jump of the clock (the parser puts some packets of video between them). pkt is
+ * NULL at the end. */
 static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
                       struct halo_error *err)
 {

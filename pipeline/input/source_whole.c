@@ -11,7 +11,7 @@
 
 #include "pipeline/base/av.h"
 
-/* What has been read of one stream, to be compared with what it declares. */
+/* Data about the packets read of one stream, to be compared with what the stream declares. */
 struct seen {
     int64_t packets;
     int64_t indexed;  /* index entries when the file was opened */
@@ -104,9 +104,9 @@ static int64_t matroska_end(AVIOContext *pb)
     return size < 0 ? -1 : avio_tell(pb) + size;
 }
 
-/* Checks a Matroska segment from behind its header: known elements must follow one another up to
- * its end, also those inside clusters if `deep` is set. 0, or the offset at which no known element
- * begins. */
+/* Checks a Matroska segment from the end of its header: known elements must follow one another up
+ * to its end, also those inside clusters if `deep` is set. Returns 0, or the offset at which no
+ * known element begins. */
 static int64_t broken_element(AVIOContext *pb, int64_t end, bool deep)
 {
     enum { CLUSTER = 0x1F43B675 };

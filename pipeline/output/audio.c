@@ -35,7 +35,7 @@ struct halo_audio {
     bool held;           /* frame is not empty */
     bool draining;       /* no more input */
     bool drained;        /* no more output from the resampler either */
-    bool flushed;        /* the encoder was told of the end */
+    bool flushed;        /* the end was signalled to the encoder */
 };
 
 const AVCodec *halo_audio_find(const char *name, struct halo_error *err)
@@ -199,7 +199,7 @@ static AVFrame *encoder_frame(const struct halo_audio *a, int samples)
     return f;
 }
 
-/* Writes a piece of the silence: a long gap must not be in memory at once. */
+/* Writes a piece of the silence, because a long gap must not be in memory as a whole. */
 static int push_silence(struct halo_audio *a)
 {
     const int n = (int)FFMIN(a->silence, FREE_FRAME);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A video encoder: output frames in, packets out. */
+ * A video encoder: it receives output frames and returns packets. */
 #include "pipeline/output/encode.h"
 
 #include <errno.h>
@@ -93,8 +93,8 @@ static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields
             av_strlcat(text, "bff=1", size);
     } else if (!strcmp(codec->name, "libx265")) {
         option = "x265-params";
-        /* It writes to standard error, past FFmpeg's log, but an error has to be one line, which
-         * halod prints. */
+        /* It writes to standard error, bypassing FFmpeg's log, but an error has to be one line,
+         * which halod prints. */
         if (halo_log_get_level() < HALO_LOG_DEBUG)
             av_strlcat(text, "log-level=none", size);
     } else if (!strcmp(codec->name, "libsvtav1")) {
@@ -301,8 +301,9 @@ static int encoder_frame(struct halo_encoder *e, const AVFrame *picture, AVFrame
     return code;
 }
 
-/* Encoders need increasing times. If the input's are not (or two fall on one tick of a fixed rate),
- * the later frame moves by a tick and nothing is lost; but by one frame at most. */
+/* Encoders need increasing times. If those of the input are not increasing (or if two of them fall
+ * on the same tick of a fixed rate), the later frame is moved by one tick and nothing is lost, but
+ * no frame is moved by more than one frame's duration. */
 static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
 {
     static atomic_int said;

@@ -236,7 +236,7 @@ static const struct halo_place_ops file_ops = {
     .close = close_file,
     .where = where_is_file,
     .destroy = destroy_file,
-    .most_pause_s = 3, /* so that output continues within five seconds when there is space again */
+    .most_pause_s = 3, /* so that output continues within five seconds once there is space again */
 };
 
 /* Files in other formats cannot be read if they were not finished. */

@@ -123,7 +123,7 @@ static const char *skip_conversion(const char *at)
     return *at ? at + 1 : at;
 }
 
-/* Writes the pattern as a glob, with "-*" at `stem`, unless that is behind its end. */
+/* Writes the pattern as a glob, with "-*" at `stem`, unless that is after its end. */
 static void write_glob(char *ret, const char *pattern, size_t stem)
 {
     for (const char *at = pattern; *at || at == pattern + stem;) {

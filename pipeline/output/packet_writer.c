@@ -14,7 +14,7 @@
 struct halo_packet_writer {
     struct halo_packet_memory m;
     uint64_t head;
-    uint8_t *begin; /* a begin that did not fit yet: it is written first */
+    uint8_t *begin; /* a description that did not fit yet; it is written first */
     size_t begin_size;
     bool begun, sound, waiting; /* waiting: for a keyframe */
     atomic_llong dropped;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Decides what happens to each stream of the input, and copies what the file says about itself. */
+ * Decides what happens to each stream of the input, and copies the file's metadata. */
 #include "pipeline/run/copy_streams.h"
 
 #include <errno.h>

@@ -149,7 +149,7 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
                                                      : "");
 }
 
-/* Damage outside of the requested part is not reported. */
+/* Restricts the reports of damage to the requested part. */
 static void set_windows(struct halo_stream *s)
 {
     for (int i = 0; i < s->tracks.count; i++) {
