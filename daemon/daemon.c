@@ -76,7 +76,8 @@ static void apply_rest(const struct halo_daemon_settings *now,
         !halo_is_same_text(now->http.listen, wanted->http.listen) ||
         !halo_is_same_text(now->http.hosts, wanted->http.hosts) ||
         !halo_is_same_text(now->http.embed, wanted->http.embed))
-        halo_log(HALO_LOG_WARNING, "reload: control and http take effect after halod is restarted");
+        halo_log(HALO_LOG_WARNING,
+                 "reload: changes to control: and http: take effect only after halod is restarted");
 }
 
 static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,
@@ -104,7 +105,7 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
         *ret_errors = texts_of(errors);
         const int count = halo_error_list_count(errors);
         halo_error_list_destroy(errors);
-        return halo_fail(err, loaded, "%s: %d error%s: nothing changed", daemon->path, count,
+        return halo_fail(err, loaded, "%s: %d error%s, so nothing changed", daemon->path, count,
                          count == 1 ? "" : "s");
     }
     if (taking) {
@@ -191,7 +192,7 @@ static void on_signal(uv_signal_t *handle, int number)
     } else if (daemon->stopping) {
         _exit(128 + number); /* engines die with this process */
     } else {
-        halo_log(HALO_LOG_INFO, "%s: stopping (repeat to end at once)",
+        halo_log(HALO_LOG_INFO, "%s: stopping (repeat the signal to end at once)",
                  number == SIGINT ? "interrupted" : "terminated");
         /* SIGTERM is how a service manager stops a service, so it counts as success. */
         stop(daemon, number == SIGTERM ? HALO_EXIT_OK : HALO_EXIT_SIGINT);
@@ -207,9 +208,8 @@ static void on_watchdog(uv_timer_t *timer)
     if (alive)
         halo_notify_alive();
     else if (!daemon->dead)
-        halo_log(HALO_LOG_ERROR,
-                 "no stream makes progress, and restarting engines does not help; watchdog pings "
-                 "stopped");
+        halo_log(HALO_LOG_ERROR, "no stream makes progress, and restarting engines has not helped: "
+                                 "watchdog pings stopped");
     daemon->dead = !alive;
 }
 
@@ -303,7 +303,10 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
     } else {
         const char *missing = halo_confine_is_built() ? halo_confine_files_missing() : NULL;
         if (missing)
-            halo_log(HALO_LOG_INFO, "engines can open all files of halod's user: %s", missing);
+            halo_log(HALO_LOG_INFO,
+                     "engines are not restricted to their own files, and can open every file that "
+                     "halod's user can: %s",
+                     missing);
         halo_log(HALO_LOG_INFO, "ready: %d stream%s, control at %s", settings->streams,
                  settings->streams == 1 ? "" : "s", halo_control_path(daemon->control));
         halo_passed_notify_idle();

@@ -269,7 +269,7 @@ char *halo_interface_description(const char *interface)
         return NULL;
     fprintf(to, "# %s\ninterface %s\n",
             control ? "Shows and controls the streams of halod."
-                    : "The interface of every Varlink service.",
+                    : "The interface that every Varlink service provides.",
             interface);
     for (const struct halo_method *m = halo_methods; m->name; m++)
         if (!strcmp(m->interface, interface))

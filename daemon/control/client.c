@@ -142,7 +142,8 @@ bool halo_clients_make_room(struct halo_clients *clients)
             (!oldest || client->heard <= oldest->heard))
             oldest = client;
     if (oldest)
-        halo_client_cut(oldest, "it was silent longest, and another client needs a connection");
+        halo_client_cut(oldest,
+                        "it was silent for longest, and another client needed its connection");
     return oldest;
 }
 

@@ -84,7 +84,7 @@ static bool let_in(struct halo_control *control)
              !halo_clients_make_room(&control->clients))
         turn_away(fd);
     else if (halo_client_create(&control->clients, fd))
-        halo_log(HALO_LOG_WARNING, "control: out of memory for a client");
+        halo_log(HALO_LOG_WARNING, "control: out of memory: a client was disconnected");
     return true;
 }
 
@@ -155,9 +155,9 @@ static int listen_at(struct halo_control *control, const struct halo_control_set
 {
     char *path = choose_path(settings);
     if (!path)
-        return halo_fail(
-            err, -ENOENT,
-            "no path for the control socket: XDG_RUNTIME_DIR is not set; set control: {path: ...}");
+        return halo_fail(err, -ENOENT,
+                         "the control socket has no path: set XDG_RUNTIME_DIR, or control: {path: "
+                         "...} in the settings");
     const int code = halo_listen_open(&control->listen, path, err);
     free(path);
     return code;

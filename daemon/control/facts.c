@@ -206,7 +206,7 @@ static void after(uv_work_t *work, int status)
 {
     struct gathering *g = work->data;
     struct halo_facts *facts = g->owner;
-    const struct halo_error err = {.code = status, .text = "the check of the disks was cancelled"};
+    const struct halo_error err = {.code = status, .text = "the disk check was cancelled"};
     if (facts) {
         facts->running = NULL;
         uv_timer_stop(&facts->timer);
@@ -219,8 +219,9 @@ static void after(uv_work_t *work, int status)
 static int say_what_hangs(const struct gathering *g, struct halo_error *err)
 {
     const char *path = atomic_load(&g->path);
-    return halo_fail(err, -ETIMEDOUT, "%s does not respond: is it on a disk or mount that hangs?",
-                     path ? path : "a device of the GPU");
+    return halo_fail(err, -ETIMEDOUT,
+                     "%s does not respond: it may be on a disk or mount that hangs",
+                     path ? path : "a GPU device file");
 }
 
 static void on_late(uv_timer_t *timer)

@@ -142,7 +142,8 @@ static bool let_in(struct halo_http *http)
     }
     keep_alive(fd);
     if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, length) != MHD_YES)
-        halo_log(HALO_LOG_WARNING, "http: out of memory for a client"); /* its socket was closed */
+        halo_log(HALO_LOG_WARNING,
+                 "http: out of memory: a client was disconnected"); /* its socket was closed */
     return true;
 }
 
@@ -216,7 +217,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         struct halo_feed *feed = find_feed(http, request->route.stream);
         if (!feed) {
             *status = MHD_HTTP_NOT_FOUND;
-            return halo_http_text("text/plain", "no such stream: / lists all\n");
+            return halo_http_text("text/plain", "no such stream: see / for a list\n");
         }
         if (http->viewers.count >= VIEWERS) {
             *status = MHD_HTTP_SERVICE_UNAVAILABLE;

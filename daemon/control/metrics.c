@@ -31,10 +31,10 @@ static const struct family families[] = {
      "stage", "decoded filtered encoded"},
     {"halod_frames_dropped_total", "counter", "Dropped frames by reason.", "streams", "stream",
      "dropped", "reason", NULL},
-    {"halod_cards_total", "counter", "Cards in place of frames, of all encodings.", "streams",
-     "stream", "cards", NULL, NULL},
-    {"halod_encoded_bytes_total", "counter", "Bytes of all encodings.", "streams", "stream",
-     "bytes", NULL, NULL},
+    {"halod_cards_total", "counter", "Cards sent in place of frames, over all encodings.",
+     "streams", "stream", "cards", NULL, NULL},
+    {"halod_encoded_bytes_total", "counter", "Bytes produced by all encodings.", "streams",
+     "stream", "bytes", NULL, NULL},
     {"halod_source_opened_total", "counter", "How often the source was opened.", "streams",
      "stream", "opened", NULL, NULL},
     {"halod_damaged_total", "counter", "Damaged places in the source.", "streams", "stream",
@@ -49,26 +49,26 @@ static const struct family families[] = {
      "failures", NULL, NULL, "capture"},
     {"halod_camera_missed_total", "counter", "Frames that a camera's driver lost.", "streams",
      "stream", "missed", NULL, NULL, "capture"},
-    {"halod_camera_damaged_total", "counter", "Incomplete frames of a camera.", "streams", "stream",
-     "damaged", NULL, NULL, "capture"},
-    {"halod_region_feed_updates_total", "counter", "Updates of a detector.", "streams", "stream",
-     "updates", NULL, NULL, "region_feed"},
-    {"halod_region_feed_refused_total", "counter", "Unusable updates of a detector.", "streams",
-     "stream", "refused", NULL, NULL, "region_feed"},
+    {"halod_camera_damaged_total", "counter", "Damaged or incomplete frames from a camera.",
+     "streams", "stream", "damaged", NULL, NULL, "capture"},
+    {"halod_region_feed_updates_total", "counter", "Updates received from a detector.", "streams",
+     "stream", "updates", NULL, NULL, "region_feed"},
+    {"halod_region_feed_refused_total", "counter", "Updates from a detector that were unusable.",
+     "streams", "stream", "refused", NULL, NULL, "region_feed"},
     {"halod_region_feed_regions", "gauge", "Regions in a detector's last update.", "streams",
      "stream", "regions", NULL, NULL, "region_feed"},
     {"halod_region_feed_age_seconds", "gauge", "Age of a detector's last update.", "streams",
      "stream", "age_s", NULL, NULL, "region_feed"},
     {"halod_region_feed_pictures_total", "counter",
-     "Frames with regions of a detector, counted for each chain.", "streams", "stream", "pictures",
-     NULL, NULL, "region_feed"},
+     "Frames to which a region feed applied, counted for each chain.", "streams", "stream",
+     "pictures", NULL, NULL, "region_feed"},
     {"halod_region_feed_hidden_total", "counter",
-     "Those of them that were hidden completely because updates were missing.", "streams", "stream",
-     "pictures_hidden", NULL, NULL, "region_feed"},
+     "Frames hidden completely because a detector's updates were missing, for each chain.",
+     "streams", "stream", "pictures_hidden", NULL, NULL, "region_feed"},
     {"halod_engine_restarts_total", "counter", "How often an engine was restarted.", "engines",
      "engine", "restarts", NULL, NULL},
-    {"halod_engine_device_failures", "gauge", "Failures of the GPU in a row.", "engines", "engine",
-     "device_failures", NULL, NULL},
+    {"halod_engine_device_failures", "gauge", "Consecutive failures of the GPU.", "engines",
+     "engine", "device_failures", NULL, NULL},
     {NULL},
 };
 
@@ -178,12 +178,13 @@ static void write_stages(FILE *to, const json_t *streams)
     json_t *stream, *times;
     const char *stage;
     size_t i;
-    write_head(to, stages, "histogram", "Duration of a stage for a frame.");
+    write_head(to, stages, "histogram", "Time that a frame spends in a stage.");
     json_array_foreach (streams, i, stream)
         json_object_foreach (json_object_get(stream, "stages"), stage, times)
             if (strcmp(stage, "total") != 0)
                 write_histogram(to, stages, name_of(stream), stage, times);
-    write_head(to, all, "histogram", "Time from a decoded frame to its packet.");
+    write_head(to, all, "histogram",
+               "Time from decoding a frame (for cameras: capturing it) to its encoded packet.");
     json_array_foreach (streams, i, stream) {
         times = json_object_get(json_object_get(stream, "stages"), "total");
         if (times)
@@ -279,17 +280,18 @@ static void write_streams(FILE *to, const json_t *streams)
         const char *name, *help;
         void (*write)(FILE *to, const char *family, const json_t *stream);
     } rows[] = {
-        {"halod_stream_up", "1 if frames pass.", write_up},
+        {"halod_stream_up", "1 if the stream is running and frames pass its filters.", write_up},
         {"halod_stream_privacy_off", "1 if the settings allow unfiltered frames.", write_privacy},
         {"halod_stream_coverage_ratio",
-         "Part of a plane's samples that a chain hides in every frame; plane 0 is luma.",
+         "Fraction of a plane's samples that a chain hides in every frame; plane 0 is luma.",
          write_coverage},
         {"halod_stream_degraded", "1 while a stream is degraded for this reason.",
          write_degradations},
         {"halod_region_feed_silent",
          "1 while everything is hidden because a detector sends no regions.", write_region_feed},
         {"halod_camera_state", "1 for the current state of a stream's camera.", write_camera_state},
-        {"halod_camera_format", "Always 1; the mode of a camera.", write_camera_format},
+        {"halod_camera_format", "Always 1; the labels describe a camera's mode.",
+         write_camera_format},
     };
     json_t *stream;
     size_t i;
@@ -344,7 +346,7 @@ static void write_outputs(FILE *to, const json_t *streams)
         {"repeated", "halod_output_repeated_pictures_total", "counter",
          "Repeated or gray frames written to a virtual camera."},
         {"cut", "halod_output_cut_total", "counter",
-         "Viewers disconnected because they did not read."},
+         "Viewers of an output disconnected because they did not read."},
         {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
     };
     json_t *stream, *output;
@@ -373,7 +375,7 @@ static void write_http(FILE *to, const struct halo_http_numbers *http)
     write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
     fprintf(to, "halod_http_connections %d\n", http->connections);
     write_head(to, "halod_http_connections_cut_total", "counter",
-               "HTTP connections closed because they were slow or too many.");
+               "HTTP connections closed because they were too slow or too many were open.");
     fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
     write_head(to, "halod_http_viewers", "gauge", "Viewers of frames over HTTP.");
     fprintf(to, "halod_http_viewers %d\n", http->viewers);
@@ -394,10 +396,12 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     if (!to)
         return NULL;
     const json_t *streams = json_object_get(status, "streams");
-    write_head(to, "halod_build_info", "gauge", "Always 1; version and build.");
+    write_head(to, "halod_build_info", "gauge",
+               "Always 1; the labels contain the version and the build.");
     fprintf(to, "halod_build_info{version=\"%s\",cuda=\"%s\"} 1\n", HALO_VERSION, HALO_CUDA_BUILD);
     if (json_is_number(json_object_get(status, "since"))) {
-        write_head(to, "halod_start_time_seconds", "gauge", "Start time, Unix time.");
+        write_head(to, "halod_start_time_seconds", "gauge",
+                   "Time at which the daemon started, in Unix time.");
         fprintf(to, "halod_start_time_seconds %.3f\n",
                 json_number_value(json_object_get(status, "since")));
     }

@@ -80,7 +80,9 @@ static int abi(void)
 
 const char *halo_confine_files_missing(void)
 {
-    return abi() >= 1 ? NULL : "this kernel has no Landlock, or it is turned off (lsm=)";
+    return abi() >= 1
+               ? NULL
+               : "this kernel has no Landlock, or Landlock is disabled (boot parameter lsm=)";
 }
 
 static void make_folders(const char *path)

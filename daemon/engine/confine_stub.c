@@ -11,7 +11,7 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
     (void)files;
     (void)count;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
-               ? halo_fail(err, -errno, "cannot give up new privileges")
+               ? halo_fail(err, -errno, "cannot set no_new_privs")
                : 0;
 }
 

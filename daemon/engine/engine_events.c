@@ -263,8 +263,8 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
     struct halo_packet_writer *writer;
     struct halo_error err = {0};
     if (halo_packet_writer_create(&writer, size, &err) < 0) {
-        halo_log(HALO_LOG_ERROR, "stream %s: no memory for its viewers: %s", stream->name,
-                 err.text);
+        halo_log(HALO_LOG_ERROR, "stream %s: cannot create the packet ring for its viewers: %s",
+                 stream->name, err.text);
         return;
     }
     struct halo_packet_writer *old = ring->writer;
@@ -287,7 +287,7 @@ static void say_unserved(struct engine_stream *stream, int encoding,
 {
     struct halo_error err = {0};
     if (code == -ENOMEM)
-        halo_fail(&err, code, "no memory for its viewers");
+        halo_fail(&err, code, "out of memory: packets cannot be passed to viewers");
     else
         halo_fail(&err, code,
                   "frames of %dx%d are too large for viewers: set a smaller video: {size: ...}",

@@ -97,11 +97,11 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
     const size_t count = json_array_size(list);
     for (enum key key = X; key <= H; key++)
         if (e->value[key])
-            return refuse(e, key, "a polygon is given by its corners", err);
+            return refuse(e, key, "a polygon is specified by its corners", err);
     if (count < 3 || count > HALO_MAX_CORNERS)
         return refuse(e, CORNERS, "must be a list of 3 to 64 corners, each [x, y]", err);
     if (ret->corners + (int)count > HALO_REGION_CORNERS)
-        return refuse(e, CORNERS, "more than 1024 corners in all regions", err);
+        return refuse(e, CORNERS, "all regions together have more than 1024 corners", err);
     shape->corner = &ret->corner[ret->corners];
     shape->corners = (int)count;
     ret->corners += (int)count;
@@ -144,7 +144,8 @@ int halo_regions_read(struct halo_regions *ret, const json_t *list, struct halo_
     if (!json_is_array(list))
         return halo_fail(err, -EINVAL, "regions must be a list");
     if (count > HALO_MAX_SHAPES)
-        return halo_fail(err, -EINVAL, "%zu regions: at most %d", count, HALO_MAX_SHAPES);
+        return halo_fail(err, -EINVAL, "%zu regions, but at most %d are allowed", count,
+                         HALO_MAX_SHAPES);
     for (size_t i = 0; i < count; i++) {
         struct element e;
         int read = sort_keys(&e, json_array_get(list, i), (int)i, err);

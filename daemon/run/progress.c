@@ -157,7 +157,7 @@ static void write_block(struct halo_progress *p, const struct halo_stream_stats 
         last ? "end" : "continue");
     if (written >= 0 && fflush(p->blocks) == 0)
         return;
-    halo_log(HALO_LOG_WARNING, "-progress %s: can no longer be written: %s; the job continues",
+    halo_log(HALO_LOG_WARNING, "-progress %s cannot be written any more, but the run continues: %s",
              p->target, strerror(errno));
     close_blocks(p);
 }

@@ -26,7 +26,7 @@ static void on_signal(uv_signal_t *handle, int number)
     }
     end->by = number;
     end->at = uv_hrtime();
-    halo_log(HALO_LOG_INFO, "%s: finishing the output (repeat to end at once)",
+    halo_log(HALO_LOG_INFO, "%s: finishing the output (repeat the signal to end at once)",
              number == SIGINT   ? "interrupted"
              : number == SIGHUP ? "hung up"
                                 : "terminated");

@@ -46,9 +46,10 @@ static int check_options(const struct halo_run_settings *run, struct halo_error 
                                    without[i].name);
     if (run->source.format && strcmp(run->source.format, "v4l2") != 0 &&
         strcmp(run->source.format, "video4linux2") != 0)
-        return halo_fail_usage(
-            err, "-f %s before -i: %s is a camera (use -input_format for its pixel format)",
-            run->source.format, run->source.input);
+        return halo_fail_usage(err,
+                               "-f %s before -i cannot be used: %s is a camera (use -input_format "
+                               "for its pixel format)",
+                               run->source.format, run->source.input);
     return 0;
 }
 
@@ -69,8 +70,8 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
     const char *format = run->output_format;
     if (!halo_is_camera(run->source.input))
         return halo_fail_usage(err,
-                               "%s is a virtual camera: IN must be a camera, too (the daemon can "
-                               "play files and URLs into one: v4l2: in halod.yaml(5))",
+                               "%s is a virtual camera, so IN must be a camera, too (the daemon "
+                               "can also play files and URLs into it: see v4l2 in halod.yaml(5))",
                                run->output);
     if (!strncmp(run->output, "v4l2:", 5))
         return halo_fail_usage(err,
@@ -80,7 +81,7 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (without[i][1])
             return halo_fail_usage(
-                err, "%s: %s is a virtual camera, which accepts only raw frames: leave it out",
+                err, "leave out %s: %s is a virtual camera, which accepts only raw frames",
                 without[i][0], run->output);
     if (format && strcmp(format, "v4l2") != 0 && !is_camera_format(format))
         return halo_fail_usage(
@@ -241,7 +242,7 @@ static int find(struct halo_camera_id *ret, const struct halo_run_settings *run,
     if (code < 0)
         return halo_fail_device(err, "%s (halod devices lists the cameras)", inner.text);
     if (!strcmp(ret->node, run->output) || halo_path_same(ret->node, run->output))
-        return halo_fail_usage(err, "%s: OUT is the same camera as IN: use another one",
+        return halo_fail_usage(err, "%s: OUT is the same camera as IN: use another camera",
                                run->output);
     return 0;
 }

@@ -82,7 +82,7 @@ static void step_leaving(struct sv_process *process)
     if (process->deadline == UINT64_MAX || sv_now(sv) < process->deadline)
         return;
     if (process->link) {
-        halo_log(HALO_LOG_WARNING, "engine process %d did not finish in time: killed",
+        halo_log(HALO_LOG_WARNING, "engine process %d did not finish in time and is killed",
                  process->handle.pid);
         sv_process_kill(process);
         return;

@@ -276,7 +276,7 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
     if (!halo_source_row(stream->settings.source.input)->captures)
         return halo_fail_usage(err, "the input of '%s' is not a camera", stream->name);
     if (!halo_is_name(to->control, strlen(to->control)))
-        return halo_fail_usage(err, "not a control's name: halod devices lists them");
+        return halo_fail_usage(err, "not the name of a control: halod devices lists the controls");
     struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -302,7 +302,8 @@ int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply
                         struct halo_error *err)
 {
     if (strcmp(format, "png") != 0 && strcmp(format, "jpg") != 0)
-        return halo_fail_usage(err, "a snapshot is png or jpg, not '%s'", format);
+        return halo_fail_usage(err, "the format of a snapshot must be png or jpg, not '%s'",
+                               format);
     if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
     struct sv_request *request = add(stream, SV_SNAPSHOT, reply, arg);

@@ -34,7 +34,7 @@ void sv_process_strays(struct sv_process *process, const char *what)
     if (process->senseless <= STRAYS_MAX)
         return;
     char why[160];
-    snprintf(why, sizeof why, "it %s, more than %d times in a minute", what, (int)STRAYS_MAX);
+    snprintf(why, sizeof why, "it %s more than %d times in a minute", what, (int)STRAYS_MAX);
     sv_engine_lost(engine, why, false);
 }
 

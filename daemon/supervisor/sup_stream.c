@@ -324,9 +324,10 @@ void sv_stream_stats(struct sv_stream *stream, const json_t *from)
     sv_degraded_update(stream);
     sv_regions_update(stream);
     if (sv_files_are_replaced(stream)) {
-        halo_log(HALO_LOG_INFO,
-                 "stream %s: its files or folders have been replaced: moving it to another engine",
-                 stream->name);
+        halo_log(
+            HALO_LOG_INFO,
+            "stream %s: moving it to another engine, because its files or folders were replaced",
+            stream->name);
         sv_placement_leave(&stream->place);
         sv_stream_step(stream);
     }

@@ -54,7 +54,7 @@ static void say(const struct sv_engine *engine, enum halo_verdict verdict)
                  engine->name, HALO_SUSPECT_DEATHS, moved, sv_engine_streams(engine));
     if (verdict == HALO_VERDICT_SHARED)
         halo_log(HALO_LOG_WARNING,
-                 "engine %s also ended without the suspected streams: none of them is the cause",
+                 "engine %s also ended without the suspected streams, so none of them is the cause",
                  engine->name);
 }
 

@@ -209,7 +209,7 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
         renew(feed, copy);
     else
         halo_log(HALO_LOG_WARNING, "cannot begin a feed: %s",
-                 begin->video ? "out of memory" : "there is no video");
+                 begin->video ? "out of memory" : "the encoding has no video");
 }
 
 /* Converts the engine's time to the feed's, without shift; INT64_MIN: it is not plausible. */

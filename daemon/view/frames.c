@@ -174,11 +174,12 @@ int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *
 {
     const AVCodecParameters *par = begin->video;
     if (par->codec_id != AV_CODEC_ID_RAWVIDEO)
-        return halo_fail(err, -EINVAL, "frames by descriptor need codec raw, not %s",
+        return halo_fail(err, -EINVAL,
+                         "only raw frames can be passed by descriptor, but the codec is %s",
                          avcodec_get_name(par->codec_id));
     const char *name = format_name(par->format);
     if (!name)
-        return halo_fail(err, -ENOTSUP, "GStreamer has no format like %s",
+        return halo_fail(err, -ENOTSUP, "GStreamer has no format that matches %s",
                          av_get_pix_fmt_name(par->format) ? av_get_pix_fmt_name(par->format)
                                                           : "this one");
     if (par->width < 1 || par->height < 1 || par->width > MAX_SIDE || par->height > MAX_SIDE)

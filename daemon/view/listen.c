@@ -45,7 +45,8 @@ static int make_room(const char *path, struct halo_error *err)
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISSOCK(st.st_mode))
-        return halo_fail(err, -EEXIST, "%s: exists and is not a socket: remove it yourself", path);
+        return halo_fail(err, -EEXIST,
+                         "%s exists, but is not a socket: remove it, or choose another path", path);
     const int code = try_connect(path);
     if (code == -ENOENT)
         return 0;
@@ -54,7 +55,7 @@ static int make_room(const char *path, struct halo_error *err)
     if (code != -ECONNREFUSED)
         return halo_fail(err, -EADDRINUSE, "%s: another process is listening on this socket", path);
     if (unlink(path) < 0 && errno != ENOENT)
-        return halo_fail(err, -errno, "%s: a stale socket, but it cannot be replaced: %s", path,
+        return halo_fail(err, -errno, "%s is a stale socket that cannot be replaced: %s", path,
                          strerror(errno));
     return 0;
 }
@@ -62,8 +63,8 @@ static int make_room(const char *path, struct halo_error *err)
 static int say_why(struct halo_error *err, const char *path, int error)
 {
     if (error == ENOENT || error == ENOTDIR)
-        return halo_fail(err, -error, "%s: its folder does not exist: create it, or choose another",
-                         path);
+        return halo_fail(err, -error,
+                         "%s: its folder does not exist: create it, or choose another path", path);
     return halo_fail(err, -error, "%s: cannot listen: %s", path, strerror(error));
 }
 
@@ -91,9 +92,10 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
     if (!*path)
         return halo_fail(err, -EINVAL, "a socket needs a path");
     if (strlen(path) >= sizeof made.path)
-        return halo_fail(err, -ENAMETOOLONG,
-                         "%s: the path of a socket has at most %zu bytes, this one has %zu", path,
-                         sizeof made.path - 1, strlen(path));
+        return halo_fail(
+            err, -ENAMETOOLONG,
+            "%s: the path of a socket may have at most %zu bytes, but this path has %zu", path,
+            sizeof made.path - 1, strlen(path));
     made.fd = halo_passed_take(path);
     if (made.fd >= 0) {
         made.passed = true;

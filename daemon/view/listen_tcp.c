@@ -27,8 +27,8 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     const int fd = socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 && errno == EAFNOSUPPORT)
         return halo_fail(err, -errno,
-                         "%s: this process has no network access: let the service manager pass the "
-                         "socket (halod-http.socket)",
+                         "%s: this process has no network access, so the service manager must pass "
+                         "the socket (halod-http.socket)",
                          address);
     if (fd < 0)
         return halo_fail(err, -errno, "%s: cannot create a socket: %s", address, strerror(errno));

@@ -53,7 +53,8 @@ int halo_passed_add(int fd, const char *name, struct halo_error *err)
     }
     if (!listens || !is_known(socket))
         return halo_fail(err, -EINVAL,
-                         "the socket passed as '%s' is not listening at a path or an address",
+                         "the socket passed as '%s' is not a stream socket that listens on a path "
+                         "or an IP address",
                          name);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
     fcntl(fd, F_SETFD, FD_CLOEXEC);

@@ -125,7 +125,7 @@ static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
     uint8_t said[MAX_READ];
     const ssize_t size = recv(viewer->fd, said, sizeof said, MSG_DONTWAIT);
     if (size > 0 && !viewer->viewers->listen.path[0]) /* e.g. a browser, sent by a web page */
-        return halo_fail(err, -EPROTO, "it sent data, which viewers must not");
+        return halo_fail(err, -EPROTO, "it sent data, which viewers must not do");
     if (size > 0)
         return viewer->ops->receive(viewer, said, (size_t)size, err);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))

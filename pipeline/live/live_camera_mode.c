@@ -102,8 +102,9 @@ static int check_jpeg(const struct halo_live *live, struct halo_live_input *in, 
     par->chroma_location = c->chroma_sample_location;
     avcodec_free_context(&c);
     return fine ? 0
-                : halo_fail(err, -EBADMSG, "%s: %s: its JPEG cannot be read, or is too large",
-                            live->name, halo_v4l2_states[HALO_V4L2_BROKEN].words);
+                : halo_fail(err, -EBADMSG,
+                            "%s: %s (its JPEG images cannot be read or are too large)", live->name,
+                            halo_v4l2_states[HALO_V4L2_BROKEN].words);
 }
 
 static int open_jpeg(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
@@ -181,7 +182,7 @@ static int take_camera(struct halo_live *live, struct halo_live_input *in,
     while (in->decoder && (code = halo_live_input_receive(live, in, ret, err)) == 0) {
         if (halo_now_ns() > deadline) {
             const char *words = halo_live_camera_stall(live->camera);
-            return halo_fail(err, -ETIMEDOUT, "%s: %s: only damaged frames arrive", live->name,
+            return halo_fail(err, -ETIMEDOUT, "%s: %s (only damaged frames arrive)", live->name,
                              words);
         }
         code = halo_live_camera_read(live, in, ret, err);

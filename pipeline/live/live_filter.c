@@ -26,7 +26,7 @@
  * error of the device is final. */
 static void lose_picture(struct halo_live *live, int code, struct halo_error *err)
 {
-    halo_fail(err, code, "a filter failed: %s; nothing is shown", strerror(-code));
+    halo_fail(err, code, "a filter failed, so no frame is shown: %s", strerror(-code));
     halo_live_drop(live->figures, HALO_DROP_FILTER, 1);
     if (halo_error_is_lost(err))
         halo_live_fail(live, err);

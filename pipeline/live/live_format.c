@@ -60,8 +60,8 @@ static void say_turned(int turn)
 {
     if (turn != 0)
         halo_log(HALO_LOG_WARNING,
-                 "its frames must be %s for display: outputs show them as they are stored, and "
-                 "regions refer to frames as players show the input",
+                 "the input's frames are marked to be %s for display, but outputs show them as "
+                 "stored; regions refer to the frames as players display the input",
                  halo_display_words(turn));
 }
 

@@ -215,11 +215,10 @@ static bool fits(const struct halo_live *live, struct halo_live_input *in)
     if (sound && is_same(sound, in->sound))
         return true;
     if (!in->unlike)
-        halo_log(
-            HALO_LOG_WARNING,
-            "%s: stream %d: its %s audio differs from what the outputs began with: it is left out "
-            "until this stream is restarted",
-            live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
+        halo_log(HALO_LOG_WARNING,
+                 "%s: stream %d: its %s audio differs from the audio with which the outputs began: "
+                 "it is left out until this stream is restarted",
+                 live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
     in->unlike = true;
     return false;
 }

@@ -358,7 +358,7 @@ class Told(RegionTest):
             'ttl: must be a number': {**good, 'ttl': []},
             'ttl must be between': {**good, 'ttl': 1e9},
             'corners: only polygons': {**good, 'corners': []},
-            'x: a polygon is given by its corners': {**good, 'kind': 'polygon'},
+            'x: a polygon is specified by its corners': {**good, 'kind': 'polygon'},
             'corners: must be a list': {'kind': 'polygon', 'corners': [[1, 2], [3, 4]]},
             'corners: each corner must be': {'kind': 'polygon', 'corners': [[1, 2], [3, 4], [5]]},
         }
@@ -368,8 +368,8 @@ class Told(RegionTest):
             self.assertEqual(caught.exception.error, 'Refused')
         corners = [[i, i * i] for i in range(64)]
         many = {
-            '65 regions: at most 64': [good] * 65,
-            'more than 1024 corners in all': [{'kind': 'polygon', 'corners': corners}] * 17,
+            '65 regions, but at most 64 are allowed': [good] * 65,
+            'all regions together have more than 1024 corners': [{'kind': 'polygon', 'corners': corners}] * 17,
             "another region has the id 'a'": [{**good, 'id': 'a'}] * 2,
         }
         for words, regions in many.items():

@@ -152,7 +152,7 @@ class Passed(ServiceTest):
             self.addCleanup(listener.close)
             with self.assertRaises(AssertionError) as refused:
                 self.passed([('odd', listener)])
-            self.assertIn("the socket passed as 'odd' is not listening", str(refused.exception))
+            self.assertIn("the socket passed as 'odd' is not a stream socket", str(refused.exception))
 
     def test_engines_inherit_none(self):
         http = self.tcp()
