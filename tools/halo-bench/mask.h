@@ -9,10 +9,10 @@
 enum { HALO_BENCH_MAX_MASKS = 128 };
 
 enum halo_bench_kind {
-    HALO_BENCH_GAUSS,    /* taps, 3 to 1201, sigma = radius / 3; above 127 DECIMATED */
-    HALO_BENCH_DENSE,    /* width and height, 3 to 63; weights of both signs, no two alike */
-    HALO_BENCH_BOX,      /* width and height, 3 to 2049 */
-    HALO_BENCH_GRADIENT, /* width and height 3: Sobel's masks */
+    HALO_BENCH_GAUSS,    /* 3 to 1201 taps (above 127: DECIMATED), sigma = radius / 3 */
+    HALO_BENCH_DENSE,    /* square of 3 to 63; weights of both signs, all different */
+    HALO_BENCH_BOX,      /* square of 3 to 2049 */
+    HALO_BENCH_GRADIENT, /* Sobel's two 3x3 masks */
     HALO_BENCH_KIND_COUNT,
 };
 
@@ -21,20 +21,21 @@ struct halo_bench_mask {
     int width; /* odd */
 };
 
+/* Returns the kind's name on the command line, such as "gauss". */
 const char *halo_bench_kind_name(enum halo_bench_kind kind);
 
-/* Reads KIND:WIDTH[,[KIND:]WIDTH]...; a width alone has the kind of the one before it. Fills at
- * most HALO_BENCH_MAX_MASKS of ret and returns their number, or -EINVAL with err in words
- * (usage). */
+/* Parses KIND:WIDTH[,[KIND:]WIDTH]...; a width without a kind uses the previous kind. Fills at most
+ * HALO_BENCH_MAX_MASKS elements of ret and returns their number; or fills err (a usage error) and
+ * returns -EINVAL. */
 int halo_bench_masks_parse(struct halo_bench_mask *ret, const char *text, struct halo_error *err);
 
-/* Calls halo_conv_gauss() or the constructor of the mask's kind. 0, or -ERANGE if no number format
- * can represent the mask. */
+/* Calls the constructor for the mask's kind, such as halo_conv_gauss(). Returns 0, or -ERANGE if no
+ * number format can represent the mask. */
 int halo_bench_mask_make(struct halo_conv *ret, const struct halo_bench_mask *mask, int depth);
 
-/* The same mask in real numbers, for other libraries: the taps of a Gaussian (width values) or the
- * rows of a dense mask (width squared). Not for other kinds. The sum of the weights (Gaussian) or
- * of their magnitudes (dense) is 1. */
+/* Fills ret with the same mask in real numbers, for other libraries: the taps of a Gaussian (width
+ * values) or the rows of a dense mask (width squared values). Must not be called for other kinds.
+ * The sum of the weights (Gaussian) or of their magnitudes (dense) is 1. */
 void halo_bench_mask_weights(double *ret, const struct halo_bench_mask *mask);
 
 #endif

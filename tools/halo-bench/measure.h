@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Times several candidates in turns, in one run and over the same planes. */
+ * Times several candidates in one run, over the same planes and with interleaved rounds. */
 #ifndef HALO_BENCH_MEASURE_H
 #define HALO_BENCH_MEASURE_H
 
@@ -9,33 +9,34 @@
 
 struct halo_bench_npp; /* npp.h */
 
-/* One thing to time. The caller fills the first part, and keeps ownership of the memory that it
- * points to. */
+/* A strategy or a peer to be timed. The caller fills the fields up to mask, and owns the memory that
+ * they point to; halo_bench_measure() fills the others. */
 struct halo_bench_candidate {
-    const char *name;                     /* of the strategy or the peer */
-    const struct halo_conv *conv;         /* halod's */
-    const struct halo_strategy *strategy; /* halod's; NULL: the backend chooses */
-    struct halo_bench_npp *npp;           /* not NULL: time this peer, not halod */
+    const char *name;                     /* name of the strategy or the peer */
+    const struct halo_conv *conv;         /* for halod */
+    const struct halo_strategy *strategy; /* for halod; NULL: the backend chooses */
+    struct halo_bench_npp *npp;           /* if not NULL, this peer is timed instead of halod */
     const struct halo_bench_mask *mask;   /* for the peer */
 
-    int rounds, planes;         /* number timed; 0: none */
+    int rounds, planes;         /* the numbers that were timed; 0: not timed */
     struct halo_bench_stats us; /* microseconds per plane, if rounds > 0 */
-    char note[160];             /* why there were fewer rounds, or none; otherwise "" */
+    char note[160];             /* why fewer rounds or none were timed; otherwise "" */
     bool failed;                /* the device failed, or memory ran out */
 };
 
 struct halo_bench_job {
     struct halo_backend *backend;
     struct halo_plane like;
-    bool yuv420; /* whole frames */
+    bool yuv420; /* time whole frames instead of single planes */
     int rounds, planes, launch;
-    double limit;                     /* approximate seconds for one candidate */
-    const struct halo_region *region; /* of all candidates of halod's, or NULL */
+    double limit;                     /* approximate maximum time for one candidate, in seconds */
+    const struct halo_region *region; /* the region that halod's candidates filter, or NULL */
 };
 
-/* Times all candidates in turns: some rounds of each, then some more of each. A slow candidate gets
- * fewer rounds, then fewer planes, and is left out if a single plane would exceed the limit; its
- * note gives the reason. 0, or -ENOMEM, -EIO (then a candidate has failed = true). Blocks. */
+/* Times all candidates with interleaved rounds: some rounds of each, then some more of each. A slow
+ * candidate gets fewer rounds, then fewer planes, and is left out if a single plane would exceed the
+ * limit; its note gives the reason. Blocks. Returns 0, -ENOMEM, or -EIO (then failed is true for a
+ * candidate). */
 int halo_bench_measure(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
                        int count);
 

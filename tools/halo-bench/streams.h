@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Several streams at once, in one process, each with its own thread and lanes. */
+ * Runs several streams at the same time in one process, each with its own thread and lanes. */
 #ifndef HALO_BENCH_STREAMS_H
 #define HALO_BENCH_STREAMS_H
 
 #include "tools/halo-bench/lanes.h"
 
-/* Results of all streams together. */
+/* The results of all streams together. */
 struct halo_bench_streams {
-    int frames;  /* of all streams */
-    double rate; /* frames per second; paced: the sum of the rates of the streams */
+    int frames;  /* total number, over all streams */
+    double rate; /* frames per second; if paced, the sum of the streams' rates */
     double cpu_us, submit_us, kernels_us;
     int late;
 };
 
-/* Filters frames in each of count streams, at fps each, or as fast as possible if fps is 0. us:
- * memory for the times of all frames if they are paced, or NULL. 0 or -errno. Blocks. */
+/* Filters that many frames in each of count streams, at fps frames per second each, or as fast as
+ * possible if fps is 0. us is memory for the times of all frames if they are paced, or NULL. Blocks.
+ * Returns 0 or -errno. */
 int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double fps, int frames,
                            double *us, struct halo_bench_streams *ret);
 

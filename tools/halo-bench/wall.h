@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The lower bound for whole frames on a GPU ("wall"): the time of plain copies of the same
- * page-locked buffers to the device and back, one copy per frame. One thread. */
+ * The lower bound for the time of whole frames on a GPU, called the wall: the time of plain copies
+ * of the same page-locked buffers to the device and back, with one copy per frame and direction. For
+ * use by one thread. */
 #ifndef HALO_BENCH_WALL_H
 #define HALO_BENCH_WALL_H
 
@@ -8,20 +9,22 @@
 
 struct halo_bench_wall;
 
-/* The copies to be timed. */
+/* The copies that are to be timed. */
 struct halo_bench_copies {
-    void *const *up;   /* page-locked buffers, used in turn; NULL: no copies to the device */
-    void *const *down; /* the same, for copies from the device */
+    void *const *up;   /* page-locked buffers, used in rotation; NULL: no copies to the device */
+    void *const *down; /* buffers for copies from the device, or NULL in the same way */
     int buffers;
-    size_t bytes; /* of each copy */
-    int count;    /* copies in each direction */
+    size_t bytes; /* size of each copy */
+    int count;    /* number of copies in each direction */
 };
 
-/* 0, -ENODEV (built without CUDA), -ENOMEM, -EIO. The caller owns *ret. */
+/* Prepares copies of up to that many bytes. Returns 0, and the caller owns *ret; or -ENODEV (in
+ * builds without CUDA), -ENOMEM or -EIO. */
 int halo_bench_wall_open(struct halo_bench_wall **ret, int device, size_t bytes);
 void halo_bench_wall_close(struct halo_bench_wall *wall); /* NULL: no-op */
 
-/* Measures from the start of the first copy to the end of the last. 0 or -EIO. Blocks. */
+/* Measures the time from the start of the first copy to the end of the last. Blocks. Returns 0 or
+ * -EIO. */
 int halo_bench_wall_time(struct halo_bench_wall *wall, const struct halo_bench_copies *copies,
                          double *ret_seconds);
 
