@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Plots times against the width of the mask, as SVG. Both axes are logarithmic; each kind of mask and
- * depth has a panel with a line for each strategy, and with the copy as the lower bound. */
+ * Plots times against the width of the mask, as SVG. Both axes are logarithmic; each kind of mask
+ * and depth has a panel with a line for each strategy, and with the copy as the lower bound. */
 #ifndef HALO_BENCH_PLOT_H
 #define HALO_BENCH_PLOT_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The lower bound for the time of whole frames on a GPU, called the wall: the time of plain copies
- * of the same page-locked buffers to the device and back, with one copy per frame and direction. For
- * use by one thread. */
+ * of the same page-locked buffers to the device and back, with one copy per frame and direction.
+ * For use by one thread. */
 #ifndef HALO_BENCH_WALL_H
 #define HALO_BENCH_WALL_H
 

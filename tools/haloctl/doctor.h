@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * haloctl doctor collects facts in one JSON object. Each check in a table only examines this object,
- * so that it can be tested with a few lines of JSON (tests/tools/test_doctor.c). */
+ * haloctl doctor collects facts in one JSON object. Each check in a table only examines this
+ * object, so that it can be tested with a few lines of JSON (tests/tools/test_doctor.c). */
 #ifndef HALO_DOCTOR_H
 #define HALO_DOCTOR_H
 

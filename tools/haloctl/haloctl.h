@@ -48,8 +48,8 @@ int ctl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int ctl_try(struct ctl *ctl);
 /* Does the same as ctl_try(), but reports errors. Returns 0 or the exit code. */
 int ctl_connect(struct ctl *ctl);
-/* Sends a call, and takes ownership of parameters. Returns 0 or -errno; -EINVAL means that parameters
- * is NULL because an argument was not UTF-8. */
+/* Sends a call, and takes ownership of parameters. Returns 0 or -errno; -EINVAL means that
+ * parameters is NULL because an argument was not UTF-8. */
 int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more);
 /* Receives the next message. Returns 0, and the caller owns *ret; or -ETIMEDOUT, -EPIPE (if the
  * daemon closed the connection) or -EPROTO (if the message is malformed). */
@@ -79,8 +79,8 @@ const char *ctl_text(const json_t *object, const char *key);
 /* Returns text that describes how much the stream's filters hide, or "" if this is unknown or, with
  * parts_only, if they hide everything. The string is valid as long as one of ctl_text(). */
 const char *ctl_coverage(const json_t *stream, bool parts_only);
-/* Returns the reason for the stream's state, or another remark about the stream, or "". The string is
- * valid until the second call after this one. */
+/* Returns the reason for the stream's state, or another remark about the stream, or "". The string
+ * is valid until the second call after this one. */
 const char *ctl_why(const json_t *stream);
 double ctl_number(const json_t *object, const char *key);
 /* Returns the field b of the field a of the object, or NULL. */
