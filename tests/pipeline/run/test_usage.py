@@ -305,7 +305,7 @@ class Outputs(HaloTest):
         halotest.shutil.copyfile(plain_clip(), source)
         for options in ((), ('-y',)):
             self.refused('run', *options, '-i', source, '-vf', 'null', self.path('out.mp4'),
-                         says='interruption')
+                         says='if interrupted')
             self.assertEqual(os.listdir(self.folder), ['out.partial.mp4'])
 
     def test_file_as_folder(self):
