@@ -29,14 +29,14 @@ const char *halo_av_last_line(char *text, size_t size);
  * environment. */
 void halo_av_init_log(void);
 
-/* Counts the error lines that a decoder or demuxer logs. The opaque of its context must point to
- * this struct, for a decoder before it is opened. Decoders that conceal damage report it only in
- * their log, because frames that are decoded on several threads lose their error flags. If
+/* Counts the error lines that a decoder or demuxer logs. The field `opaque` of its context must
+ * point to this struct (for a decoder, before it is opened). Decoders that conceal damage report it
+ * only in their log, because frames that are decoded on several threads lose their error flags. If
  * reordered_opaque in a decoder's context contains the time of its packet, that time is recorded,
  * too: the decoder's threads have copies of this field. */
 struct halo_complaints {
     atomic_int lines;
-    atomic_llong too_large; /* width << 32 | height of frames that max_pixels refused; 0: none */
+    atomic_llong too_large; /* a size that max_pixels refused, as width << 32 | height; or 0 */
     atomic_llong latest;    /* latest packet time of all counted lines; INT64_MIN: none */
     long long until;        /* lines about packets from this time on do not count; 0: all count */
     const char *const *harmless; /* prefixes of lines that do not count; NULL-terminated, or NULL */
@@ -50,7 +50,7 @@ void halo_av_probe(struct halo_complaints *complaints);
  * then names the setting max_pixels. */
 int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t most,
                        struct halo_error *err);
-/* The same for the frame size that is recorded in complaints->too_large. */
+/* Checks in the same way the frame size that is recorded in complaints->too_large. */
 int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,
                              int64_t most, struct halo_error *err);
 

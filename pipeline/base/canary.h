@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define HALO_CANARY_LEAK          0.25f
-#define HALO_CANARY_LEAKING_BLOCK 0.35f /* text on cards has 0.16 */
+#define HALO_CANARY_LEAKING_BLOCK 0.35f /* the text on cards reaches 0.16 */
 
 enum {
     HALO_CANARY_PLACES = 5,

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 enum {
-    HALO_HISTOGRAM_BITS = 5, /* bits below a value's leading one that select its bucket */
-    HALO_HISTOGRAM_MAX = 42, /* bits of a value: more than an hour in ns; larger ones are clipped */
+    HALO_HISTOGRAM_BITS = 5, /* bits after a value's leading 1 bit that select its bucket */
+    HALO_HISTOGRAM_MAX = 42, /* bits of a value (over an hour in ns); larger values are clipped */
     HALO_HISTOGRAM_EDGES = 20,
-    HALO_HISTOGRAM_FIRST_EDGE = 14, /* bits: 16 us in ns; the last edge is at 8.6 s */
+    HALO_HISTOGRAM_FIRST_EDGE = 14, /* bits: 2^14 ns are 16 us; the last edge is at 8.6 s */
     HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MAX - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
 };
 

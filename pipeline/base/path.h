@@ -9,13 +9,13 @@
 #include "config/path_name.h"
 
 /* Returns whether an input can be opened a second time, with the same content, while it is open.
- * True for a file and for a URL to which halod connects. False for a pipe and for a URL on which
- * halod listens, and if this is not known. May block on disk. */
+ * This is possible for a file and for a URL to which halod connects, but not for a pipe or for a
+ * URL on which halod listens. Returns false if it is not known. May block on disk. */
 bool halo_path_opens_again(const char *name);
 
 /* Returns the /dev/fd path of a descriptor that is already open. As in FFmpeg, "-" means fd, and so
- * does "pipe:N" if N is not a number. On failure returns NULL and sets errno to EINVAL (any other
- * name) or ENOMEM. */
+ * does "pipe:N" if N is not a number. On failure returns NULL and sets errno: EINVAL for any other
+ * name, or ENOMEM. */
 char *halo_path_of_stream(const char *name, int fd);
 
 /* Returns the path that would be opened for writing: symbolic links in the last component are

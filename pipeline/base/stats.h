@@ -33,7 +33,7 @@ enum halo_stage {
     HALO_STAGE_FILTER_WAIT,  /* for decoded frames */
     HALO_STAGE_CONVERT,      /* to the native format, on the host */
     HALO_STAGE_LANE_WAIT,
-    HALO_STAGE_MEMORY, /* getting memory for an output frame; the first ones are allocated */
+    HALO_STAGE_MEMORY, /* obtaining an output frame (allocated at first, then reused) */
     HALO_STAGE_SUBMIT, /* putting a frame onto the device's stream */
     HALO_STAGE_FILTERED_WAIT,
     HALO_STAGE_UPLOAD,
@@ -78,7 +78,7 @@ void halo_stats_copied(struct halo_stats *s, const AVFrame *picture);
 /* Records that the stages begin to run (true) or have ended (false). */
 void halo_stats_running(struct halo_stats *s, bool running);
 
-/* Facts about the stream for the report. */
+/* What the report says about the stream. */
 struct halo_stats_about {
     const char *backend; /* NULL: no backend was opened */
     int depth;           /* lanes */

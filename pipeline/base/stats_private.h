@@ -31,7 +31,7 @@ struct halo_stage_record {
     pthread_mutex_t lock;
     int64_t busy;                /* ns of all spans */
     int64_t pending;             /* ns of the spans of the frame that is not complete yet */
-    int64_t until;               /* device: end of the previous span */
+    int64_t until;               /* for device stages: end of the previous span */
     struct halo_histogram times; /* ns for each frame */
 };
 

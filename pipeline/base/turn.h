@@ -13,8 +13,8 @@ enum { HALO_TURNS = 4 };
 
 enum halo_turn_state { HALO_TURN_NONE, HALO_TURN_WAITS, HALO_TURN_HAS };
 
-/* Belongs to one thread. Zeroed at first; must stay valid while the thread waits or has the
- * turn. */
+/* Each struct halo_turn belongs to one thread. It must be zeroed at first, and must stay valid
+ * while the thread waits or has the turn. */
 struct halo_turn {
     struct halo_turn *next;     /* in the queue */
     enum halo_turn_state state; /* protected by the queue's lock, as is next */

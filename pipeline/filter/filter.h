@@ -21,10 +21,10 @@
 struct halo_filter_common {
     int planes;          /* bit p: plane p is filtered; others pass unchanged */
     int border;          /* enum halo_border */
-    double border_value; /* 0 .. 255, scaled to the depth; for border=constant */
+    double border_value; /* for border=constant: 0 .. 255, scaled to the depth */
     char *strategy;      /* "auto", or the name of a backend's strategy */
     char *region;        /* the region to which it applies (shapes.h); NULL: everywhere */
-    bool invert;         /* apply outside of the region instead */
+    bool invert;         /* apply the filter outside the region instead */
     double feather;      /* luma pixels over which the filter fades out, outside what it hides */
 };
 
@@ -37,7 +37,7 @@ struct halo_follow {
 
 enum { HALO_MAX_FOLLOWS = 4 };
 
-/* The conversion from R'G'B' to Y'CbCr; for gray and RGB only the range. */
+/* The conversion from R'G'B' to Y'CbCr. For gray and RGB, only the range matters. */
 struct halo_plane_colours {
     bool rgb;
     bool full;     /* black is 0 and white is the largest sample */
@@ -48,8 +48,8 @@ struct halo_plane_colours {
 struct halo_plane_info {
     int index;                      /* 0 .. 3 */
     bool chroma;                    /* chroma, subsampled by the following shifts */
-    int log2_sub_x, log2_sub_y;     /* 4:2:0 chroma: 1, 1; 0, 0 for luma, gray and RGB */
-    int width, height;              /* pixels of this plane */
+    int log2_sub_x, log2_sub_y;     /* 1, 1 for 4:2:0 chroma; 0, 0 for luma, gray and RGB */
+    int width, height;              /* in pixels of this plane */
     struct halo_conv_target target; /* depth and border */
     struct halo_plane_colours colours;
     /* Size of the region in luma pixels, to which sizes such as 0.1*w refer; 0: the frame's
@@ -119,12 +119,13 @@ struct halo_chain {
     char *text; /* as the user wrote it */
 };
 
-extern const struct halo_filter_kind *const halo_filter_kinds[]; /* NULL-terminated, by name */
+extern const struct halo_filter_kind
+    *const halo_filter_kinds[]; /* NULL-terminated, sorted by name */
 
 /* Parses "gblur=sigma=5,avgblur=sizeX=3", in FFmpeg's syntax for linear chains: filters are
  * separated by ',', options by ':'; options are "name=value", or values alone in the order of the
  * table. Quotes '...' and backslashes work as in FFmpeg. Links and labels ([a], ;) are refused.
- * Returns 0, or -EINVAL or -ENOMEM with err filled: it names the column in text and the nearest
+ * Returns 0, or -EINVAL or -ENOMEM with err filled, including the column in text and the nearest
  * known name. The caller owns *ret. */
 int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
 void halo_chain_destroy(struct halo_chain *chain); /* NULL is ignored */
@@ -134,13 +135,13 @@ void halo_chain_destroy(struct halo_chain *chain); /* NULL is ignored */
  * named in err. Blocks. */
 int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 
-/* For callers without a region feed. Returns 0, or -EINVAL with err filled if a filter has
- * region=feed. */
+/* Checks a chain for callers that have no region feed. Returns 0, or -EINVAL with err filled if a
+ * filter has region=feed. */
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
 
 /* Functions to build one filter, as chain.c does from text: find its kind, initialise it, set any
- * number of options, and check it. Finish it in the end, also after a failure to set or check. err
- * does not name the place of an error. */
+ * number of options, and check it. Always finish it in the end, even if setting an option or
+ * checking failed. The messages in err do not name the place of an error. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);

@@ -62,10 +62,10 @@ enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
 /* Places output frames in a device's memory, for an encoder on that device. They come from a pool
  * that holds only output frames, and are never on the host. Call this before the first frame; the
- * lanes must be on the same GPU. *ret_frames is the pool (AVHWFramesContext), owned by the gate.
- * Such a stream cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not on a GPU, or the
- * device does not support the format) or -ENOMEM. After an error, and after a call in which device
- * is NULL, output frames are in host memory. */
+ * lanes must be on the same GPU. *ret_frames is the pool (AVHWFramesContext), owned by the gate. A
+ * stream with such output frames cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not
+ * on a GPU, or the device does not support the format) or -ENOMEM. After an error, and after a call
+ * in which device is NULL, output frames are in host memory. */
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames);
 
 /* Sets the region feed for filters with region=feed, from the next frame on. The feed must outlive
@@ -75,16 +75,16 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
 void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
 
 /* Starts filtering a frame in the next lane of the ring; blocks while the lane is busy. The caller
- * keeps raw. If a frame's size or format differs from the first frame's, it is converted to the
- * first frame's. On success the caller owns *ret. Returns 0; -ENOMEM or -EIO (a conversion or the
- * device failed) with err filled; or -ECANCELED (the ring was aborted) with err empty. */
+ * keeps raw. If a frame's size or format differs from the first frame's, the frame is converted to
+ * match. On success the caller owns *ret. Returns 0; -ENOMEM or -EIO (a conversion or the device
+ * failed) with err filled; or -ECANCELED (the ring was aborted) with err empty. */
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err);
 
 /* Waits until the frame is filtered. epoch is the configuration to which the caller expects the
- * frame to belong. Takes over pending, even on failure. On success the caller owns *ret. On failure
- * no output frame exists, err is filled, and the function returns -ENOMEM, -EIO or -ESTALE (the
- * frame entered under another epoch). */
+ * frame to belong. Takes ownership of pending, even on failure. On success the caller owns *ret. On
+ * failure no output frame exists, err is filled, and the function returns -ENOMEM, -EIO or -ESTALE
+ * (the frame entered under another epoch). */
 int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
                     struct halo_error *err);
 

@@ -46,14 +46,14 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each filter of the chain */
-    bool feed, written, pixels;         /* true if true for any filter */
+    bool feed, written, pixels;         /* true if set for any filter */
     struct halo_conv copy;              /* the step for planes that no filter changes */
 };
 
-/* Initialises plan, which is zeroed memory of the caller and must not move, because the steps point
- * into it. chain must outlive the plan. Logs which filters change nothing. Returns 0, or -errno
- * with err filled (-EINVAL: the chain does not fit, or a region hides nothing; -ENOTSUP: the pixel
- * format is not supported; -ENOMEM). Call halo_gate_plan_finish() after a failure, too. */
+/* Initialises plan. The caller must provide it zeroed, and must not move it, because the steps
+ * point into it. chain must outlive the plan. Logs which filters change nothing. Returns 0, or
+ * -errno with err filled (-EINVAL: the chain does not fit, or a region hides nothing; -ENOTSUP: the
+ * pixel format is not supported; -ENOMEM). Call halo_gate_plan_finish() after a failure, too. */
 int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *chain,
                         struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);

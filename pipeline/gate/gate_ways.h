@@ -35,8 +35,8 @@ struct halo_gate_ways {
     bool said_scaled, said_unknown;
 };
 
-/* Opens ways, which is zeroed memory of the caller, must not move, and must be closed after a
- * failure, too. Returns 0, or an error as halo_gate_create() does. */
+/* Opens ways. The caller must provide it zeroed, must not move it, and must close it even after a
+ * failure. Returns 0, or an error as halo_gate_create() does. */
 int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *chain,
                         struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);

@@ -33,7 +33,7 @@ struct halo_item {
     /* Only in live streams: */
     struct halo_lineup *lineup; /* PENDING: the lineup of its gate; not owned */
     int64_t epoch;              /* OUTPUT: the epoch of the lineup that filtered it */
-    int64_t decoded, entered;   /* halo_now_ns() of the frame's decoding and entry into the gate */
+    int64_t decoded, entered; /* halo_now_ns() when it was decoded, and when it entered the gate */
 };
 
 void halo_item_finish(struct halo_item *item); /* frees the object that it owns */

@@ -48,7 +48,7 @@ struct halo_lane {
     bool busy;
     /* When the current call on the device began, in ns of CLOCK_MONOTONIC; 0: no call. */
     atomic_llong submitting, waiting;
-    atomic_int patience; /* number of deadlines that `submitting` may take */
+    atomic_int patience; /* number of deadlines that a submission may take */
 };
 
 struct halo_ring;
@@ -91,7 +91,7 @@ void halo_ring_abort(struct halo_ring *ring); /* any thread */
  * may have to compile kernels for frames of this kind, which can take minutes. */
 int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
                      bool first);
-/* The same for halo_frame_finish(). */
+/* Calls halo_frame_finish() on an acquired lane and records when that call began. */
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 
 /* State of the event loop's checks of a device; zeroed at first. A stopped process cannot notice

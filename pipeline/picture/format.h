@@ -11,7 +11,7 @@
 #include "kernels/plane.h"
 #include "pipeline/filter/filter.h"
 
-/* Any thread; nothing here blocks or owns memory. */
+/* Any thread may call these functions; none of them blocks or owns memory. */
 
 /* Chroma spill: flags for a frame whose subsampled chroma samples also show pixels next to those
  * that they cover, horizontally (X) or vertically (Y). This applies to rows of interlaced frames,
@@ -47,7 +47,7 @@ struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int wid
                                               int index);
 
 /* Returns the colour conversion for a video's format, matrix and range. halo_format_plane_info()
- * does not set it. */
+ * leaves it unset. */
 struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
                                               enum AVColorRange range);
 

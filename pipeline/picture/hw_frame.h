@@ -17,7 +17,8 @@
 
 bool halo_hw_frame_is(const AVFrame *frame);
 
-/* Returns whether NVDEC has a layout for frames that software decoders output in format. */
+/* Returns whether NVDEC has a layout for the frames that software decoders output in this
+ * format. */
 bool halo_hw_format_known(enum AVPixelFormat format);
 
 /* Returns wanted if the frame can be read in that format, otherwise the most usual format in which

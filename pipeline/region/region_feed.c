@@ -291,9 +291,9 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
     feed->refused += code < 0;
     pthread_mutex_unlock(&feed->lock);
     if (code == -ESTALE)
-        halo_fail(
-            err, code,
-            "the update's frame is older than the previous update's frame, or than the session");
+        halo_fail(err, code,
+                  "the update's frame is older than the previous update's frame, or from before "
+                  "the session began");
     if (code == -ERANGE)
         halo_fail(err, code, "the update's frame is ahead of the newest frame in the pipeline");
     return code;

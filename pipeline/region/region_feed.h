@@ -58,7 +58,7 @@ enum {
 
 struct halo_region_update {
     char id[HALO_REGION_ID]; /* identifies an object in several frames; "": in this one only */
-    struct halo_shape shape; /* not MASK; its lengths are all relative, or none is */
+    struct halo_shape shape; /* not MASK; its lengths are all relative or all in pixels */
     double ttl;              /* seconds, at most an hour; 0: only the feed's hold applies */
 };
 
@@ -84,8 +84,8 @@ int halo_region_check(int64_t picture_us, const struct halo_region_update *updat
 
 /* Applies an update: what was found in the frame with the time picture_us. The caller keeps
  * updates. Returns 0; or, with err filled, -EINVAL as halo_region_check() does, -ESTALE (the frame
- * is older than the last update's frame, or than the session), or -ERANGE (it is more than 100 ms
- * ahead of the newest frame that has entered the pipeline). */
+ * is older than the last update's frame, or from before the session began), or -ERANGE (it is more
+ * than 100 ms ahead of the newest frame that has entered the pipeline). */
 int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
                             const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err);
@@ -102,19 +102,19 @@ struct halo_region_now {
 /* Gets the shapes for the frame with the time picture_us: in *hidden those that filters without
  * invert hide, in *shown those that filters with invert show. Either may be NULL. Returns false if
  * everything must be hidden; *ret_why is then the reason for status: "none yet", "silent", "late"
- * or "too many". One call yields both results, so that they are based on the same updates: with two
- * calls, an update could arrive in between, and a filter with invert could show something that the
- * old update allowed although, after the new one, the other filters do not hide it. */
+ * or "too many". One call returns both, so that both are based on the same updates. If there were
+ * two calls and an update arrived in between, a filter with invert could show what one update
+ * allows although the other filters, which follow the other update, do not hide it. */
 bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,
                          struct halo_region_now *hidden, struct halo_region_now *shown,
                          const char **ret_why);
 
 struct halo_region_feed_stats {
-    int64_t updates, refused; /* number of accepted and of refused or dropped updates */
-    int64_t pictures, whole;  /* number of queries, and of those that hid everything */
+    int64_t updates, refused; /* numbers of updates accepted, and of those refused or dropped */
+    int64_t pictures, whole;  /* numbers of queries, and of those that hid everything */
     int regions;              /* in the last update */
     double age;               /* seconds since its arrival; negative: none in this session */
-    const char *why;          /* reason why a frame of now would be hidden entirely; or NULL */
+    const char *why;          /* why a frame of this moment would be hidden entirely; or NULL */
 };
 void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
                             struct halo_region_feed_stats *ret);

@@ -29,8 +29,9 @@ int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
 /* Sets *motion to the bounding box of both shapes, which must have the same unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
-/* Extrapolates a motion: *ret is the shape `motion`, moved on by `by` times the way from `before`
- * to `motion`. The shape may grow in the same way, but never becomes smaller than `motion`. */
+/* Extrapolates a motion: *ret is the shape `motion`, moved further by `by` times the way from
+ * `before` to `motion`. The shape may grow in the same way, but never becomes smaller than
+ * `motion`. */
 void halo_motion_go_on(struct halo_motion *ret, const struct halo_motion *motion,
                        const struct halo_motion *before, double by);
 

@@ -39,7 +39,7 @@ enum {
     HALO_MAX_SHAPES = 64,      /* shapes of a filter, or of a region feed for one frame */
     HALO_MAX_CORNERS = 64,     /* corners of a polygon */
     HALO_MAX_FEATHER = 512,    /* luma pixels */
-    HALO_MAX_LENGTH = 1 << 16, /* luma pixels, for any length of a shape */
+    HALO_MAX_LENGTH = 1 << 16, /* limit of any length of a shape, in luma pixels */
     HALO_MAX_PARTS = 4         /* limit of relative lengths: 400% of the frame */
 };
 
@@ -53,7 +53,7 @@ enum halo_shape_kind {
 /* A length along one axis. */
 struct halo_length {
     double value;  /* finite */
-    bool relative; /* fraction of the frame's width or height; otherwise luma pixels */
+    bool relative; /* true: a fraction of the frame's width or height; false: luma pixels */
 };
 
 struct halo_mask_image; /* mask_image.h: 8-bit weights, available after halo_shapes_load() */
@@ -97,7 +97,7 @@ int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown,
 /* A plane of a frame, and how shapes are drawn into it. */
 struct halo_shape_canvas {
     int picture_width, picture_height; /* luma pixels */
-    int log2_sub_x, log2_sub_y;        /* of the plane: 1, 1 for chroma in 4:2:0 */
+    int log2_sub_x, log2_sub_y;        /* the plane's subsampling: 1, 1 for 4:2:0 chroma */
     int width, height;                 /* samples of the plane */
     double feather;                    /* luma pixels, 0 .. HALO_MAX_FEATHER */
     bool invert;
@@ -129,9 +129,10 @@ int halo_shapes_draw(const struct halo_shape *shapes, int count,
 void halo_drawn_region_finish(struct halo_drawn_region *region);
 
 /* Computes the width and height, in luma pixels, of the smallest box around all shapes that extend
- * into the frame, limited to the frame's; without such shapes, they are the frame's. This is for
- * filter strengths that follow a region's size. The box includes parts outside the frame, so that
- * strengths do not decrease while a region leaves the frame. */
+ * into the frame, limited to the frame's width and height. If no shape extends into the frame, the
+ * result is the frame's width and height. This is for filter strengths that follow a region's size.
+ * The box includes parts outside the frame, so that strengths do not decrease while a region leaves
+ * the frame. */
 void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
                       int picture_height, double *ret_width, double *ret_height);
 
