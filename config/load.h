@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * From trees to settings: shared by load*.c and their callers. One thread at a time. */
+ * Converts trees to settings; shared by load*.c and their callers. One thread at a time. */
 #ifndef HALO_LOAD_H
 #define HALO_LOAD_H
 

@@ -5,8 +5,8 @@
  *     KIND:N      the N-th call of that kind fails as a device does
  *     KIND:N+     that call and every later one fail
  *     KIND:/FILE  every call fails while this file exists
- *     KIND:p=P    every call fails with probability P, 0 to 1; KIND:p=P+ once one
- *                 has failed, all
+ *     KIND:p=P    every call fails with probability P, 0 to 1
+ *     KIND:p=P+   the same, but after the first failure every later call fails, too
  *     seed:N      seed of these random failures
  *
  *     submit  a frame is refused               finish    a frame has failed
