@@ -14,7 +14,7 @@ struct halo_command {
 
 int halo_command_devices(int argc, char **argv);
 
-/* Commands about the settings file (-c and others); ends with a NULL name. */
+/* Commands that concern the settings file (-c and others). The list ends with a NULL name. */
 extern const struct halo_command halo_config_commands[];
 
 /* Runs the daemon until it gets SIGTERM or SIGINT. Returns the exit code: 0 after SIGTERM, 130

@@ -71,7 +71,7 @@ struct halo_pending {
     struct halo_client *client; /* NULL: the client has left */
 };
 struct halo_pending *halo_client_wait(struct halo_client *client); /* or NULL */
-/* Frees the token and returns the client; NULL: the client has left. */
+/* Frees the token and returns the client, or NULL if the client has left. */
 struct halo_client *halo_pending_end(struct halo_pending *pending);
 
 #endif

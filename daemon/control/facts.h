@@ -10,7 +10,7 @@
 #include "config/daemon.h"
 #include "daemon/supervisor/supervisor.h"
 
-enum { HALO_FACTS_MS = 8000 }; /* enough for a sleeping disk to wake up */
+enum { HALO_FACTS_MS = 8000 }; /* timeout; long enough for a sleeping disk to wake up */
 
 struct halo_facts;
 

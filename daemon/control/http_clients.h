@@ -14,8 +14,9 @@
 #include <stdint.h>
 
 enum {
-    HALO_HTTP_REQUEST_MS = 10000, /* for a complete request, counted from the previous answer */
-    /* for the client to read an answer, unless the answer is endless */
+    /* time limit for a complete request, counted from the previous answer */
+    HALO_HTTP_REQUEST_MS = 10000,
+    /* time limit for reading an answer, unless the answer is endless */
     HALO_HTTP_ANSWER_MS = 60000,
 };
 
@@ -33,7 +34,7 @@ struct halo_http_clients {
     struct halo_http_client *first;
     int count;
     int64_t cut;
-    int unsaid[HALO_HTTP_CUTS]; /* clients disconnected but not logged yet */
+    int unsaid[HALO_HTTP_CUTS]; /* number of clients that were disconnected, but not logged yet */
 };
 
 /* For MHD_OPTION_NOTIFY_CONNECTION: these record that a client has connected or left. now is in ms;

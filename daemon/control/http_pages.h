@@ -14,6 +14,7 @@
 struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status);
 
-struct MHD_Response *halo_http_text(const char *type, const char *text); /* NULL: out of memory */
+struct MHD_Response *halo_http_text(const char *type,
+                                    const char *text); /* returns NULL if out of memory */
 
 #endif

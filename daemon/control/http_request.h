@@ -31,7 +31,8 @@ struct halo_http_route {
     int status;      /* 200, or the error's code */
     const char *why; /* the error in one line; static */
     char stream[65]; /* for STREAM and SNAPSHOT: the stream's name; "" means the first stream */
-    bool embedded;   /* requested by a page listed in http: embed:, which may show the answer */
+    /* the request comes from a page listed in http: embed:, which may show the answer */
+    bool embedded;
 };
 
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret);

@@ -34,7 +34,7 @@ enum { HALO_METHOD_PARAMETERS = 3 };
 enum halo_answers {
     HALO_ANSWERS_ONE,    /* "more" changes nothing */
     HALO_ANSWERS_MAYBE,  /* several answers if the call has "more" */
-    HALO_ANSWERS_SEVERAL /* the call must have "more" */
+    HALO_ANSWERS_SEVERAL /* several answers; the call must have "more" */
 };
 
 struct halo_client;
@@ -51,11 +51,11 @@ struct halo_method {
     void (*run)(struct halo_client *client, json_t *parameters);
 };
 
-extern const struct halo_method halo_methods[]; /* ends with a NULL name */
+extern const struct halo_method halo_methods[]; /* the table ends with a NULL name */
 
 struct halo_call {
     const struct halo_method *method;
-    json_t *parameters; /* an object; a new reference */
+    json_t *parameters; /* a new reference to an object */
     bool more, oneway;
 };
 

@@ -41,38 +41,39 @@
 #define HALO_METHOD_EVENTS   "Events"
 #define HALO_METHOD_FACTS    "Facts"
 
-/* Parameters, in calls and answers. */
-#define HALO_FIELD_NAME      "name"      /* string: of a stream */
-#define HALO_FIELD_FILTERS   "filters"   /* string: a chain, as after -vf */
-#define HALO_FIELD_CONTROL   "control"   /* string: of a camera, named as in `halod devices` */
-#define HALO_FIELD_VALUE     "value"     /* a whole number */
-#define HALO_FIELD_PICTURE   "picture"   /* int: microseconds of CLOCK_MONOTONIC */
-#define HALO_FIELD_REGIONS   "regions"   /* array of objects (regions.h) */
-#define HALO_FIELD_FORMAT    "format"    /* string: "png" or "jpg" */
-#define HALO_FIELD_ON        "on"        /* bool */
-#define HALO_FIELD_CHECK     "check"     /* bool: only check, change nothing */
-#define HALO_FIELD_INTERVAL  "interval"  /* float: seconds between answers */
+/* Parameters in calls and answers. */
+#define HALO_FIELD_NAME      "name"    /* string: name of a stream */
+#define HALO_FIELD_FILTERS   "filters" /* string: a chain, as after -vf */
+#define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */
+#define HALO_FIELD_VALUE     "value"   /* a whole number */
+#define HALO_FIELD_PICTURE   "picture" /* int: microseconds of CLOCK_MONOTONIC */
+#define HALO_FIELD_REGIONS   "regions" /* array of objects (regions.h) */
+#define HALO_FIELD_FORMAT    "format"  /* string: "png" or "jpg" */
+#define HALO_FIELD_ON        "on"      /* bool */
+#define HALO_FIELD_CHECK     "check"   /* bool: only check the file, change nothing */
+#define HALO_FIELD_INTERVAL  "interval"  /* float: seconds between two answers */
 #define HALO_FIELD_INTERFACE "interface" /* string */
 #define HALO_FIELD_STREAMS   "streams"   /* array of objects */
-#define HALO_FIELD_STATUS    "status"    /* object: of everything */
+#define HALO_FIELD_STATUS    "status"    /* object: status of everything */
 #define HALO_FIELD_STREAM    "stream"    /* object: status of one stream */
 #define HALO_FIELD_SIZE      "size"      /* int: bytes */
 #define HALO_FIELD_EVENT     "event"     /* object */
-#define HALO_FIELD_LOST      "lost"      /* int: events dropped before this one */
-#define HALO_FIELD_FACTS     "facts"     /* object: what `haloctl doctor` evaluates */
+#define HALO_FIELD_LOST      "lost"      /* int: number of events dropped before this one */
+#define HALO_FIELD_FACTS     "facts"     /* object: data that `haloctl doctor` checks */
 
-/* Errors; each has "what". */
+/* Errors. Each has the field "what"; "+" names a further field. */
 #define HALO_ERROR_INTERFACE HALO_VARLINK_SERVICE ".InterfaceNotFound" /* + interface */
 #define HALO_ERROR_METHOD    HALO_VARLINK_SERVICE ".MethodNotFound"    /* + method */
 #define HALO_ERROR_PARAMETER HALO_VARLINK_SERVICE ".InvalidParameter"  /* + parameter */
 #define HALO_ERROR_MORE      HALO_VARLINK_SERVICE ".ExpectedMore"      /* needs "more": true */
-#define HALO_ERROR_MESSAGE   HALO_VARLINK_CONTROL ".BadMessage"        /* not a call, or not JSON */
-#define HALO_ERROR_STREAM    HALO_VARLINK_CONTROL ".NoSuchStream"      /* + name */
-#define HALO_ERROR_REFUSED   HALO_VARLINK_CONTROL ".Refused"   /* not possible as requested */
-#define HALO_ERROR_CONFIG    HALO_VARLINK_CONTROL ".BadConfig" /* + errors: []string */
-#define HALO_ERROR_FAILED    HALO_VARLINK_CONTROL ".Failed"    /* possible, but it failed */
-#define HALO_ERROR_WHAT      "what"
-#define HALO_ERROR_ERRORS    "errors"
+#define HALO_ERROR_MESSAGE                                                                         \
+    HALO_VARLINK_CONTROL ".BadMessage" /* the message is not a call, or not JSON */
+#define HALO_ERROR_STREAM  HALO_VARLINK_CONTROL ".NoSuchStream" /* + name */
+#define HALO_ERROR_REFUSED HALO_VARLINK_CONTROL ".Refused"      /* not possible as requested */
+#define HALO_ERROR_CONFIG  HALO_VARLINK_CONTROL ".BadConfig"    /* + errors: []string */
+#define HALO_ERROR_FAILED  HALO_VARLINK_CONTROL ".Failed" /* the request was valid, but failed */
+#define HALO_ERROR_WHAT    "what"
+#define HALO_ERROR_ERRORS  "errors"
 
 enum {
     /* bytes of a call, including its NUL; a client that sends more is disconnected */

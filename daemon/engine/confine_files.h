@@ -15,8 +15,9 @@ enum halo_files_how {
     HALO_FILES_WRITE,
     /* device nodes, or a folder of them, which may be read and written but not created */
     HALO_FILES_DEVICE,
-    HALO_FILES_RUN,     /* may be read, and libraries may be loaded from it */
-    HALO_FILES_NETWORK, /* not a file (its path is ""): sockets to others are allowed (confine.h) */
+    HALO_FILES_RUN, /* may be read, and libraries may be loaded from it */
+    /* not a file (the path is ""): allows sockets that reach others (confine.h) */
+    HALO_FILES_NETWORK,
     HALO_FILES_HOW,
 };
 

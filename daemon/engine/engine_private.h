@@ -50,11 +50,11 @@ struct engine {
     pthread_cond_t passed;
     struct engine_note *first, **last;
     int notes;
-    int64_t noted, sent;        /* totals since the start */
+    int64_t noted, sent;        /* messages queued and messages sent since the start */
     struct engine_query *query; /* in progress on a libuv worker thread; NULL: none */
     uint64_t queried;           /* when the last query began: uv_now() */
     struct halo_link_gpu gpu[HALO_LINK_GPUS];
-    int gpus;                     /* how many of gpu[] are filled, by the last query */
+    int gpus;                     /* number of entries of gpu[] that the last query filled */
     struct engine_survey *survey; /* in progress on a libuv worker thread; NULL: none */
 };
 
@@ -69,7 +69,7 @@ enum engine_phase {
 struct engine_ring {
     struct halo_packet_writer *writer;
     size_t size;
-    int64_t dropped; /* by earlier writers of this ring */
+    int64_t dropped; /* packets dropped by earlier writers of this ring */
 };
 
 struct engine_stream {
@@ -77,7 +77,7 @@ struct engine_stream {
     struct engine_stream *next;
     char name[68];
     struct halo_stream_settings settings;
-    char *camera; /* the camera that it has to find again; NULL: any */
+    char *camera; /* identity of the camera to find again; NULL: any camera */
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS];
     int encodings;
@@ -99,7 +99,7 @@ struct engine_stream {
     /* NULL: the output is written elsewhere, or could not be created */
     struct halo_output *output[HALO_MAX_OUTPUTS];
     char *refused[HALO_MAX_OUTPUTS]; /* why the output could not be created */
-    /* guards ring[]: threads replace writers, the loop counts */
+    /* guards ring[], because other threads replace writers while the loop reads their counts */
     pthread_mutex_t rings;
     struct engine_ring ring[HALO_MAX_ENCODINGS];
 };
@@ -151,8 +151,8 @@ void engine_report_stall(struct engine_stream *stream, const struct halo_error *
 /* Reports that a stage of this stream is stuck and that only this stream ends. */
 void engine_report_stalled_source(struct engine_stream *stream, const struct halo_error *err);
 /* Sends the queued messages. Loop thread. Does not return if one of them reports that the GPU
- * failed: the process then ends with status 75 and frees nothing, so that it waits for no exit
- * handler of a driver. */
+ * failed: the process then ends with status 75 and frees nothing, so that it does not wait for a
+ * driver's exit handlers. */
 void engine_send_notes(struct engine *engine);
 
 #endif

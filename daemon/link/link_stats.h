@@ -15,8 +15,9 @@ enum { HALO_LINK_GPUS = 16 };
 
 struct halo_link_stage {
     int64_t count;
-    double sum, p50, p95, p99, most;     /* ms */
-    int64_t below[HALO_HISTOGRAM_EDGES]; /* cumulative: never decreasing, at most count */
+    double sum, p50, p95, p99, most; /* ms */
+    /* cumulative counts: never decreasing, and at most `count` */
+    int64_t below[HALO_HISTOGRAM_EDGES];
 };
 
 /* The statistics of one output, identified by its number in the settings, from which the supervisor

@@ -15,7 +15,7 @@ struct halo_run_end {
     void (*abandon)(void *arg); /* called at the second signal: the process ends at once */
     void *arg;
     uv_signal_t signals[3];
-    int by;      /* signal number; 0: none received */
+    int by;      /* number of the signal; 0: no signal received */
     uint64_t at; /* ns, monotonic */
 };
 

@@ -40,7 +40,7 @@ struct run_live {
     /* why no frames arrive; code 0: frames arrive, or the reason is unknown */
     struct halo_error away;
     AVPacket *picture, *card;
-    int64_t taken; /* us: when `picture` was captured; 0: it is a card */
+    int64_t taken; /* time in us at which `picture` was captured; 0: it is a card */
     bool has_picture, has_card;
 };
 

@@ -47,7 +47,7 @@ enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED }
 struct sv_engine {
     struct halo_supervisor *sv;
     struct sv_engine *next;
-    char name[96];  /* "cpu", "gpu0", "cpu:STREAM"; "gpu": see below */
+    char name[96];  /* "cpu", "gpu0", "cpu:STREAM", or "gpu" before it has a GPU number */
     int gpu;        /* number of its GPU; -1: it runs on the CPU, or its GPU is not known yet */
     bool choosing;  /* it has to list the GPUs, and then gets its GPU number */
     uint64_t asked; /* when it was asked to list the GPUs; 0: it was not asked, or has answered */

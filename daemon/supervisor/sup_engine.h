@@ -12,7 +12,7 @@ struct sv_engine;
 struct sv_stream;
 
 struct sv_engine *sv_engine_find(const struct halo_supervisor *sv, const char *name); /* or NULL */
-/* Creates an engine without a process and without a GPU number. NULL: out of memory. */
+/* Creates an engine without a process and without a GPU number. Returns NULL if out of memory. */
 struct sv_engine *sv_engine_make(struct halo_supervisor *sv, const char *name);
 int sv_engine_streams(const struct sv_engine *engine);
 

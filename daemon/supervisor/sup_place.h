@@ -58,13 +58,13 @@ struct sv_placement {
     bool apart;
 };
 
-/* Makes the stream choose its engine again, once it has left its present one. */
+/* Makes the stream choose its engine again, once it has left its current engine. */
 void sv_placement_leave(struct sv_placement *place);
 /* To be called for a start by hand or new settings: earlier failures no longer count, so the stream
  * chooses its engine again. */
 void sv_placement_reset(struct sv_placement *place);
 
-/* To be called at each failure. After the first one there is no pause. */
+/* To be called at each failure. No pause follows the first failure. */
 void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now);
 
 #endif

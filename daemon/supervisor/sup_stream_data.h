@@ -32,8 +32,9 @@ struct sv_stream {
     struct halo_supervisor *sv;
     struct sv_stream *next;
     char name[68];
-    struct halo_stream_settings settings; /* in force, with changes made while running; owned */
-    struct halo_stream_settings *coming;  /* replaces `settings` once the stream is out; or NULL */
+    /* the settings in force, including changes made while running; owned */
+    struct halo_stream_settings settings;
+    struct halo_stream_settings *coming; /* replaces `settings` once the stream is out; or NULL */
     char *camera_is; /* identity of the camera that it opened first (link.h), or NULL */
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS]; /* index of each output's encoding */

@@ -41,7 +41,8 @@ int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
 /* Stops everything and closes the supervisor's handles on the loop. done(arg) is called when
  * nothing is left, within ten seconds. */
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);
-void halo_supervisor_destroy(struct halo_supervisor *sv); /* after done; NULL is ignored */
+/* To be called after done(); NULL is ignored. */
+void halo_supervisor_destroy(struct halo_supervisor *sv);
 
 /* ---- for control, HTTP and signals ---- */
 

@@ -15,7 +15,7 @@
 
 struct halo_frames;
 
-struct halo_frames *halo_frames_create(void); /* NULL: out of memory */
+struct halo_frames *halo_frames_create(void); /* returns NULL if out of memory */
 /* other processes keep the memory that they have mapped */
 void halo_frames_destroy(struct halo_frames *frames);
 

@@ -46,7 +46,7 @@ struct halo_viewer {
     struct halo_viewers *viewers;
     struct halo_viewers_shared *shared;
     const struct halo_viewer_ops *ops;
-    void *own; /* data of the format */
+    void *own; /* private data of the format */
     struct halo_viewer *next;
     uv_poll_t poll;
     int fd;

@@ -118,10 +118,10 @@ struct halo_live_events {
     /* err->code is 0 in all states except WAITING and FAILED. */
     void (*state)(void *arg, enum halo_live_state state, const struct halo_error *err);
     void (*begin)(void *arg, int encoding, const struct halo_live_begin *begin);
-    /* stream_index 0: video, 1: audio. The packet belongs to the caller; use av_packet_ref() to
-     * keep it. For RAW encodings, it contains one frame whose planes have no padding, as
-     * av_image_copy_to_buffer() with align 1 stores them. For each encoding, only one thread calls
-     * this, and timestamps increase. */
+    /* Delivers a packet; its stream_index is 0 for video and 1 for audio. The packet belongs to the
+     * caller; use av_packet_ref() to keep it. For RAW encodings, it contains one frame whose planes
+     * have no padding, as av_image_copy_to_buffer() with align 1 stores them. For each encoding,
+     * only one thread calls this, and timestamps increase. */
     void (*packet)(void *arg, int encoding, const AVPacket *pkt);
     /* Delivers a card in place of a packet (see above). If this is NULL, cards are left out. */
     void (*card)(void *arg, int encoding, const AVPacket *pkt);
@@ -168,7 +168,8 @@ struct halo_live_stats {
     int64_t opened;  /* times that the source was opened successfully */
     int64_t damaged; /* damaged places in the input */
     int64_t epoch;   /* epoch of the frame that left the gate last */
-    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1]; /* [0]: the stream's own chain */
+    /* entry 0 is for the stream's own chain */
+    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
     int64_t moved_at; /* when a frame last left the gate, in ns of CLOCK_MONOTONIC; 0: never */
     /* "open", "closed" (on-demand), or the reason why the camera is unavailable (v4l2.h); "" if the
      * input is not a camera */

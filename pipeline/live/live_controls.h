@@ -10,7 +10,7 @@ struct halo_camera;
 struct halo_live;
 struct halo_live_controls;
 
-struct halo_live_controls *halo_live_controls_create(void);    /* NULL: out of memory */
+struct halo_live_controls *halo_live_controls_create(void);    /* returns NULL if out of memory */
 void halo_live_controls_destroy(struct halo_live_controls *c); /* NULL: does nothing */
 
 /* Sets all waiting controls and answers the requests. If camera is NULL, the camera is unavailable,

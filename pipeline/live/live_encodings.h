@@ -44,11 +44,12 @@ void halo_live_encodings_wait(const struct halo_live *live, int64_t until);
 
 /* Returns whether at least one encoding has a receiver. */
 bool halo_live_encodings_run(struct halo_live_encodings *all);
-/* Makes their threads check for cards. */
+/* Makes the encodings' threads check for cards. */
 void halo_live_encodings_wake_for_cards(struct halo_live_encodings *all);
-/* Makes waiting threads notice a stop. */
+/* Wakes the encodings' threads so that they notice a stop. */
 void halo_live_encodings_wake(struct halo_live_encodings *all);
-void halo_live_encodings_abort(struct halo_live_encodings *all); /* makes their threads end */
+/* Makes the encodings' threads end. */
+void halo_live_encodings_abort(struct halo_live_encodings *all);
 
 /* ---- frames ---- */
 

@@ -13,7 +13,7 @@
 
 #include "pipeline/live/live.h"
 
-/* Simple counters, most of them fields of halo_live_stats. */
+/* Simple counters. Most of them are fields of halo_live_stats. */
 enum halo_count {
     HALO_COUNT_DECODED,
     HALO_COUNT_OPENED,
@@ -28,7 +28,7 @@ enum halo_count {
 
 struct halo_live_figures;
 
-struct halo_live_figures *halo_live_figures_create(void);    /* NULL: out of memory */
+struct halo_live_figures *halo_live_figures_create(void);    /* returns NULL if out of memory */
 void halo_live_figures_destroy(struct halo_live_figures *f); /* NULL: does nothing */
 void halo_live_count(struct halo_live_figures *f, enum halo_count what, int64_t by);
 void halo_live_drop(struct halo_live_figures *f, enum halo_drop why, int64_t count);

@@ -43,7 +43,7 @@ struct halo_live_input {
     bool timeless; /* its timestamps are meaningless */
     bool refused;  /* the GPU's decoder refused the video; this was recorded */
     bool absolute; /* its timestamps are those of CLOCK_MONOTONIC */
-    bool unsure;   /* as in halo_gate_input */
+    bool unsure;   /* same as in struct halo_gate_input */
     bool draining; /* the end was reached, and the decoder returns the frames that it still holds */
     struct halo_live_loop loop;
     int64_t spent;    /* ns spent in the decoder since the last frame */

@@ -14,7 +14,7 @@ struct halo_live;
 struct halo_live_snapshots;
 struct halo_output_picture;
 
-struct halo_live_snapshots *halo_live_snapshots_create(void);    /* NULL: out of memory */
+struct halo_live_snapshots *halo_live_snapshots_create(void);    /* returns NULL if out of memory */
 void halo_live_snapshots_destroy(struct halo_live_snapshots *s); /* NULL: does nothing */
 
 /* Returns whether a snapshot is waiting. Any thread. */

@@ -21,7 +21,7 @@ struct halo_live_input;
 /* The audio of an encoding; owned by its thread. Zeroed: no audio. */
 struct halo_live_track {
     bool is;                  /* whether the encoding has audio */
-    struct halo_audio *audio; /* NULL: copied, or closed */
+    struct halo_audio *audio; /* NULL: the audio is copied, or the encoder is closed */
     int64_t last;             /* timestamp of the last packet */
 };
 

@@ -20,7 +20,7 @@ struct halo_live;
 struct halo_live_input;
 struct halo_queue;
 
-/* Only for live_stages.c and live_filter.c. */
+/* Only live_stages.c and live_filter.c use these fields. */
 struct halo_live_stages {
     pthread_mutex_t forming;
     pthread_t filter_thread, collect_thread;
@@ -56,7 +56,7 @@ void halo_live_stages_close(struct halo_live_stages *stages);
 
 /* ---- live_filter.c: the thread functions; arg: a halo_live ---- */
 
-void *halo_live_filter_main(void *arg);  /* enters frames into the present gates */
+void *halo_live_filter_main(void *arg);  /* lets frames enter the current gates */
 void *halo_live_collect_main(void *arg); /* passes frames on to running encodings */
 
 #endif
