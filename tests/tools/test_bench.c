@@ -38,7 +38,7 @@ static void test_bad_masks(void **state)
         {"gauss:1203", "1201"}, {"dense:65", "63"},       {"box:2051", "2049"},
         {"7", "no kind"},       {"gaus:7", "gauss"},      {"gauss:7,bix:3", "box"},
         {"gauss:7.0", "whole"}, {"zzzzzzz:3", "must be"}, {"gauss:99999999999999", "1201"},
-        {"gauss:7 ", "whole"},  {":3", "no kind"},
+        {"gauss:7 ", "whole"},  {":3", "unknown kind"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct halo_bench_mask untouched = {HALO_BENCH_BOX, 77};

@@ -30,7 +30,7 @@ static void tune(struct halo_backend *b, int device)
         return;
     const int code = halo_backend_tune(b, path, text, sizeof text);
     if (code < 0 && code != -ENOENT && !said)
-        halo_bench_say("%s: not used; run --tune again", text);
+        halo_bench_say("%s: the table is not used; run --tune again", text);
     said = true;
 }
 
@@ -47,8 +47,8 @@ int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings 
     if (code == 0)
         return HALO_EXIT_OK;
     if (devices > 0 && code == -ENODEV)
-        halo_bench_say("%s: device %d does not exist: there are %d", ops->name, settings->device,
-                       devices);
+        halo_bench_say("%s: device %d does not exist: the number of devices is %d", ops->name,
+                       settings->device, devices);
     else if (code == -ENODEV)
         halo_bench_say("%s: no usable device: %s", ops->name, text);
     else

@@ -38,9 +38,10 @@ static int parse_kind(const char *text, size_t length, struct halo_error *err)
             return i;
     const char *near = halo_nearest(text, length, kind_names, HALO_BENCH_KIND_COUNT);
     if (near)
-        return halo_fail_usage(err, "--masks: no kind '%.*s' (nearest: %s)", (int)length, text,
+        return halo_fail_usage(err, "--masks: unknown kind '%.*s' (nearest: %s)", (int)length, text,
                                near);
-    return halo_fail_usage(err, "--masks: no kind '%.*s': must be gauss, dense, box or gradient",
+    return halo_fail_usage(err,
+                           "--masks: unknown kind '%.*s': must be gauss, dense, box or gradient",
                            (int)length, text);
 }
 
@@ -52,7 +53,7 @@ static int parse_one(struct halo_bench_mask *ret, int *kind, const char *item,
     if (colon)
         *kind = parse_kind(item, (size_t)(colon - item), err);
     if (*kind < 0 && !colon && !err->code)
-        return halo_fail_usage(err, "--masks: '%s' has no kind: write gauss:15", item);
+        return halo_fail_usage(err, "--masks: '%s' has no kind: specify one, as in gauss:15", item);
     if (*kind < 0)
         return -EINVAL;
 
@@ -61,8 +62,9 @@ static int parse_one(struct halo_bench_mask *ret, int *kind, const char *item,
     if (halo_parse_integer(number, &width) < 0)
         return halo_fail_usage(err, "--masks: '%s': the width must be a whole number", item);
     if (width < 3 || width > widest[*kind] || (int)width % 2 == 0)
-        return halo_fail_usage(err, "--masks: '%s': the width of %s must be odd, 3 to %d", item,
-                               kind_names[*kind], widest[*kind]);
+        return halo_fail_usage(err,
+                               "--masks: '%s': the width of a %s mask must be odd and from 3 to %d",
+                               item, kind_names[*kind], widest[*kind]);
     *ret = (struct halo_bench_mask){(enum halo_bench_kind) * kind, (int)width};
     return 0;
 }
@@ -78,7 +80,8 @@ int halo_bench_masks_parse(struct halo_bench_mask *ret, const char *text, struct
             return halo_fail_usage(err, "--masks: '%.40s' is not a list such as gauss:7,dense:3",
                                    text);
         if (count == HALO_BENCH_MAX_MASKS)
-            return halo_fail_usage(err, "--masks: more than %d masks", HALO_BENCH_MAX_MASKS);
+            return halo_fail_usage(err, "--masks: the list has more than %d masks",
+                                   HALO_BENCH_MAX_MASKS);
         memcpy(item, at, length);
         item[length] = '\0';
         const int code = parse_one(&masks[count++], &kind, item, err);

@@ -94,18 +94,18 @@ static void schedule(const struct halo_bench_job *plan, struct halo_bench_candid
         return;
     if (us > plan->limit * 1e6) {
         p->turns = 0;
-        snprintf(c->note, sizeof c->note, "left out: about %.3g s per plane (see --limit)",
+        snprintf(c->note, sizeof c->note, "left out: one plane takes about %.3g s (see --limit)",
                  us / 1e6);
     } else if (passes >= UNCOUNTED + 1) {
         p->turns = passes >= p->turns * (UNCOUNTED + 1) ? p->turns : 1;
         p->rounds = (int)(passes < 1e6 ? passes : 1e6) - p->turns * UNCOUNTED;
         if (p->rounds < plan->rounds)
-            note(c, "slow: fewer rounds");
+            note(c, "slow: timed with fewer rounds");
     } else {
         p->turns = p->rounds = 1;
         p->planes = (int)(plan->limit * 1e6 / (us * (UNCOUNTED + 1)));
         p->planes = p->planes > 1 ? p->planes : 1;
-        note(c, "slow: one round, fewer planes");
+        note(c, "slow: timed with one round and fewer planes");
     }
     if (p->rounds > plan->rounds)
         p->rounds = plan->rounds;

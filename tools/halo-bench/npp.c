@@ -129,7 +129,8 @@ int halo_bench_npp_open(struct halo_bench_npp **ret, int device, char *text, siz
     if (!npp)
         return -ENOMEM;
     if (!load_newest(npp)) {
-        snprintf(text, size, "no libnppif.so.%d to .%d was found (ldconfig or LD_LIBRARY_PATH)",
+        snprintf(text, size,
+                 "none of libnppif.so.%d to .%d was found (check ldconfig or LD_LIBRARY_PATH)",
                  OLDEST, NEWEST);
         free(npp);
         return -ENODEV;

@@ -254,7 +254,7 @@ static void draw_head(const struct plot *p, const struct halo_bench_run *run)
              s->backend->name);
     text_at(p, 20, 26, "class=\"title\"", title);
     snprintf(title, sizeof title,
-             "%.250s. Planes %dx%d, %d channel%s. Medians; both scales logarithmic.", run->device,
+             "%.250s. Planes %dx%d, %d channel%s. Medians, with logarithmic scales.", run->device,
              s->width, s->height, s->channels, s->channels > 1 ? "s" : "");
     text_at(p, 20, 46, "", title);
 }
@@ -281,7 +281,8 @@ int halo_bench_plot(const char *path, const struct halo_bench_run *run,
 {
     struct plot p = {.results = results, .count = count};
     if (!survey(&p))
-        return halo_fail(err, -ENODATA, "--svg %.200s: nothing was timed", path);
+        return halo_fail(err, -ENODATA, "--svg %.200s: not written, because nothing was timed",
+                         path);
     p.f = fopen(path, "w");
     if (!p.f)
         return halo_fail(err, -errno, "--svg %.200s: %s", path, strerror(errno));

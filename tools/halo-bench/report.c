@@ -42,14 +42,15 @@ static void table_begin(const struct halo_bench_run *run)
            s->height, s->channels, s->channels > 1 ? "s" : "", s->planes, s->rounds,
            launch_of(run));
     if (s->frame == HALO_BENCH_YUV420)
-        printf("each with two planes of chroma, of half the size: a frame of 4:2:0\n");
+        printf("each with two chroma planes of half its width and height, as in a 4:2:0 frame\n");
     if (*region_of(run, region, sizeof region))
         printf("region: %s %% of each plane\n", region);
-    printf("microseconds per %s: median (smallest - largest); x copy: as a multiple of the\n"
-           "median of a copy of the same planes, launched the same way, in turns with the rest\n\n"
+    printf("microseconds per %s: median (min - max); x copy: the median divided by that of a "
+           "plain\ncopy of the same planes, launched the same way and interleaved with the other "
+           "measurements\n\n"
            "%-10s %4s  %-18s %12s  %-25s %8s %6s\n",
            s->frame == HALO_BENCH_YUV420 ? "frame" : "plane", "mask", "bits", "strategy", "median",
-           "(smallest - largest)", "x copy", "rounds");
+           "(min - max)", "x copy", "rounds");
     fflush(stdout);
 }
 

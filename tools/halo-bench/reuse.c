@@ -98,25 +98,25 @@ static void print_table(const struct row *rows, int count)
 {
     for (int dense = 0; dense <= 1; dense++) {
         if (!dense)
-            table_head("Separable masks, each pass in one dimension",
-                       "loads of the untiled kernel for one of the tiled: T M / (T + M - 1)",
-                       "gauss:M");
+            table_head(
+                "Separable masks, each pass in one dimension",
+                "loads in the untiled kernel for each load in the tiled one: T M / (T + M - 1)",
+                "gauss:M");
         else
             table_head("Dense masks, in two dimensions",
-                       "loads of the untiled kernel for one of the tiled: "
-                       "T^2 M^2 / (T + M - 1)^2",
+                       "loads in the untiled kernel for each load in the tiled one: T^2 M^2 / (T + "
+                       "M - 1)^2",
                        "dense:M");
         for (int i = 0; i < count; i++)
             if ((rows[i].mask->kind == HALO_BENCH_DENSE) == dense)
                 table_row(&rows[i]);
         putchar('\n');
     }
-    printf(
-        "T: outputs of a tile in one direction; M: width of the mask. The ratios are computed, "
-        "not\n"
-        "read from counters. The tile of a strategy is in its source. To count the bytes moved:\n"
-        "  ncu --metrics dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum,"
-        "l1tex__t_bytes.sum halo-bench --reuse\n");
+    printf("T: outputs of a tile in one direction; M: width of the mask. The ratios are computed, "
+           "not\nread from counters. The source of a strategy defines its tile. To count the bytes "
+           "moved:\n"
+           "  ncu --metrics dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum,"
+           "l1tex__t_bytes.sum halo-bench --reuse\n");
 }
 
 static void print_csv(const struct row *rows, int count)
@@ -167,7 +167,7 @@ static int measure(const struct halo_bench_settings *s, struct row *rows, char *
     struct halo_backend *b = NULL;
     if (!halo_strategy_find(s->backend, names[1])) {
         s->backend->describe(text, size);
-        halo_bench_say("%s (%s) has none of these strategies: nothing was measured",
+        halo_bench_say("%s (%s) does not have these strategies, so nothing was measured",
                        s->backend->name, text);
         return 0;
     }
@@ -187,7 +187,7 @@ int halo_bench_reuse(const struct halo_bench_settings *settings)
     for (int i = 0; i < settings->mask_count; i++) {
         const enum halo_bench_kind kind = settings->masks[i].kind;
         if (kind != HALO_BENCH_GAUSS && kind != HALO_BENCH_DENSE) {
-            halo_bench_say("--reuse: only for gauss and dense masks, because the others are tiled "
+            halo_bench_say("--reuse: supports only gauss and dense masks, because others are tiled "
                            "differently");
             return HALO_EXIT_USAGE;
         }

@@ -31,10 +31,11 @@ static void table_begin(const struct halo_bench_ring_run *run)
     printf("%s: %s\nframes from memory through ", s->backend->name, run->device);
     print_chain(s);
     printf(" and back\n"
-           "all times in us; submit: to start a frame; CPU: of all threads, for a frame; p50 ...: "
-           "from\n"
-           "submit to done%s\n",
-           has_wall(run) ? "; of wall: beside copies alone both ways, in turns with them" : "");
+           "all times in us per frame; submit: to start it on the host; CPU: of all threads;\np50, "
+           "p99, max: from submit until the frame is back%s\n",
+           has_wall(run) ? "; of wall: rate divided by that of plain\ncopies in both directions, "
+                           "measured alternately"
+                         : "");
     fflush(stdout);
 }
 
@@ -83,7 +84,7 @@ static void table_row(const struct halo_bench_ring_run *run, const struct halo_b
     print_or_dash(7, 0, r->max_us);
     putchar('\n');
     if (r->late)
-        printf("%-12s %d of %d frames were not done when the next one was due\n", "", r->late,
+        printf("%-12s %d of %d frames were not finished when the next one was due\n", "", r->late,
                r->frames);
     fflush(stdout);
 }

@@ -39,59 +39,62 @@ static const char default_reuse_masks[] = "gauss:3,5,7,9,15,31,63,dense:3,5,7,9,
 
 static const struct halo_option options[] = {
     {"list", NULL, HALO_OPTION_FLAG, AT(list),
-     .help = "list backends, devices and strategies, and which of them run here"},
+     .help = "list backends, devices and strategies, and show which of them run here"},
     {"reuse", NULL, HALO_OPTION_FLAG, AT(reuse),
-     .help = "how often tiling reuses a loaded cell, compared with measured times"},
+     .help = "compute how often tiling reuses a loaded cell, and measure the times"},
     {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "compare with NVIDIA's NPP"},
     {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
-     .help = "measure which strategies are the fastest, for use by auto"},
+     .help = "measure which strategies are the fastest, so that auto uses them"},
     {"ring", NULL, HALO_OPTION_FLAG, AT(ring),
-     .help = "whole frames from memory through lanes and back, compared with plain copies"},
+     .help = "time whole frames from memory through lanes and back, and plain copies"},
     {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
-     .help = "where to run (default cuda if there is a device, otherwise cpu)"},
-    {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "CUDA device"},
+     .help = "where to run (default: cuda if there is a device, otherwise cpu)"},
+    {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "number of the CUDA device"},
     {"threads", NULL, HALO_OPTION_INT, AT(threads), 0, 0, 1024,
-     .help = "CPU threads; 0: one for each CPU"},
+     .help = "number of CPU threads; 0 means one for each CPU"},
     {"size", NULL, HALO_OPTION_STRING, AT(size), .argument = "WxH",
      .help = "size of each plane (default 3840x2160)"},
     {"channels", NULL, HALO_OPTION_INT, AT(channels), 1, 1, 2,
-     .help = "interleaved channels in a plane"},
+     .help = "number of interleaved channels in a plane"},
     {"masks", NULL, HALO_OPTION_STRING, AT(mask_list), .argument = "LIST",
-     .help = "kinds and widths, such as gauss:7,15,dense:3,box:63 (default: 15 of them)"},
+     .help = "kinds and widths, such as gauss:7,15,dense:3,box:63 (default: 15 masks)"},
     {"strategies", NULL, HALO_OPTION_STRING, AT(strategy_list), .argument = "LIST",
      .help = "names separated by commas; auto is the backend's choice (default: all)"},
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 16, 1, MAX_PLANES,
-     .help = "planes used in turns, too many for any cache"},
+     .help = "number of planes used in rotation, too many for any cache"},
     {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS,
-     .help = "rounds over all planes"},
+     .help = "number of rounds over all planes"},
     {"limit", NULL, HALO_OPTION_REAL, AT(limit), 0, 0.001, 86400, .argument = "SECONDS",
-     .help = "approximate limit for each time: slower ones get fewer rounds (default 4, or 0.1 to "
-             "tune)"},
+     .help = "approximate time for each measurement; slow ones get fewer rounds (default 4; 1 with "
+             "--ring; 0.1 with --tune)"},
     {"region", NULL, HALO_OPTION_REAL, AT(region_part), -1, 0, 100, .argument = "PERCENT",
-     .help = "filter only a rectangle in the middle of the plane, of this part of it"},
+     .help = "filter only a rectangle in the middle of the plane, with this part of its pixels"},
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
      .help = "how to launch kernels on a GPU: plane by plane, as a CUDA graph, four planes in one "
-             "launch, or plane by plane, each after the end of the last"},
+             "launch, or plane by plane, each after the end of the previous one"},
     {"frame", NULL, HALO_OPTION_CHOICE, AT(frame), HALO_BENCH_PLANE, .choices = frame_names,
-     .argument = "KIND", .help = "what to time: one plane, or one of luma and two of chroma"},
+     .argument = "KIND",
+     .help = "what to time: one plane, or a frame of one luma and two chroma planes"},
     {"formats", NULL, HALO_OPTION_STRING, AT(format_list), .argument = "LIST",
-     .help = "--ring: formats of frames (default nv12,yuv420p)"},
+     .help = "--ring: pixel formats of the frames (default nv12,yuv420p)"},
     {"depths", NULL, HALO_OPTION_STRING, AT(depth_list), .argument = "LIST",
-     .help = "--ring: lanes of a stream (default 1,2,3,4)"},
+     .help = "--ring: numbers of lanes to measure (default 1,2,3,4)"},
     {"streams", NULL, HALO_OPTION_STRING, AT(stream_list), .argument = "LIST",
-     .help = "--ring: also this many streams at the same time, with three lanes each"},
+     .help = "--ring: also measure this many streams at the same time, with three lanes each"},
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0, 100000,
-     .help = "--ring: frames per second for each of the streams; 0: as many as possible"},
+     .help = "--ring: frames per second of each stream; 0 means as many as possible"},
     {"alone", NULL, HALO_OPTION_INT, AT(alone), 2000, 1, 1000000,
-     .help = "--ring: frames that are timed one by one"},
-    {"csv", NULL, HALO_OPTION_FLAG, AT(csv), .help = "comma-separated values instead of a table"},
-    {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "JSON instead of a table"},
+     .help = "--ring: number of frames to time one at a time"},
+    {"csv", NULL, HALO_OPTION_FLAG, AT(csv),
+     .help = "print comma-separated values instead of a table"},
+    {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "print JSON instead of a table"},
     {"svg", "plot", HALO_OPTION_STRING, AT(plot), .argument = "FILE",
-     .help = "also plot the times over the width of the mask"},
+     .help = "also plot the times against the width of the mask"},
     {NULL},
 };
-_Static_assert(sizeof options / sizeof *options <= 64, "bits of given");
+_Static_assert(sizeof options / sizeof *options <= 64,
+               "the field given has one bit for each option");
 
 bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name)
 {
@@ -151,9 +154,9 @@ static int choose_backend(struct halo_bench_settings *s, struct halo_error *err)
         return 0;
     const char *near = halo_nearest(s->backend_name, strlen(s->backend_name), names, count);
     if (near)
-        return halo_fail_usage(err, "--backend: no backend '%.40s' (nearest: %s)", s->backend_name,
-                               near);
-    return halo_fail_usage(err, "--backend: no backend '%.40s': must be cpu or cuda",
+        return halo_fail_usage(err, "--backend: unknown backend '%.40s' (nearest: %s)",
+                               s->backend_name, near);
+    return halo_fail_usage(err, "--backend: unknown backend '%.40s': must be cpu or cuda",
                            s->backend_name);
 }
 
@@ -191,8 +194,9 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
         const size_t length = strcspn(at, ",");
         char name[48];
         if (length >= sizeof name || s->strategy_count == HALO_BENCH_MAX_STRATEGIES)
-            return halo_fail_usage(err, "--strategies %.80s: must be a list of strategies",
-                                   s->strategy_list);
+            return halo_fail_usage(
+                err, "--strategies %.80s: must be a list of strategies, separated by commas",
+                s->strategy_list);
         memcpy(name, at, length);
         name[length] = '\0';
         const struct halo_strategy *found = halo_strategy_find(s->backend, name);
@@ -214,22 +218,24 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
     if (s->csv && s->json)
         return halo_fail_usage(err, "--csv and --json: use only one of them");
     if (s->plot && (s->list || s->reuse || s->tune))
-        return halo_fail_usage(err, "--svg: not with --list, --reuse or --tune");
+        return halo_fail_usage(err, "--svg: cannot be used with --list, --reuse or --tune");
     if (s->tune && (s->csv || s->json || s->strategy_list))
-        return halo_fail_usage(err, "--tune: not with --csv, --json or --strategies");
+        return halo_fail_usage(err, "--tune: cannot be used with --csv, --json or --strategies");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
-        return halo_fail_usage(err, "--peers: for peers on the CPU use tools/bench-peers.py");
+        return halo_fail_usage(err,
+                               "--peers: measures on a GPU; for the CPU, use tools/bench-peers.py");
     if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune || s->ring))
-        return halo_fail_usage(err, "--frame: not with --list, --reuse, --peers, --tune or --ring");
+        return halo_fail_usage(
+            err, "--frame: cannot be used with --list, --reuse, --peers, --tune or --ring");
     if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
-        return halo_fail_usage(err, "--frame %s: requires planes of one channel",
+        return halo_fail_usage(err, "--frame %s: requires planes with one channel (--channels 1)",
                                frame_names[s->frame]);
     if (s->region_part >= 0 &&
         (s->list || s->reuse || s->peers || s->tune || s->frame != HALO_BENCH_PLANE))
-        return halo_fail_usage(err,
-                               "--region: not with --list, --reuse, --peers, --tune or --frame");
+        return halo_fail_usage(
+            err, "--region: cannot be used with --list, --reuse, --peers, --tune or --frame");
     if (s->peers && s->channels != 1)
-        return halo_fail_usage(err, "--peers: NPP does not support planes of two channels");
+        return halo_fail_usage(err, "--peers: NPP does not support planes with two channels");
     s->mode = s->list    ? HALO_BENCH_LIST
               : s->reuse ? HALO_BENCH_REUSE
               : s->peers ? HALO_BENCH_PEERS
@@ -276,7 +282,7 @@ static int take_option(struct halo_bench_settings *s, int left, char **argv, str
         return halo_fail_usage(err, "--%s: missing value", row->name);
     const char *value = flag ? "1" : joined ? name + length + 1 : argv[1];
     if (!*value)
-        return halo_fail_usage(err, "--%s: its value is empty", row->name);
+        return halo_fail_usage(err, "--%s: the value is empty", row->name);
     struct halo_error inner = {0};
     const int code = halo_option_set(row, s, value, &inner);
     if (code == -ENOMEM)
@@ -322,18 +328,19 @@ void halo_bench_print_completion(void)
 
 void halo_bench_print_help(void)
 {
-    printf("halo-bench times halod's kernels, as multiples of a plain copy in the same run.\n\n"
-           "usage:\n"
-           "  halo-bench [options]            every strategy, mask and depth of one backend\n"
-           "  halo-bench --list               backends, devices and strategies\n"
-           "  halo-bench --reuse [options]    the arithmetic of tiling, and measured times\n"
-           "  halo-bench --peers [options]    compared with other libraries\n"
-           "  halo-bench --tune [options]     measure the fastest strategies, for auto\n"
-           "  halo-bench --ring [options]     whole frames to the device and back\n\n"
-           "options:\n");
+    printf(
+        "halo-bench times halod's kernels and compares them with a plain copy in the same run.\n\n"
+        "usage:\n"
+        "  halo-bench [options]            every strategy, mask and depth of one backend\n"
+        "  halo-bench --list               backends, devices and strategies\n"
+        "  halo-bench --reuse [options]    the theoretical gain of tiling, and measured times\n"
+        "  halo-bench --peers [options]    halod compared with other libraries\n"
+        "  halo-bench --tune [options]     measure which strategies are the fastest\n"
+        "  halo-bench --ring [options]     whole frames to the device and back\n\n"
+        "options:\n");
     halo_options_print(options, "--", stdout);
     printf("\ndefault masks: %s\n\nexample:\n"
            "  halo-bench --backend cpu --threads 1 --masks gauss:7,15 --svg times.svg\n"
-           "\nexit codes: 0 done, 1 failed, 64 usage, 77 no device. See halo-bench(1).\n",
+           "\nexit codes: 0 success, 1 failure, 64 wrong usage, 77 no device. See halo-bench(1).\n",
            default_masks);
 }

@@ -24,12 +24,13 @@ static const struct halo_bench_pixels *find_format(const char *name, struct halo
     }
     const char *near = halo_nearest(name, strlen(name), names, FORMATS);
     if (near)
-        halo_fail_usage(err, "--formats: no format '%s' (nearest: %s)", name, near);
+        halo_fail_usage(err, "--formats: unknown format '%s' (nearest: %s)", name, near);
     else
-        halo_fail_usage(err,
-                        "--formats: no format '%s': must be nv12, yuv420p, yuv422p, yuv444p, gray, "
-                        "p010 or yuv420p10",
-                        name);
+        halo_fail_usage(
+            err,
+            "--formats: unknown format '%s': must be nv12, yuv420p, yuv422p, yuv444p, gray, "
+            "p010 or yuv420p10",
+            name);
     return NULL;
 }
 
@@ -85,10 +86,10 @@ static int refuse_idle(const struct halo_bench_settings *s, struct halo_error *e
                                         "rounds",     "planes",   "launch", NULL};
     for (int i = 0; !s->ring && only[i]; i++)
         if (halo_bench_is_given(s, only[i]))
-            return halo_fail_usage(err, "--%s: only with --ring", only[i]);
+            return halo_fail_usage(err, "--%s: can be used only with --ring", only[i]);
     for (int i = 0; s->ring && never[i]; i++)
         if (halo_bench_is_given(s, never[i]))
-            return halo_fail_usage(err, "--%s: not with --ring", never[i]);
+            return halo_fail_usage(err, "--%s: cannot be used with --ring", never[i]);
     return 0;
 }
 
@@ -99,9 +100,10 @@ int halo_bench_resolve_ring(struct halo_bench_settings *s, struct halo_error *er
     if (!s->ring)
         return 0;
     if (s->fps > 0 && !s->stream_list)
-        return halo_fail_usage(err, "--fps: needs --streams");
+        return halo_fail_usage(err, "--fps: requires --streams");
     if (s->mask_count > HALO_BENCH_MAX_STEPS)
-        return halo_fail_usage(err, "--masks: at most %d in a chain", HALO_BENCH_MAX_STEPS);
+        return halo_fail_usage(err, "--masks: a chain can have at most %d masks",
+                               HALO_BENCH_MAX_STEPS);
     int rc = parse_formats(s, s->format_list ? s->format_list : "nv12,yuv420p", err);
     if (rc == 0)
         rc = parse_numbers(s->depths, &s->depth_count, "depths",

@@ -56,7 +56,7 @@ static int set_control(struct ctl *ctl, char **words, const char *equals)
     char *control = equals > name ? strndup(name, (size_t)(equals - name)) : NULL, *end;
     const long long value = control ? strtoll(equals + 1, &end, 10) : 0;
     if (!control || end == equals + 1 || *end) {
-        ctl_say("%s: the value of a control must be a whole number: haloctl set desk "
+        ctl_say("%s: the value of a control must be a whole number, as in haloctl set desk "
                 "control.brightness=128",
                 words[1]);
         free(control);
@@ -80,7 +80,7 @@ static int set(struct ctl *ctl, char **words, int count)
         return set_control(ctl, words, equals);
     if (!equals || length != strlen(keys[0]) || memcmp(words[1], keys[0], length)) {
         const char *near = halo_nearest(words[1], length, keys, 1);
-        ctl_say("set needs filters=CHAIN or control.X=Y, not '%s'%s: haloctl set door "
+        ctl_say("set requires filters=CHAIN or control.X=Y, not '%s'%s, as in haloctl set door "
                 "filters=gblur=sigma=12",
                 words[1], near ? " (nearest: filters)" : "");
         return HALO_EXIT_USAGE;
@@ -113,7 +113,7 @@ static int record(struct ctl *ctl, char **words, int count)
     const bool on = !strcmp(words[1], "start");
     (void)count;
     if (!on && strcmp(words[1], "stop")) {
-        ctl_say("record needs start or stop, not '%s'", words[1]);
+        ctl_say("record requires start or stop, not '%s'", words[1]);
         return HALO_EXIT_USAGE;
     }
     return call_and_done(ctl, HALO_METHOD_RECORD,
@@ -231,7 +231,9 @@ static int snapshot(struct ctl *ctl, char **words, int count)
     json_t *result = NULL;
     (void)count;
     if (!format) {
-        ctl_say("%s: a snapshot is a .png or .jpg file, or - for PNG on standard output", path);
+        ctl_say("%s: the name of a snapshot must end in .png, .jpg or .jpeg, or be - for PNG on "
+                "standard output",
+                path);
         return HALO_EXIT_USAGE;
     }
     int code = ctl_call(
@@ -281,8 +283,7 @@ static int print_answer(const struct ctl *ctl, const json_t *answer)
     if (ctl->json)
         return ctl_print_json(json_incref(parameters));
     if (json_object_get(parameters, HALO_FIELD_LOST))
-        printf("lost %.0f events: this program was too slow\n",
-               ctl_number(parameters, HALO_FIELD_LOST));
+        printf("lost %.0f events: haloctl was too slow\n", ctl_number(parameters, HALO_FIELD_LOST));
     else
         print_event(json_object_get(parameters, HALO_FIELD_EVENT));
     return ctl_end_print();
@@ -310,19 +311,19 @@ static int events(struct ctl *ctl, char **words, int count)
 }
 
 const struct ctl_command ctl_commands[] = {
-    {"list", "", "names and states of all streams", 0, 0, NULL, "", list},
-    {"status", "[NAME]", "status of all streams, or of one", 0, 1, "watch interval", "stream",
-     ctl_status},
-    {"set", "NAME filters=CHAIN", "change filters, or control.X=Y of its camera", 2, 2, NULL,
+    {"list", "", "list the names and states of all streams", 0, 0, NULL, "", list},
+    {"status", "[NAME]", "show the status of all streams, or of one", 0, 1, "watch interval",
+     "stream", ctl_status},
+    {"set", "NAME filters=CHAIN", "change filters, or set control.X=Y of the camera", 2, 2, NULL,
      "stream filters=", set},
     {"start", "NAME", "start a stream that is stopped", 1, 1, NULL, "stream", start},
-    {"stop", "NAME", "stop a stream until it is started", 1, 1, NULL, "stream", stop},
+    {"stop", "NAME", "stop a stream until it is started again", 1, 1, NULL, "stream", stop},
     {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},
     {"record", "NAME start|stop", "start or stop writing a stream's files", 2, 2, NULL,
      "stream start|stop", record},
-    {"snapshot", "NAME FILE", "save the next filtered frame, .png or .jpg, - for standard output",
+    {"snapshot", "NAME FILE", "save the next filtered frame (.png or .jpg; - is standard output)",
      2, 2, NULL, "stream FILE", snapshot},
-    {"reload", "", "read the settings again, change the streams that differ", 0, 0, "check", "",
+    {"reload", "", "read the settings again and change the streams that differ", 0, 0, "check", "",
      reload},
     {"events", "", "print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
     {"doctor", "", "check for common problems", 0, 0, NULL, "", ctl_doctor},

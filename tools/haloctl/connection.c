@@ -69,8 +69,8 @@ static int say_denied(const struct ctl *ctl)
 {
     const char *group = ctl_group(ctl);
     ctl_say("you cannot open %s: %s%s%s", ctl->path,
-            group ? "join its group (usermod -aG " : "ask as root", group ? group : "",
-            group ? " YOU, then log in again), or ask as root" : "");
+            group ? "join its group (usermod -aG " : "run haloctl as root", group ? group : "",
+            group ? " YOU, then log in again), or run haloctl as root" : "");
     return CTL_EXIT_NO_DAEMON;
 }
 
@@ -215,7 +215,8 @@ int ctl_say_errno(const struct ctl *ctl, int rc)
     else if (rc == -ETIMEDOUT)
         ctl_say("the daemon at %s does not answer: see its log", ctl->path);
     else
-        ctl_say("%s: %s", ctl->path, rc == -EPROTO ? "not an answer from halod" : strerror(-rc));
+        ctl_say("%s: %s", ctl->path,
+                rc == -EPROTO ? "what was received is not an answer from halod" : strerror(-rc));
     return 1;
 }
 

@@ -34,7 +34,7 @@ static json_t *facts_of(const json_t *seen, struct doctor_finding *f)
     json_t *facts = json_object_get(seen, "facts");
     if (json_is_object(facts))
         return facts;
-    find(f, DOCTOR_SKIPPED, "", "only a running daemon knows");
+    find(f, DOCTOR_SKIPPED, "", "this check needs a running daemon");
     return NULL;
 }
 
@@ -51,14 +51,14 @@ static void daemon_runs(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "halod %s answers at %s (process %.0f)", ctl_text(facts, "version"),
              path, ctl_number(facts, "pid"));
     else if (is_connected(seen))
-        find(f, DOCTOR_FAILED, "its log shows what it is busy with (journalctl -u halod)",
+        find(f, DOCTOR_FAILED, "see the log for what the daemon is doing (journalctl -u halod)",
              "the process that listens at %s does not answer", path);
     else if (!strcmp(connect, "denied"))
         find(f, DOCTOR_SKIPPED, "", "%s cannot be opened", path);
     else
         find(f, DOCTOR_FAILED,
-             "start it: systemctl start halod, or halod -c FILE; journalctl -u halod shows why it "
-             "ended; use --socket for another path",
+             "start the daemon: systemctl start halod, or halod -c FILE; journalctl -u halod shows "
+             "why it ended; --socket selects another path",
              "no daemon answers at %s", path);
 }
 
@@ -70,10 +70,10 @@ static void permission(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "you can open the control socket");
         return;
     }
-    snprintf(fix, sizeof fix, "usermod -aG %s YOU and log in again, or ask as root",
+    snprintf(fix, sizeof fix, "usermod -aG %s YOU and log in again, or run haloctl as root",
              *group ? group : "GROUP");
-    find(f, DOCTOR_FAILED, fix, "you cannot open %s (its group: %s)", ctl_text(seen, "socket"),
-         *group ? group : "unknown");
+    find(f, DOCTOR_FAILED, fix, "you have no permission to open %s (its group is %s)",
+         ctl_text(seen, "socket"), *group ? group : "unknown");
 }
 
 static void stale_sockets(const json_t *seen, struct doctor_finding *f)
@@ -81,13 +81,15 @@ static void stale_sockets(const json_t *seen, struct doctor_finding *f)
     const json_t *stale = json_object_get(seen, "stale");
     const char *first = json_string_value(json_array_get(stale, 0));
     if (!stale)
-        find(f, DOCTOR_SKIPPED, "", "the listening sockets are not visible from here");
+        find(f, DOCTOR_SKIPPED, "", "haloctl cannot see which sockets are listening");
     else if (json_array_size(stale) == 0)
-        find(f, DOCTOR_OK, "", "every socket is in use");
+        find(f, DOCTOR_OK, "", "every socket has a listening process");
     else
         find(f, DOCTOR_WARNING,
-             "remove it; halod replaces its own stale sockets when it starts, others do no harm",
-             "%s: a stale socket (%zu of them)", first ? first : "?", json_array_size(stale));
+             "remove the file; halod replaces its own stale sockets when it starts, and others do "
+             "no harm",
+             "no process is listening on %s (stale sockets: %zu)", first ? first : "?",
+             json_array_size(stale));
 }
 
 static void driver(const json_t *seen, struct doctor_finding *f)
@@ -116,15 +118,16 @@ static void library(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_SKIPPED, "", "no NVIDIA driver is loaded");
     else if (!*user)
         find(f, DOCTOR_FAILED,
-             "install the driver's libraries in the same version (libcuda1, or in a container "
+             "install the driver's libraries in the driver's version (libcuda1; in a container, "
              "NVIDIA's container toolkit)",
              "the driver %s is loaded, but libcuda.so.1 was not found", kernel);
     else if (strcmp(kernel, user))
         find(f, DOCTOR_FAILED, "restart the machine, or unload and load NVIDIA's modules",
-             "the loaded driver is %s, but its library is %s: an update is incomplete", kernel,
-             user);
+             "the loaded driver has version %s, but its library has version %s: an update is "
+             "incomplete",
+             kernel, user);
     else
-        find(f, DOCTOR_OK, "", "driver and libcuda are both %s", kernel);
+        find(f, DOCTOR_OK, "", "the driver and libcuda both have version %s", kernel);
 }
 
 static void devices(const json_t *seen, struct doctor_finding *f)
@@ -133,7 +136,7 @@ static void devices(const json_t *seen, struct doctor_finding *f)
     json_t *device;
     size_t i;
     if (!list) {
-        find(f, DOCTOR_SKIPPED, "", "only a running daemon knows");
+        find(f, DOCTOR_SKIPPED, "", "this check needs a running daemon");
         return;
     }
     json_array_foreach (list, i, device)
@@ -141,12 +144,12 @@ static void devices(const json_t *seen, struct doctor_finding *f)
             find(f, DOCTOR_FAILED,
                  "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow it in "
                  "the unit (DeviceAllow=)",
-                 "%s: the daemon cannot use it: %s", ctl_text(device, "path"),
+                 "the daemon cannot use %s: %s", ctl_text(device, "path"),
                  ctl_text(device, "error"));
     if (*ctl_text(seen, "driver") && json_array_size(list) == 0)
         find(f, DOCTOR_FAILED, "run nvidia-smi once as root, or nvidia-modprobe -u -c 0",
              "the driver is loaded, but /dev/nvidia* does not exist");
-    find(f, DOCTOR_OK, "", "the daemon can use all %zu device files of NVIDIA",
+    find(f, DOCTOR_OK, "", "the daemon can use all of NVIDIA's %zu device files",
          json_array_size(list));
 }
 
@@ -160,10 +163,12 @@ static void encoders(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (json_object_get(facts, "encoders"), i, one)
         if (json_is_false(json_object_get(one, "known")))
             find(f, DOCTOR_FAILED,
-                 "use one listed by ffmpeg -encoders, or install an FFmpeg that has it",
+                 "use an encoder that ffmpeg -encoders lists, or install an FFmpeg that has this "
+                 "one",
                  "stream %s: FFmpeg %s has no encoder '%s'", ctl_text(one, "stream"),
                  ctl_text(facts, "ffmpeg"), ctl_text(one, "codec"));
-    find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders in the settings", ctl_text(facts, "ffmpeg"));
+    find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders that the settings name",
+         ctl_text(facts, "ffmpeg"));
 }
 
 static void folders(const json_t *seen, struct doctor_finding *f)
@@ -176,8 +181,8 @@ static void folders(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (json_object_get(facts, "folders"), i, one)
         if (json_object_get(one, "error"))
             find(f, DOCTOR_FAILED,
-                 "create it for the daemon's user (install -d -o halod FOLDER); with systemd also "
-                 "set ReadWritePaths=",
+                 "create the folder for the daemon's user (install -d -o halod FOLDER); under "
+                 "systemd, also set ReadWritePaths=",
                  "stream %s: the daemon cannot write into %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "", "every output folder is writable");
@@ -208,10 +213,11 @@ static void disk(const json_t *seen, struct doctor_finding *f)
         if (size <= 0 || (left >= GIB && left >= size / 20) || left >= 50 * GIB)
             continue;
         find(f, left < 100 * MIB ? DOCTOR_FAILED : DOCTOR_WARNING,
-             "free some space, or set keep_size: for its files", "%s: %s of %s are left",
-             ctl_text(one, "path"), amount_of(left).text, amount_of(size).text);
+             "free some space, or set keep_size: for the output's files",
+             "%s: only %s of %s are free", ctl_text(one, "path"), amount_of(left).text,
+             amount_of(size).text);
     }
-    find(f, DOCTOR_OK, "", "disks of outputs have free space");
+    find(f, DOCTOR_OK, "", "the disks of all outputs have free space");
 }
 
 static void inputs(const json_t *seen, struct doctor_finding *f)
@@ -224,7 +230,8 @@ static void inputs(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (json_object_get(facts, "inputs"), i, one)
         if (json_object_get(one, "error"))
             find(f, DOCTOR_FAILED,
-                 "use an absolute path, and let the daemon's user read the file and its folders",
+                 "use an absolute path, and give the daemon's user read access to the file and its "
+                 "folders",
                  "stream %s: the daemon cannot read %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "", "every input file can be read");
@@ -271,7 +278,7 @@ static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "",
          json_array_size(list) ? "every virtual camera exists"
-                               : "no virtual camera in the settings");
+                               : "the settings contain no virtual camera");
 }
 
 static void port(const json_t *seen, struct doctor_finding *f)
@@ -279,16 +286,16 @@ static void port(const json_t *seen, struct doctor_finding *f)
     const char *state = ctl_text(seen, "port"), *address = ctl_text(seen, "port_address");
     const bool wanted = *ctl_text(json_object_get(seen, "facts"), "http");
     static const char *const fix =
-        "use another port in http: {listen: ...}, or stop that program (ss -ltnp shows it)";
+        "use another port in http: {listen: ...}, or stop the other program (ss -ltnp shows it)";
     if (!*state)
-        find(f, DOCTOR_SKIPPED, "", "no port in the settings");
+        find(f, DOCTOR_SKIPPED, "", "the settings contain no port");
     else if (!strcmp(state, "ours"))
         find(f, DOCTOR_OK, "", "%s is served by halod", address);
     else if (!strcmp(state, "other"))
         find(f, wanted ? DOCTOR_FAILED : DOCTOR_WARNING, fix, "%s is served by another program",
              address);
     else if (wanted)
-        find(f, DOCTOR_FAILED, "its log shows why HTTP is off (journalctl -u halod)",
+        find(f, DOCTOR_FAILED, "the daemon's log shows why HTTP is off (journalctl -u halod)",
              "no process answers at %s", address);
     else
         find(f, DOCTOR_OK, "", "%s is free", address);
@@ -301,14 +308,14 @@ static void memlock(const json_t *seen, struct doctor_finding *f)
     if (!facts)
         return;
     if (!*ctl_text(seen, "driver"))
-        find(f, DOCTOR_OK, "", "no GPU, so no locked memory is needed");
+        find(f, DOCTOR_OK, "", "no GPU is used, so no locked memory is needed");
     else if (json_is_integer(json_object_get(facts, "memlock_bytes")) && bytes < 64 * MIB)
         find(f, DOCTOR_WARNING,
-             "LimitMEMLOCK=infinity in the unit, or ulimit -l unlimited before halod",
+             "set LimitMEMLOCK=infinity in the unit, or run ulimit -l unlimited before halod",
              "the daemon can lock only %.0f KiB of memory: buffers for the GPU may be refused",
              bytes / 1024);
     else
-        find(f, DOCTOR_OK, "", "memory can be locked for the GPU");
+        find(f, DOCTOR_OK, "", "enough memory can be locked for the GPU");
 }
 
 /* Of a list that has elements with names. */
@@ -324,8 +331,9 @@ static json_t *named(const json_t *list, const char *name)
 
 static void overload(const json_t *seen, struct doctor_finding *f)
 {
-    static const char *const fix = "fewer streams, a smaller size or fps, a lighter chain (halod "
-                                   "filters), or a GPU; haloctl status NAME shows the slow stage";
+    static const char *const fix =
+        "use fewer streams, a smaller size or fps, a cheaper chain (see halod filters), or a GPU; "
+        "haloctl status NAME shows the slow stage";
     json_t *stream;
     size_t i;
     if (!facts_of(seen, f))
@@ -372,12 +380,12 @@ static void restarts(const json_t *seen, struct doctor_finding *f)
         const double count = ctl_number(engine, "restarts");
         if (!strcmp(ctl_text(engine, "state"), "paused") || count >= RESTARTS)
             find(f, strcmp(ctl_text(engine, "state"), "paused") ? DOCTOR_WARNING : DOCTOR_FAILED,
-                 "the log has its last messages (journalctl -u halod); a stream with own_engine: "
-                 "true cannot affect others",
+                 "see the engine's last messages in the log (journalctl -u halod); a stream with "
+                 "own_engine: true cannot affect others",
                  "engine %s was restarted %.0f times: %s", ctl_text(engine, "name"), count,
                  *why ? why : "no reason is known");
     }
-    find(f, DOCTOR_OK, "", "engines keep running");
+    find(f, DOCTOR_OK, "", "all engines keep running");
 }
 
 static void clock_set(const json_t *seen, struct doctor_finding *f)
@@ -385,12 +393,12 @@ static void clock_set(const json_t *seen, struct doctor_finding *f)
     const double begun = ctl_number(json_object_get(seen, "status"), "since");
     if (begun > ctl_number(seen, "now") + 1)
         find(f, DOCTOR_FAILED, "set the clock, then haloctl reload",
-             "the clock went back by %.0f s since halod was started: names and times of files will "
-             "repeat",
+             "the clock has been set back by %.0f s since halod started: names and times of files "
+             "will repeat",
              begun - ctl_number(seen, "now"));
     else if (json_is_false(json_object_get(seen, "clock_synchronised")))
         find(f, DOCTOR_WARNING, "timedatectl set-ntp true, or run chrony",
-             "the clock is not synchronized: times in the names of files may be wrong");
+             "the clock is not synchronized: times in file names may be wrong");
     else
         find(f, DOCTOR_OK, "", "the clock is set");
 }
@@ -404,14 +412,14 @@ const struct doctor_check doctor_checks[] = {
     {"devices", "the GPU's device files are usable", devices},
     {"encoders", "FFmpeg has the encoders", encoders},
     {"folders", "output folders are writable", folders},
-    {"disk", "disks of outputs have free space", disk},
+    {"disk", "the disks of all outputs have free space", disk},
     {"inputs", "input files can be read", inputs},
     {"virtual-cameras", "devices of virtual cameras exist", virtual_cameras},
     {"port", "the HTTP port is available", port},
     {"memlock", "enough memory can be locked", memlock},
     {"streams", "no stream has failed", streams},
     {"overload", "no stream is overloaded", overload},
-    {"restarts", "engines keep running", restarts},
+    {"restarts", "all engines keep running", restarts},
     {"clock", "the clock is set", clock_set},
     {NULL},
 };

@@ -19,8 +19,8 @@ static const struct {
 } options[OPTIONS] = {
     {"socket", "PATH", "the daemon's control socket", 's', true},
     {"json", NULL, "print answers as JSON, one object per line", 'j', true},
-    {"watch", NULL, "status: update continuously, until q", 'w', false},
-    {"interval", "SECONDS", "status --watch: time between updates (1)", 'n', false},
+    {"watch", NULL, "status: update continuously until q is pressed", 'w', false},
+    {"interval", "SECONDS", "status --watch: time between updates (default 1)", 'n', false},
     {"check", NULL, "reload: only check the settings", 'c', false},
     {"help", NULL, "this text", 'h', true},
     {"version", NULL, "the version", 'V', true},
@@ -28,7 +28,7 @@ static const struct {
 
 static void print_help(void)
 {
-    puts("haloctl controls the daemon halod.\n\nusage: haloctl [OPTIONS] COMMAND [WORDS]\n");
+    puts("haloctl controls the daemon halod.\n\nusage: haloctl [OPTIONS] COMMAND [ARGUMENTS]\n");
     for (const struct ctl_command *c = ctl_commands; c->name; c++)
         printf("  %-9s %-19s %s\n", c->name, c->words, c->help);
     puts("\noptions:");
@@ -37,7 +37,8 @@ static void print_help(void)
                options[i].argument ? options[i].argument : "", options[i].help);
     puts("\nexamples:\n  haloctl status --watch\n  haloctl set door filters=gblur=sigma=12\n"
          "  haloctl snapshot door now.png\n"
-         "\nexit codes: 0 done, 1 failed, 64 usage, 69 no daemon answers. See haloctl(1).");
+         "\nexit codes: 0 success, 1 failure, 64 wrong usage, 69 no daemon answers. See "
+         "haloctl(1).");
 }
 
 /* A script for bash, from the same tables: words of commands, names of streams as the daemon tells
@@ -75,7 +76,7 @@ static int print_completion(void)
 static int unknown(const char *what, const char *word, const char *const *names, size_t count)
 {
     char near[HALO_NEAREST_WORDS];
-    ctl_say("no %s '%s'%s: see haloctl --help", what, word,
+    ctl_say("unknown %s '%s'%s: see haloctl --help", what, word,
             halo_nearest_words(near, word, names, count));
     return HALO_EXIT_USAGE;
 }
@@ -122,7 +123,7 @@ static int run_command(struct ctl *ctl, char **words, int count)
     }
     if ((ctl->watch && !takes(command, "watch")) || (ctl->check && !takes(command, "check")) ||
         (ctl->interval > 0 && !takes(command, "interval"))) {
-        ctl_say("%s has no such option: see haloctl --help", command->name);
+        ctl_say("%s does not accept this option: see haloctl --help", command->name);
         return HALO_EXIT_USAGE;
     }
     const int code = command->run(ctl, words + 1, count - 1);
@@ -183,7 +184,7 @@ int main(int argc, char **argv)
     opterr = 0;
     for (int letter; (letter = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
         if (letter == ':') {
-            ctl_say("%s needs a value: see haloctl --help", argv[optind - 1]);
+            ctl_say("%s requires a value: see haloctl --help", argv[optind - 1]);
             return HALO_EXIT_USAGE;
         }
         if (letter == '?')
@@ -193,7 +194,7 @@ int main(int argc, char **argv)
             return code;
     }
     if (optind == argc) {
-        ctl_say("nothing to do: see haloctl --help");
+        ctl_say("no command was given: see haloctl --help");
         return HALO_EXIT_USAGE;
     }
     return run_command(&ctl, argv + optind, argc - optind);

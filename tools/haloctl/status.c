@@ -250,7 +250,7 @@ int ctl_status(struct ctl *ctl, char **words, int count)
 {
     json_t *asked = count ? json_pack("{s:s}", HALO_FIELD_NAME, words[0]) : json_object();
     if (!asked)
-        return ctl_say("words must be UTF-8");
+        return ctl_say("arguments must be UTF-8");
     if (!ctl->watch)
         return show_once(ctl, asked);
     const double interval = ctl->interval > 0 ? ctl->interval : 1;

@@ -199,8 +199,8 @@ static void print_camera(const json_t *stream, FILE *to)
     if (*format)
         fprintf(to, ", %s %.0fx%.0f, %.3g per second", format, ctl_number(capture, "width"),
                 ctl_number(capture, "height"), ctl_number(capture, "rate"));
-    fprintf(to, "\n%-10s %.0f failures, frames: %.0f lost by its driver, %.0f damaged\n", "",
-            ctl_number(capture, "failures"), ctl_number(capture, "missed"),
+    fprintf(to, "\n%-10s %.0f failures; frames: %.0f lost by the camera's driver, %.0f damaged\n",
+            "", ctl_number(capture, "failures"), ctl_number(capture, "missed"),
             ctl_number(capture, "damaged"));
 }
 
@@ -217,10 +217,11 @@ static void print_region_feed(const json_t *feed, FILE *to)
         fprintf(to, "%-10s %.0f", "regions", ctl_number(feed, "regions"));
     if (json_is_number(age))
         fprintf(to, ", updated %.1f s ago", json_number_value(age));
-    fprintf(to,
-            "\n%-10s %.0f updates, %.0f refused; frames: %.0f, %.0f of them hidden completely\n",
-            "", ctl_number(feed, "updates"), ctl_number(feed, "refused"),
-            ctl_number(feed, "pictures"), ctl_number(feed, "pictures_hidden"));
+    fprintf(
+        to,
+        "\n%-10s %.0f updates, %.0f of them refused; %.0f frames, %.0f of them hidden completely\n",
+        "", ctl_number(feed, "updates"), ctl_number(feed, "refused"), ctl_number(feed, "pictures"),
+        ctl_number(feed, "pictures_hidden"));
 }
 
 void ctl_print_stream(const json_t *stream, FILE *to)
