@@ -30,7 +30,7 @@ enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *pl
 enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *planned, int f);
 
 /* Checks whether this privacy setting allows the chain. Returns 0 if so, -ENOMEM, or -EINVAL; err
- * then holds a sentence for the user (for strict, it names the plane and what is left of it).
+ * then holds a sentence for the user (for strict, it names the plane and the detail that remains).
  *
  *
  *   strict    On every plane, at most a quarter of the detail (remains.h) may be left, or half on

@@ -102,9 +102,9 @@ struct halo_region_now {
 /* Gets the shapes for the frame with the time picture_us: in *hidden those that filters without
  * invert hide, in *shown those that filters with invert show. Either may be NULL. Returns false if
  * everything must be hidden; *ret_why is then the reason for status: "none yet", "silent", "late"
- * or "too many". One call returns both, so that both are based on the same updates. If there were
- * two calls and an update arrived in between, a filter with invert could show what one update
- * allows although the other filters, which follow the other update, do not hide it. */
+ * or "too many". One call returns both, so that both are based on the same updates. With two calls
+ * and an update in between, a filter with invert could show what one update allows although the
+ * other filters, which follow the other update, do not hide it. */
 bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,
                          struct halo_region_now *hidden, struct halo_region_now *shown,
                          const char **ret_why);

@@ -26,7 +26,7 @@ struct halo_motion {
 int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
                      struct halo_error *err);
 
-/* Sets *motion to the bounding box of both shapes, which must have the same unit. */
+/* Sets *motion to the bounding box of both shapes, which must be in the same unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
 /* Extrapolates a motion: *ret is the shape `motion`, moved further by `by` times the way from
