@@ -5,7 +5,7 @@
  * object in UTF-8, followed by a NUL byte.
  *
  *   call    {"method": "io.halod.Control.Set", "parameters": {"name": "door", "filters": "..."}}
- *           "more": true    several answers are requested; "oneway": true: none is
+ *           "more": true    several answers are requested; "oneway": true: no answer is wanted
  *   answer  {"parameters": {...}}
  *           "continues": true: more follow
  *   error   {"error": "io.halod.Control.NoSuchStream", "parameters": {"what": "...", ...}}

@@ -3,9 +3,9 @@
  *
  *   engine.c         the process, its link, requests from the supervisor
  *   engine_stream.c  one stream, from start to end: live stream, outputs, rings
- *   engine_gpu.c     how full the GPUs are
- * engine_events.c passes events from its threads to the loop
- *   engine_probe.c   for tests: what an attacker would try
+ *   engine_gpu.c     queries how full the GPUs are
+ *   engine_events.c  passes events from its threads to the loop
+ *   engine_probe.c   for tests: tries what an attacker might do
  *
  * The loop thread owns everything except the event callbacks, which live streams call on their own
  * threads. A packet goes straight into its ring and its outputs; messages go into a list from which

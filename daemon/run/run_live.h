@@ -6,10 +6,10 @@
  *            ^-------------------- newest frame, wake --------------------'  '--> file or pipe
  *
  *   run_live.c           the run, from its start to its exit status: the loop
- *   run_live_events.c    what the stream's threads do
+ *   run_live_events.c    the callbacks on the stream's threads
  *   run_live_report.c    statistics and reports
  *   run_live_settings.c  the command line as settings of a stream
- * */
+ */
 #ifndef HALO_RUN_LIVE_H
 #define HALO_RUN_LIVE_H
 

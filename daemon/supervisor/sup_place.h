@@ -34,7 +34,7 @@ struct sv_engine;
 
 /* A zeroed placement is out and not wanted. */
 struct sv_placement {
-    /* What is requested. */
+    /* The requests: what is to happen with the stream. */
     bool wanted;  /* the stream is to run */
     bool removed; /* the stream is destroyed once it is out */
     /* the stream must leave its engine once and then return, perhaps to another engine */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A live stream (live.h) is made of parts. The header of each part says which thread owns its state
- * and which lock guards it; its functions acquire that lock themselves:
+ * A live stream (live.h) is made of parts. The header of each part names the thread that owns its
+ * state and the lock that guards it; the part's functions acquire that lock themselves:
  *
  *   live_source.h     the source thread: sessions (live_input.h), their loops (live_loop.h),
  *                     timestamps (live_clock.h), audio (live_sound.h), camera (live_camera.h,
@@ -9,7 +9,7 @@
  *   live_lineups.h    the chains with their gates (live_lineup.h), and the frames in them
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
- * live_aside.h the extra thread for changes and snapshots (live_snapshots.h)
+ *   live_aside.h      the extra thread for changes and snapshots (live_snapshots.h)
  *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
  *   live_stalls.h     calls that do not return
  *
