@@ -105,8 +105,8 @@ static int print_schema(int argc, char **argv)
 const struct halo_command halo_config_commands[] = {
     {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon},
     {"--check-config", "FILE", "check FILE and report all errors", check_config},
-    {"--dump-config", "[--secrets] FILE", "print FILE with defaults; passwords as ***",
+    {"--dump-config", "[--secrets] FILE", "print FILE with all defaults; passwords as ***",
      dump_config},
-    {"--schema", "", "print the JSON Schema of FILE, for editors", print_schema},
+    {"--schema", "", "print a JSON Schema for FILE, for use in editors", print_schema},
     {NULL, NULL, NULL, NULL},
 };

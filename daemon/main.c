@@ -58,8 +58,9 @@ static void print_help(void)
         printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
     for (const struct halo_command *c = halo_config_commands; c->name; c++)
         printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
-    printf("  halod %-14s %-29s %s\n", "--help", "", "this text; see also halod run --help");
-    printf("  halod %-14s %-29s %s\n", "--version", "", "version, backends, devices, libraries");
+    printf("  halod %-14s %-29s %s\n", "--help", "", "show this text; see also halod run --help");
+    printf("  halod %-14s %-29s %s\n", "--version", "",
+           "show the version, backends, devices and libraries");
     printf("\nexample:\n  halod run -i holiday.mp4 -vf gblur=sigma=12 blurred.mp4\n"
            "\nexit codes: 0 done, 1 failed, 64 usage, 75 the GPU failed, 78 configuration,\n"
            "129, 130 and 143 interrupted. See halod(8).\n");

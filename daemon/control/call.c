@@ -177,7 +177,7 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
         return bad_message(ret_error, "more, oneway and upgrade must be true or false");
     if (!name)
         return bad_message(ret_error,
-                           "no \"method\": a call is an object with the name of a method");
+                           "\"method\" is missing: a call must be an object that names its method");
     if (upgrade)
         return bad_message(ret_error, "no method supports upgrade");
     if (parameters && !json_is_object(parameters) && !json_is_null(parameters))

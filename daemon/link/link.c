@@ -11,7 +11,8 @@
 
 #include "daemon/link/send_fds.h"
 
-_Static_assert((int)HALO_LINK_FDS <= (int)HALO_SEND_FDS_MAX, "one message takes them all");
+_Static_assert((int)HALO_LINK_FDS <= (int)HALO_SEND_FDS_MAX,
+               "all descriptors must fit into one message");
 
 /* Messages received in one turn, so that one engine cannot keep the loop busy. */
 enum { MESSAGES_AT_ONCE = 64 };
