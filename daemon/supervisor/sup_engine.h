@@ -24,7 +24,8 @@ json_t *sv_do(const char *what, const struct sv_stream *stream);
 int sv_engine_send(struct sv_engine *engine, json_t *message);
 /* Returns whether sent messages are still queued here. */
 bool sv_engine_is_behind(const struct sv_engine *engine);
-/* Logs that the engine runs, and sends an event. To be called when it has its final name. */
+/* Logs that the engine is running, and sends an event. To be called when the engine has its final
+ * name. */
 void sv_engine_report_running(struct sv_engine *engine);
 
 /* Starts the engine's process, or ends the engine, when it is time to; may free it. */

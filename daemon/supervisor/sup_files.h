@@ -14,7 +14,7 @@ struct sv_engine;
 struct sv_stream;
 
 /* Returns the files that the engine may open: all files named by streams that are on it or may move
- * to it. The caller owns the result. May block on those files. */
+ * to it. The caller owns the result. May block while it accesses these files. */
 json_t *sv_files_of(const struct sv_engine *engine);
 /* Returns whether the engine's process may open all files that a stream with these settings names;
  * true if the engine has no process yet. May block. */

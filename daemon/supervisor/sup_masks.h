@@ -12,11 +12,12 @@
 struct sv_engine;
 
 /* Returns the identities of all mask images that the settings name; two results are equal if no
- * file has changed in between. The caller owns the result. May block on those files. */
+ * file has changed in between. The caller owns the result. May block while it accesses these
+ * files. */
 json_t *sv_masks_of(const struct halo_stream_settings *settings);
 void sv_masks_add(json_t *files, const char *filters); /* adds the mask images of one chain */
 /* Sends the mask images to an engine. To be called before sending a message that names the files.
- * May block on those files. */
+ * May block while it accesses these files. */
 void sv_masks_send(struct sv_engine *engine, const json_t *masks);
 
 #endif

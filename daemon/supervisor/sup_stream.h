@@ -27,7 +27,8 @@ void sv_stream_ended(struct sv_stream *stream);
 void sv_stream_gone(struct sv_stream *stream); /* called when the engine has reported `gone` */
 /* Called when the stream's engine has died; the caller must then call sv_stream_step(). */
 void sv_stream_lost(struct sv_stream *stream, const char *why);
-void sv_stream_start(struct sv_stream *stream); /* by hand: earlier failures are forgotten */
+/* Starts the stream by hand: earlier failures are forgotten. */
+void sv_stream_start(struct sv_stream *stream);
 void sv_stream_stop(struct sv_stream *stream);
 void sv_stream_again(struct sv_stream *stream);
 void sv_stream_remove(struct sv_stream *stream); /* may free it */

@@ -216,7 +216,7 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
             actions[i].act(stream);
             return 0;
         }
-    return halo_fail_usage(err, "no action '%s': start, stop or restart", action);
+    return halo_fail_usage(err, "no action '%s': use start, stop or restart", action);
 }
 
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,

@@ -9,7 +9,7 @@
 /* Returns a deep copy, which the caller owns, or NULL if out of memory; only packets share their
  * memory with the original. begin->video must not be NULL. */
 struct halo_live_begin *halo_begin_copy(const struct halo_live_begin *begin);
-/* Begin is a copy, or NULL, which is ignored. */
+/* Destroys a copy. NULL is ignored. */
 void halo_begin_destroy(struct halo_live_begin *begin);
 
 #endif

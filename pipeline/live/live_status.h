@@ -35,7 +35,8 @@ void halo_live_report(struct halo_live *live, enum halo_live_state state,
 /* Sets HALO_LIVE_WAITING, with a short text for the card. The text must be written by us: no file
  * names and no host names. */
 void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err);
-/* Sets HALO_LIVE_RUNNING, unless the frame was decoded (ns) before the stream was last away. */
+/* Sets HALO_LIVE_RUNNING, unless the frame was decoded before the source was last unavailable.
+ * decoded is in ns. */
 void halo_live_report_running(struct halo_live *live, int64_t decoded);
 
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status); /* any thread */
