@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times halod's CPU kernels beside other programs, in turns, and compares their errors.
+"""Times halod's CPU kernels and those of other programs alternately, and compares their errors.
 
-Peers: OpenCV (cv2, with numpy), libvips (the library) and FFmpeg (ffmpeg on PATH); those that are
-not here are named and left out. All filter gray planes of random samples and one shape, of 8 bits,
-or 10 in words of 16, held in memory, with the border replicated where the peer can. Times are
-milliseconds for a plane: the median of all rounds (smallest - largest), beside it the multiple of
-halod's with as many threads, and of more than one thread the gain over one. What this machine lets
-several threads gain at most is in the rows "N processes": as many of halod's, each with one thread
-and planes of its own, and the time divided by their number. FFmpeg's times are those of a filter
-graph less those of the same graph with null in its place: where they are near 0, or below, they
-were too short to tell. The error table takes numpy: it compares with a Gaussian of five sigma in
-float64."""
+The peers are OpenCV (cv2, with numpy), libvips (the library) and FFmpeg (ffmpeg on PATH); those
+that are not installed are listed and left out. All filter gray planes of random samples with the
+same shape, in memory, at 8 bits or at 10 bits in 16-bit words, with the border replicated if the
+peer supports this. Times are milliseconds per plane: the median of all rounds (smallest - largest),
+this median as a multiple of halod's with the same number of threads and, for more than one thread,
+the gain over one. The rows "N processes" show how much several threads can gain at most on this
+machine: N halod processes run at the same time, each with one thread and its own planes, and their
+time is divided by N. FFmpeg's times are those of a filter graph minus those of the same graph with
+the filter null instead; if they are near 0 or negative, they were too short to measure. The table
+of errors requires numpy: it compares with a Gaussian of five sigma in float64."""
 import argparse
 import csv
 import ctypes

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times whole jobs of halod beside the same jobs of FFmpeg (ffmpeg on PATH), in turns: decode, a
-chain of filters (null by default), encode, write. Preset, quality and threads are the same. For
-each clip and preset it prints the medians of wall clock and of processor time (user + system), and
-halod's as a multiple of FFmpeg's, with the smallest and the largest multiple of a round. Processor
-time says what a job costs where other load shares the machine. It also says whether both outputs
-decode to the same pictures. Without clips it makes two, 1080p and 4K, by scaling a given one
-(--from) or a test picture. Exit status: 0, 1 failed, 64 usage."""
+"""Times whole jobs of halod and the same jobs of FFmpeg (ffmpeg on PATH) alternately: decoding, a
+chain of filters (null by default), encoding and writing. Preset, quality and threads are the same.
+For each clip and preset, it prints the medians of wall-clock time and of CPU time (user + system),
+and halod's medians as multiples of FFmpeg's, with the smallest and the largest multiple of a round.
+CPU time shows what a job costs even if other programs use the machine. It also reports whether both
+outputs decode to the same frames. If no clips are given, it makes two, 1080p and 4K, by scaling a
+given clip (--from) or a test pattern. Exit status: 0 success, 1 failure, 64 wrong usage."""
 import argparse
 import os
 import shutil

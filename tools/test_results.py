@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_results.py LOG [cut]: what Meson's testlog.json holds, as "PASSED FAILED SKIPPED" on one
-line and then the name of each failed test on a line of its own. A log that is not there holds
-nothing. cut: tests that were interrupted are left out."""
+"""test_results.py LOG [cut]: prints the results in Meson's testlog.json: the numbers "PASSED FAILED
+SKIPPED" in one line, and then the name of each failed test in a line of its own. A log that does
+not exist counts as empty. With cut, interrupted tests are left out."""
 import json
 import sys
 

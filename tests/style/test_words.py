@@ -130,7 +130,7 @@ int waits; /* number of those that wait now */''')
     def test_examples_are_not_sentences(self):
         text = ('*-x*\n\tReads it all. Named after W. Hwu of old.\n\n\thalod run -i in -vf gblur out\n\n'
                 '\tstreams:++\n  door: one two three++\n    four\n\n1. The first of the steps.\n'
-                '2. The second of the steps.\n')
+                '2. The second of the steps.\n\n[[ *a table*\n:- with words in cells\n')
         self.assertEqual([sentence for _, sentence in self.program().sentences(1, text)],
                          ['Named after W. Hwu of old.', 'The first of the steps.',
                           'The second of the steps.'])
