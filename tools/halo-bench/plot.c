@@ -175,7 +175,7 @@ static void draw_frame(const struct plot *p, int kind, int depth)
              halo_bench_kind_name((enum halo_bench_kind)kind), depth);
     text_at(p, x, y - 8, "class=\"heading\"", heading);
     text_at(p, x + PANEL_WIDTH / 2.0, y + PANEL_HEIGHT + 34, "text-anchor=\"middle\"",
-            kind == HALO_BENCH_GAUSS ? "width of the mask: taps" : "width of the mask: M of M x M");
+            kind == HALO_BENCH_GAUSS ? "width of the mask in taps" : "width M of an M x M mask");
     if (p->column[kind] == 0) {
         char turned[96];
         const double middle = y + PANEL_HEIGHT / 2.0;
