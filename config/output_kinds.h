@@ -22,7 +22,7 @@ enum halo_output_target {
 enum halo_output_writer {
     HALO_WRITER_NONE,
     HALO_WRITER_ENGINE,
-    HALO_WRITER_SUPERVISOR, /* receives the frames from engines, and serves the viewers */
+    HALO_WRITER_SUPERVISOR, /* receives packets or frames from engines, and serves the viewers */
 };
 
 struct halo_output_row {

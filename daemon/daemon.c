@@ -43,7 +43,7 @@ struct daemon {
 /* ---- words ---- */
 
 /* Sends the status if it has changed. Called by the timer, once a second at most, and after the
- * start and each reload. */
+ * start and each reload by SIGHUP. */
 static void report_status(struct daemon *daemon)
 {
     char text[sizeof daemon->notified];

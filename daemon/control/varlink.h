@@ -58,7 +58,7 @@
 #define HALO_FIELD_STREAM    "stream"    /* object: status of one stream */
 #define HALO_FIELD_SIZE      "size"      /* int: bytes */
 #define HALO_FIELD_EVENT     "event"     /* object */
-#define HALO_FIELD_LOST      "lost"      /* int: number of events dropped before this one */
+#define HALO_FIELD_LOST      "lost"      /* int: how many events were dropped here; without event */
 #define HALO_FIELD_FACTS     "facts"     /* object: data that `haloctl doctor` checks */
 
 /* Errors. Each has the field "what"; "+" names a further field. */

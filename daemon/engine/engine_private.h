@@ -84,7 +84,7 @@ struct engine_stream {
     int gpu; /* the GPU that its live stream last reported; -1: none */
     enum engine_phase phase;
     bool abandoned; /* abandoned because a thread is stuck; it will soon be in `left` */
-    bool stop;      /* a stop was requested while it was being created */
+    bool stop;      /* the supervisor has requested a stop, perhaps during creation */
     /* as last requested, even while the stream was being created */
     bool record, watched[HALO_MAX_ENCODINGS];
     /* a `set` message that arrived while the stream was being created; NULL: none */
@@ -111,8 +111,8 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
                          const char *camera);
 void engine_stream_stop(struct engine_stream *stream);
 /* Abandons a stuck stream; halo_live_stalls_alone() must have allowed it. The supervisor is
- * informed, the stream's outputs are finished, and the stream is gone. Its memory is kept in `left`
- * until the stuck call returns. */
+ * informed, the stream's outputs are finished, and the stream is gone. Everything else of it is
+ * kept in `left` until its threads have ended. */
 void engine_stream_abandon(struct engine_stream *stream, const struct halo_error *why);
 /* Frees the abandoned streams whose stuck calls have returned. */
 void engine_stream_free_left(struct engine *engine);

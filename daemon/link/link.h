@@ -26,8 +26,9 @@
  * From the engine, "tell":
  *   hello     version
  *   ring      stream, encoding; descriptors: memory, event; replaces the previous ring
- *   state     stream, state, why, device (whether the GPU failed), stands (whether a stage of the
- *             stream is stuck), lack (a name in degradation.h)
+ *   state     stream, state, why, device (whether the GPU failed), stands (a stage is stuck, and
+ *             the process ends), stalled (a stage is stuck, and only this stream ends), lack
+ *             (a name in degradation.h)
  *   camera    stream, is (text of halo_camera_id_write()): the camera that was opened
  *   encoding  stream, encoding, why (absent: it works); other encodings are not affected
  *   finished  stream, output (its number), path: a file for which the hook is to be started

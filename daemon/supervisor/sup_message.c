@@ -234,7 +234,7 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
         good = take_of_stream(process, report, message, fds, count);
     }
     if (!good)
-        sv_process_strays(process, "sent a malformed message");
+        sv_process_strays(process, "sent an invalid message");
 }
 
 /* The exit status says more and will arrive soon. If the process has only closed its link, the

@@ -19,7 +19,7 @@ static struct halo_regions regions;
 
 enum {
     LIMIT = 4,      /* queued updates of a stream */
-    SEND_MS = 4,    /* between two updates sent to an engine */
+    SEND_MS = 4,    /* between two batches of a stream's updates */
     LOG_MS = 10000, /* between two log lines about a stream */
 };
 
@@ -122,7 +122,7 @@ void sv_regions_update(struct sv_stream *stream)
         halo_log(HALO_LOG_INFO, "stream %s: its detector sends regions", stream->name);
     else
         halo_log(HALO_LOG_WARNING,
-                 "stream %s: its detector sends no regions (%s): everything is hidden",
+                 "stream %s: no usable regions from its detector (%s): everything is hidden",
                  stream->name, why);
 }
 

@@ -72,8 +72,8 @@ const struct halo_histogram *halo_virtual_delay(const struct halo_virtual *v);
 
 /* Returns a new reference to an object, or NULL if out of memory. Its fields are "state", "why",
  * "pictures" (the number of frames written), "repeated" (how many of these were repeats),
- * "dropped_packets" (frames that the device did not accept), "opened", "failures", "delay_ms"
- * ({"p50", "p99"}), and "readers" (true, false, or null if this is not known). */
+ * "dropped_packets" (frames replaced by newer ones or not accepted by the device), "opened",
+ * "failures", "delay_ms" ({"p50", "p99"}), and "readers" (true, false, or null if this is not known). */
 json_t *halo_virtual_status(const struct halo_virtual *v);
 
 #endif

@@ -221,7 +221,7 @@ static int pixel_bits(int step)
 }
 
 /* Computes one channel. `rows` holds the sums of R along the rows, for all pixel rows that the
- * nodes need; `columns` holds R, then T, and then U. */
+ * nodes need; `nodes` holds R and later U, `smooth` holds T. */
 static void decimated(const struct halo_job *job, int y0, int y1, int channel, int64_t *data)
 {
     const struct halo_conv *c = job->conv;

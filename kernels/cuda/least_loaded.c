@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Finds the GPU with the most free memory through NVML: with CUDA itself, this would start a
- * context on every device. The library is part of the driver and is loaded at run time. */
+ * Finds the GPU with the most free memory, or the least busy one of several with about as much,
+ * through NVML: with CUDA itself, this would start a context on every device. The library is part of the driver and is loaded at run time. */
 #include <dlfcn.h>
 #include <stddef.h>
 

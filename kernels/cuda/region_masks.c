@@ -8,7 +8,7 @@
 
 enum {
     STEP = 16,  /* of rows: the size of one load of a kernel */
-    RECENT = 4, /* frames: streams that share a lane all use it within this number */
+    RECENT = 4, /* frames: gates that share a lane all use it within this number */
 };
 
 /* Every plane of a step can always have a slot that no other plane of the step uses. */

@@ -40,8 +40,8 @@ struct deep_plane : halo_separable_plane {
     uint32_t ghost;                   /* as a word of the plane */
     int row_round, row_shift;         /* from the sums of words of the plane to T */
     int column_round, column_shift;   /* from the sums to words of the plane */
-    uint32_t largest, low_bits, bits; /* largest, low_bits: of a word, in both halves; bits: of its
-                                       * low byte, in all four bytes */
+    uint32_t largest, low_bits, bits; /* largest, bits: of a word, in both halves; low_bits: of
+                                       * its low byte, in all four bytes */
     const struct halo_deep_mask *mask;
 };
 

@@ -22,7 +22,7 @@ struct call {
     const char *name;
     bool known;
     long count;
-    int64_t ns, longest; /* total time in it */
+    int64_t ns, longest; /* time in all calls together, and in the longest one */
     struct call *next;
 };
 

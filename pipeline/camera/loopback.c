@@ -45,7 +45,8 @@ static const char *advice_of(enum halo_v4l2_trouble trouble)
     case HALO_V4L2_DENIED:
         return "; the user that halod runs as must be in the group video";
     case HALO_V4L2_BUSY:
-        return "; another program writes to it, or has set its format: close that program";
+        return "; another program writes to it, or holds it open with another format: close that "
+               "program";
     case HALO_V4L2_UNFIT:
         return "; a v4l2loopback device is needed; haloctl doctor explains how to create one";
     default:

@@ -313,8 +313,8 @@ static int pass_samples(struct halo_pending *pending, const AVFrame *raw, struct
     return code < 0 ? halo_fail(err, code, "out of memory for an output frame") : 0;
 }
 
-/* Whether the frame can be the output without a copy: encoders need reference-counted memory, with
- * rows from the top down. */
+/* Whether the unfiltered frame may itself be the output: only for passthrough (open), in the native
+ * format, and in reference-counted memory with rows from the top down, which encoders need. */
 static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
 {
     return gate->open && native->format == gate->plan->format && native->buf[0] &&

@@ -97,7 +97,8 @@ static struct halo_planned_chain planned_of(struct judged *judged)
     return ret;
 }
 
-/* Whether it is not known to which frame size the region's pixels refer: it then has no region. */
+/* Whether it is not known to which frame size the region's pixels refer: the filter then
+ * applies everywhere. */
 static bool is_everywhere(const struct halo_gate_plan *plan, int f)
 {
     return plan->input.unsure && plan->filter[f].pixels;

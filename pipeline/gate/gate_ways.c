@@ -35,7 +35,8 @@ int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *ch
                         struct halo_error *err)
 {
     struct halo_gate_input first = *input;
-    first.turn %= HALO_DISPLAYS; /* unknown becomes 0: such frames do not use the regions */
+    first.turn %=
+        HALO_DISPLAYS; /* unknown becomes 0: filters with a written region then apply everywhere */
     ways->ring = ring;
     return open_way(&ways->first, chain, ring, &first, err);
 }

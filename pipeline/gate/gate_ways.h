@@ -26,7 +26,7 @@ struct halo_gate_way {
 };
 
 struct halo_gate_ways {
-    struct halo_gate_way first; /* for the input's orientation and spill */
+    struct halo_gate_way first; /* for the input's orientation (as stored if unknown) and spill */
     struct halo_gate_way
         *other[HALO_GATE_WAYS];   /* made when the first such frame arrives; until then NULL */
     bool refused[HALO_GATE_WAYS]; /* the chain does not fit such frames */

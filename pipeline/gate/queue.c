@@ -19,8 +19,9 @@ struct halo_queue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct node *head, **tail;
-    struct node *nodes, *unused; /* all nodes are allocated at once, so that a put cannot fail */
-    int count[2], limit[2];      /* of packets, of frames */
+    struct node *nodes,
+        *unused; /* all nodes are allocated at once, so that a put never runs out of memory */
+    int count[2], limit[2]; /* of packets, of frames */
     bool aborted;
 };
 

@@ -108,8 +108,9 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
 
 /* Call this after a call on an acquired lane has returned -EIO (or -ENOMEM: memory is full). With
  * "auto" the lane continues on the CPU, which is logged once; this function then returns 0, and the
- * lane's frame may be submitted again. Otherwise it fills err with the device's message and returns
- * an error that is marked as worth retrying. */
+ * lane's frame may be submitted again. Otherwise it returns code and fills err with the
+ * device's message, marked as worth retrying; or it returns the error of opening the
+ * CPU backend. */
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
                         struct halo_error *err);
 

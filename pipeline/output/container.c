@@ -103,7 +103,7 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
     }
     if (par->codec_type == AVMEDIA_TYPE_SUBTITLE)
         return container->subtitle_codec != AV_CODEC_ID_NONE ||
-               container->codec_tag;                     /* then it has a tag for the codec */
+               container->codec_tag;                     /* it has tags; perhaps not this codec's */
     return av_match_name(container->name, "mpegts,nut"); /* data of any kind */
 }
 

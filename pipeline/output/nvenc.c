@@ -39,7 +39,7 @@ static const struct reason {
     {"InitializeEncoder failed", "", "this GPU's NVENC does not accept this size or these options"},
 };
 
-/* Equivalent presets. NULL: there is no equivalent. */
+/* Roughly equivalent presets. NULL: there is no equivalent. */
 static const struct preset {
     const char *nvenc, *x26x, *svtav1;
 } presets[] = {

@@ -388,7 +388,7 @@ void halo_output_destroy(struct halo_output *o)
         pthread_detach(thread);
     pthread_mutex_unlock(&o->lock);
     if (!ended)
-        return; /* it is blocked by a disk or a name server, and frees its memory when it
+        return; /* it is blocked by a disk or a name server, and frees everything when it
                    continues */
     pthread_join(thread, NULL);
     free_output(o);

@@ -63,7 +63,8 @@ int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far */
 int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char **ret_path,
                      struct halo_error *err);
 
-/* Removes the unfinished file if the process exits without calling finish. Any thread. */
+/* Removes the name of the unfinished file. To be called before the process exits without finish;
+ * any thread. */
 void halo_sink_abandon(struct halo_sink *sink);
 
 #endif

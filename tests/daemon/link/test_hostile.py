@@ -69,12 +69,12 @@ class Hostile(DaemonTest):
 
     def test_nonsense(self):
         daemon = self.outlived('hello,start,little_nonsense,bad_stats,alive', restarts=False)
-        self.assertIn('sent a malformed message: ignored', daemon.logged())
+        self.assertIn('sent an invalid message: ignored', daemon.logged())
 
     def test_much_nonsense(self):
         """Other nonsense with each start."""
         daemon = self.outlived('hello,start,nonsense,alive', restarts=True)
-        self.assertIn('it sent a malformed message more than 100 times in a minute',
+        self.assertIn('it sent an invalid message more than 100 times in a minute',
                       daemon.logged())
 
     def test_hooks(self):
@@ -423,7 +423,7 @@ class Hostile(DaemonTest):
         daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
         self.assertEqual(self.places(daemon), {'gpu': ['a']})
         self.assertIn('did not list the GPUs', daemon.logged())
-        self.assertIn('sent a malformed message: ignored', daemon.logged())
+        self.assertIn('sent an invalid message: ignored', daemon.logged())
 
     def test_a_disk_that_hangs(self):
         """It is not waited for at the end; what else there is to do then is done."""
