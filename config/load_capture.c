@@ -19,9 +19,9 @@ static void load_control(struct halo_loader *l, struct halo_capture_settings *ca
 {
     char *end;
     if (!is_control(node->key)) {
-        halo_loader_say_key(
-            l, node,
-            "must be the name of a control, such as brightness; halod devices lists the names");
+        halo_loader_say_key(l, node,
+                            "must be the name of a control, such as brightness; run 'halod "
+                            "devices' to list the names");
         return;
     }
     const char *text = halo_loader_text(l, node);

@@ -99,7 +99,7 @@ static void check_key(struct halo_loader *l, const struct halo_output_row *row,
     while (*known && strcmp(*known, key) != 0)
         known++;
     if (!*known && halo_node_get(node, key))
-        halo_loader_say_of(l, node, key, "has no effect with %s:", row->key);
+        halo_loader_say_of(l, node, key, "has no effect on an output with '%s:'", row->key);
 }
 
 static void say_places(struct halo_loader *l, const struct halo_node *node)

@@ -28,9 +28,10 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
         halo_loader_say_of(l, node, "v4l2", "must be a device such as /dev/video10");
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (map && halo_node_get(map, without[i]))
-            halo_loader_say_of(l, node, "video", "%s: has no effect with v4l2:", without[i]);
+            halo_loader_say_of(l, node, "video", "%s: has no effect on an output with 'v4l2:'",
+                               without[i]);
     if (video->chroma != HALO_CHROMA_AUTO)
-        halo_loader_say_of(l, node, "video", "chroma: has no effect with v4l2:");
+        halo_loader_say_of(l, node, "video", "chroma: has no effect on an output with 'v4l2:'");
     give(l, &output->format, halo_camera_formats[0]);
     snprintf(size, sizeof size, "%dx%d", HALO_DEFAULT_WIDTH, HALO_DEFAULT_HEIGHT);
     give(l, &video->size, size);

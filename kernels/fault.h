@@ -60,8 +60,8 @@ bool halo_fault_stays(void);
 /* Returns whether that fault still applies. It always does, unless it depends on a file. */
 bool halo_fault_lasts(void);
 
-/* Replaces the list in HALOD_FAULT, and sets a function that is called for each fault, with its
- * line of the log. For test programs, which may call it at most once and before they start
+/* Uses this list instead of HALOD_FAULT, and sets a function that gets the log line of each fault.
+ * For test programs, which may call it at most once and before they start
  * threads. */
 void halo_fault_begin(const char *list, void (*notify)(const char *words));
 

@@ -182,9 +182,10 @@ static int take_line(char line[MAX_LINE], const char *text, size_t size, size_t 
 {
     const char *from = text + *at, *end = *at < size ? memchr(from, '\n', size - *at) : NULL;
     const size_t length = end ? (size_t)(end - from) : 0;
-    *ret_what = !end                                               ? "the line \"end\" is missing"
-                : length >= MAX_LINE || memchr(from, '\0', length) ? "this is not a line of text"
-                                                                   : NULL;
+    *ret_what = !end ? "the line \"end\" is missing"
+                : length >= MAX_LINE || memchr(from, '\0', length)
+                    ? "this line is too long or contains a NUL byte"
+                    : NULL;
     if (*ret_what)
         return -EINVAL;
     memcpy(line, from, length);

@@ -33,7 +33,7 @@ struct sv_process {
     char closed_why[128];
     char asker[68];  /* the stream that requested its end; "": no stream did */
     char asked[200]; /* why that stream requested it */
-    char name[96];   /* the engine's name when the process began, or when it left the engine */
+    char name[96];   /* the engine's name: set when the process starts and when it leaves it */
     bool said_hello, device, exited;
     bool worked;   /* a stream in this process has filtered frames */
     int senseless; /* number of malformed messages since senseless_since */

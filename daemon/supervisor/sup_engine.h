@@ -22,7 +22,7 @@ json_t *sv_do(const char *what, const struct sv_stream *stream);
 /* Sends a message. Takes the caller's reference to it. Returns 0, -EPIPE if the engine is not
  * ready, or another -errno. */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
-/* Returns whether sent messages are still queued here. */
+/* Returns whether messages from sv_engine_send() still wait to be written to the link. */
 bool sv_engine_is_behind(const struct sv_engine *engine);
 /* Logs that the engine is running, and sends an event. To be called when the engine has its final
  * name. */

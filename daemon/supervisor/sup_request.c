@@ -265,7 +265,7 @@ static void control_is_set(struct sv_stream *stream, struct sv_request *request)
     free(capture->controls);
     capture->controls = all;
     snprintf(what, sizeof what, "%s=%" PRId64, request->control, request->value);
-    halo_log(HALO_LOG_INFO, "stream %s: its camera is set to %s", stream->name, what);
+    halo_log(HALO_LOG_INFO, "stream %s: camera control set: %s", stream->name, what);
     sv_event(stream->sv, "control", stream->name, NULL, what);
     reply_with(request, json_pack("{s:s}", "name", stream->name));
 }
@@ -276,7 +276,8 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
     if (!halo_source_row(stream->settings.source.input)->captures)
         return halo_fail_usage(err, "the input of '%s' is not a camera", stream->name);
     if (!halo_is_name(to->control, strlen(to->control)))
-        return halo_fail_usage(err, "not the name of a control: halod devices lists the controls");
+        return halo_fail_usage(
+            err, "not the name of a control: run 'halod devices' to list the controls");
     struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");

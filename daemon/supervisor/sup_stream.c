@@ -305,8 +305,8 @@ static void check_turn(struct sv_stream *stream)
     const bool starts = stream->state == SV_STARTING, in_line = stream->in_line;
     char why[100] = "";
     if (turn)
-        snprintf(why, sizeof why, "waiting for its turn to %s (%" PRId64 " before it)",
-                 starts ? "start" : "go on", turn - 1);
+        snprintf(why, sizeof why, "waiting for its turn to %s (%" PRId64 " ahead of it)",
+                 starts ? "start" : "continue", turn - 1);
     if (turn && ((starts && !stream->why[0]) || sv_stream_is_up(stream))) {
         sv_stream_state(stream, starts ? SV_STARTING : SV_WAITING, why);
         stream->in_line = !starts;

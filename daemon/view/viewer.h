@@ -59,8 +59,8 @@ struct halo_viewer {
     bool deaf;  /* the client has shut down its sending side, but may still read */
 };
 
-/* Called by the format. waits: data is queued because the viewer does not read; moved: some of that
- * data was sent now. */
+/* Called by the format's code after it has sent or queued data. waits: data is still queued because
+ * the viewer does not read; moved: some of the queued data has just been sent. */
 void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
 
 #endif

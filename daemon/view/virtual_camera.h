@@ -26,8 +26,8 @@ struct halo_virtual_events {
     /* Reports a new state: "writing" or a name from halo_v4l2_states. why is one line for people
      * ("" while writing). Both are borrowed. Not called if writing works from the start. */
     void (*reported)(void *arg, const char *state, const char *why);
-    /* Reports whether the device has readers. Called each time this was checked, at least once for
-     * each frame. Also called with false when the device is lost, which discards the frames put in
+    /* Reports whether the device has readers. Called after each check, at least once per frame.
+     * Also called with false when the device is lost, which discards the frames put in
      * so far. May be NULL. */
     void (*watched)(void *arg, bool somebody);
 };
@@ -46,9 +46,9 @@ void halo_virtual_destroy(struct halo_virtual *v);
 /* Returns whether the camera has the device, format, size and rate of this output. */
 bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_settings *output);
 
-/* Puts in the newest frame, in the device's pixel format or as an image in its compressed format,
- * and keeps a reference. taken is the frame's timestamp in us of CLOCK_MONOTONIC; if it is 0, the
- * frame is not included in the measured delay. */
+/* Sets the frame to show from now on, in the device's pixel format or as an image in its compressed
+ * format, and keeps a reference to it. taken is the frame's timestamp in us of CLOCK_MONOTONIC; if
+ * it is 0, the frame is not included in the measured delay. */
 void halo_virtual_put(struct halo_virtual *v, const AVPacket *picture, int64_t taken);
 /* Sets the image to write while there is no frame, for compressed formats; if it is NULL, nothing
  * is written then. */
@@ -73,7 +73,8 @@ const struct halo_histogram *halo_virtual_delay(const struct halo_virtual *v);
 /* Returns a new reference to an object, or NULL if out of memory. Its fields are "state", "why",
  * "pictures" (the number of frames written), "repeated" (how many of these were repeats),
  * "dropped_packets" (frames replaced by newer ones or not accepted by the device), "opened",
- * "failures", "delay_ms" ({"p50", "p99"}), and "readers" (true, false, or null if this is not known). */
+ * "failures", "delay_ms" ({"p50", "p99"}), and "readers" (true, false, or null if
+ * unknown). */
 json_t *halo_virtual_status(const struct halo_virtual *v);
 
 #endif

@@ -31,8 +31,8 @@ static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
 }
 
 /* Fills in the other members. f->direct must be set, and the differences between words of
- * neighbouring rows must fit in 16 bits. Computing the differences takes time, which pays off from
- * `least` rows on. */
+ * neighbouring rows must fit in 16 bits. Computing the differences takes time, so the fast method
+ * pays off only with at least `least` rows. */
 static void hasten(struct fir *f, int least)
 {
     const int size = 2 * f->pairs;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Finds the GPU with the most free memory, or the least busy one of several with about as much,
- * through NVML: with CUDA itself, this would start a context on every device. The library is part of the driver and is loaded at run time. */
+ * through NVML: with CUDA itself, this would start a context on every device. The library is part
+ * of the driver and is loaded at run time. */
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -133,10 +133,10 @@ cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int co
 /* Launches HALO_CONV_SOLID for all strategies. */
 cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count);
 
-/* For calls of which some have a region. halo_cuda_region_bytes() returns the size of
- * region_memory. halo_cuda_region_map() is called before the launch and sets `wanted`;
- * halo_cuda_region_merge() is called after the launch and copies everything that is not filtered
- * from src. */
+/* Used if any of the calls has a region. halo_cuda_region_bytes() returns the size that
+ * region_memory must have. Call halo_cuda_region_map(), which sets `wanted` of each call, before
+ * the launch, and halo_cuda_region_merge(), which copies from src everything that is not filtered,
+ * after it. */
 size_t halo_cuda_region_bytes(const struct halo_region *region, const struct halo_plane *like);
 cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count);

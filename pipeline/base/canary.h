@@ -50,7 +50,7 @@ struct halo_canary_finding {
     float cell;      /* strength of the strongest cell */
     int plane, x, y; /* plane and first sample of that cell */
     float block;     /* strength of the strongest block whose marks have the right signs */
-    int words;       /* number of places with strong bits and a word with correct check bits */
+    int words;       /* number of places with a readable word whose check bits are right */
     int number;      /* the number in the first of these words; negative: no such word */
     bool plain;      /* no colours, and one gray in the top and bottom rows: perhaps a card */
     bool leaks;

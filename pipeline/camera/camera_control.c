@@ -66,7 +66,8 @@ static int fail_unknown(const struct halo_camera *c, const char *name, char name
     for (size_t i = 0; i < count; i++)
         candidates[i] = names[i];
     char near[HALO_NEAREST_WORDS];
-    return halo_fail(err, -EINVAL, "%s has no control %.64s%s: halod devices lists the controls",
+    return halo_fail(err, -EINVAL,
+                     "%s has no control %.64s%s: run 'halod devices' to list its controls",
                      c->id.node, name, halo_nearest_words(near, name, candidates, count));
 }
 

@@ -163,7 +163,8 @@ bool halo_camera_is_still(const struct halo_camera_id *id)
 
 static int fail_absent(const char *input, struct halo_error *err)
 {
-    return halo_fail(err, -ENODEV, "%s: no camera found; halod devices lists the cameras", input);
+    return halo_fail(err, -ENODEV, "%s: no camera found; run 'halod devices' to list the cameras",
+                     input);
 }
 
 /* Finds the node to which the path leads. */
@@ -256,8 +257,8 @@ static int find_node(struct halo_camera_id *ret, const char *input,
     if (find_known(ret, known, here, list, count))
         return 0;
     return halo_fail(err, -ENODEV,
-                     "%s: no camera: %s is not connected; halod devices lists the cameras", input,
-                     known->name[0] ? known->name : "the camera that was used before");
+                     "%s: no camera: %s is not connected; run 'halod devices' to list the cameras",
+                     input, known->name[0] ? known->name : "the camera that was used before");
 }
 
 static bool has_twin(const struct halo_camera_id *id, const struct halo_camera_id *list, int count)

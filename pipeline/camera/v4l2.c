@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#define TEXT_ABSENT "it will be opened when it appears; halod devices lists the cameras"
+#define TEXT_ABSENT "it will be opened when it appears; run 'halod devices' to list the cameras"
 #define TEXT_DENIED "the user that halod runs as must be in the group video"
 #define TEXT_BUS                                                                                   \
     "not enough USB bandwidth (not a disk error): try another port or hub, format: mjpeg, a "      \
@@ -24,7 +24,8 @@ const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES] = {
     [HALO_V4L2_BANDWIDTH] = {"bandwidth", "USB bus is full", TEXT_BUS, 0.5, 5},
     [HALO_V4L2_STALLED] = {"stalled", "camera sends nothing", "it is reopened", 0.25, 5},
     [HALO_V4L2_BROKEN] = {"broken", "camera failed", "it is reopened", 0.25, 5},
-    [HALO_V4L2_UNFIT] = {"unfit", "no usable camera", "halod devices lists the cameras", 0.5, 5},
+    [HALO_V4L2_UNFIT] = {"unfit", "no usable camera", "run 'halod devices' to list the cameras",
+                         0.5, 5},
     [HALO_V4L2_CHANGED] = {"changed", "camera has changed", "it is reopened", 0.05, 1},
     [HALO_V4L2_SIGNAL] = {"signal", "no signal",
                           "check the cable and the device that sends the signal", 0.25, 1},

@@ -11,7 +11,7 @@ enum { HALO_COVERAGE_WORDS = 200 };
 
 struct halo_coverage {
     bool known; /* false: it depends on the frame size or on a mask image not read yet */
-    bool feed;  /* it also depends on a region feed, so it has no numbers */
+    bool feed;  /* it depends on a region feed, so no part is known */
     int planes; /* luma first */
     double part[HALO_MAX_PLANES]; /* 0 .. 1 */
 };

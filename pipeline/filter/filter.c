@@ -35,7 +35,7 @@ static const struct halo_option common_options[] = {
     {"border_value", NULL, HALO_OPTION_REAL, AT(border_value), 0, 0, 255,
      .help = "sample value for border=constant, on an 8-bit scale"},
     {"strategy", NULL, HALO_OPTION_STRING, AT(strategy), .argument = "NAME",
-     .help = "how to compute the filter (default auto); the result is the same"},
+     .help = "how to compute the filter (default auto); does not change the result"},
     {"region", NULL, HALO_OPTION_STRING, AT(region), .argument = "SHAPES",
      .help = "where the filter applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in "
              "pixels or percent (10%), joined by +; mask FILE; feed (default: everywhere)"},

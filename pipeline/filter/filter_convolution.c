@@ -169,8 +169,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     code = halo_conv_dense(&ret->conv, m.weight, m.width, m.height, s->bias[p], &plane->target);
     if (code)
         return halo_fail(err, code,
-                         "no number format can represent the mask %dm within one code value: its "
-                         "weights times %drdiv (%g) are too large",
+                         "%dm cannot be computed to within one code value of a sample: its weights "
+                         "times %drdiv (%g) are too large",
                          p, p, rdiv);
     return 0;
 }

@@ -59,8 +59,8 @@ bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option
     if (!read_part(text, &follow))
         *ret_code =
             halo_fail(err, -EINVAL,
-                      "%s=%.*s: must be a number, or a part of the region's width or height "
-                      "from 0 to 1, as in 0.1*w or 0.1*h",
+                      "%s=%.*s: must be a number, or a fraction (0 to 1) of the region's width "
+                      "or height, as in 0.1*w or 0.1*h",
                       option->name, SHOWN, text);
     else if (at == &filter->follow[HALO_MAX_FOLLOWS])
         *ret_code =

@@ -13,9 +13,10 @@
 
 struct halo_adapter;
 
-/* Creates an adapter. Its results have the format native and the size in input, and their buffers
- * come from memory. Returns 0, or -errno with err filled (-ENOMEM; -ENOTSUP: the conversion is not
- * supported). The caller owns *ret, which only one thread at a time may use. */
+/* Creates an adapter. Its results have pixel format `native` and the size given by `input`;
+ * their buffers are allocated from `memory`. Returns 0, or -errno with err filled (-ENOMEM;
+ * -ENOTSUP: the conversion is not supported). The caller owns *ret, which only one thread at a
+ * time may use. */
 int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         const struct halo_gate_input *input, enum AVPixelFormat native,
                         struct halo_error *err);

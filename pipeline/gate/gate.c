@@ -236,7 +236,7 @@ static int fail_with_device(const struct halo_pending *pending, int code, struct
                                 pending->gate->plan->input.stream, why);
     return halo_fail_device(
         err,
-        "the %s backend failed: %s; the frame existed only on that GPU, and nothing "
+        "the %s backend failed: %s; the frame existed only on that GPU and is lost; nothing "
         "unfiltered is written (-hwaccel none keeps frames on the host)",
         lane->ops->name, why);
 }

@@ -167,8 +167,8 @@ static int judge_idle(const struct halo_gate_plan *plan, int f, struct halo_erro
         return 0;
     if (filter->follows > 0)
         return halo_fail_usage(err,
-                               "stream %d: filter %d, %s: the region is so small that a size "
-                               "relative to it has no effect",
+                               "stream %d: filter %d, %s: its size is relative to its region, "
+                               "which is so small that the filter would have no effect",
                                plan->input.stream, f + 1, filter->kind->name);
     halo_log(HALO_LOG_WARNING, "stream %d: filter %d, %s, changes nothing with these options",
              plan->input.stream, f + 1, filter->kind->name);

@@ -22,8 +22,8 @@ enum halo_decode_traits {
 /* Returns a set of traits; 0 if nothing is known about the codec. Any thread. */
 int halo_decode_traits(enum AVCodecID id);
 
-/* Returns the beginnings of those error messages of a HALO_HONEST decoder that do not mean damaged
- * frames, in a list that ends with NULL; or NULL if there are no such messages. Any thread. */
+/* Returns a NULL-terminated list of prefixes: error messages of a HALO_HONEST decoder that begin
+ * with one of them do not indicate a damaged frame. Returns NULL if there are none. Any thread. */
 const char *const *halo_decode_harmless(enum AVCodecID id);
 
 #endif

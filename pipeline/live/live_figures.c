@@ -196,7 +196,7 @@ static void check_load(struct halo_live_figures *f, int64_t now, struct halo_liv
     halo_live_load_judge_decoding(&f->decoding, now, f->slipped);
     if (f->decoding.behind)
         snprintf(ret->degradation[HALO_DEGRADED_LATE_DECODER], HALO_DEGRADATION_WORDS,
-                 "%" PRId64 " seconds of %" PRId64 " were lost: decoding is too slow",
+                 "%" PRId64 " of the last %" PRId64 " s were lost: decoding is too slow",
                  f->decoding.of[0], f->decoding.of[1]);
 }
 

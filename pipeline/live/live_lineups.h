@@ -52,7 +52,8 @@ void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *l
 /* Declares that a format exists. Returns its first lineup, with the wanted chains, which the caller
  * must build but does not own. */
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
-void halo_live_lineups_formatted(struct halo_live_lineups *all); /* the first lineup was built */
+void halo_live_lineups_formatted(
+    struct halo_live_lineups *all); /* to be called when that is built */
 /* Called in this order to change the format. After halo_live_lineups_turn(), nothing new starts
  * with the old format. halo_live_lineups_keep(), to be called after all threads of the stages have
  * ended, waits until the format has no users, and keeps the newest chains as the wanted ones.
@@ -63,9 +64,11 @@ void halo_live_lineups_turned(struct halo_live_lineups *all);
 
 /* ---- frames ---- */
 
-/* Returns the lineup for a frame that enters now, and counts the frame as inside, once for each
- * gate. now is the previous frame's lineup, or NULL for the first frame. Filter thread. */
-struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struct halo_lineup *now);
+/* Returns the lineup for a frame that is about to enter, and counts the frame as being inside each
+ * of its gates. previous: the previous frame's lineup, or NULL for the first frame. Filter
+ * thread. */
+struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all,
+                                            struct halo_lineup *previous);
 /* Counts that a frame has left a gate, or will not enter it. whole: this was the frame's last gate,
  * and all of its gates have filtered it. Filter and collect thread. */
 void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole);

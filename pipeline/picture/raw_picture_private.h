@@ -12,7 +12,7 @@
 /* Allocated on the heap, zeroed; has one owner at a time. */
 struct halo_raw_picture {
     AVFrame *frame; /* pts in the input stream's time base; may be on a device (hw_frame.h) */
-    enum AVPixelFormat format; /* as software decoding delivers it; on the host, frame->format */
+    enum AVPixelFormat format; /* what software decoding produces: frame->format if on the host */
     int turn;                  /* its display orientation (display.h) */
     int spill;                 /* its chroma spill (format.h), except that of interlaced frames */
 };

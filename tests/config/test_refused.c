@@ -144,7 +144,8 @@ static void outputs(void **state)
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
     REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
     REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",
-           AT_OUT ".audio: has no effect with v4l2:", AT_OUT ".hook: has no effect with v4l2:",
+           AT_OUT ".audio: has no effect on an output with 'v4l2:'",
+           AT_OUT ".hook: has no effect on an output with 'v4l2:'",
            AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
            AT_OUT ".video: size: 641x360: the width and height of a virtual camera must be even");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
@@ -153,8 +154,8 @@ static void outputs(void **state)
            ".video: size: 640x-1: a virtual camera needs both numbers, because programs read "
            "its size before the first frame");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
-           AT_OUT ".video: codec: has no effect with v4l2:",
-           AT_OUT ".video: crf: has no effect with v4l2:");
+           AT_OUT ".video: codec: has no effect on an output with 'v4l2:'",
+           AT_OUT ".video: crf: has no effect on an output with 'v4l2:'");
     REFUSE(OUT "{v4l2: /dev/video10}\n    - {v4l2: /dev/video10}\n",
            "f:7: streams.a.outputs[1].v4l2: already used by streams.a.outputs[0].v4l2 ("
            "line 6)");
@@ -175,17 +176,17 @@ static void outputs(void **state)
            AT_OUT ".video.bitrate: lots: must be bits per second such as 800k or 4M",
            AT_OUT ".video.crf: x: must be a number such as 23",
            AT_OUT ".video.gop: 0: must be between 0.01 and 3600");
-    REFUSE(
-        OUT "{unix: a.ts, segment_time: 60, hook: x, format: flv}\n",
-        AT_OUT ".format: has no effect with unix:",
-        AT_OUT ".segment_time: has no effect with unix:", AT_OUT ".hook: has no effect with unix:");
+    REFUSE(OUT "{unix: a.ts, segment_time: 60, hook: x, format: flv}\n",
+           AT_OUT ".format: has no effect on an output with 'unix:'",
+           AT_OUT ".segment_time: has no effect on an output with 'unix:'",
+           AT_OUT ".hook: has no effect on an output with 'unix:'");
     REFUSE(OUT "{tcp: '9000'}\n",
            AT_OUT ".tcp: must be ADDRESS:PORT, such as 127.0.0.1:9000 or [::1]:9000");
     REFUSE(OUT "{tcp: 'localhost:0', format: mp4}\n",
            AT_OUT ".tcp: must be ADDRESS:PORT, such as 127.0.0.1:9000 or [::1]:9000",
            AT_OUT ".format: must be ts, mkv or nut");
     REFUSE(OUT "{tcp: '192.168.7.2:9000', segment_time: 60}\n",
-           AT_OUT ".segment_time: has no effect with tcp:",
+           AT_OUT ".segment_time: has no effect on an output with 'tcp:'",
            AT_OUT ".tcp: other machines could connect without a password: use 127.0.0.1 or [::1], "
                   "or set reach: network");
     REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
@@ -193,8 +194,10 @@ static void outputs(void **state)
     REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
            "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line "
            "6)");
-    REFUSE(OUT "{unix: a.ts, reach: network}\n", AT_OUT ".reach: has no effect with unix:");
-    REFUSE(OUT "{null: true, audio: copy}\n", AT_OUT ".audio: has no effect with null:");
+    REFUSE(OUT "{unix: a.ts, reach: network}\n",
+           AT_OUT ".reach: has no effect on an output with 'unix:'");
+    REFUSE(OUT "{null: true, audio: copy}\n",
+           AT_OUT ".audio: has no effect on an output with 'null:'");
     REFUSE(OUT "{file: a, keep_size: 20Q}\n",
            AT_OUT ".keep_size: 20Q: must be a number of bytes such as 500M, 20G or 4Gi",
            AT_OUT ".file: the file name must end in a suffix that selects the container, such as "
@@ -265,8 +268,8 @@ static void cameras(void **state)
     REFUSE(CAMERA "{controls: {brightness: much}}\n",
            AT_CAMERA ".controls.brightness: much: must be a whole number");
     REFUSE(CAMERA "{controls: {'a b': 1}}\n",
-           AT_CAMERA ".controls.a b: must be the name of a control, such as brightness; halod "
-                     "devices lists the names");
+           AT_CAMERA ".controls.a b: must be the name of a control, such as brightness; run "
+                     "'halod devices' to list the names");
     REFUSE(CAMERA "{controls: [1]}\n", AT_CAMERA ".controls: must be a map of keys, not a list");
 }
 

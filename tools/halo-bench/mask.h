@@ -10,8 +10,8 @@ enum { HALO_BENCH_MAX_MASKS = 128 };
 
 enum halo_bench_kind {
     HALO_BENCH_GAUSS,    /* 3 to 1201 taps (above 127: DECIMATED), sigma = radius / 3 */
-    HALO_BENCH_DENSE,    /* square of 3 to 63; weights of both signs, all different */
-    HALO_BENCH_BOX,      /* square of 3 to 2049 */
+    HALO_BENCH_DENSE,    /* 3x3 to 63x63; weights of both signs, all different */
+    HALO_BENCH_BOX,      /* 3x3 to 2049x2049 */
     HALO_BENCH_GRADIENT, /* Sobel's two 3x3 masks */
     HALO_BENCH_KIND_COUNT,
 };

@@ -10,7 +10,7 @@ import halotest
 FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
 STREAMS = int(os.environ.get('HALOTEST_STREAMS', 40))
 OPENING_S = 10  # of all decoders together: more than one may be at one picture
-TURN = r'^waiting for its turn to start \(\d+ before it\)$'
+TURN = r'^waiting for its turn to start \(\d+ ahead of it\)$'
 
 
 @unittest.skipUnless(FOLDER, 'no stand-ins')
