@@ -338,7 +338,7 @@ class Told(RegionTest):
         self.assertIn('its detector sends regions', daemon.logged())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
         self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, updated \d+\.\d s ago$')
-        self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 refused; frames: ')
+        self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 of them refused; \d+ frames, ')
 
     def test_what_is_refused(self):
         daemon = self.start({'one': self.feed(), 'two': self.stream('two'),
