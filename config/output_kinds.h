@@ -30,8 +30,8 @@ struct halo_output_row {
     const char *help;
     enum halo_output_target target;
     enum halo_output_writer writer;
-    bool coded;   /* receives encoded frames unless it has codec: raw; false: receives unencoded
-                   * frames, or images in its `format:` */
+    bool coded;   /* true: receives encoded frames, unless `codec: raw` is set; false: receives
+                   * unencoded frames, or images in its `format:` */
     bool records; /* can be switched on and off while the stream runs; does not show cards */
     const char *const *keys; /* the keys that have an effect for this output, apart from `key`;
                               * NULL-terminated */

@@ -164,8 +164,8 @@ int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
 int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
                     double bias, const struct halo_conv_target *target);
 
-/* Makes the mean of the (2 radius_x + 1) by (2 radius_y + 1) window. The radii are 0 to
- * HALO_MAX_BOX_RADIUS. */
+/* Makes the convolution that averages a window of (2 radius_x + 1) by (2 radius_y + 1) samples.
+ * The radii are 0 to HALO_MAX_BOX_RADIUS. */
 int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
                   const struct halo_conv_target *target);
 

@@ -97,7 +97,9 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
     const size_t count = json_array_size(list);
     for (enum key key = X; key <= H; key++)
         if (e->value[key])
-            return refuse(e, key, "a polygon is specified by its corners", err);
+            return refuse(e, key,
+                          "is not allowed for a polygon, which is specified by its corners only",
+                          err);
     if (count < 3 || count > HALO_MAX_CORNERS)
         return refuse(e, CORNERS, "must be a list of 3 to 64 corners, each [x, y]", err);
     if (ret->corners + (int)count > HALO_REGION_CORNERS)

@@ -414,7 +414,7 @@ void sv_request_tick(struct halo_supervisor *sv)
             continue;
         if (r->kind == SV_SET) { /* kept until the engine reports the result */
             refuse(r, -ETIMEDOUT,
-                   r->waits ? "the stream has not ended in time: these filters take effect when it "
+                   r->waits ? "the stream did not stop in time: these filters take effect when it "
                               "starts again"
                             : "no frame arrived in time: the filters change with the next frame");
             continue;

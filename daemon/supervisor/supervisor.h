@@ -74,8 +74,8 @@ int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
                             const struct halo_control_value *to, halo_reply *reply, void *arg,
                             struct halo_error *err);
 /* Requests a snapshot. The result is {"format", "size", "fd"}: "fd" is a memfd that contains the
- * image, which has "size" bytes. The supervisor owns the descriptor and closes it after reply.
- * (Images are too large for the JSON itself.) */
+ * image, which has "size" bytes. The supervisor owns the descriptor and closes it after calling
+ * reply. (Images are too large for the JSON itself.) */
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
                              halo_reply *reply, void *arg, struct halo_error *err);
 /* Starts, stops or restarts a stream: action is "start", "stop" or "restart". Returns once the

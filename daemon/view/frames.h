@@ -19,8 +19,9 @@ struct halo_frames *halo_frames_create(void); /* returns NULL if out of memory *
 /* other processes keep the memory that they have mapped */
 void halo_frames_destroy(struct halo_frames *frames);
 
-/* Sets the format of the frames that follow. Returns 0, or with err filled -EINVAL if the encoding
- * is not raw or the size or layout is unsupported, or -ENOTSUP if GStreamer has no such format. */
+/* Sets the format of the frames that follow. Returns 0, or fills err and returns -EINVAL (the
+ * encoding is not raw, or the size or layout is unsupported) or -ENOTSUP (GStreamer has no such
+ * format). */
 int halo_frames_begin(struct halo_frames *frames, const struct halo_live_begin *begin,
                       struct halo_error *err);
 const char *halo_frames_caps(const struct halo_frames *frames);
@@ -28,8 +29,8 @@ size_t halo_frames_size(const struct halo_frames *frames); /* bytes of a frame *
 
 /* Copies the frame in pkt to shared memory, sets *ret_id to its id, and returns a descriptor that
  * the pool still owns. The memory is not overwritten until the frame has been released as often as
- * it was taken. If viewers hold more frames than the pool has, the pool gives up the oldest frame,
- * whose holders keep the memory. Returns -ENOMEM or -EMFILE on failure, or -EINVAL if the frame
+ * it was taken. If viewers hold every slot of the pool, the pool gives up its oldest frame; viewers
+ * that hold it keep its memory. Returns -ENOMEM or -EMFILE on failure, or -EINVAL if the frame
  * does not have the size announced by begin. */
 int halo_frames_take(struct halo_frames *frames, const AVPacket *pkt, uint64_t *ret_id);
 /* may also be called for a frame that the pool has given up */

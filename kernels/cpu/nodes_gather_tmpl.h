@@ -91,8 +91,8 @@ static void line_of_columns(const struct band *b)
     }
 }
 
-/* Copies the columns of a channel, and those of its ghost cells, to b->pixels, beginning one step
- * before the first node of R. */
+/* Copies one channel of the columns to b->pixels, with its ghost cells on both sides. The copy
+ * begins one step before the first node of R. */
 static void fill_pixels(const struct band *b, int channel)
 {
     const struct halo_conv *c = b->job->conv;

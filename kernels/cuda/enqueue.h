@@ -25,7 +25,7 @@ struct halo_cuda_lane *halo_cuda_lane_of(struct halo_backend *b);
  * or -errno. */
 int halo_cuda_make_current(struct halo_backend *b);
 
-/* Returns 0 if status is a success; otherwise records the failure for halo_cuda_error_text() and
+/* Returns 0 if status is cudaSuccess; otherwise records the failure for halo_cuda_error_text() and
  * returns -errno. */
 int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what);
 

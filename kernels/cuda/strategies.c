@@ -75,7 +75,9 @@ static const struct halo_cuda_strategy output_tile = {
 
 static const struct halo_cuda_strategy output_tile_steps = {
     .base = {"output-tile/steps",
-             "output-tile, but loads begin at the left halo, with the threads in one line", weighs},
+             "output-tile, but row loads begin at the left halo, and dense masks are loaded with "
+             "linear thread indices",
+             weighs},
     .launch = halo_cuda_launch_output_tile_steps,
 };
 

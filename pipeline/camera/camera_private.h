@@ -22,7 +22,7 @@
 enum {
     HALO_CAMERA_BUFFERS = 4,  /* number of buffers to request */
     HALO_CAMERA_MAX = 32,     /* largest number of buffers that is used */
-    HALO_CAMERA_PLANES = 3,   /* separate memories of a frame */
+    HALO_CAMERA_PLANES = 3,   /* number of separate memory planes of a frame */
     HALO_CAMERA_MODES = 1024, /* largest number of modes that is considered */
     HALO_CAMERA_CONTROLS = 128,
     HALO_CAMERA_SIDE = 16384, /* largest valid width or height of a frame, in pixels */

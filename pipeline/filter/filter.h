@@ -158,7 +158,8 @@ int halo_filter_check(const struct halo_filter *filter, const struct halo_option
                       struct halo_error *err);
 void halo_filter_finish(struct halo_filter *filter);
 
-/* Logs a warning for each option that follows the region's size and would exceed its maximum. */
+/* Logs a warning for each option whose value follows from the region's size and would exceed its
+ * maximum. */
 void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_plane_info *plane);
 
 /* ---- for filter.c only, defined in filter_region.c ---- */

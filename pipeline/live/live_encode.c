@@ -74,7 +74,7 @@ static void close_all(struct halo_live_encoding *e)
 static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
 {
     struct halo_live *live = e->live;
-    halo_fail(err, code, "an encoding failed: %s", strerror(-code));
+    halo_fail(err, code, "the encoder failed: %s", strerror(-code));
     close_all(e);
     e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
     e->pause = FFMIN(e->pause * 2, LAST_PAUSE);

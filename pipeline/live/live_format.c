@@ -60,8 +60,8 @@ static void say_turned(int turn)
 {
     if (turn != 0)
         halo_log(HALO_LOG_WARNING,
-                 "the input's frames are marked to be %s for display, but outputs show them as "
-                 "stored; regions refer to the frames as players display the input",
+                 "the input is marked to be %s for display, but outputs show the frames as stored; "
+                 "coordinates of regions apply to the input as players display it",
                  halo_display_words(turn));
 }
 

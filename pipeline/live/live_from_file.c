@@ -46,9 +46,9 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
     const int video = av_find_best_stream(f, AVMEDIA_TYPE_VIDEO, -1, -1, NULL, 0);
     const int sound = av_find_best_stream(f, AVMEDIA_TYPE_AUDIO, -1, video, NULL, 0);
     if (video < 0)
-        return halo_fail(err, -ENODATA, "%s: has no video stream to filter", name);
+        return halo_fail(err, -ENODATA, "%s: no video stream to filter", name);
     if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
-        return halo_fail(err, -ENODATA, "%s: has no video stream to filter, only a cover picture",
+        return halo_fail(err, -ENODATA, "%s: no video stream to filter, only a cover picture",
                          name);
     const int code = halo_track_check(name, f->streams[video], err);
     if (code < 0)

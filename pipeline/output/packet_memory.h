@@ -37,7 +37,7 @@ _Static_assert(sizeof(struct halo_packet_header) == 8 && sizeof(struct halo_pack
 
 struct halo_packet_memory {
     int fd, event;
-    size_t size; /* size for records, in bytes */
+    size_t size; /* space for records, in bytes */
     struct halo_packet_shared *shared;
     uint8_t *bytes; /* the records, which begin HALO_PACKET_PAGE bytes after shared */
 };

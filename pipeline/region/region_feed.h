@@ -114,7 +114,7 @@ struct halo_region_feed_stats {
     int64_t pictures, whole;  /* numbers of queries, and of those that hid everything */
     int regions;              /* in the last update */
     double age;               /* seconds since its arrival; negative: none in this session */
-    const char *why;          /* why a frame of this moment would be hidden entirely; or NULL */
+    const char *why;          /* why a frame would be hidden entirely now, or NULL */
 };
 void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
                             struct halo_region_feed_stats *ret);

@@ -57,8 +57,8 @@ int halo_bench_lanes_open(struct halo_bench_lanes *ret, const struct halo_bench_
                           const struct halo_bench_way *way, int count);
 void halo_bench_lanes_close(struct halo_bench_lanes *lanes);
 
-/* Filters that many frames as fast as possible, in the first depth lanes. Blocks. Returns 0, or
- * -errno, such as -EIO. */
+/* Filters the given number of frames as fast as possible, using only the first `depth` lanes.
+ * Blocks. Returns 0, or -errno, such as -EIO. */
 int halo_bench_lanes_run(struct halo_bench_lanes *lanes, int depth, int frames,
                          struct halo_bench_pass *ret);
 

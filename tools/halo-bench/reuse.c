@@ -99,11 +99,11 @@ static void print_table(const struct row *rows, int count)
     for (int dense = 0; dense <= 1; dense++) {
         if (!dense)
             table_head(
-                "Separable masks, each pass in one dimension",
+                "Separable masks (one-dimensional passes)",
                 "loads in the untiled kernel for each load in the tiled one: T M / (T + M - 1)",
                 "gauss:M");
         else
-            table_head("Dense masks, in two dimensions",
+            table_head("Dense masks (two-dimensional)",
                        "loads in the untiled kernel for each load in the tiled one: T^2 M^2 / (T + "
                        "M - 1)^2",
                        "dense:M");

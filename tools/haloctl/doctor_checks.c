@@ -363,7 +363,7 @@ static void streams(const json_t *seen, struct doctor_finding *f)
         const char *state = ctl_text(stream, "state"), *why = ctl_text(stream, "why");
         if (!strcmp(state, "failed") || !strcmp(state, "waiting"))
             find(f, !strcmp(state, "failed") ? DOCTOR_FAILED : DOCTOR_WARNING,
-                 "fix the problem, then haloctl restart NAME", "stream %s is %s: %s",
+                 "fix the problem, then run: haloctl restart NAME", "stream %s is %s: %s",
                  ctl_text(stream, "name"), state, *why ? why : "no reason is known");
     }
     find(f, DOCTOR_OK, "", "no stream has failed");

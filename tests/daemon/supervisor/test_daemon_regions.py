@@ -358,7 +358,7 @@ class Told(RegionTest):
             'ttl: must be a number': {**good, 'ttl': []},
             'ttl must be between': {**good, 'ttl': 1e9},
             'corners: only polygons': {**good, 'corners': []},
-            'x: a polygon is specified by its corners': {**good, 'kind': 'polygon'},
+            'x: is not allowed for a polygon, which is specified by its corners only': {**good, 'kind': 'polygon'},
             'corners: must be a list': {'kind': 'polygon', 'corners': [[1, 2], [3, 4]]},
             'corners: each corner must be': {'kind': 'polygon', 'corners': [[1, 2], [3, 4], [5]]},
         }
