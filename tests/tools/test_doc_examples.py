@@ -27,7 +27,7 @@ SKIPPED = (
      r'bundle|format|bench-transcode)\b|tests/vm/|^tar ', 'builds, or takes minutes'),
     (r'^halod/', 'needs a bundle'),
     (r'--peers|tools/bench-peers|many-streams', 'needs other libraries'),
-    (r'bench-camera', 'is a test of its own'),
+    (r'bench-camera|^PYTHONPATH=tests ', 'is a test of its own'),
     (r'^halo-faces', 'needs OpenCV and a camera'),
     (r'unixfdsrc', 'needs GStreamer 1.24'),
     (r'/run/halod/', 'needs the service'),

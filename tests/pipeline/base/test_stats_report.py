@@ -209,7 +209,7 @@ class Names(HaloTest):
         for option in ('-trace', '-stats_json'):
             for name, says in ((source, 'IN'), (out, f'the {option} file'), ('-', 'name a file'),
                                ('file:' + out, f'the {option} file'),
-                               (self.path('out.partial.mkv'), 'interruption')):
+                               (self.path('out.partial.mkv'), 'interrupted')):
                 with self.subTest(option, name=name):
                     self.refused('run', '-i', source, '-vf', 'null', option, name, out, says=[says])
             self.assertFalse(os.path.exists(out))
