@@ -289,6 +289,7 @@ def need(condition, what, path):
 
 probed = {}  # by what was asked, and the state of the file
 ALL_AT_ONCE = 1 << 21  # bytes: packets of larger files are asked for where they are needed
+KINDS = {'v': 'video', 'a': 'audio', 's': 'subtitle', 'd': 'data', 't': 'attachment'}
 ALL = ('-show_format', '-show_streams', '-show_chapters', '-show_packets', '-show_data_hash', 'md5')
 
 
@@ -391,7 +392,7 @@ def packets(path, stream):
     if listed is None:
         return ffprobe(path, '-select_streams', str(stream), *ALL[3:]).get('packets', [])
     kind, _, number = str(stream).rpartition(':')
-    indices = [s['index'] for s in found['streams'] if not kind or s['codec_type'][0] == kind]
+    indices = [s['index'] for s in found['streams'] if not kind or s['codec_type'] == KINDS[kind]]
     return [dict(p) for p in listed if p['stream_index'] == indices[int(number)]]
 
 
