@@ -13,9 +13,9 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     const char *codec = output->video.codec;
     char list[64];
     if (!format)
-        halo_loader_say_of(l, node, "unix",
-                           "the file name must end in %s, which selects the format",
-                           halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
+        halo_loader_say_of(
+            l, node, "unix", "the file name must end in %s, which selects the format",
+            halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_SUFFIXES, "or"));
     else if (!format->muxer && output->audio && strcmp(output->audio, "off"))
         halo_loader_say_of(l, node, "audio", "a %s socket has no audio", format->suffix);
     else if (!format->muxer && codec && strcmp(codec, "raw"))

@@ -298,9 +298,9 @@ static int choose_format(struct halo_viewers *viewers, const struct halo_output_
     const struct halo_viewer_format *format = halo_output_format(output);
     char list[64];
     if (!format)
-        return halo_fail(err, -EINVAL, "%s: the name of an output socket must end in %s",
-                         output->target,
-                         halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"));
+        return halo_fail(
+            err, -EINVAL, "%s: the name of an output socket must end in %s", output->target,
+            halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_SUFFIXES, "or"));
     viewers->ops = format->muxer ? &halo_viewer_mux : &halo_viewer_frames;
     viewers->shared.format = format;
     return 0;

@@ -53,8 +53,9 @@ static void formats_of_sockets(void **state)
     }
     assert_null(halo_viewer_format_find("/run/a.ts/door"));
     assert_null(halo_viewer_format_find("door.mp4"));
-    assert_string_equal(halo_viewer_format_list(list, sizeof list, HALO_FORMS_SUFFIXES, "or"),
-                        ".ts, .mkv, .nut or .fd");
+    assert_string_equal(
+        halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_SUFFIXES, "or"),
+        ".ts, .mkv, .nut or .fd");
     assert_string_equal(halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_RAW, "and"),
                         ".nut and .fd");
     assert_string_equal(halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_NAMES, "or"),
