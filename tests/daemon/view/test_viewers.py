@@ -504,7 +504,8 @@ class Frames(ViewerTest):
         self.assert_no_gap([b - a for a, b in zip(times, times[1:])], 0.3 + self.waited(probe))
         self.assertEqual(good.pixels(kept[0][0]), pixels, 'a picture that is held changed')
         self.assertGreater(probe.socket()['dropped_packets'], 100)
-        self.assertLessEqual(probe.files(), files + 5)  # frames under way; a leak would be 50
+        # A viewer that reads late holds up to 8 frames, and others are under way; a leak would be 50.
+        self.assertLessEqual(probe.files(), files + 12)
         greedy[0].release(kept[0].pop(0))
         frame = greedy[0].frame()
         self.assertGreater(frame.pts, kept[0][-1].pts)
@@ -622,7 +623,7 @@ class Stuck(ViewerTest):
             frames.close()
             self.assertTrue(wait_until(
                 lambda: all(s['viewers'] == 0 for s in probe.status()['sockets'])))
-            self.assertEqual(probe.files(), files)
+            self.assertTrue(wait_until(lambda: probe.files() <= files), (probe.files(), files))
             if turn == 2:
                 memory = probe.memory()
         self.check_growth(probe, memory, 1000)
