@@ -21,9 +21,10 @@ int halo_beside_check(const char *path, struct halo_error *err)
     const long most = pathconf(dir, _PC_NAME_MAX);
     const size_t length = strlen(slash ? slash + 1 : path);
     if (most > 0 && length > (size_t)most)
-        code = halo_fail(err, -ENAMETOOLONG,
-                         "%.80s...: the name has %zu bytes, but %s allows at most %ld", path,
-                         length, dir, most);
+        code =
+            halo_fail(err, -ENAMETOOLONG,
+                      "%.80s...: the file name has %zu bytes, but names in %s can have at most %ld",
+                      path, length, dir, most);
     else if (stat(dir, &st) < 0 ||
              access(dir, W_OK | X_OK) < 0) /* the final slash requires a directory */
         code = halo_fail(err, -errno, "%s: cannot write to directory %s: %s", path, dir,

@@ -26,7 +26,7 @@ static int add_tree(struct files *files, struct halo_node *root)
     if (root->kind != HALO_NODE_MAP) {
         if (!halo_node_is_null(root)) {
             halo_error_list_add(files->errors, root->source, root->line, "",
-                                "must be a map of keys such as streams:");
+                                "must be a map with keys such as 'streams'");
             files->bad = true;
         }
         halo_node_destroy(root);

@@ -130,7 +130,7 @@ static void load_root(struct halo_loader *l, struct halo_daemon_settings *s, str
     if (streams)
         load_streams(l, s, streams, defaults && defaults->kind == HALO_NODE_MAP ? defaults : NULL);
     else
-        halo_loader_say(l, root, "streams: is missing: must be a map of streams by name");
+        halo_loader_say(l, root, "'streams' is missing: it must be a map from names to streams");
     halo_loader_compare(l);
 }
 

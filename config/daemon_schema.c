@@ -249,7 +249,7 @@ static json_t *root(void)
             reference("stream"));
     json_t *streams = names_of("stream");
     halo_json_put(streams, "maxProperties", json_integer(HALO_MAX_STREAMS));
-    put_key(map, "streams", "a map of the streams by name", streams);
+    put_key(map, "streams", "the streams: a map from names to settings", streams);
     halo_json_put(map, "$defs", definitions());
     return map;
 }

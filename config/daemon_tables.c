@@ -110,13 +110,15 @@ const struct halo_option halo_stream_options[] = {
     {"input_format", NULL, HALO_OPTION_STRING, AT(source.format),
      .help = "FFmpeg's demuxer for the input, if it cannot be detected"},
     {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "start the stream with the daemon"},
-    {"loop", NULL, HALO_OPTION_FLAG, AT(loop), .help = "restart a file when it ends"},
+    {"loop", NULL, HALO_OPTION_FLAG, AT(loop),
+     .help = "play an input file again from its beginning when it ends"},
     {"realtime", NULL, HALO_OPTION_FLAG, AT(realtime),
      .help = "read a file no faster than its timestamps require"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
      .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
-     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same"},
+     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same "
+             "as on the CPU"},
     {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1, 0, 1023, .choices = automatic,
      .help = "number of the GPU; auto: the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
@@ -124,9 +126,9 @@ const struct halo_option halo_stream_options[] = {
     {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
      .help = "filter threads on the CPU; 0: one for each CPU"},
     {"own_engine", NULL, HALO_OPTION_FLAG, AT(own_engine),
-     .help = "run the stream in its own process"},
+     .help = "run the stream in an engine process of its own"},
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
-     .help = "how long the GPU may take for a frame"},
+     .help = "how long the GPU may take to process a frame"},
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
      .help = "largest number of pixels in a frame of the input; larger frames are not decoded"},
     {"input_timeout", NULL, HALO_OPTION_TIME, AT(input_timeout), 10, 0.1, 3600,
@@ -138,8 +140,8 @@ const struct halo_option halo_stream_options[] = {
     {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
      .choices = halo_privacy_names,
      .help = "strict: every chain must remove detail from every plane; changed: every chain must "
-             "change at least one plane; off: filters may be \"null\". In defaults: only strict is "
-             "accepted"},
+             "change at least one plane; off: filters may be \"null\". As a default for all "
+             "streams, only strict is accepted"},
     {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
      .help = "the fraction of every plane that chains with fixed regions must hide"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
@@ -230,8 +232,9 @@ const struct halo_option halo_video_options[] = {
      .pattern = "^" SIDE "x(-1|" SIDE ")$|^-1x" SIDE "$",
      .must_be = "WIDTHxHEIGHT such as 1280x720, or 640x-1"},
     {"chroma", NULL, HALO_OPTION_CHOICE, AT(chroma), 0, .choices = chromas,
-     .help = "420: chroma with half the width and height, which all players support; source: the "
-             "chroma of the filtered frames; auto: 420, but source for editing and archive codecs"},
+     .help = "420: chroma with half the luma's width and height, which all players support; "
+             "source: chroma as in the filtered frames; auto: source for editing and archive "
+             "codecs, otherwise 420"},
     {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between keyframes"},
     {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
      .help =

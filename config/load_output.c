@@ -99,7 +99,7 @@ static void check_key(struct halo_loader *l, const struct halo_output_row *row,
     while (*known && strcmp(*known, key) != 0)
         known++;
     if (!*known && halo_node_get(node, key))
-        halo_loader_say_of(l, node, key, "has no effect on an output with '%s:'", row->key);
+        halo_loader_say_of(l, node, key, "has no effect on outputs of the kind '%s'", row->key);
 }
 
 static void say_places(struct halo_loader *l, const struct halo_node *node)
@@ -124,8 +124,8 @@ static int find_kind(struct halo_loader *l, struct halo_node *node)
             continue;
         if (found >= 0) {
             halo_loader_say(l, node,
-                            "%s: and %s: are both set, but each output has one destination: use "
-                            "two outputs",
+                            "'%s' and '%s' are both set, but an output can have only one "
+                            "destination: use two outputs",
                             halo_output_rows[found]->key, halo_output_rows[kind]->key);
             return -1;
         }

@@ -124,7 +124,7 @@ static void check_renditions(struct halo_loader *l, const struct halo_stream_set
         halo_loader_enter(l, NULL, i);
         halo_loader_enter(l, "rendition", 0);
         const struct halo_node *node = halo_node_get(outputs->child[i], "rendition");
-        halo_loader_say(l, node, "%.80s: is not defined in renditions:%s", halo_node_shown(node),
+        halo_loader_say(l, node, "%.80s is not defined in 'renditions'%s", halo_node_shown(node),
                         halo_nearest_words(near, wanted, names, (size_t)stream->renditions));
         halo_loader_leave(l, mark);
     }

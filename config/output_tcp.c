@@ -21,7 +21,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
              (!output->reach || strcmp(output->reach, "network") != 0))
         halo_loader_say_of(l, node, "tcp",
                            "other machines could connect without a password: use 127.0.0.1 or "
-                           "[::1], or set reach: network");
+                           "[::1], or allow this with 'reach: network'");
     if (!halo_output_format(output))
         halo_loader_say_of(
             l, node, "format", "must be %s",

@@ -28,10 +28,11 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
         halo_loader_say_of(l, node, "v4l2", "must be a device such as /dev/video10");
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (map && halo_node_get(map, without[i]))
-            halo_loader_say_of(l, node, "video", "%s: has no effect on an output with 'v4l2:'",
+            halo_loader_say_of(l, node, "video", "'%s' has no effect on outputs of the kind 'v4l2'",
                                without[i]);
     if (video->chroma != HALO_CHROMA_AUTO)
-        halo_loader_say_of(l, node, "video", "chroma: has no effect on an output with 'v4l2:'");
+        halo_loader_say_of(l, node, "video",
+                           "'chroma' has no effect on outputs of the kind 'v4l2'");
     give(l, &output->format, halo_camera_formats[0]);
     snprintf(size, sizeof size, "%dx%d", HALO_DEFAULT_WIDTH, HALO_DEFAULT_HEIGHT);
     give(l, &video->size, size);
@@ -61,7 +62,8 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 
 const struct halo_output_row halo_output_v4l2 = {
     .key = "v4l2",
-    .help = "a virtual camera: a device of v4l2loopback, such as /dev/video10",
+    .help = "the device of a virtual camera, which the module v4l2loopback provides, such as "
+            "/dev/video10",
     .target = HALO_AT_DEVICE,
     .writer = HALO_WRITER_SUPERVISOR,
     .keys = (const char *const[]){"rendition", "video", "format", NULL},

@@ -67,7 +67,8 @@ const struct halo_option halo_run_options[] = {
      .argument = "NAME", .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
      .argument = "NAME",
-     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same"},
+     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same "
+             "as on the CPU"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU, or auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
@@ -75,7 +76,7 @@ const struct halo_option halo_run_options[] = {
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
      .help = "largest number of pixels in a frame of IN; larger frames are not decoded"},
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
-     .help = "how long the GPU may take for a frame before the run fails"},
+     .help = "how long the GPU may take to process a frame before the run fails"},
     {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",
      .help = "limit of page-locked memory for frames (default: a quarter of the machine's memory, "
              "up to 2048)"},
@@ -262,10 +263,11 @@ void halo_run_print_help(void)
     halo_options_print(rows, "-", stdout);
     puts(
         "\n"
-        "OUT is a file, a URL, - (standard output, with -f) or, for a camera, a virtual camera\n"
-        "(/dev/video10, a device of v4l2loopback). A file appears complete or not at all.\n"
+        "OUT is a file, a URL, - (standard output, with -f) or, if IN is a camera, a virtual\n"
+        "camera (a v4l2loopback device such as /dev/video10).\n"
+        "A file appears complete or not at all.\n"
         "halod devices lists cameras and their properties.\n"
-        "halod filters lists the filters; halod filter NAME lists the options of one.\n"
+        "halod filters lists the filters; halod filter NAME lists the options of one filter.\n"
         "\n"
         "examples:\n"
         "  halod run -i in.mp4 -vf gblur=sigma=12 out.mp4\n"

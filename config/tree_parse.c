@@ -80,7 +80,7 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
     if (!strcmp(text, "<<")) /* also in quotes: no key has this name */
         HALO_READER_SAY(
             r, line,
-            "merge keys (<<) are not supported: use defaults: for settings that streams share");
+            "merge keys (<<) are not supported: put settings that streams share under 'defaults'");
     halo_node_destroy(key);
     return text;
 }
@@ -89,7 +89,7 @@ static bool add_to_map(struct halo_reader *r, struct halo_node *map, struct halo
 {
     const struct halo_node *old = halo_node_get(map, child->key);
     if (old) {
-        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s, which is already in line %d",
+        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s (already set in line %d)",
                         child->key, old->key_line);
         if (!halo_node_append(r->refused, child))
             return true;

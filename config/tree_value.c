@@ -89,7 +89,8 @@ struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *e
         i--;
     if (i < 0 || !r->anchor[i].node) {
         HALO_READER_SAY(r, line, "*%s: %s", name,
-                        i < 0 ? "there is no such anchor above" : "it contains itself");
+                        i < 0 ? "no anchor above this line has this name"
+                              : "its anchor contains the alias itself");
         return halo_reader_give_up(r, -EINVAL);
     }
     const struct halo_node *node = r->anchor[i].node;

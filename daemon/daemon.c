@@ -76,8 +76,9 @@ static void apply_rest(const struct halo_daemon_settings *now,
         !halo_is_same_text(now->http.listen, wanted->http.listen) ||
         !halo_is_same_text(now->http.hosts, wanted->http.hosts) ||
         !halo_is_same_text(now->http.embed, wanted->http.embed))
-        halo_log(HALO_LOG_WARNING,
-                 "reload: changes to control: and http: take effect only after halod is restarted");
+        halo_log(
+            HALO_LOG_WARNING,
+            "reload: changes to 'control' and 'http' take effect only after halod is restarted");
 }
 
 static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,

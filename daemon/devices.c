@@ -140,7 +140,7 @@ int halo_command_devices(int argc, char **argv)
     struct halo_camera_id *ids = NULL;
     const bool as_json = argc == 1 && !strcmp(argv[0], "--json");
     if (argc > as_json) {
-        halo_log(HALO_LOG_ERROR, "devices accepts only --json, got '%s'", argv[as_json]);
+        halo_log(HALO_LOG_ERROR, "'devices' accepts only --json, got '%s'", argv[as_json]);
         return HALO_EXIT_USAGE;
     }
     const int count = halo_camera_list(&ids);

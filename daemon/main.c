@@ -17,9 +17,10 @@
 static int list_filters(int argc, char **argv)
 {
     if (argc > 0) {
-        halo_log(HALO_LOG_ERROR,
-                 "filters accepts no arguments, got '%s': use halod filter NAME for one filter",
-                 argv[0]);
+        halo_log(
+            HALO_LOG_ERROR,
+            "'filters' accepts no arguments, got '%s': to show one filter, use halod filter NAME",
+            argv[0]);
         return HALO_EXIT_USAGE;
     }
     halo_filters_print(stdout);
@@ -30,7 +31,7 @@ static int show_filter(int argc, char **argv)
 {
     struct halo_error err = {0};
     if (argc != 1) {
-        halo_log(HALO_LOG_ERROR, "filter needs one name: see halod filters");
+        halo_log(HALO_LOG_ERROR, "'filter' requires the name of one filter: see halod filters");
         return HALO_EXIT_USAGE;
     }
     if (halo_filter_print(argv[0], stdout, &err) < 0) {
@@ -52,8 +53,8 @@ static const struct halo_command commands[] = {
 
 static void print_help(void)
 {
-    printf(
-        "halod filters video: all channels of all frames; nothing passes unfiltered.\n\nusage:\n");
+    printf("halod filters every channel of every frame of a video; no frame passes "
+           "unfiltered.\n\nusage:\n");
     for (const struct halo_command *c = commands; c->name; c++)
         printf("  halod %-14s %-29s %s\n", c->name, c->words, c->help);
     for (const struct halo_command *c = halo_config_commands; c->name; c++)

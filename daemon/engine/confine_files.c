@@ -80,9 +80,9 @@ static int abi(void)
 
 const char *halo_confine_files_missing(void)
 {
-    return abi() >= 1
-               ? NULL
-               : "this kernel has no Landlock, or Landlock is disabled (boot parameter lsm=)";
+    return abi() >= 1 ? NULL
+                      : "this kernel has no Landlock, or Landlock is disabled (see the boot "
+                        "parameter lsm=)";
 }
 
 static void make_folders(const char *path)

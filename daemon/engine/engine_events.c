@@ -289,9 +289,10 @@ static void say_unserved(struct engine_stream *stream, int encoding,
     if (code == -ENOMEM)
         halo_fail(&err, code, "out of memory: packets cannot be passed to viewers");
     else
-        halo_fail(&err, code,
-                  "frames of %dx%d are too large for viewers: set a smaller video: {size: ...}",
-                  begin->video->width, begin->video->height);
+        halo_fail(
+            &err, code,
+            "frames of %dx%d are too large for viewers: set a smaller size (video: {size: ...})",
+            begin->video->width, begin->video->height);
     halo_log(HALO_LOG_ERROR, "stream %s: %s", stream->name, err.text);
     on_failed(stream, encoding, &err);
 }

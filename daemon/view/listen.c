@@ -16,7 +16,7 @@ enum { BACKLOG = 128, MODE = 0660 };
 
 _Static_assert(sizeof(((struct halo_listen *)0)->path) ==
                    sizeof(((struct sockaddr_un *)0)->sun_path),
-               "both must have room for the same paths");
+               "halo_listen.path and sun_path must have the same size");
 
 static struct sockaddr_un address_of(const char *path)
 {

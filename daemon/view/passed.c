@@ -146,7 +146,8 @@ void halo_passed_notify_idle(void)
             continue;
         write_place(s, place, sizeof place);
         halo_log(HALO_LOG_WARNING,
-                 "socket '%s' at %s was passed but is not in use: its clients will wait", s->name,
-                 place);
+                 "the service manager passed socket '%s' at %s, but nothing uses it: its clients "
+                 "will wait",
+                 s->name, place);
     }
 }

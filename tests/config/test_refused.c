@@ -51,7 +51,7 @@ static void keys(void **state)
 {
     (void)state;
     REFUSE("strems:\n  a: {}\n", "f:1: strems: unknown key (nearest: streams)",
-           "f:1: streams: is missing: must be a map of streams by name");
+           "f:1: 'streams' is missing: it must be a map from names to streams");
     REFUSE(STREAM "filterz: x\n", AT "filterz: unknown key (nearest: filters)");
     REFUSE(STREAM "qqqqqqq:\n      - 1\n", AT "qqqqqqq: unknown key");
     REFUSE(OUT "unix: a.ts\n      vidoe: {}\n",
@@ -59,26 +59,28 @@ static void keys(void **state)
     REFUSE(OUT "unix: a.ts\n      video:\n        bitrat: 4M\n",
            "f:8: streams.a.outputs[0].video.bitrat: unknown key (nearest: bitrate)");
     REFUSE("http: {listn: x}\nstreams: {}\n", "f:1: http.listn: unknown key (nearest: listen)");
-    REFUSE(STREAM "input: b\n", "f:5: duplicate key input, which is already in line 3");
+    REFUSE(STREAM "input: b\n", "f:5: duplicate key input (already set in line 3)");
     REFUSE("streams:\n  a: {input: x, filters: solid}\n  a: {input: y, filters: solid}\n",
-           "f:3: duplicate key a, which is already in line 2");
+           "f:3: duplicate key a (already set in line 2)");
     REFUSE("streams:\n  a: {}\n",
            "f:2: streams.a.input: is missing: must be a file, a URL, a camera or \"test:\"",
            "f:2: streams.a.filters: is missing: name the filters (" PASS ")");
-    REFUSE("", "f:1: streams: is missing: must be a map of streams by name");
-    REFUSE("# nothing\n", "f:1: streams: is missing: must be a map of streams by name");
-    REFUSE("<<: {}\nstreams: {}\n",
-           "f:1: merge keys (<<) are not supported: use defaults: for settings that streams share");
-    REFUSE(STREAM "\"<<\": {depth: 9}\n",
-           "f:5: merge keys (<<) are not supported: use defaults: for settings that streams share");
+    REFUSE("", "f:1: 'streams' is missing: it must be a map from names to streams");
+    REFUSE("# nothing\n", "f:1: 'streams' is missing: it must be a map from names to streams");
+    REFUSE(
+        "<<: {}\nstreams: {}\n",
+        "f:1: merge keys (<<) are not supported: put settings that streams share under 'defaults'");
+    REFUSE(
+        STREAM "\"<<\": {depth: 9}\n",
+        "f:5: merge keys (<<) are not supported: put settings that streams share under 'defaults'");
     REFUSE("? [a]\n: b\n", "f:1: a key must be plain text, not a list or a map");
 }
 
 static void types(void **state)
 {
     (void)state;
-    REFUSE("- a\n", "f:1: must be a map of keys such as streams:");
-    REFUSE("hello\n", "f:1: must be a map of keys such as streams:");
+    REFUSE("- a\n", "f:1: must be a map with keys such as 'streams'");
+    REFUSE("hello\n", "f:1: must be a map with keys such as 'streams'");
     REFUSE("streams: [a]\n", "f:1: streams: must be a map of keys, not a list");
     REFUSE("streams:\n", "f:1: streams: has no value: must be a map of keys");
     REFUSE("streams:\n  a: x\n", "f:2: streams.a: must be a map of keys, not a single value");
@@ -139,13 +141,14 @@ static void outputs(void **state)
     (void)state;
     REFUSE(OUT "{}\n", AT_OUT
            ": has no destination: set one of unix:, tcp:, file:, url:, v4l2: and null: true");
-    REFUSE(OUT "{unix: a.ts, file: a.mkv}\n", AT_OUT
-           ": unix: and file: are both set, but each output has one destination: use two outputs");
+    REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
+           AT_OUT ": 'unix' and 'file' are both set, but an output can have only one destination: "
+                  "use two outputs");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
     REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
     REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",
-           AT_OUT ".audio: has no effect on an output with 'v4l2:'",
-           AT_OUT ".hook: has no effect on an output with 'v4l2:'",
+           AT_OUT ".audio: has no effect on outputs of the kind 'v4l2'",
+           AT_OUT ".hook: has no effect on outputs of the kind 'v4l2'",
            AT_OUT ".format: must be yuyv, yu12, nv12 or mjpeg",
            AT_OUT ".video: size: 641x360: the width and height of a virtual camera must be even");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
@@ -154,8 +157,8 @@ static void outputs(void **state)
            ".video: size: 640x-1: a virtual camera needs both numbers, because programs read "
            "its size before the first frame");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
-           AT_OUT ".video: codec: has no effect on an output with 'v4l2:'",
-           AT_OUT ".video: crf: has no effect on an output with 'v4l2:'");
+           AT_OUT ".video: 'codec' has no effect on outputs of the kind 'v4l2'",
+           AT_OUT ".video: 'crf' has no effect on outputs of the kind 'v4l2'");
     REFUSE(OUT "{v4l2: /dev/video10}\n    - {v4l2: /dev/video10}\n",
            "f:7: streams.a.outputs[1].v4l2: already used by streams.a.outputs[0].v4l2 ("
            "line 6)");
@@ -177,27 +180,27 @@ static void outputs(void **state)
            AT_OUT ".video.crf: x: must be a number such as 23",
            AT_OUT ".video.gop: 0: must be between 0.01 and 3600");
     REFUSE(OUT "{unix: a.ts, segment_time: 60, hook: x, format: flv}\n",
-           AT_OUT ".format: has no effect on an output with 'unix:'",
-           AT_OUT ".segment_time: has no effect on an output with 'unix:'",
-           AT_OUT ".hook: has no effect on an output with 'unix:'");
+           AT_OUT ".format: has no effect on outputs of the kind 'unix'",
+           AT_OUT ".segment_time: has no effect on outputs of the kind 'unix'",
+           AT_OUT ".hook: has no effect on outputs of the kind 'unix'");
     REFUSE(OUT "{tcp: '9000'}\n",
            AT_OUT ".tcp: must be ADDRESS:PORT, such as 127.0.0.1:9000 or [::1]:9000");
     REFUSE(OUT "{tcp: 'localhost:0', format: mp4}\n",
            AT_OUT ".tcp: must be ADDRESS:PORT, such as 127.0.0.1:9000 or [::1]:9000",
            AT_OUT ".format: must be ts, mkv or nut");
     REFUSE(OUT "{tcp: '192.168.7.2:9000', segment_time: 60}\n",
-           AT_OUT ".segment_time: has no effect on an output with 'tcp:'",
+           AT_OUT ".segment_time: has no effect on outputs of the kind 'tcp'",
            AT_OUT ".tcp: other machines could connect without a password: use 127.0.0.1 or [::1], "
-                  "or set reach: network");
+                  "or allow this with 'reach: network'");
     REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
            AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd");
     REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
            "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line "
            "6)");
     REFUSE(OUT "{unix: a.ts, reach: network}\n",
-           AT_OUT ".reach: has no effect on an output with 'unix:'");
+           AT_OUT ".reach: has no effect on outputs of the kind 'unix'");
     REFUSE(OUT "{null: true, audio: copy}\n",
-           AT_OUT ".audio: has no effect on an output with 'null:'");
+           AT_OUT ".audio: has no effect on outputs of the kind 'null'");
     REFUSE(OUT "{file: a, keep_size: 20Q}\n",
            AT_OUT ".keep_size: 20Q: must be a number of bytes such as 500M, 20G or 4Gi",
            AT_OUT ".file: the file name must end in a suffix that selects the container, such as "
@@ -215,7 +218,7 @@ static void outputs(void **state)
     REFUSE(OUT "{url: /tmp/x}\n",
            AT_OUT ".url: must begin with a protocol, as in rtsp://HOST/PATH");
     REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: solid}}\n",
-           AT_OUT ".rendition: hardd: is not defined in renditions: (nearest: hard)");
+           AT_OUT ".rendition: hardd is not defined in 'renditions' (nearest: hard)");
 }
 
 static void places(void **state)
@@ -329,7 +332,7 @@ static void from_outside(void **state)
     REFUSE(STREAM "depth: ${HUSH}\n", AT "depth: ${HUSH}: must be a whole number");
     REFUSE(STREAM "loop: ${HUSH}\n", AT "loop: ${HUSH}: must be true or false");
     REFUSE(OUT "{unix: a.ts, rendition: '${HUSH}'}\n",
-           AT_OUT ".rendition: ${HUSH}: is not defined in renditions:");
+           AT_OUT ".rendition: ${HUSH} is not defined in 'renditions'");
     REFUSE(OUT "{unix: a.ts, video: {codec: '${HUSH}'}, audio: '${HUSH}'}\n",
            AT_OUT ".video.codec: ${HUSH}: " WHY, AT_OUT ".audio: ${HUSH}: " WHY);
     REFUSE(CHAIN "solid,${HUSH}\n", FILTERS ": solid,${HUSH}: " WHY);
@@ -347,8 +350,8 @@ static void not_yaml(void **state)
     REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: the file contains more than one document");
     REFUSE("a: !!python/object x\nstreams: {}\n",
            "f:1: tags (tag:yaml.org,2002:python/object) are not supported");
-    REFUSE("streams: *x\n", "f:1: *x: there is no such anchor above");
-    REFUSE("streams: &x {a: *x}\n", "f:1: *x: it contains itself");
+    REFUSE("streams: *x\n", "f:1: *x: no anchor above this line has this name");
+    REFUSE("streams: &x {a: *x}\n", "f:1: *x: its anchor contains the alias itself");
     REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
            "f:1: control characters, including NUL, are not allowed");
     static const char nul[] = "streams:\n  \0a: {}\n";

@@ -80,8 +80,8 @@ static int set(struct ctl *ctl, char **words, int count)
         return set_control(ctl, words, equals);
     if (!equals || length != strlen(keys[0]) || memcmp(words[1], keys[0], length)) {
         const char *near = halo_nearest(words[1], length, keys, 1);
-        ctl_say("set requires filters=CHAIN or control.X=Y, not '%s'%s, as in haloctl set door "
-                "filters=gblur=sigma=12",
+        ctl_say("'set' requires filters=CHAIN or control.X=Y, not '%s'%s; for example: haloctl set "
+                "door filters=gblur=sigma=12",
                 words[1], near ? " (nearest: filters)" : "");
         return HALO_EXIT_USAGE;
     }
@@ -113,7 +113,7 @@ static int record(struct ctl *ctl, char **words, int count)
     const bool on = !strcmp(words[1], "start");
     (void)count;
     if (!on && strcmp(words[1], "stop")) {
-        ctl_say("record requires start or stop, not '%s'", words[1]);
+        ctl_say("'record' requires 'start' or 'stop', not '%s'", words[1]);
         return HALO_EXIT_USAGE;
     }
     return call_and_done(ctl, HALO_METHOD_RECORD,

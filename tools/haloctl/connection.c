@@ -216,7 +216,7 @@ int ctl_say_errno(const struct ctl *ctl, int rc)
         ctl_say("the daemon at %s does not answer: see its log", ctl->path);
     else
         ctl_say("%s: %s", ctl->path,
-                rc == -EPROTO ? "what was received is not an answer from halod" : strerror(-rc));
+                rc == -EPROTO ? "the data received is not an answer from halod" : strerror(-rc));
     return 1;
 }
 

@@ -118,8 +118,8 @@ static void library(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_SKIPPED, "", "no NVIDIA driver is loaded");
     else if (!*user)
         find(f, DOCTOR_FAILED,
-             "install the driver's libraries in the driver's version (libcuda1; in a container, "
-             "NVIDIA's container toolkit)",
+             "install the driver's libraries in the same version as the driver (libcuda1; in a "
+             "container, NVIDIA's container toolkit)",
              "the driver %s is loaded, but libcuda.so.1 was not found", kernel);
     else if (strcmp(kernel, user))
         find(f, DOCTOR_FAILED, "restart the machine, or unload and load NVIDIA's modules",
@@ -213,7 +213,7 @@ static void disk(const json_t *seen, struct doctor_finding *f)
         if (size <= 0 || (left >= GIB && left >= size / 20) || left >= 50 * GIB)
             continue;
         find(f, left < 100 * MIB ? DOCTOR_FAILED : DOCTOR_WARNING,
-             "free some space, or set keep_size: for the output's files",
+             "free some space, or set keep_size in the output's settings",
              "%s: only %s of %s are free", ctl_text(one, "path"), amount_of(left).text,
              amount_of(size).text);
     }
@@ -251,10 +251,11 @@ static void say_how(const json_t *list, char *ret, size_t size)
         snprintf(numbers + used, sizeof numbers - used, "%s%.4s", used ? "," : "", path + 10);
         snprintf(each + more, sizeof each - more, "%s1", more ? "," : "");
     }
-    snprintf(ret, size,
-             "modprobe v4l2loopback%s%s exclusive_caps=%s (as root; package v4l2loopback-dkms; if "
-             "it is already loaded, modprobe -r v4l2loopback first)",
-             *numbers ? " video_nr=" : "", numbers, *each ? each : "1");
+    snprintf(
+        ret, size,
+        "modprobe v4l2loopback%s%s exclusive_caps=%s (as root; the package is v4l2loopback-dkms; "
+        "if the module is already loaded, first run modprobe -r v4l2loopback)",
+        *numbers ? " video_nr=" : "", numbers, *each ? each : "1");
 }
 
 static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
@@ -385,19 +386,19 @@ static void restarts(const json_t *seen, struct doctor_finding *f)
                  "engine %s was restarted %.0f times: %s", ctl_text(engine, "name"), count,
                  *why ? why : "no reason is known");
     }
-    find(f, DOCTOR_OK, "", "all engines keep running");
+    find(f, DOCTOR_OK, "", "no engine was restarted often");
 }
 
 static void clock_set(const json_t *seen, struct doctor_finding *f)
 {
     const double begun = ctl_number(json_object_get(seen, "status"), "since");
     if (begun > ctl_number(seen, "now") + 1)
-        find(f, DOCTOR_FAILED, "set the clock, then haloctl reload",
-             "the clock has been set back by %.0f s since halod started: names and times of files "
+        find(f, DOCTOR_FAILED, "set the clock, then run haloctl reload",
+             "the clock has been set back by %.0f s since halod started: file names and file times "
              "will repeat",
              begun - ctl_number(seen, "now"));
     else if (json_is_false(json_object_get(seen, "clock_synchronised")))
-        find(f, DOCTOR_WARNING, "timedatectl set-ntp true, or run chrony",
+        find(f, DOCTOR_WARNING, "run timedatectl set-ntp true, or run chrony",
              "the clock is not synchronized: times in file names may be wrong");
     else
         find(f, DOCTOR_OK, "", "the clock is set");
@@ -408,9 +409,9 @@ const struct doctor_check doctor_checks[] = {
     {"permission", "you can open the control socket", permission},
     {"sockets", "no socket is stale", stale_sockets},
     {"driver", "NVIDIA's driver is loaded, if it is needed", driver},
-    {"library", "driver and libcuda match", library},
+    {"library", "the driver and libcuda have the same version", library},
     {"devices", "the GPU's device files are usable", devices},
-    {"encoders", "FFmpeg has the encoders", encoders},
+    {"encoders", "FFmpeg has all encoders that are used", encoders},
     {"folders", "output folders are writable", folders},
     {"disk", "the disks of all outputs have free space", disk},
     {"inputs", "input files can be read", inputs},
@@ -419,7 +420,7 @@ const struct doctor_check doctor_checks[] = {
     {"memlock", "enough memory can be locked", memlock},
     {"streams", "no stream has failed", streams},
     {"overload", "no stream is overloaded", overload},
-    {"restarts", "all engines keep running", restarts},
+    {"restarts", "no engine was restarted often", restarts},
     {"clock", "the clock is set", clock_set},
     {NULL},
 };

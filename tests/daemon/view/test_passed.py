@@ -70,7 +70,7 @@ class Passed(ServiceTest):
         """It is said, the place of the settings holds, and the one that was passed is left alone."""
         idle = self.listener('elsewhere.sock')
         daemon = self.passed([('control', idle)])
-        self.assertIn(f"socket 'control' at {self.path('elsewhere.sock')} was passed but is not in use",
+        self.assertIn(f"passed socket 'control' at {self.path('elsewhere.sock')}, but nothing uses it",
                       daemon.logged())
         self.assertEqual(len(daemon.status()['streams']), 1)
         self.end(daemon)
