@@ -174,12 +174,12 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
     json_t *parameters = json_object_get(message, "parameters");
     if (read_flag(message, "oneway", &call->oneway) || read_flag(message, "more", &call->more) ||
         read_flag(message, "upgrade", &upgrade))
-        return bad_message(ret_error, "more, oneway and upgrade must be true or false");
+        return bad_message(ret_error, "\"more\", \"oneway\" and \"upgrade\" must be true or false");
     if (!name)
         return bad_message(ret_error,
                            "\"method\" is missing: a call must be an object that names its method");
     if (upgrade)
-        return bad_message(ret_error, "no method supports upgrade");
+        return bad_message(ret_error, "no method supports \"upgrade\"");
     if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
         return bad_message(ret_error, "\"parameters\" must be an object");
     call->method = find_method(name);
@@ -207,12 +207,13 @@ int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json
     json_t *message = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
     if (!message) {
         char what[JSON_ERROR_TEXT_LENGTH + 64];
-        snprintf(what, sizeof what, "not JSON: %s (byte %d)", at.text, at.position);
+        snprintf(what, sizeof what, "the message is not valid JSON: %s (at byte %d)", at.text,
+                 at.position);
         return bad_message(ret_error, what);
     }
     const int code = json_is_object(message)
                          ? check_message(&call, message, ret_error)
-                         : bad_message(ret_error, "a call must be an object, in braces");
+                         : bad_message(ret_error, "a call must be a JSON object, {...}");
     json_decref(message);
     if (!code) {
         *ret = call;

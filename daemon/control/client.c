@@ -143,7 +143,7 @@ bool halo_clients_make_room(struct halo_clients *clients)
             oldest = client;
     if (oldest)
         halo_client_cut(oldest,
-                        "it was silent for longest, and another client needed its connection");
+                        "it had been silent longest, and another client needed its connection");
     return oldest;
 }
 

@@ -44,7 +44,7 @@ static void turn_away(int fd)
                                     "too many clients: close another haloctl first", NULL, NULL);
     char *text = json_dumps(error, JSON_COMPACT);
     if (text && send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        halo_log(HALO_LOG_DEBUG, "control: a client left while it was being refused");
+        halo_log(HALO_LOG_DEBUG, "control: a client disconnected while it was being refused");
     free(text);
     json_decref(error);
     close(fd);
@@ -156,8 +156,8 @@ static int listen_at(struct halo_control *control, const struct halo_control_set
     char *path = choose_path(settings);
     if (!path)
         return halo_fail(err, -ENOENT,
-                         "the control socket has no path: set XDG_RUNTIME_DIR, or control: {path: "
-                         "...} in the settings");
+                         "the control socket has no path: set XDG_RUNTIME_DIR, or add 'control: "
+                         "{path: ...}' to the settings");
     const int code = halo_listen_open(&control->listen, path, err);
     free(path);
     return code;

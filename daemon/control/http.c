@@ -217,7 +217,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         struct halo_feed *feed = find_feed(http, request->route.stream);
         if (!feed) {
             *status = MHD_HTTP_NOT_FOUND;
-            return halo_http_text("text/plain", "no such stream: see / for a list\n");
+            return halo_http_text("text/plain", "no such stream: the page / lists all streams\n");
         }
         if (http->viewers.count >= VIEWERS) {
             *status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -234,7 +234,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
     if (response || wait || request->route.what == HALO_HTTP_STREAM)
         return response;
     *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    return halo_http_text("text/plain", "no frame arrived: haloctl status shows why\n");
+    return halo_http_text("text/plain", "no frame arrived: 'haloctl status' shows the reason\n");
 }
 
 static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Connection *connection,

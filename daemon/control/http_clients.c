@@ -78,7 +78,7 @@ static void say_cuts(struct halo_http_clients *clients)
     static const char *const why[] = {
         [HALO_HTTP_NO_REQUEST] = "no complete request within 10 seconds",
         [HALO_HTTP_NOT_TAKEN] = "the response was not read within 60 seconds",
-        [HALO_HTTP_NO_ROOM] = "too many clients, and these were the slowest",
+        [HALO_HTTP_NO_ROOM] = "too many clients were connected, and these were the slowest",
     };
     for (int i = 0; i < HALO_HTTP_CUTS; i++) {
         if (clients->unsaid[i] > 0)

@@ -101,13 +101,13 @@ static bool is_allowed(const struct halo_http_request *request, struct halo_http
     if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
         fail(route, 405, "only GET and HEAD are allowed: use haloctl to change streams");
     else if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
-        fail(route, 403, "unknown host name: add it to http: hosts: in the settings");
+        fail(route, 403, "unknown host name: add it to 'http: hosts:' in the settings");
     else if (request->origin && !is_same_origin(request->origin, request->host))
         fail(route, 403, "requests from pages of other sites are refused");
     else if (!route->embedded && is_for_another(request))
         fail(route, 403,
-             "pages of other origins cannot embed this: add the origin to http: embed: in the "
-             "settings");
+             "pages of other origins cannot embed this one: add the origin to 'http: embed:' in "
+             "the settings");
     return route->what != HALO_HTTP_ERROR;
 }
 
@@ -170,7 +170,7 @@ void halo_http_route(const struct halo_http_request *request, struct halo_http_r
         if (route.what == HALO_HTTP_ERROR)
             route.what = find_stream(request, route.stream);
         if (route.what == HALO_HTTP_ERROR)
-            fail(&route, 404, "no such page: see / for a list");
+            fail(&route, 404, "no such page: the page / lists all pages");
     }
     *ret = route;
 }

@@ -31,7 +31,7 @@ static const struct family families[] = {
      "stage", "decoded filtered encoded"},
     {"halod_frames_dropped_total", "counter", "Dropped frames by reason.", "streams", "stream",
      "dropped", "reason", NULL},
-    {"halod_cards_total", "counter", "Cards sent in place of frames, over all encodings.",
+    {"halod_cards_total", "counter", "Cards sent in place of frames, summed over all encodings.",
      "streams", "stream", "cards", NULL, NULL},
     {"halod_encoded_bytes_total", "counter", "Bytes produced by all encodings.", "streams",
      "stream", "bytes", NULL, NULL},
@@ -53,8 +53,8 @@ static const struct family families[] = {
      "streams", "stream", "damaged", NULL, NULL, "capture"},
     {"halod_region_feed_updates_total", "counter", "Updates received from a detector.", "streams",
      "stream", "updates", NULL, NULL, "region_feed"},
-    {"halod_region_feed_refused_total", "counter", "Updates from a detector that were unusable.",
-     "streams", "stream", "refused", NULL, NULL, "region_feed"},
+    {"halod_region_feed_refused_total", "counter", "Unusable updates from a detector.", "streams",
+     "stream", "refused", NULL, NULL, "region_feed"},
     {"halod_region_feed_regions", "gauge", "Regions in a detector's last update.", "streams",
      "stream", "regions", NULL, NULL, "region_feed"},
     {"halod_region_feed_age_seconds", "gauge", "Age of a detector's last update.", "streams",
@@ -63,7 +63,8 @@ static const struct family families[] = {
      "Frames to which a region feed applied, counted for each chain.", "streams", "stream",
      "pictures", NULL, NULL, "region_feed"},
     {"halod_region_feed_hidden_total", "counter",
-     "Frames hidden completely because a detector's updates were missing, for each chain.",
+     "Frames hidden completely because a detector's updates were missing, counted for each "
+     "chain.",
      "streams", "stream", "pictures_hidden", NULL, NULL, "region_feed"},
     {"halod_engine_restarts_total", "counter", "How often an engine was restarted.", "engines",
      "engine", "restarts", NULL, NULL},
@@ -339,7 +340,7 @@ static void write_outputs(FILE *to, const json_t *streams)
         {"viewers", "halod_output_viewers", "gauge", "Viewers of an output."},
         {"sent_bytes", "halod_output_sent_bytes_total", "counter",
          "Bytes sent to an output's viewers."},
-        {"bytes", "halod_output_bytes_total", "counter", "Bytes that an output wrote."},
+        {"bytes", "halod_output_bytes_total", "counter", "Bytes written by an output."},
         {"dropped_packets", "halod_output_dropped_packets_total", "counter",
          "Packets dropped for slow viewers."},
         {"pictures", "halod_output_pictures_total", "counter",
@@ -347,7 +348,7 @@ static void write_outputs(FILE *to, const json_t *streams)
         {"repeated", "halod_output_repeated_pictures_total", "counter",
          "Repeated or gray frames written to a virtual camera."},
         {"cut", "halod_output_cut_total", "counter",
-         "Viewers of an output disconnected because they did not read."},
+         "Viewers of an output that were disconnected because they did not read."},
         {"failures", "halod_output_failures_total", "counter", "Failures of an output."},
     };
     json_t *stream, *output;
@@ -376,14 +377,14 @@ static void write_http(FILE *to, const struct halo_http_numbers *http)
     write_head(to, "halod_http_connections", "gauge", "Open HTTP connections.");
     fprintf(to, "halod_http_connections %d\n", http->connections);
     write_head(to, "halod_http_connections_cut_total", "counter",
-               "HTTP connections closed because they were too slow or too many were open.");
+               "HTTP connections closed because they were too slow or because too many were open.");
     fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
     write_head(to, "halod_http_viewers", "gauge", "Viewers of frames over HTTP.");
     fprintf(to, "halod_http_viewers %d\n", http->viewers);
     write_head(to, "halod_http_frames_total", "counter", "Frames sent over HTTP.");
     fprintf(to, "halod_http_frames_total %lld\n", (long long)http->pictures);
     write_head(to, "halod_http_frames_dropped_total", "counter",
-               "Frames superseded before a slow client read them.");
+               "Frames that were replaced by newer frames because a client read slowly.");
     fprintf(to, "halod_http_frames_dropped_total %lld\n", (long long)http->dropped);
     write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of frames sent over HTTP.");
     fprintf(to, "halod_http_sent_bytes_total %lld\n", (long long)http->bytes);

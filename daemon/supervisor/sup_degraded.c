@@ -31,8 +31,8 @@ static const char *find(const struct sv_stream *stream, enum halo_degradation de
         return stream->no_memory;
     if (stream->place.on_cpu &&
         degradation == (stream->place.for_memory ? HALO_DEGRADED_GPU_MEMORY : HALO_DEGRADED_GPU))
-        return stream->place.for_memory ? "filters on the CPU: the GPU's memory was full"
-                                        : "filters on the CPU: the GPU failed too often";
+        return stream->place.for_memory ? "filtered on the CPU because the GPU's memory was full"
+                                        : "filtered on the CPU because the GPU failed too often";
     return stream->stats.degradation[degradation];
 }
 

@@ -82,7 +82,7 @@ static void step_leaving(struct sv_process *process)
     if (process->deadline == UINT64_MAX || sv_now(sv) < process->deadline)
         return;
     if (process->link) {
-        halo_log(HALO_LOG_WARNING, "engine process %d did not finish in time and is killed",
+        halo_log(HALO_LOG_WARNING, "engine process %d did not finish in time and is being killed",
                  process->handle.pid);
         sv_process_kill(process);
         return;
@@ -116,7 +116,7 @@ static void lose_standing(struct sv_process *process, const char *why)
 static void lose_closed(struct sv_process *process)
 {
     char what[300];
-    snprintf(what, sizeof what, "killed: its link ended (%s), but it did not exit",
+    snprintf(what, sizeof what, "killed: its link was closed (%s), but the process did not exit",
              process->closed_why);
     lose(process, what, process->device);
 }

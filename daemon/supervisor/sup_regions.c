@@ -63,8 +63,7 @@ int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
                     struct halo_error *err)
 {
     if (!stream->settings.region_feed.on)
-        return halo_fail_usage(err, "stream '%s' has no region_feed: in its settings",
-                               stream->name);
+        return halo_fail_usage(err, "stream '%s' has no region_feed in its settings", stream->name);
     int code = halo_regions_read(&regions, list, err);
     if (code == 0)
         code = halo_region_check(picture_us, regions.update, regions.count, halo_now_ns(), err);
@@ -119,10 +118,11 @@ void sv_regions_update(struct sv_stream *stream)
     stream->regions_said = update;
     stream->regions_logged = now;
     if (update)
-        halo_log(HALO_LOG_INFO, "stream %s: its detector sends regions", stream->name);
+        halo_log(HALO_LOG_INFO, "stream %s: its detector is sending regions", stream->name);
     else
         halo_log(HALO_LOG_WARNING,
-                 "stream %s: no usable regions from its detector (%s): everything is hidden",
+                 "stream %s: no usable regions arrive from its detector (%s), so everything is "
+                 "hidden",
                  stream->name, why);
 }
 

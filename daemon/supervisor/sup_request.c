@@ -245,7 +245,7 @@ int sv_request_set(struct sv_stream *stream, const char *filters,
     unlink_request(stream->sv, request);
     if (done == -EPIPE) {
         sv_ring_close_all(stream, true); /* of an engine that has practically ended */
-        sv_request_fail_all(stream, "other filters were set meanwhile");
+        sv_request_fail_all(stream, "other filters were set in the meantime");
         done = set_at_once(stream, request);
     }
     free_request(request);
@@ -265,7 +265,7 @@ static void control_is_set(struct sv_stream *stream, struct sv_request *request)
     free(capture->controls);
     capture->controls = all;
     snprintf(what, sizeof what, "%s=%" PRId64, request->control, request->value);
-    halo_log(HALO_LOG_INFO, "stream %s: camera control set: %s", stream->name, what);
+    halo_log(HALO_LOG_INFO, "stream %s: the camera's control was set: %s", stream->name, what);
     sv_event(stream->sv, "control", stream->name, NULL, what);
     reply_with(request, json_pack("{s:s}", "name", stream->name));
 }
@@ -399,7 +399,8 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             held = true;
         else
             refuse(request, -EAGAIN,
-                   held && request->kind == SV_SET ? "other filters were set meanwhile" : why);
+                   held && request->kind == SV_SET ? "other filters were set in the meantime"
+                                                   : why);
         free_request(request);
         at = &stream->sv->requests; /* the reply may have added a request */
     }

@@ -283,7 +283,7 @@ void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *se
 {
     sv_settings_free(stream->coming);
     stream->coming = settings;
-    sv_request_refuse_waiting(stream, "new settings were loaded meanwhile");
+    sv_request_refuse_waiting(stream, "new settings were loaded in the meantime");
     stream->place.removed = false;
     stream->place.wanted = settings->enabled;
     sv_placement_reset(&stream->place);

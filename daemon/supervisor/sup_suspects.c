@@ -43,9 +43,9 @@ static void say(const struct sv_engine *engine, enum halo_verdict verdict)
         moved += s->place.engine == engine && s->place.suspect.moved;
         if (s->place.engine != engine || !s->place.suspect.blamed || verdict != HALO_VERDICT_FOUND)
             continue;
-        halo_log(HALO_LOG_WARNING, "stream %s: isolated, because engines ended when it was active",
+        halo_log(HALO_LOG_WARNING, "stream %s: isolated, because engines ended while it was active",
                  s->name);
-        sv_event(sv, "alone", s->name, NULL, "engines ended when it was active");
+        sv_event(sv, "alone", s->name, NULL, "engines ended while it was active");
     }
     if (verdict == HALO_VERDICT_HALVED)
         halo_log(HALO_LOG_WARNING,

@@ -216,7 +216,7 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
             actions[i].act(stream);
             return 0;
         }
-    return halo_fail_usage(err, "no action '%s': use start, stop or restart", action);
+    return halo_fail_usage(err, "there is no action '%s': use start, stop or restart", action);
 }
 
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
@@ -229,7 +229,7 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
     for (int i = 0; i < stream->settings.outputs; i++)
         writes |= halo_output_row(&stream->settings.output[i])->records;
     if (!writes)
-        return halo_fail_usage(err, "stream '%s' has no output of kind file", name);
+        return halo_fail_usage(err, "stream '%s' has no output of the kind 'file'", name);
     stream->recording = on;
     if (stream->place.phase == SV_IN)
         sv_stream_report_recording(stream);

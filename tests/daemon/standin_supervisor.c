@@ -231,7 +231,7 @@ int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_
     if (i < 0)
         return i;
     if (picture_us == 1)
-        return halo_fail_usage(err, "stream '%.64s' has no region_feed: in its settings", name);
+        return halo_fail_usage(err, "stream '%.64s' has no region_feed in its settings", name);
     sv->stream[i].frames += (json_int_t)json_array_size(regions); /* seen in the status */
     return 0;
 }

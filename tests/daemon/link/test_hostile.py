@@ -298,7 +298,7 @@ class Hostile(DaemonTest):
 
     def test_ends_in_words(self):
         """Who asked for the end of an engine and why, and how it ended: in status and log."""
-        killed = 'killed: its link ended (the connection is closed), but it did not exit'
+        killed = 'killed: its link was closed (the connection is closed), but the process did not exit'
         for end, wanted in (
                 ('stands', 'the engine ended with status 1; requested by stream one: a stage stands'),
                 ('device', 'the GPU failed (the engine ended with status 75); requested by stream '

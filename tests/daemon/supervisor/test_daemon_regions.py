@@ -335,7 +335,7 @@ class Told(RegionTest):
                 seen.append((event['stream'], event['state'], event['why']))
         self.assertEqual([event[:2] for event in seen], [('one', 'told'), ('one', 'silent')])
         self.assertIn(seen[1][2], ('silent', 'late'))  # late before it is silent: a busy machine
-        self.assertIn('its detector sends regions', daemon.logged())
+        self.assertIn('its detector is sending regions', daemon.logged())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
         self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, updated \d+\.\d s ago$')
         self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 of them refused; \d+ frames, ')

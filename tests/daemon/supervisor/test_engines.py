@@ -129,7 +129,7 @@ class Engines(DaemonTest):
         for _ in range(4):
             self.assertNotIn('isolated', daemon.logged())
             self.kill_and_wait(daemon, 'c', 'abcd')
-        self.assertIn('stream c: isolated, because engines ended when it was active', daemon.logged())
+        self.assertIn('stream c: isolated, because engines ended while it was active', daemon.logged())
         self.assertTrue(wait_until(lambda: len(daemon.engines()) < 4), daemon.engines())
         engines = daemon.engines()
         self.assertEqual(engines[daemon.status('c')['engine']]['streams'], ['c'])
