@@ -13,7 +13,8 @@ int halo_damage_meet(struct halo_damage *damage, int code, struct halo_error *er
     const long long before = atomic_fetch_add(&damage->places, 1);
     halo_log(before < SAID ? HALO_LOG_WARNING : HALO_LOG_DEBUG, "%s; continuing", err->text);
     if (before + 1 == SAID)
-        halo_log(HALO_LOG_WARNING, "further damage is only counted (-v debug reports it)");
+        halo_log(HALO_LOG_WARNING,
+                 "from now on, damage is only counted (-v debug reports each case)");
     *err = (struct halo_error){0};
     return 0;
 }

@@ -57,8 +57,8 @@ static int open_report(struct halo_report_file *report, struct halo_error *err)
     else if (!(report->path = halo_path_follow(path)))
         code = -errno;
     if (code < 0)
-        return halo_fail(err, code, "%s %s: cannot be written: %s", report->option, report->name,
-                         strerror(-code));
+        return halo_fail(err, code, "%s %s: the file cannot be written: %s", report->option,
+                         report->name, strerror(-code));
     if (!report->path)
         return 0;
     report->mode = exists ? st.st_mode & 07777 : 0;
@@ -104,8 +104,8 @@ void halo_report_destroy(struct halo_report_file *report)
 
 static void warn(const struct halo_report_file *report, int code)
 {
-    halo_log(HALO_LOG_WARNING, "%s %s: cannot be written: %s", report->option, report->name,
-             strerror(code));
+    halo_log(HALO_LOG_WARNING, "%s %s: the file cannot be written: %s", report->option,
+             report->name, strerror(code));
 }
 
 FILE *halo_report_begin(struct halo_report_file *report)

@@ -132,8 +132,8 @@ void halo_trace_write(struct halo_trace *t, const char *backend)
             THREADS, dropped);
     if (dropped)
         halo_log(HALO_LOG_WARNING,
-                 "-trace %s: contains only the first %d events of each thread and lane; %lld later "
-                 "events are missing",
+                 "-trace %s: the file contains only the first %d events of each thread and lane; "
+                 "%lld later events are missing",
                  t->path, HALO_TRACE_MAX, dropped);
     halo_report_end(t->report);
     t->file = NULL;

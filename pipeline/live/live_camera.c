@@ -135,7 +135,9 @@ static bool rests(struct halo_live *live)
 static bool rest(struct halo_live *live)
 {
     struct halo_error err = {0};
-    halo_fail(&err, -EAGAIN, "%s: closed until someone watches (open: on-demand)", live->name);
+    halo_fail(&err, -EAGAIN,
+              "%s: the camera is closed until someone watches the stream (open: on-demand)",
+              live->name);
     atomic_store(&live->camera->rests, true);
     /* only new viewers see it, and the camera is opened for them */
     halo_live_report_away(live, "starting", &err);

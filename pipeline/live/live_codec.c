@@ -219,10 +219,10 @@ static void say_stretched(const struct halo_live_format *shape, const AVCodecPar
     const int w = shape->input.width, h = shape->input.height;
     const int64_t a = (int64_t)par->width * h, b = (int64_t)par->height * w;
     if (FFABS(a - b) * 50 > b) /* rounding to even sizes alone is less */
-        halo_log(
-            HALO_LOG_WARNING,
-            "size: %dx%d stretches frames of %dx%d: a size of %dx-1 would keep their aspect ratio",
-            par->width, par->height, w, h, par->width);
+        halo_log(HALO_LOG_WARNING,
+                 "the output size %dx%d stretches frames of %dx%d: a size of %dx-1 would keep "
+                 "their aspect ratio",
+                 par->width, par->height, w, h, par->width);
 }
 
 static int open_raw(struct halo_live_encoding *e, struct halo_error *err)

@@ -196,7 +196,8 @@ static void check_load(struct halo_live_figures *f, int64_t now, struct halo_liv
     halo_live_load_judge_decoding(&f->decoding, now, f->slipped);
     if (f->decoding.behind)
         snprintf(ret->degradation[HALO_DEGRADED_LATE_DECODER], HALO_DEGRADATION_WORDS,
-                 "%" PRId64 " of the last %" PRId64 " s were lost: decoding is too slow",
+                 "the stream fell behind by %" PRId64 " s in the last %" PRId64
+                 " s: decoding is too slow",
                  f->decoding.of[0], f->decoding.of[1]);
 }
 

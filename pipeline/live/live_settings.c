@@ -44,7 +44,8 @@ static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 {
     int width, height;
     if (e->rendition < 0)
-        return halo_fail_usage(err, "an output shows a rendition that the stream does not have");
+        return halo_fail_usage(err,
+                               "an output refers to a rendition that the stream does not have");
     if (e->video && e->video->size && halo_live_size(e->video->size, 2, 2, &width, &height) < 0)
         return halo_fail_usage(err, "size %.80s: must be a size such as 640x480, 640x-1 or hd720",
                                e->video->size);

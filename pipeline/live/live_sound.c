@@ -108,7 +108,7 @@ static AVPacket *to_copy(const struct halo_live *live, struct halo_live_input *i
                          const AVPacket *pkt)
 {
     if (in->adts && !halo_adts_goes_on(&in->coded, live->name, in->sound, pkt,
-                                       "use audio: aac to keep all of it"))
+                                       "use 'audio: aac' to keep all of the audio"))
         return NULL;
     AVPacket *ret = av_packet_clone(pkt);
     if (ret && in->adts && take_off(in->adts, ret) < 0)
@@ -215,10 +215,11 @@ static bool fits(const struct halo_live *live, struct halo_live_input *in)
     if (sound && is_same(sound, in->sound))
         return true;
     if (!in->unlike)
-        halo_log(HALO_LOG_WARNING,
-                 "%s: stream %d: its %s audio differs from the audio with which the outputs began: "
-                 "it is left out until this stream is restarted",
-                 live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
+        halo_log(
+            HALO_LOG_WARNING,
+            "%s: stream %d: its %s audio differs from the audio at the start of the outputs, so "
+            "it is left out until the live stream is restarted",
+            live->name, in->sound->index, avcodec_get_name(in->sound->codecpar->codec_id));
     in->unlike = true;
     return false;
 }

@@ -153,7 +153,7 @@ static int say_end(const struct halo_live *live, int64_t pictures, struct halo_e
         return halo_fail(err, -ETIMEDOUT, "%s: no data arrived for %g seconds", name,
                          live->settings.input_timeout);
     if (pictures == 0 && !live->ops->endless)
-        return halo_fail(err, -ENODATA, "%s: no frame in it could be decoded", name);
+        return halo_fail(err, -ENODATA, "%s: no frame could be decoded", name);
     if (!live->local && !live->settings.loop)
         return halo_fail(err, -EPIPE, "%s: the sender ended the stream", name);
     return 0;

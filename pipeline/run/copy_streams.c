@@ -104,7 +104,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             return 0;
         }
         if (par->sample_rate <= 0) {
-            *ret = drop(set, in, "the input declares it, but no audio was found in it");
+            *ret = drop(set, in, "the input declares this stream, but no audio was found in it");
             return 0;
         }
         break;
@@ -120,13 +120,14 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     default:
         if (is_chapter_track(in)) {
             halo_log(HALO_LOG_DEBUG,
-                     "stream %d is dropped: it contains chapters, which are copied as chapters",
+                     "stream %d is dropped: its chapters are copied as the chapters of the output",
                      in->index);
             *ret = HALO_ROLE_DROP;
             return 0;
         }
         if (!set->copy_unfiltered) {
-            *ret = drop(set, in, "its content is unknown to halod (-copy_unfiltered keeps it)");
+            *ret =
+                drop(set, in, "halod does not know what it contains (-copy_unfiltered keeps it)");
             return 0;
         }
     }

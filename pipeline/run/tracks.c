@@ -77,8 +77,8 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
     if (matrix && angle != 0 && !is_mov(container))
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: %s cannot store that frames must be rotated by %.0f degrees "
-                 "clockwise for display: use .mp4 or .mov",
+                 "stream %d: %s cannot store the rotation that players should apply (%.0f degrees "
+                 "clockwise): use .mp4 or .mov to keep it",
                  in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
@@ -159,14 +159,15 @@ static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *cont
     const char *name = avcodec_get_name(in->codecpar->codec_id);
     const AVCodec *codec = avcodec_find_encoder(in->codecpar->codec_id);
     if (codec)
-        halo_log(HALO_LOG_INFO,
-                 "stream %d: %s audio is encoded again, with silence before it, because a copy in "
-                 "%s would begin too early, together with the video",
-                 in->index, name, container->name);
+        halo_log(
+            HALO_LOG_INFO,
+            "stream %d: %s audio is re-encoded with silence added before it, because a copy in "
+            "%s would begin too early, at the same time as the video",
+            in->index, name, container->name);
     else
         halo_fail_usage(err,
-                        "stream %d: in %s, copied %s audio would begin too early, together with "
-                        "the video: choose a codec with -c:a, or use .mkv",
+                        "stream %d: in %s, copied %s audio would begin too early, at the same "
+                        "time as the video: choose a codec with -c:a, or use .mkv",
                         in->index, container->name, name);
     return codec;
 }
@@ -273,7 +274,8 @@ static int move_starts(struct halo_source *source, const struct halo_run_setting
     halo_source_move(source, offset);
     if (offset)
         halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
-                 "%s: all timestamps are shifted by %.3f s: %s cannot store the original ones",
+                 "%s: all timestamps are shifted by %.3f s, because %s cannot store the original "
+                 "timestamps",
                  settings->source.input, -offset / 1e6, container->name);
     return code;
 }
@@ -299,8 +301,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
     if (code < 0)
         return code;
     if (!filtered)
-        return halo_fail(err, -ENODATA, "%s: has no video stream to filter",
-                         settings->source.input);
+        return halo_fail(err, -ENODATA, "%s: no video stream to filter", settings->source.input);
     say_default(settings, sink);
     const AVRational us = AV_TIME_BASE_Q;
     const int64_t offset = -halo_source_shift(source, 0, us);

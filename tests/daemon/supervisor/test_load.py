@@ -102,7 +102,8 @@ class Late(LoadTest):
                                 privacy='off', filters='none', outputs=[{'null': True}])})
         watch = self.follow(daemon)
         why = self.wait_event(watch, 'degraded', 'fast', 'late-decoder')['why']
-        self.assertRegex(why, r'^\d+ of the last \d+ s were lost: decoding is too slow$')
+        self.assertRegex(why, r'^the stream fell behind by \d+ s in the last \d+ s: '
+                              r'decoding is too slow$')
         daemon.wait_state('fast', 'overloaded')
         status = daemon.status('fast')
         self.assertIn('late-decoder', status['degraded'])

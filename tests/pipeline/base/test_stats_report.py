@@ -232,7 +232,7 @@ class Names(HaloTest):
         for option in ('-trace', '-stats_json'):
             run = self.halod('run', '-y', '-i', silent_clip(), '-vf', 'null', option, '/dev/full',
                              self.path('out.mkv'))
-            self.says_once(run, f'{option} /dev/full: cannot be written')
+            self.says_once(run, f'{option} /dev/full: the file cannot be written')
             self.assertEqual(halotest.frame_count(self.path('out.mkv')), 25)
 
 
