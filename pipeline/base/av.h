@@ -25,32 +25,38 @@ const char *halo_av_reason(int averror, char *text, size_t size);
 const char *halo_av_last_line(char *text, size_t size);
 
 /* Redirects FFmpeg's log to halod: the last error line is kept for halo_av_reason(), and the whole
- * log is shown at -v debug. Call this once, before any thread is started: it changes the
- * environment. */
+ * log is shown at -v debug. Call this once, before any thread is started, because it may set an
+ * environment variable. */
 void halo_av_init_log(void);
 
-/* Counts the error lines that a decoder or demuxer logs. The field `opaque` of its context must
- * point to this struct (for a decoder, before it is opened). Decoders that conceal damage report it
- * only in their log, because frames that are decoded on several threads lose their error flags. If
- * reordered_opaque in a decoder's context contains the time of its packet, that time is recorded,
- * too: the decoder's threads have copies of this field. */
+/* Counts the error lines that a decoder or demuxer logs. The field `opaque` of the decoder's or
+ * demuxer's context must point to this struct (in a decoder's context, before the decoder is
+ * opened). Decoders that conceal damage report it only in their log, because frames that are
+ * decoded on several threads lose their error flags. If reordered_opaque in a decoder's context
+ * contains the time of the packet that is being decoded, that time is recorded, too. This also
+ * works for lines that the decoder's own threads log, because each of them has a copy of this
+ * field. */
 struct halo_complaints {
     atomic_int lines;
-    atomic_llong too_large; /* a size that max_pixels refused, as width << 32 | height; or 0 */
-    atomic_llong latest;    /* latest packet time of all counted lines; INT64_MIN: none */
-    long long until;        /* lines about packets from this time on do not count; 0: all count */
-    const char *const *harmless; /* prefixes of lines that do not count; NULL-terminated, or NULL */
+    atomic_llong too_large; /* size of a frame that max_pixels forbids, as width << 32 | height; 0:
+                               none */
+    atomic_llong latest;    /* latest packet time among the counted lines; INT64_MIN: none */
+    long long until;        /* lines about packets at or after this time are not counted; 0: all are
+                               counted */
+    const char *const *harmless; /* prefixes of lines that are not counted; NULL-terminated, or
+                                    NULL */
 };
 
-/* Sets where this thread's decoders that have no opaque (those that avformat_find_stream_info()
- * opens) record frames that are too large. NULL: nowhere. */
+/* Sets the struct that records frames which are too large if they are decoded in this thread by
+ * decoders without `opaque`: avformat_find_stream_info() opens such decoders. NULL: such frames are
+ * not recorded. */
 void halo_av_probe(struct halo_complaints *complaints);
 
-/* Returns 0, or -EFBIG if a frame of width x height has more than `most` pixels (0: no limit). err
- * then names the setting max_pixels. */
+/* Checks that a frame of width x height has at most `most` pixels (0: no limit). Returns 0, or
+ * -EFBIG with err filled; err then names the setting max_pixels. */
 int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t most,
                        struct halo_error *err);
-/* Checks in the same way the frame size that is recorded in complaints->too_large. */
+/* Works like halo_av_check_size(), for the frame size that is recorded in complaints->too_large. */
 int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,
                              int64_t most, struct halo_error *err);
 
@@ -69,24 +75,25 @@ static inline bool halo_av_is_hardware(const AVCodec *codec)
     return codec->capabilities & (AV_CODEC_CAP_HARDWARE | AV_CODEC_CAP_HYBRID);
 }
 
-/* Creates a scaler between two formats and sizes: bicubic, accurate rounding, never
- * SWS_FAST_BILINEAR. full_range is 0 or 1; an unspecified space counts as BT.709 in conversions
- * between RGB and YUV. Returns NULL if swscale does not support the conversion, or memory runs out.
- * The caller frees the result with sws_freeContext(). */
+/* Describes the input or the output of a scaler. full_range is 0 or 1. An unspecified space counts
+ * as BT.709 in conversions between RGB and YUV. halo_av_scaler() creates a scaler with bicubic
+ * interpolation and accurate rounding, never with SWS_FAST_BILINEAR. It returns NULL if swscale
+ * does not support the conversion, or if memory runs out. The caller frees the scaler with
+ * sws_freeContext(). */
 struct halo_scaler_side {
     int width, height;
     enum AVPixelFormat format;
     enum AVColorSpace space;
     int full_range;
-    bool left; /* Only for `to`: if the conversion halves chroma horizontally, each chroma sample
-                  is sited at the left one of its two pixels, as players assume by default. If
-                  false, swscale sites it between the two pixels. If chroma was halved already,
+    bool left; /* Only for `to`: if the conversion halves chroma horizontally, each chroma sample is
+                  sited at the left one of its two pixels, as players assume by default. If false,
+                  swscale sites it between the two pixels. If chroma is already halved in the input,
                   its siting does not change. */
 };
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to);
 
 /* Scales the whole frame `from` into `to`. Both must have the formats and sizes of the scaler.
- * Returns 0, or -EIO if a row may be missing; the destination must not be used then. */
+ * Returns 0, or -EIO if rows may be missing in `to`, which must then not be used. */
 int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to);
 
 #endif

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define HALO_CANARY_LEAK          0.25f
-#define HALO_CANARY_LEAKING_BLOCK 0.35f /* the text on cards reaches 0.16 */
+#define HALO_CANARY_LEAKING_BLOCK 0.35f /* more than the 0.16 that text on cards reaches */
 
 enum {
     HALO_CANARY_PLACES = 5,
@@ -37,12 +37,14 @@ enum {
     HALO_CANARY_CELL = 8 /* width and height in luma samples */
 };
 
-/* Paints the whole frame, which must have a native format (format.h) of any depth. Each word holds
- * number modulo 65536. Every painted sample is odd, so if a filter produces only even samples
- * (black is even in every format), none of its output can be mistaken for an unfiltered sample. */
+/* Paints the whole frame, which must have a native format (format.h) of any depth. Each word of the
+ * code contains number modulo 65536. Every painted sample is odd, so if a filter produces only even
+ * samples (black is even in every format), none of its output can be mistaken for an unfiltered
+ * sample. */
 void halo_canary_paint(AVFrame *frame, unsigned number);
 
-/* Returns one sample as painted; component is numbered as in AVPixFmtDescriptor. */
+/* Returns the value of one sample as halo_canary_paint() paints it. component is numbered as in
+ * AVPixFmtDescriptor. */
 unsigned halo_canary_sample(enum AVPixelFormat format, int component, int x, int y,
                             unsigned number);
 
@@ -52,7 +54,8 @@ struct halo_canary_finding {
     float block;     /* strength of the strongest block whose marks have the right signs */
     int words;       /* number of places with a readable word whose check bits are right */
     int number;      /* the number in the first of these words; negative: no such word */
-    bool plain;      /* no colours, and one gray in the top and bottom rows: perhaps a card */
+    bool plain;      /* the frame may be a card: no colours, and a single gray in the top and bottom
+                        rows */
     bool leaks;
 };
 
@@ -62,9 +65,10 @@ struct halo_canary_area {
     int columns, rows;
 };
 
-/* Checks a YUV or gray frame that has one byte per sample and one plane per component. area selects
- * the cells that must not contain anything unfiltered; words are then not read. If area is NULL,
- * this applies to all cells, and words are read. Any thread. */
+/* Checks a YUV or gray frame that has one byte per sample and one plane per component. If area is
+ * not NULL, only the cells that it selects must not contain anything unfiltered, and words are not
+ * read. If area is NULL, no cell may contain anything unfiltered, and words are read. Any
+ * thread. */
 void halo_canary_check(const AVFrame *frame, const struct halo_canary_area *area,
                        struct halo_canary_finding *ret);
 

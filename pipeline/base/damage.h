@@ -14,9 +14,10 @@ struct halo_damage {
     atomic_llong places;
 };
 
-/* Call this when input is damaged, with the code that halo_fail(err) returned. Returns code, or 0
- * if the stream is to continue. In the latter case err is empty again, the damage is counted, and
- * its message is logged (the first few as warnings, the others at -v debug). */
+/* Call this when damaged input was found. code is the value that halo_fail(err) returned. Returns
+ * code if the stream must end, or 0 if it is to continue. When this returns 0, err is empty again,
+ * the damage has been counted, and its message has been logged (the first few messages as warnings,
+ * the others at -v debug). */
 int halo_damage_meet(struct halo_damage *damage, int code, struct halo_error *err);
 
 #endif

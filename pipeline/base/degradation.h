@@ -5,18 +5,18 @@
 #define HALO_DEGRADATION_H
 
 enum halo_degradation {
-    HALO_DEGRADED_GPU,          /* the GPU failed: filtered on the CPU */
-    HALO_DEGRADED_GPU_MEMORY,   /* GPU memory is full: filtered on the CPU, or no frames are output
+    HALO_DEGRADED_GPU,          /* the GPU failed: the CPU filters */
+    HALO_DEGRADED_GPU_MEMORY,   /* GPU memory is full: the CPU filters, or no frames are output
                                    until some memory is free */
     HALO_DEGRADED_DECODER,      /* the GPU cannot decode the stream: the CPU decodes */
     HALO_DEGRADED_SESSIONS,     /* the GPU's encoder has no free session: the CPU encodes */
-    HALO_DEGRADED_ENCODER,      /* GPU encoder unavailable for another reason: the CPU encodes */
+    HALO_DEGRADED_ENCODER,      /* the GPU cannot encode for another reason: the CPU encodes */
     HALO_DEGRADED_LATE,         /* filters are slower than the frame rate: frames are dropped */
     HALO_DEGRADED_LATE_DECODER, /* decoding is too slow: frames are late */
     HALO_DEGRADED_LATE_ENCODER, /* an encoding is too slow: it drops frames */
     HALO_DEGRADATIONS,
 };
-enum { HALO_DEGRADATION_WORDS = 200 }; /* size of the reason in bytes */
+enum { HALO_DEGRADATION_WORDS = 200 }; /* size of the reason's text in bytes */
 
 extern const char
     *const halo_degradation_names[HALO_DEGRADATIONS + 1]; /* "gpu" ...; NULL-terminated */

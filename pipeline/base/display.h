@@ -15,12 +15,13 @@ enum {
     HALO_DISPLAY_Y = 2,     /* the stored y axis is displayed in the opposite direction */
     HALO_DISPLAY_ASIDE = 4, /* the stored x axis is displayed as y, and y as x */
     HALO_DISPLAYS = 8,
-    HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* none of these, or players disagree */
+    HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* no combination of these flags, or players disagree */
 };
 
-/* Returns the orientation in a display matrix: 9 numbers as in libavutil/display.h. size is in
- * bytes. Returns 0 if matrix is NULL, and HALO_DISPLAY_UNKNOWN if the matrix has another angle, a
- * scale, a shear or a wrong size. */
+/* Returns the orientation that a display matrix specifies. The matrix has 9 numbers, as described
+ * in libavutil/display.h; size is in bytes. Returns 0 if matrix is NULL. Returns
+ * HALO_DISPLAY_UNKNOWN if the matrix rotates by an angle that is not a multiple of 90 degrees,
+ * scales, shears, or has a wrong size. */
 int halo_display_of(const void *matrix, size_t size);
 
 /* Returns the orientation that the stream specifies for all of its frames. */
@@ -30,10 +31,11 @@ int halo_display_of_stream(const AVStream *stream);
  * none. */
 int halo_display_of_frame(const AVFrame *frame);
 
-/* Returns the inverse orientation, which converts from displayed to stored. */
+/* Returns the inverse orientation, which converts displayed frames back to stored ones. */
 int halo_display_back(int turn);
 
-/* Returns what a player does, in words such as "rotated by 90 degrees clockwise". */
+/* Returns a text that describes how players display the frame, such as "rotated by 90 degrees
+ * clockwise". */
 const char *halo_display_words(int turn);
 
 #endif

@@ -7,14 +7,17 @@
 #include <stdint.h>
 
 enum {
-    HALO_HISTOGRAM_BITS = 5, /* bits after a value's leading 1 bit that select its bucket */
-    HALO_HISTOGRAM_MAX = 42, /* bits of a value (over an hour in ns); larger values are clipped */
+    HALO_HISTOGRAM_BITS = 5, /* the number of bits after a value's leading 1 that select its
+                                bucket */
+    HALO_HISTOGRAM_MAX = 42, /* maximum number of bits in a value (over an hour in ns); larger
+                                values are clipped */
     HALO_HISTOGRAM_EDGES = 20,
-    HALO_HISTOGRAM_FIRST_EDGE = 14, /* bits: 2^14 ns are 16 us; the last edge is at 8.6 s */
+    HALO_HISTOGRAM_FIRST_EDGE = 14, /* the first edge is at 2^14 ns (16 us), the last one at 8.6
+                                       s */
     HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MAX - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
 };
 
-/* Empty if all bytes are 0. */
+/* A histogram. It is empty if all of its bytes are 0. */
 struct halo_histogram {
     int64_t count, sum, least, most; /* exact */
     int64_t bucket[HALO_HISTOGRAM_BUCKETS];
@@ -30,11 +33,11 @@ static inline int64_t halo_histogram_edge(int i)
     return (INT64_C(1) << (HALO_HISTOGRAM_FIRST_EDGE + i)) - 1;
 }
 
-/* Writes, for each edge, the exact number of values that are not above it. */
+/* Sets ret[i], for each edge i, to the exact number of values that are not above this edge. */
 void halo_histogram_below(const struct halo_histogram *h, int64_t ret[HALO_HISTOGRAM_EDGES]);
 
-/* Returns the value that a fraction of `share` (0 .. 1) of all values does not exceed, to within
- * half a bucket, or 0 if the histogram is empty. */
+/* Returns the value that a fraction of `share` (0 .. 1) of all values does not exceed. The result
+ * is accurate to within half the width of a bucket. Returns 0 if the histogram is empty. */
 int64_t halo_histogram_percentile(const struct halo_histogram *h, double share);
 
 #endif

@@ -24,17 +24,17 @@ struct halo_stats;
  * work. */
 enum halo_stage {
     HALO_STAGE_OPEN_INPUT,
-    HALO_STAGE_OPEN_DEVICE, /* backend, lanes: the driver starts here */
+    HALO_STAGE_OPEN_DEVICE, /* opening the backend and the lanes, which starts the driver */
     HALO_STAGE_OPEN_STREAMS,
     HALO_STAGE_OPEN_OUTPUT,
     HALO_STAGE_READ, /* demux */
     HALO_STAGE_DECODE,
-    HALO_STAGE_DECODED_WAIT, /* for room in the queue to the filter thread */
-    HALO_STAGE_FILTER_WAIT,  /* for decoded frames */
-    HALO_STAGE_CONVERT,      /* to the native format, on the host */
+    HALO_STAGE_DECODED_WAIT, /* waiting for room in the queue to the filter thread */
+    HALO_STAGE_FILTER_WAIT,  /* waiting for decoded frames */
+    HALO_STAGE_CONVERT,      /* converting to the native format, on the host */
     HALO_STAGE_LANE_WAIT,
     HALO_STAGE_MEMORY, /* obtaining an output frame (allocated at first, then reused) */
-    HALO_STAGE_SUBMIT, /* putting a frame onto the device's stream */
+    HALO_STAGE_SUBMIT, /* enqueueing the work for a frame on the device */
     HALO_STAGE_FILTERED_WAIT,
     HALO_STAGE_UPLOAD,
     HALO_STAGE_KERNELS, /* the filters, on the device or the CPU */
@@ -51,14 +51,14 @@ enum halo_stage {
 };
 
 /* Creates *ret, which is NULL if settings request no statistics. Checks or opens the files that
- * settings name (report_file.h); the caller has already checked that they are not IN or OUT.
- * Returns 0, or -errno with err filled. The caller owns *ret. */
+ * settings name (report_file.h). The caller must already have checked that none of these is the
+ * run's input or output file. Returns 0, or -errno with err filled. The caller owns *ret. */
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err);
 void halo_stats_destroy(struct halo_stats *s);
 
-/* Record a span of work or waiting: pass the result of halo_stats_begin() to halo_stats_end().
- * Spans of one thread may be nested. */
+/* These functions record a span of work or waiting. Pass the result of halo_stats_begin() to
+ * halo_stats_end(). Spans of one thread may be nested. */
 int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage);
 void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin);
 
@@ -71,14 +71,14 @@ void halo_stats_frame(struct halo_stats *s, enum halo_stage stage);
  * thread. */
 void halo_stats_device(struct halo_stats *s, int lane, const struct halo_frame_times *times);
 
-/* Records that a frame was copied or converted on the host. picture is the result, from which the
- * size is read. */
+/* Records that a frame was copied or converted on the host. picture is the resulting frame; the
+ * number of bytes is computed from its size and format. */
 void halo_stats_copied(struct halo_stats *s, const AVFrame *picture);
 
 /* Records that the stages begin to run (true) or have ended (false). */
 void halo_stats_running(struct halo_stats *s, bool running);
 
-/* What the report says about the stream. */
+/* Properties of the stream that the report shows. */
 struct halo_stats_about {
     const char *backend; /* NULL: no backend was opened */
     int depth;           /* lanes */

@@ -22,17 +22,19 @@ struct halo_stage_row {
     enum halo_track_of thread;
     enum halo_stage_kind kind;
     bool by_frame;        /* halo_stats_frame() marks the end of a frame's spans */
-    const char *resource; /* what the stage keeps busy, for the report's "bound"; NULL: nothing */
+    const char *resource; /* the resource that the stage keeps busy, shown as "bound" in the report;
+                             NULL: none */
 };
 
 extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
 
 struct halo_stage_record {
     pthread_mutex_t lock;
-    int64_t busy;                /* ns of all spans */
-    int64_t pending;             /* ns of the spans of the frame that is not complete yet */
+    int64_t busy;                /* total length of all spans, in ns */
+    int64_t pending;             /* length of the spans of the frame that is not complete yet, in
+                                    ns */
     int64_t until;               /* for device stages: end of the previous span */
-    struct halo_histogram times; /* ns for each frame */
+    struct halo_histogram times; /* time for each frame, in ns */
 };
 
 struct halo_stats {
@@ -42,7 +44,7 @@ struct halo_stats {
     struct halo_report_file *json;       /* NULL without -stats_json */
     int64_t created, run_begin, run_end; /* ns of CLOCK_MONOTONIC; 0: not yet */
     int64_t device_frames;               /* number of frames in the following sums */
-    struct halo_copies up, down, inside; /* sums over these frames */
+    struct halo_copies up, down, inside; /* sums over device_frames frames */
     pthread_mutex_t copied_lock;
     int64_t host_copies, host_bytes; /* under copied_lock */
 };

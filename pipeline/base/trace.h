@@ -21,21 +21,21 @@ enum halo_track_of {
 };
 
 enum {
-    HALO_TRACE_MAX = 1 << 17,   /* events in a track, which use 4 MB */
+    HALO_TRACE_MAX = 1 << 17,   /* maximum number of events in a track; they use 4 MB */
     HALO_TRACE_LEAST_NS = 2000, /* shorter spans of threads are not drawn */
 };
 
 struct halo_trace_event {
     const char *name;   /* static */
     int64_t begin, end; /* ns of CLOCK_MONOTONIC */
-    int64_t frame;      /* number of the frame, or packet */
+    int64_t frame;      /* number of the frame or packet */
 };
 
 struct halo_trace;
 
-/* Creates a trace. path is the file that will be written (see halo_report_open()); the caller keeps
- * it. zero is the time (ns of CLOCK_MONOTONIC) that is shown as 0. Returns 0, or -errno with err
- * filled. The caller owns *ret. */
+/* Creates a trace. path is the file that will be written (see halo_report_open()); it must remain
+ * valid while the trace exists. zero is the time (ns of CLOCK_MONOTONIC) that is shown as 0.
+ * Returns 0, or -errno with err filled. The caller owns *ret. */
 int halo_trace_create(struct halo_trace **ret, const char *path, int64_t zero,
                       struct halo_error *err);
 void halo_trace_destroy(struct halo_trace *trace); /* NULL is ignored */
@@ -43,8 +43,8 @@ void halo_trace_destroy(struct halo_trace *trace); /* NULL is ignored */
 /* Adds an event, without blocking or allocating memory. A NULL trace is ignored. */
 void halo_trace_add(struct halo_trace *trace, int track, const struct halo_trace_event *event);
 
-/* Writes the file. Call this once, when no more events will be added. Logs errors, and the number
- * of missing events. backend is the name of the lanes' backend, or NULL. */
+/* Writes the file. Call this once, when no more events will be added. Errors and the number of
+ * missing events are logged. backend is the name of the lanes' backend, or NULL. */
 void halo_trace_write(struct halo_trace *trace, const char *backend);
 
 #endif

@@ -21,14 +21,15 @@ struct halo_turn {
     atomic_int place;           /* place in the queue: 1 is next; 0: not waiting */
 };
 
-/* Waits for a turn. Returns true if the caller has the turn, or false if *stop was not 0; the
- * caller then has no turn to end. *stop is checked at the start and after each
- * halo_turns_wake(). */
+/* Waits for a turn. Returns true if the caller now has the turn, or false if *stop was not 0. If it
+ * returns false, the caller need not call halo_turn_end(). *stop is checked at the start and after
+ * each halo_turns_wake(). */
 bool halo_turn_take(struct halo_turn *turn, const atomic_int *stop);
 void halo_turn_end(struct halo_turn *turn); /* does nothing without a turn */
-void halo_turns_wake(void);                 /* call this after setting a *stop; any thread */
+void halo_turns_wake(void); /* makes waiting threads check their *stop; any thread */
 
-/* Returns the thread's place in the queue, or 0 if it does not wait. Any thread. */
+/* Returns the place of the turn's thread in the queue, or 0 if this thread is not waiting. Any
+ * thread. */
 static inline int halo_turn_place(const struct halo_turn *turn)
 {
     return atomic_load(&turn->place);
