@@ -195,8 +195,7 @@ static void outputs(void **state)
     REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
            AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd");
     REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
-           "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line "
-           "6)");
+           "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line 6)");
     REFUSE(OUT "{unix: a.ts, reach: network}\n",
            AT_OUT ".reach: has no effect on outputs of the kind 'unix'");
     REFUSE(OUT "{null: true, audio: copy}\n",
