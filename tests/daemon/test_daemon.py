@@ -26,7 +26,7 @@ class States(DaemonTest):
         fields = {key for field, *_ in rows for key in docs.quoted(field)}
         self.assertEqual(fields - set(status), {'capture', 'region_feed'})  # cameras and feeds have it
         self.assertEqual(set(status) - set(docs.quoted(page)), set())
-        engine = page.split('Fields of an engine:')[1]
+        engine = page.split('An engine has these fields:')[1]
         self.assertEqual(set(daemon.status()['engines'][0]) - set(docs.quoted(engine)), set())
         self.assertEqual(set(daemon.status()) - set(docs.quoted(page)), set())
         self.assertEqual((status['width'], status['height']), (320, 240))
