@@ -14,8 +14,8 @@
 #include "kernels/plane.h"
 #include "kernels/region.h"
 
-/* The public part of a strategy. Each backend has its own type of row, which begins with this
- * struct. */
+/* The public part of a strategy. Each backend has a table of its strategies, whose rows are of its
+ * own type and begin with this struct. */
 struct halo_strategy {
     const char *name;                                        /* as in strategy=NAME */
     const char *about;                                       /* one line */
@@ -33,8 +33,8 @@ struct halo_job {
                                        * dst */
 };
 
-/* A measurement of the time that kernels take on planes that are already in the memory from which
- * the kernels read them. */
+/* Describes a measurement of the time that kernels take. The planes are already in the memory from
+ * which the kernels read them. */
 struct halo_trial {
     const struct halo_conv *conv;
     const struct halo_strategy *strategy; /* NULL: the backend chooses */
@@ -42,7 +42,7 @@ struct halo_trial {
     const struct halo_region *region;     /* consists of rectangles only; NULL: the whole plane */
     bool yuv420; /* measures whole frames: each plane is the luma of a frame whose chroma is
                   * filtered, too */
-    int planes;  /* number of planes, which are used in turn; too many for any cache to hold */
+    int planes;  /* number of planes, which are used in turn, so that no cache holds all of them */
     int rounds;  /* number of passes over all planes */
     enum {
         HALO_ONE_BY_ONE, /* one call for each plane, in order on one stream */
@@ -50,7 +50,8 @@ struct halo_trial {
                           * no graphs */
         HALO_TOGETHER,   /* each call filters as many planes as a frame can have or, with yuv420,
                           * all planes of one frame */
-        HALO_APART,      /* one by one; each call is started after the previous one has ended */
+        HALO_APART,      /* like HALO_ONE_BY_ONE, but each call is started only after the previous
+                          * one has ended */
     } calls;
 };
 
@@ -58,7 +59,7 @@ struct halo_backend_settings {
     int threads; /* number of CPU worker threads; 0: one for each CPU that this process may use */
     int device;  /* CUDA device number */
     bool live;   /* the backend's work has priority on the device */
-    /* Whether kernels access page-locked host memory directly, without copies. */
+    /* When kernels access page-locked host memory directly, without copies. */
     enum {
         HALO_MAPPED_AUTO, /* only if the device has no memory of its own */
         HALO_MAPPED_ON,
@@ -87,21 +88,21 @@ struct halo_backend_ops {
     bool (*has)(const struct halo_backend *b, const struct halo_strategy *strategy);
     /* NULL: convolve is called instead and timed with the host's clock. */
     int (*time)(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
-    /* See frame.h. All NULL if convolve and malloc suffice. */
+    /* See frame.h. These four are NULL if convolve() and malloc() suffice. */
     int (*submit)(struct halo_backend *b, const struct halo_frame *frame);
     int (*finish)(struct halo_backend *b);
     void *(*memory)(size_t size);
     void (*memory_free)(void *memory);
-    /* Returns the text of the last error on b or, if b is NULL, of this thread's last open. NULL:
-     * the backend's errors have no text, only an errno. */
+    /* Returns the text of the last error on b or, if b is NULL, of the error of this thread's last
+     * open(). NULL: the backend's errors have no text, only an errno. */
     const char *(*error_text)(const struct halo_backend *b);
     /* NULL: the backend has only one device, which is never lost. */
     bool (*is_lost)(void);
     int (*least_loaded)(void);
 };
 
-/* The first member of every backend's own struct. open sets ops and sets the other members to zero;
- * backend.c and frame.c manage those. */
+/* The first member of every backend's own struct. The backend's open() sets ops and sets the other
+ * members to zero; later, backend.c and frame.c manage these other members. */
 struct halo_backend {
     const struct halo_backend_ops *ops;
     struct halo_tuning *tuning; /* NULL: strategies are chosen in the order of the backend's
@@ -113,7 +114,8 @@ struct halo_backend {
 
 extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated: cpu, cuda */
 
-/* Return the row with this name, or NULL. */
+/* Return the backend with this name and the strategy of ops with this name, or NULL if none has
+ * it. */
 const struct halo_backend_ops *halo_backend_find(const char *name);
 const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops,
                                                const char *name);
@@ -136,9 +138,9 @@ const char *halo_backend_error(const struct halo_backend_ops *ops, const struct 
  * thread. */
 bool halo_backend_is_lost(const struct halo_backend_ops *ops);
 
-/* Returns the number of the device with the most free memory, or of the least busy device if
- * several have about as much. Returns 0 if this is unknown. Does not start any device. Any thread;
- * takes a few milliseconds. */
+/* Returns the number of the device with the most free memory. If several devices have about the
+ * same amount of free memory, returns the least busy of them. Returns 0 if this is unknown. Does
+ * not start any device. May be called from any thread; takes a few milliseconds. */
 int halo_backend_least_loaded(const struct halo_backend_ops *ops);
 
 /* Returns whether b can apply conv, using this strategy, to planes with this many interleaved
@@ -153,8 +155,8 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
 int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size_t size);
 
 /* Returns the strategy that will filter job: the one that the job requests; otherwise the one that
- * was measured to be the fastest; otherwise the first row of the table that supports the job. For
- * backends; job must have been checked. Any thread. */
+ * was measured to be the fastest; otherwise the first row of the table that supports the job.
+ * Called by backends; job must have been checked. Any thread. */
 const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
                                                 const struct halo_job *job);
 

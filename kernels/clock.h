@@ -20,7 +20,8 @@ static inline int64_t halo_now_us(void)
     return halo_now_ns() / 1000;
 }
 
-/* Returns the seconds since 1970, by a clock that may jump. Any thread. */
+/* Returns the number of seconds since 1970 according to the system clock, which may jump. Any
+ * thread. */
 static inline double halo_unix_time(void)
 {
     struct timespec t;

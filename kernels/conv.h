@@ -143,22 +143,21 @@ struct halo_conv_target {
     int border_value; /* 0 .. 2^depth - 1 */
 };
 
-/* Each constructor fills *ret and returns 0, or leaves it untouched and returns
- * -EINVAL  if an argument is outside the range given here, or
- * -ERANGE  if no number format keeps the error_bound of this mask within 1, or within 2 for
- *          DECIMATED. */
+/* Each constructor fills *ret and returns 0. On failure, it leaves *ret untouched and returns
+ * -EINVAL (an argument is outside the range given here) or -ERANGE (no number format keeps the
+ * error_bound of this mask within 1, or within 2 for DECIMATED). */
 
 /* out = in. */
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target);
 
 /* Makes a Gaussian. The sigmas are 0 to HALO_MAX_SIGMA, in pixels of this plane, and each radius is
  * ceil(3 sigma). The weights are samples of exp(-x^2 / (2 sigma^2)), divided by their sum. Sigmas
- * that round to the identity in both directions give COPY; a sigma above HALO_MAX_SEPARABLE_SIGMA
- * gives DECIMATED. */
+ * so small that the mask rounds to the identity in both directions give COPY; a sigma above
+ * HALO_MAX_SEPARABLE_SIGMA gives DECIMATED. */
 int halo_conv_gauss(struct halo_conv *ret, double sigma_x, double sigma_y,
                     const struct halo_conv_target *target);
 
-/* Makes a convolution by any mask: out = round(sum w p + bias), with bias in code values of this
+/* Makes a convolution with any mask: out = round(sum w p + bias), with bias in code values of this
  * depth. The mask's width and height are odd; either both are at most HALO_MAX_DENSE, or one is at
  * most HALO_MAX_TAPS and the other is 1. The weights are finite real numbers, row by row. */
 int halo_conv_dense(struct halo_conv *ret, const double *weights, int width, int height,
@@ -179,13 +178,13 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
 int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
                        double delta, const struct halo_conv_target *target);
 
-/* Makes blocks of block_w by block_h pixels, each of one colour. Both sizes are 1 to
- * HALO_MAX_BLOCK; blocks of one pixel give COPY. */
+/* Makes a filter whose output consists of blocks of block_w by block_h pixels, each of one colour.
+ * Both sizes are 1 to HALO_MAX_BLOCK; blocks of one pixel give COPY. */
 int halo_conv_pixelize(struct halo_conv *ret, int block_w, int block_h, enum halo_pixelize mode,
                        const struct halo_conv_target *target);
 
-/* Makes a plane of one colour, with one or two channels: every sample of channel c is values[c],
- * which is 0 to 2^depth - 1. */
+/* Makes a filter whose output is a plane of one colour, with one or two channels: every sample of
+ * channel c is values[c], which is 0 to 2^depth - 1. */
 int halo_conv_solid(struct halo_conv *ret, const int values[2],
                     const struct halo_conv_target *target);
 

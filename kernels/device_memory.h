@@ -29,7 +29,8 @@ static inline bool halo_device_is_near(int64_t free, int64_t other)
 }
 
 /* Fills ret with the loads of the CUDA devices 0 to most - 1, and returns how many of them exist.
- * Starts the driver, but no device. Any thread; may take as long as halo_device_memory(). */
+ * Starts the driver, but no device. May be called from any thread; may take as long as
+ * halo_device_memory(). */
 int halo_device_loads(struct halo_device_load *ret, int most);
 
 #endif

@@ -59,8 +59,8 @@ static const char *kind_of(const char *text, size_t length)
 static void refuse(const char *text)
 {
     fprintf(stderr,
-            "HALOD_FAULT=%.60s: must be KIND:N, KIND:N+, KIND:p=P or KIND:/FILE, separated by "
-            "commas (see kernels/fault.h)\n",
+            "HALOD_FAULT=%.60s: faults must be KIND:N, KIND:N+, KIND:p=P or KIND:/FILE, separated "
+            "by commas (see kernels/fault.h)\n",
             text);
     _exit(EXIT_BAD_WISH);
 }

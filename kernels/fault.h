@@ -57,18 +57,18 @@ bool halo_fault_at(struct halo_fault_point *point);
 
 /* Returns whether the last fault that this thread met is permanent. */
 bool halo_fault_stays(void);
-/* Returns whether that fault still applies. It always does, unless it depends on a file. */
+/* Returns whether the last fault that this thread met still applies. It always does, unless it
+ * depends on a file. */
 bool halo_fault_lasts(void);
 
-/* Uses this list instead of HALOD_FAULT, and sets a function that gets the log line of each fault.
- * For test programs, which may call it at most once and before they start
- * threads. */
+/* Uses this list instead of HALOD_FAULT, and sets a function that is called with the log line of
+ * each fault. For test programs, which may call it at most once and before they start threads. */
 void halo_fault_begin(const char *list, void (*notify)(const char *words));
 
-/* Returns the number of points in the source code that have been reached so far. */
+/* Returns the number of fault points in the source code that have been reached so far. */
 int halo_fault_points(void);
 
-/* Whether the frame that this thread submits has to hang. Set by frame.c and read by the
+/* True if the frame that this thread submits has to hang. Set by frame.c and read by the
  * backend. */
 extern _Thread_local bool halo_fault_hangs;
 #else

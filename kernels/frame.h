@@ -46,9 +46,9 @@ struct halo_frame_plane {
 struct halo_frame {
     struct halo_frame_plane plane[HALO_MAX_PLANES];
     int planes;
-    /* Whether the planes are in memory of the lane's own device, in its primary context, and so
-     * need no upload or download; otherwise they are in host memory. The CPU backend refuses frames
-     * in device memory. */
+    /* True if the planes are in memory of the lane's own device, in its primary context. They then
+     * need no upload or download. If false, the planes are in host memory. The CPU backend refuses
+     * frames in device memory. */
     bool src_on_device, dst_on_device;
     void *after; /* with src_on_device: the cudaStream_t on which src is being written */
 };
@@ -77,16 +77,17 @@ struct halo_copies {
     int64_t bytes; /* includes the bytes between rows if they were copied */
 };
 
-/* When the stages of a frame ran on a device. upload and download are empty if nothing was copied.
- * If a copy had to wait for another lane's copy, its span includes the time of both. */
+/* The times at which the stages of a frame ran on a device. upload and download are empty if
+ * nothing was copied. If a copy had to wait for another lane's copy, its span includes the time of
+ * both. */
 struct halo_frame_times {
     struct halo_span upload, kernels, download;
     struct halo_copies up, down, inside; /* inside: copies within the device, for alignment */
 };
 
-/* Makes the lane, which must be idle, record the times of its frames from the next one on, which
- * costs a little time. Does nothing on backends whose submit does the work itself, because the
- * caller can time that call. */
+/* Makes the lane, which must be idle, record the times of its frames from the next one on.
+ * Recording costs a little time. Does nothing on backends whose submit does the work itself,
+ * because the caller can time that call. */
 void halo_frame_measure(struct halo_backend *b);
 
 /* Fills *ret with the times of the last finished frame. Must be called before the next frame is

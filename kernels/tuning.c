@@ -115,11 +115,11 @@ static const char *parse_row(struct halo_tuning_row *ret, const char *line,
     }
     for (size_t i = 0; accum_bits[i] != sums;)
         if (++i == sizeof accum_bits / sizeof *accum_bits)
-            return "sums must be 24, 32 or 64";
+            return "\"sums\" must be 24, 32 or 64";
         else
             k.accum = (enum halo_accum)i;
     if (k.depth < 8 || k.depth > 16 || k.channels < 1 || k.channels > 2)
-        return "bits must be 8 to 16, and channels must be 1 or 2";
+        return "\"bits\" must be 8 to 16, and \"channels\" must be 1 or 2";
     if (k.taps_x < 1 || k.taps_x > MAX_NUMBER || k.taps_y < 1 || k.taps_y > MAX_NUMBER ||
         k.width < 1 || k.width > MAX_NUMBER || k.height < 1 || k.height > MAX_NUMBER)
         return "a size is out of range";

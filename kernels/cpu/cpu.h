@@ -12,13 +12,14 @@ struct halo_cpu_scratch {
 };
 
 /* Returns at least size bytes of memory with undefined contents, aligned to 64 bytes and valid
- * until the next call, or NULL if memory is exhausted. Only for the worker that owns s. */
+ * until the next call, or NULL if memory is exhausted. Must be called only by the worker that owns
+ * s. */
 void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size);
 
 /* A strategy of this backend. band fills the rows [y0, y1) of job->dst, and returns 0 or -ENOMEM.
- * It is called on several threads concurrently, with different rows and scratch. For PIXELIZE, the
- * rows form whole blocks, so y0 is the first row of a block. band must not use job->region except
- * to find its columns by halo_region_columns(), and may skip all other columns. */
+ * band is called on several threads concurrently, with different rows and scratch. For PIXELIZE,
+ * the rows form whole blocks, so y0 is the first row of a block. band must not use job->region
+ * except to find its columns by halo_region_columns(), and may skip all other columns. */
 struct halo_cpu_strategy {
     struct halo_strategy base;
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
@@ -26,8 +27,8 @@ struct halo_cpu_strategy {
 
 extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums, halo_cpu_nodes;
 
-/* Fills the rows [y0, y1) of a job with a region, using any strategy. Both scratch and row are the
- * worker's memory. */
+/* Fills the rows [y0, y1) of a job that has a region, using the given strategy. Both scratch and
+ * row are the worker's memory. */
 int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct halo_job *job,
                          int y0, int y1, struct halo_cpu_scratch *scratch,
                          struct halo_cpu_scratch *row);

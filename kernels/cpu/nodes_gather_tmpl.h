@@ -46,7 +46,7 @@ static const void *source_row(const struct band *b, int y)
     return sy == HALO_GHOST ? b->ghosts : halo_plane_row(src, sy);
 }
 
-/* Computes S and F of the row of cells below line l. */
+/* Computes S and F (see above) of each cell in the row of cells below line l of nodes. */
 static void sum_cells(const struct band *b, int l)
 {
     const struct halo_plane *src = &b->job->src;
@@ -76,8 +76,8 @@ static void sum_cells(const struct band *b, int l)
     }
 }
 
-/* Computes, from a row of cells, the columns of the line above it and the part that is added to the
- * line below it. */
+/* Computes two things from S and F of a row of cells: the columns of the line of nodes above it,
+ * and b->rising, which will be added to the line of nodes below it. */
 static void line_of_columns(const struct band *b)
 {
     const uint32_t step = (uint32_t)b->job->conv->step_y;
@@ -92,7 +92,8 @@ static void line_of_columns(const struct band *b)
 }
 
 /* Copies one channel of the columns to b->pixels, with its ghost cells on both sides. The copy
- * begins one step before the first node of R. */
+ * begins one step (the distance between nodes) before the first node of R, the line of nodes with
+ * its margins. */
 static void fill_pixels(const struct band *b, int channel)
 {
     const struct halo_conv *c = b->job->conv;
@@ -126,7 +127,7 @@ INLINE void sum_pixels(uint32_t *restrict r, const uint32_t *restrict pixels, in
     }
 }
 
-/* Computes all nodes of one line of a channel, including its margins. */
+/* Computes all nodes of one line of a channel, including the margins of the line. */
 static void line_of_nodes(const struct band *b)
 {
     const struct halo_conv *c = b->job->conv;

@@ -16,8 +16,8 @@ const char *halo_rows_isa(void);
 bool halo_has_v3(void);
 bool halo_has_v4(void);
 
-/* Defined in rows_tmpl.c, where HALO_ISA is the last part of each name. The functions for v3 and v4
- * exist, and may be called, only on x86-64. */
+/* Defined in rows_tmpl.c, which is compiled once for each HALO_ISA, the last part of each name. The
+ * functions for v3 and v4 exist, and may be called, only on x86-64. */
 int halo_rows_band_base(const struct halo_job *job, int y0, int y1,
                         struct halo_cpu_scratch *scratch);
 int halo_rows_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -51,9 +51,10 @@ static void dense_by_pairs(const struct strip *s, const struct fir *f, const str
     }
 }
 
-/* For the remaining masks, whose weights, samples or sums are too large for pairs. Computes one
- * output row at a time, one sample per lane, with sums of the given type; the compiler vectorizes
- * the inner loops. Sums in lanes past the strip's end may wrap, because nothing reads them. */
+/* Defines a function for the remaining masks, whose weights, samples or sums are too large for
+ * pairs. The function computes one output row at a time, one sample per lane, with sums of the
+ * given type; the compiler vectorizes the inner loops. Sums in lanes past the strip's end may wrap,
+ * because nothing reads them. */
 #define DENSE_BY_ONES(name, type, utype, chunk)                                                    \
     static void name(const struct strip *st, const uint16_t *const *rows, size_t segment,          \
                      void *out, size_t first)                                                      \
@@ -102,9 +103,9 @@ static void dense(struct strip *s)
     struct fir f;
     const bool by_pairs = set_pairs(&f, c);
 
-    /* Virtual row m is row y0 - radius_y + m. Rows from `last` on do not affect any output that is
-     * written. A pair of outputs Y needs all of its rows, even if only one of the two is
-     * written. */
+    /* Row m in this loop is row y0 - radius_y + m of the plane. Rows from `last` on do not affect
+     * any output that is written. A pair of output rows needs all of its input rows, even if only
+     * one of the two is written. */
     const int last = (s->y1 - s->y0 + 1) / 2 * 2 + 2 * c->radius_y;
     int next = 0;
     for (int y = s->y0; y < s->y1; y += 4) {

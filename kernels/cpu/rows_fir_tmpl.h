@@ -15,11 +15,11 @@ enum { FIR_INTS = HALO_MAX_DENSE * (HALO_MAX_DENSE + 1) };
 /* The weights, row by row: for each pair of words, the weights for the even outputs are followed by
  * those for the odd outputs. */
 struct fir {
-    int rows, pairs; /* P, and the number of word pairs in each row */
+    int rows, pairs; /* the number of rows P, and of word pairs in each row */
     bool fast;
     int32_t direct[FIR_INTS];
     int32_t sum[FIR_INTS / 2 + HALO_MAX_TAPS], minus_even[FIR_INTS / 2 + HALO_MAX_TAPS],
-        odd[FIR_INTS / 2]; /* set only if fast: Wa + Wb, -Wa and Wb */
+        odd[FIR_INTS / 2]; /* set only if fast is true: Wa + Wb, -Wa and Wb of each pair of rows */
 };
 
 /* Sets *to = fa a + fb b for a pair of weights. Returns whether the results fit in 16 bits. */
@@ -30,7 +30,7 @@ static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
     return low >= INT16_MIN && low <= INT16_MAX && high >= INT16_MIN && high <= INT16_MAX;
 }
 
-/* Fills in the other members. f->direct must be set, and the differences between words of
+/* Fills in the other members of *f. f->direct must be set, and the differences between words of
  * neighbouring rows must fit in 16 bits. Computing the differences takes time, so the fast method
  * pays off only with at least `least` rows. */
 static void hasten(struct fir *f, int least)
@@ -55,7 +55,7 @@ struct sums {
     v32 even0, even1, odd0, odd1;
 };
 
-/* The inputs of Y_0 to Y_3: rows[j] is X_j, and diffs[j] is X_(j+1) - X_j. */
+/* The inputs of the output rows Y_0 to Y_3: rows[j] is X_j, and diffs[j] is X_(j+1) - X_j. */
 struct window {
     const uint16_t *rows[HALO_MAX_TAPS + 3], *diffs[HALO_MAX_TAPS + 3];
 };
@@ -108,8 +108,8 @@ static inline __attribute__((always_inline)) void add_rows(struct sums *a, struc
     add_row(NULL, b, of.rows[of.step] + of.at, NULL, w, pairs);
 }
 
-/* Computes Y_0 to Y_3 for the words from `at` on. pairs is f->pairs, passed as a constant if
- * possible. */
+/* Computes four output rows, Y_0 to Y_3, for the words from `at` on. pairs is f->pairs, passed as a
+ * constant if possible. */
 static inline __attribute__((always_inline)) void four_sums(struct sums y[4], const struct fir *f,
                                                             const struct window *w, size_t at,
                                                             int pairs, v32 bias)

@@ -48,13 +48,13 @@ static inline v32 root(v32 v)
 #endif
 }
 
-/* Turns the two sums into samples. accum must be I32. */
+/* Turns the two sums a and b into samples. c->accum must be HALO_ACCUM_I32. */
 static inline v32 narrow_root(v32 a, v32 b, const struct halo_conv *c)
 {
     const u32v limit = (u32v)splat((int32_t)(uint32_t)c->limit);
     const u32v aa = (u32v)a * (u32v)a, sum = aa + (u32v)b * (u32v)b;
-    const u32v low = (u32v)((sum < limit) & (sum >= aa)); /* otherwise the sum is too large, or has
-                                                           * wrapped */
+    const u32v low = (u32v)((sum < limit) & (sum >= aa)); /* where it is 0, the sum is too large or
+                                                           * has wrapped */
     const u32v square = (sum & low) | (limit & ~low);
     u32v t;
     if (c->scale == 1 && c->scale_bits < 32) {

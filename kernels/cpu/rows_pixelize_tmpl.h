@@ -2,8 +2,8 @@
  * rows_tmpl.c: blocks of one colour. The rows of a row of blocks are reduced to one row, sample by
  * sample, and then each block's part of that row to one value; a finished row is copied down. */
 
-/* Updates `into`, which holds the sum (at most 1024 * 65535), the smallest or the largest sample of
- * each column, with one row. */
+/* Adds one row to `into`, which holds one value for each column: depending on mode, the sum of its
+ * samples (at most 1024 * 65535), the smallest sample or the largest sample. */
 static inline __attribute__((always_inline)) void gather_row(uint32_t *restrict into,
                                                              const struct halo_plane *p,
                                                              const void *row, bool first,

@@ -21,7 +21,7 @@ struct strip {
                   * the last load reads */
     int y0, y1;
     uint16_t *rows; /* two source rows */
-    uint8_t *bytes; /* two segments of these rows, as bytes */
+    uint8_t *bytes; /* two segments of source rows, as bytes */
     struct ring ring;
     double *wide; /* memory for rows_wide_tmpl.h */
     void *buffers[MAX_OUT];

@@ -3,7 +3,7 @@
  * the low half of each lane, with the even outputs of a block in one vector and the odd ones in the
  * next. */
 
-/* Computes T for n samples of two rows, as row pairs. */
+/* Computes T, the result of the row pass, for n samples of two rows, as row pairs. */
 static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
                      int n, const struct taps *t, int shift)
 {
@@ -22,7 +22,7 @@ static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_
     }
 }
 
-/* Does the row pass for the identity, T = p << frac, whose weight does not fit in 16 bits. */
+/* Does the row pass if it is the identity, T = p << frac, whose weight does not fit in 16 bits. */
 static void row_identity(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
                          int n, int frac)
 {
@@ -79,12 +79,12 @@ static void column_identity(void *const *out, const uint16_t *const *rows, int n
 
 struct row_taps {
     struct taps pairs;
-    bool by_steps; /* whether row_pass_by_steps() is used */
+    bool by_steps; /* row_pass_by_steps() is used */
     struct steps steps;
 };
 
-/* Computes row pair m of the band: T for virtual row y0 - radius_y + 2m and for the row below
- * it. */
+/* Computes row pair m of the band: T, the result of the row pass, for row y0 - radius_y + 2m, which
+ * may be outside of the plane, and for the row below it. */
 static void make_row_pair(const struct strip *s, const struct row_taps *t, int m)
 {
     const struct halo_conv *c = s->job->conv;
@@ -126,7 +126,7 @@ static void separable(struct strip *s)
     hasten(&f, FAST_COLUMN);
 
     /* Row pairs from `last` on keep their old contents, because they do not affect any output that
-     * is written. A pair of outputs Y needs all of its rows, even if only one of the two is
+     * is written. A pair of output rows needs all of its input rows, even if only one of the two is
      * written. */
     const int last = (s->y1 - s->y0 + 3) / 4 * 2 + f.rows - 1;
     int next = 0;

@@ -13,7 +13,7 @@ struct steps {
     int first[HALO_MAX_TAPS]; /* the weights themselves */
     int taps, quads;
     int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* differences of neighbouring weights for each quad
-                                                * of samples, for s = 0 to 3 */
+                                                * of samples, shifted by 0 to 3 taps */
 };
 
 #if defined(__AVX512VNNI__)
@@ -39,7 +39,7 @@ static bool set_steps(struct steps *t, const struct halo_conv *c)
     return true;
 }
 
-/* Returns the sum at the first sample, in all lanes. */
+/* Returns the weighted sum at the first sample, copied to all lanes. */
 static v32 first_sum(const uint8_t *p, const struct steps *t)
 {
     int32_t sum = 0;
@@ -61,8 +61,8 @@ static inline v32 from_lower_lanes(v32 v, const int lanes)
     return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 8);
 }
 
-/* Converts steps to sums. *next must be the sum at the first of these samples; on return it is the
- * sum at the first sample after them. */
+/* Converts steps, which are the differences between neighbouring sums, to these sums. *next must be
+ * the sum at the first of these samples; on return it is the sum at the first sample after them. */
 static inline void add_up(v32 steps[4], v32 *next)
 {
     const v32 two = steps[0] + steps[1], three = two + steps[2], all = three + steps[3];

@@ -12,7 +12,7 @@ enum { DOUBLES = VECTOR / 8, WIDE_STEP = 4 * DOUBLES }; /* WIDE_STEP must divide
 /* The layout of the strip's memory in s->wide. */
 struct wide {
     int taps_x, taps_y;
-    double *ring; /* taps_y rows of T, with all channels */
+    double *ring; /* taps_y rows of T (results of the row pass), with all channels */
     double *row;  /* samples of one source segment */
     double *out;
 };
@@ -50,7 +50,8 @@ static void wide_pass(double *restrict to, const double *const *tap, const doubl
     }
 }
 
-/* Writes T of one virtual row into its place in the ring. */
+/* Writes T, the result of the row pass, of one row into its place in the ring. The row may be
+ * outside of the plane. */
 static void wide_source_row(const struct strip *s, const struct wide *w, const double *weights,
                             double *to, int y)
 {
@@ -82,7 +83,7 @@ static void separable_wide(struct strip *s)
     for (int j = 0; j < w.taps_y; j++)
         col[j] = c->col[j];
 
-    /* Virtual row m is row y0 - radius_y + m. */
+    /* Row m in this loop is row y0 - radius_y + m of the plane. */
     for (int m = 0; m < s->y1 - s->y0 + w.taps_y - 1; m++) {
         wide_source_row(s, &w, row, w.ring + (size_t)(m % w.taps_y) * n, s->y0 - c->radius_y + m);
         if (m < w.taps_y - 1)

@@ -10,7 +10,7 @@
  * thread's last open failed. */
 const char *halo_cuda_error_text(const struct halo_backend *b);
 
-/* Implements `describe` of the ops. */
+/* Implements `describe` of struct halo_backend_ops. */
 int halo_cuda_describe(char *text, size_t size);
 
 /* Implement halo_frame_measure() and halo_frame_times(). */

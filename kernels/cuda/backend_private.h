@@ -59,8 +59,8 @@ struct halo_cuda_backend {
 cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
                            cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *));
 
-/* Returns the job's region, or NULL for a copy, which equals the source both inside and outside of
- * a region. */
+/* Returns the job's region, or NULL if the job is a copy, because its output equals the source both
+ * inside and outside of a region. */
 static inline const struct halo_region *halo_cuda_region_of(const struct halo_job *job)
 {
     return job->conv->kind == HALO_CONV_COPY ? NULL : job->region;
@@ -79,10 +79,12 @@ int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jo
  * stream if the mask is new. Returns 0 or -errno. */
 int halo_cuda_prepared_mask(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                             const struct halo_conv *conv, int channels, const void **ret_mask);
-void halo_cuda_free_masks(struct halo_cuda_backend *c);   /* frees the device memory */
-void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* frees the host memory */
+void halo_cuda_free_masks(struct halo_cuda_backend *c);   /* frees the device memory of all kept
+                                                           * masks */
+void halo_cuda_forget_masks(struct halo_cuda_backend *c); /* frees the host memory of all kept
+                                                           * masks */
 
-/* Implements `convolve` of the ops. */
+/* Implements `convolve` of struct halo_backend_ops. */
 int halo_cuda_convolve(struct halo_backend *b, const struct halo_job *jobs, int count);
 
 #endif

@@ -29,7 +29,7 @@ int halo_cuda_make_current(struct halo_backend *b);
  * returns -errno. */
 int halo_cuda_check(struct halo_backend *b, cudaError_t status, const char *what);
 
-/* Implements `time` of the ops. */
+/* Implements `time` of struct halo_backend_ops. */
 int halo_cuda_time(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
 
 #endif

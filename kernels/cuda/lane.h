@@ -18,7 +18,7 @@ struct halo_cuda_lane {
     struct halo_cuda_region_masks masks;
 };
 
-/* Implement `submit` and `finish` of the ops. */
+/* Implement `submit` and `finish` of struct halo_backend_ops. */
 int halo_cuda_submit(struct halo_backend *b, const struct halo_frame *frame);
 int halo_cuda_finish(struct halo_backend *b);
 
@@ -30,14 +30,14 @@ void halo_cuda_lane_close(struct halo_cuda_lane *lane);
 void halo_cuda_examine(struct halo_backend *b);
 bool halo_cuda_is_lost(void);
 
-/* Implements `memory` of the ops: allocates page-locked, mapped host memory. */
+/* Implements `memory` of struct halo_backend_ops: allocates page-locked, mapped host memory. */
 void *halo_cuda_memory(size_t size);
-/* Sets the device for which such memory is allocated. This is necessary because decoder and filter
- * threads, which request the memory, each have their own current device. */
+/* Sets the device for which halo_cuda_memory() allocates. This is necessary because decoder and
+ * filter threads, which request the memory, each have their own current device. */
 void halo_cuda_set_memory_device(int device);
 void halo_cuda_memory_free(void *memory);
 
-/* Implements `least_loaded` of the ops. */
+/* Implements `least_loaded` of struct halo_backend_ops. */
 int halo_cuda_least_loaded(void);
 
 #endif

@@ -30,7 +30,7 @@ enum halo_cuda_mark {
 struct halo_cuda_clock *halo_cuda_clock_create(cudaStream_t stream);
 void halo_cuda_clock_destroy(struct halo_cuda_clock *clock);
 
-/* Enqueues a mark on the stream. */
+/* Enqueues an event on the stream that records when the device reaches this mark. */
 cudaError_t halo_cuda_clock_mark(struct halo_cuda_clock *clock, enum halo_cuda_mark mark,
                                  cudaStream_t stream);
 /* Counts the copies that the frame needs. */

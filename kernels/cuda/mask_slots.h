@@ -22,13 +22,13 @@ extern "C" {
 enum {
     HALO_MASK_WORDS = HALO_MAX_DENSE * HALO_MAX_DENSE, /* words per slot; also enough for two
                                                         * separable masks */
-    HALO_MASK_SLOTS = 4,                               /* 15876 bytes each, together 62 of the 64
-                                                        * KB */
+    HALO_MASK_SLOTS = 4,                               /* 15876 bytes each, together 62 of the 64 KB
+                                                        * of constant memory */
     HALO_CUDA_MAX_DEVICES = 32,
 };
 
-/* The slots of one bank. This struct is static, like the bank itself, and is initialised with
- * {PTHREAD_MUTEX_INITIALIZER}. Any thread. */
+/* The slots of one bank of constant memory. This struct is static, like the bank itself, and is
+ * initialised with {PTHREAD_MUTEX_INITIALIZER}. Any thread. */
 struct halo_mask_slots {
     pthread_mutex_t lock; /* held from acquire to release */
     struct {

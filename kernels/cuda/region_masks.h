@@ -22,9 +22,9 @@ struct halo_cuda_region_masks {
     uint64_t frame, step;
 };
 
-/* Begins a step, which has at most one mask for each of HALO_MAX_PLANES planes; `first` is true for
- * the first step of a frame. From now on, the memory of masks that earlier steps used may be reused
- * for other masks. */
+/* Begins a step, in which each of at most HALO_MAX_PLANES planes can have one mask; `first` is true
+ * for the first step of a frame. From now on, the memory of masks that earlier steps used may be
+ * reused for other masks. */
 void halo_cuda_region_masks_step(struct halo_cuda_region_masks *masks, bool first);
 
 /* Makes *mask, which is in host memory, refer to its copy on the device. If no copy exists yet,

@@ -114,7 +114,7 @@ static bool input_tile_coarse_can(const struct halo_conv *conv, int channels)
 }
 
 static const struct halo_cuda_strategy input_tile_coarse = {
-    .base = {"input-tile/coarse", "input-tile with sixteen cells per thread for all dense masks",
+    .base = {"input-tile/coarse", "input-tile with sixteen cells per thread, for dense masks only",
              input_tile_coarse_can},
     .launch = halo_cuda_launch_input_tile_coarse,
 };
@@ -157,7 +157,7 @@ static bool nodes_can(const struct halo_conv *conv, int channels)
 
 static const struct halo_cuda_strategy nodes = {
     .base = {"nodes",
-             "wide Gaussians, blurred on a smaller plane; all pixels are read and written once",
+             "wide Gaussians, blurred on a smaller plane; each pixel is read and written once",
              nodes_can},
     .launch = halo_cuda_launch_nodes,
     .prepared_bytes = halo_cuda_nodes_bytes,

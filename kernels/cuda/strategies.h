@@ -31,7 +31,7 @@ struct halo_cuda_wanted {
     int across, down;     /* patches */
     int height;           /* of the plane */
     int reach;            /* distance from an output to the farthest of its inputs, in rows */
-    bool wraps;           /* whether the plane's border is HALO_BORDER_WRAP */
+    bool wraps;           /* the plane's border is HALO_BORDER_WRAP */
 };
 
 /* One plane in device memory. A launcher only enqueues work on the stream: it neither waits for the
@@ -66,8 +66,9 @@ struct halo_cuda_strategy {
     int compute; /* lowest compute capability on which it runs, such as 80 for 8.0; 0: any */
     /* Filters 1 to HALO_CUDA_MAX_PLANES planes, in any order. Returns the CUDA runtime's status. */
     cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
-    /* Return the size of a mask in the layout of the kernels, and make this mask. If the kernels
-     * need none, both are NULL, or prepared_bytes returns 0. */
+    /* prepared_bytes returns the size in bytes of a mask in the layout of the kernels; prepare
+     * writes this mask to ret. If the kernels need no such mask, both are NULL, or prepared_bytes
+     * returns 0. */
     size_t (*prepared_bytes)(const struct halo_conv *conv, int channels);
     void (*prepare)(void *ret, const struct halo_conv *conv, int channels);
 };
@@ -134,9 +135,9 @@ cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int co
 cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count);
 
 /* Used if any of the calls has a region. halo_cuda_region_bytes() returns the size that
- * region_memory must have. Call halo_cuda_region_map(), which sets `wanted` of each call, before
- * the launch, and halo_cuda_region_merge(), which copies from src everything that is not filtered,
- * after it. */
+ * region_memory must have. halo_cuda_region_map() must be called before the launch; it sets
+ * `wanted` of each call. halo_cuda_region_merge() must be called after the launch; it copies from
+ * src everything that is not filtered. */
 size_t halo_cuda_region_bytes(const struct halo_region *region, const struct halo_plane *like);
 cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count);

@@ -112,8 +112,9 @@ class WithoutGpu(Device):
             with self.subTest(fault):
                 ran = run('cpu', fault=fault)
                 self.assertEqual((ran.code, ran.out), (64, b''), self.logged(ran))
-                self.assertEqual(ran.err, f'HALOD_FAULT={fault}: must be KIND:N, KIND:N+, KIND:p=P '
-                                 'or KIND:/FILE, separated by commas (see kernels/fault.h)\n')
+                self.assertEqual(ran.err, f'HALOD_FAULT={fault}: faults must be KIND:N, KIND:N+, '
+                                 'KIND:p=P or KIND:/FILE, separated by commas '
+                                 '(see kernels/fault.h)\n')
 
     def test_no_start(self):
         self.assert_closed('open:1', words='failed to start', most=1)
