@@ -39,7 +39,8 @@ struct halo_bench_pass {
     double seconds;
     double submit_us;  /* mean time that the host needs to start a frame (submit) */
     double kernels_us; /* only if paced: mean time of the kernels on the device; 0: unknown */
-    int late;          /* only if paced: frames not finished when the next one was due */
+    int late;          /* only if paced: number of frames that were not finished when the next one
+                        * was due */
     /* only if paced: the time of each frame from submit to the end of finish; the caller's memory,
      * or NULL */
     double *us;

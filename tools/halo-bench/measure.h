@@ -18,7 +18,7 @@ struct halo_bench_candidate {
     struct halo_bench_npp *npp;           /* if not NULL, this peer is timed instead of halod */
     const struct halo_bench_mask *mask;   /* for the peer */
 
-    int rounds, planes;         /* the numbers that were timed; 0: not timed */
+    int rounds, planes;         /* the numbers of rounds and planes that were timed; 0: not timed */
     struct halo_bench_stats us; /* microseconds per plane, if rounds > 0 */
     char note[160];             /* why fewer rounds or none were timed; otherwise "" */
     bool failed;                /* the device failed, or memory ran out */

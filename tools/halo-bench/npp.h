@@ -12,8 +12,8 @@
 struct halo_bench_npp;
 
 /* Loads the newest NPP that the dynamic linker finds, for this CUDA device. Returns 0 (text then
- * contains the version, and the caller must close *ret), -ENODEV (text then says why), -ENOMEM or
- * -EIO. */
+ * contains the version, and the caller must close *ret), -ENODEV (text then contains the reason),
+ * -ENOMEM or -EIO. */
 int halo_bench_npp_open(struct halo_bench_npp **ret, int device, char *text, size_t size);
 void halo_bench_npp_close(struct halo_bench_npp *npp); /* NULL: no-op */
 

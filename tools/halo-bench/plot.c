@@ -281,8 +281,8 @@ int halo_bench_plot(const char *path, const struct halo_bench_run *run,
 {
     struct plot p = {.results = results, .count = count};
     if (!survey(&p))
-        return halo_fail(err, -ENODATA, "--svg %.200s: not written, because nothing was timed",
-                         path);
+        return halo_fail(err, -ENODATA,
+                         "--svg %.200s: the plot was not written, because nothing was timed", path);
     p.f = fopen(path, "w");
     if (!p.f)
         return halo_fail(err, -errno, "--svg %.200s: %s", path, strerror(errno));

@@ -22,7 +22,8 @@ struct halo_bench_result {
     int depth;
     int rounds, planes;         /* 0 rounds: not timed; note gives the reason */
     struct halo_bench_stats us; /* microseconds per plane */
-    double copy_us;             /* median of the copy that was timed with it; 0: unknown */
+    double copy_us;             /* median time of the copy that was timed with this row; 0:
+                                 * unknown */
     char note[160];
 };
 

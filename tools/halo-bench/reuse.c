@@ -112,11 +112,12 @@ static void print_table(const struct row *rows, int count)
                 table_row(&rows[i]);
         putchar('\n');
     }
-    printf("T: outputs of a tile in one direction; M: width of the mask. The ratios are computed, "
-           "not\nread from counters. The source of a strategy defines its tile. To count the bytes "
-           "moved:\n"
-           "  ncu --metrics dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum,"
-           "l1tex__t_bytes.sum halo-bench --reuse\n");
+    printf(
+        "T: outputs of a tile in one direction; M: width of the mask. The ratios are computed, "
+        "not\nread from counters. The tile of a strategy is defined in its source code. To count "
+        "the bytes\nthat are moved:\n"
+        "  ncu --metrics dram__bytes_read.sum,dram__bytes_write.sum,lts__t_bytes.sum,"
+        "l1tex__t_bytes.sum halo-bench --reuse\n");
 }
 
 static void print_csv(const struct row *rows, int count)
@@ -187,7 +188,7 @@ int halo_bench_reuse(const struct halo_bench_settings *settings)
     for (int i = 0; i < settings->mask_count; i++) {
         const enum halo_bench_kind kind = settings->masks[i].kind;
         if (kind != HALO_BENCH_GAUSS && kind != HALO_BENCH_DENSE) {
-            halo_bench_say("--reuse: supports only gauss and dense masks, because others are tiled "
+            halo_bench_say("--reuse supports only gauss and dense masks, because others are tiled "
                            "differently");
             return HALO_EXIT_USAGE;
         }

@@ -13,7 +13,8 @@ struct halo_bench_ring_run {
 };
 
 enum halo_bench_ring_kind {
-    HALO_BENCH_COPY_UP, /* plain copies to the device, without filters: the bound */
+    HALO_BENCH_COPY_UP, /* plain copies to the device, without filters, whose rate is the upper
+                         * limit */
     HALO_BENCH_COPY_DOWN,
     HALO_BENCH_COPY_BOTH,
     HALO_BENCH_DEPTH,   /* frames through the lanes of one stream, as fast as possible */
@@ -21,7 +22,7 @@ enum halo_bench_ring_kind {
     HALO_BENCH_STREAMS, /* several streams at the same time, each with its own lanes */
 };
 
-/* One row. Fields that do not apply to its kind are 0. */
+/* One row of the results. Fields that do not apply to this kind of row are 0. */
 struct halo_bench_ring_row {
     enum halo_bench_ring_kind kind;
     const struct halo_bench_pixels *pixels;
@@ -36,7 +37,7 @@ struct halo_bench_ring_row {
     double cpu_us;     /* mean CPU time per frame, of all threads */
     double kernels_us; /* mean time of the kernels on the device, per frame */
     double p50_us, p99_us, max_us; /* times from submit to the end of finish */
-    int late; /* only if paced: frames not finished when the next one was due */
+    int late; /* only if paced: number of frames that were not finished when the next one was due */
 };
 
 struct halo_bench_ring_report {

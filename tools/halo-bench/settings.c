@@ -46,7 +46,7 @@ static const struct halo_option options[] = {
     {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
      .help = "measure which strategies are the fastest, so that auto uses them"},
     {"ring", NULL, HALO_OPTION_FLAG, AT(ring),
-     .help = "time whole frames from memory through lanes and back, and plain copies"},
+     .help = "time whole frames that are uploaded, filtered and downloaded, and plain copies"},
     {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
      .help = "where to run (default: cuda if there is a device, otherwise cpu)"},
     {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "number of the CUDA device"},
@@ -61,25 +61,26 @@ static const struct halo_option options[] = {
     {"strategies", NULL, HALO_OPTION_STRING, AT(strategy_list), .argument = "LIST",
      .help = "names separated by commas; auto is the backend's choice (default: all)"},
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 16, 1, MAX_PLANES,
-     .help = "number of planes used in rotation, too many for any cache"},
+     .help = "number of planes used in rotation, so that no cache holds all of them"},
     {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS,
      .help = "number of rounds over all planes"},
     {"limit", NULL, HALO_OPTION_REAL, AT(limit), 0, 0.001, 86400, .argument = "SECONDS",
-     .help = "approximate time for each measurement; slow ones get fewer rounds (default 4; 1 with "
-             "--ring; 0.1 with --tune)"},
+     .help = "approximate maximum time of a measurement; slow ones get fewer rounds (default 4; 1 "
+             "with --ring; 0.1 with --tune)"},
     {"region", NULL, HALO_OPTION_REAL, AT(region_part), -1, 0, 100, .argument = "PERCENT",
-     .help = "filter only a rectangle in the middle of the plane, with this part of its pixels"},
+     .help =
+         "filter only a rectangle in the middle of the plane, with this percentage of its pixels"},
     {"launch", NULL, HALO_OPTION_CHOICE, AT(launch), HALO_ONE_BY_ONE, .choices = launch_names,
      .argument = "HOW",
-     .help = "how to launch kernels on a GPU: plane by plane, as a CUDA graph, four planes in one "
-             "launch, or plane by plane, each after the end of the previous one"},
+     .help = "how to launch kernels on a GPU: plane by plane; as a CUDA graph; four planes in one "
+             "launch; or plane by plane, waiting for the end of each kernel before the next"},
     {"frame", NULL, HALO_OPTION_CHOICE, AT(frame), HALO_BENCH_PLANE, .choices = frame_names,
      .argument = "KIND",
      .help = "what to time: one plane, or a frame of one luma and two chroma planes"},
     {"formats", NULL, HALO_OPTION_STRING, AT(format_list), .argument = "LIST",
      .help = "--ring: pixel formats of the frames (default nv12,yuv420p)"},
     {"depths", NULL, HALO_OPTION_STRING, AT(depth_list), .argument = "LIST",
-     .help = "--ring: numbers of lanes to measure (default 1,2,3,4)"},
+     .help = "--ring: numbers of lanes (frames in progress) to measure (default 1,2,3,4)"},
     {"streams", NULL, HALO_OPTION_STRING, AT(stream_list), .argument = "LIST",
      .help = "--ring: also measure this many streams at the same time, with three lanes each"},
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0, 100000,
@@ -121,8 +122,8 @@ static int parse_size(struct halo_bench_settings *s, struct halo_error *err)
     else if (sscanf(s->size, "%15[0-9]x%15[0-9]%c", width, height, &rest) != 2 ||
              halo_parse_integer(width, &w) < 0 || halo_parse_integer(height, &h) < 0 || w < 1 ||
              h < 1 || w > MAX_SIDE || h > MAX_SIDE)
-        return halo_fail_usage(err, "--size %.40s: must be WxH, 1x1 to %dx%d", s->size, MAX_SIDE,
-                               MAX_SIDE);
+        return halo_fail_usage(err, "--size %.40s: the size must be WxH, from 1x1 to %dx%d",
+                               s->size, MAX_SIDE, MAX_SIDE);
     else
         s->width = (int)w, s->height = (int)h;
     return 0;
@@ -195,7 +196,7 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
         char name[48];
         if (length >= sizeof name || s->strategy_count == HALO_BENCH_MAX_STRATEGIES)
             return halo_fail_usage(
-                err, "--strategies %.80s: must be a list of strategies, separated by commas",
+                err, "--strategies %.80s: not a list of strategies, separated by commas",
                 s->strategy_list);
         memcpy(name, at, length);
         name[length] = '\0';
@@ -218,22 +219,22 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
     if (s->csv && s->json)
         return halo_fail_usage(err, "--csv and --json: use only one of them");
     if (s->plot && (s->list || s->reuse || s->tune))
-        return halo_fail_usage(err, "--svg: cannot be used with --list, --reuse or --tune");
+        return halo_fail_usage(err, "--svg cannot be used with --list, --reuse or --tune");
     if (s->tune && (s->csv || s->json || s->strategy_list))
-        return halo_fail_usage(err, "--tune: cannot be used with --csv, --json or --strategies");
+        return halo_fail_usage(err, "--tune cannot be used with --csv, --json or --strategies");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err,
-                               "--peers: measures on a GPU; for the CPU, use tools/bench-peers.py");
+                               "--peers measures on a GPU; for the CPU, use tools/bench-peers.py");
     if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune || s->ring))
         return halo_fail_usage(
-            err, "--frame: cannot be used with --list, --reuse, --peers, --tune or --ring");
+            err, "--frame cannot be used with --list, --reuse, --peers, --tune or --ring");
     if (s->frame != HALO_BENCH_PLANE && s->channels != 1)
-        return halo_fail_usage(err, "--frame %s: requires planes with one channel (--channels 1)",
+        return halo_fail_usage(err, "--frame %s requires planes with one channel (--channels 1)",
                                frame_names[s->frame]);
     if (s->region_part >= 0 &&
         (s->list || s->reuse || s->peers || s->tune || s->frame != HALO_BENCH_PLANE))
         return halo_fail_usage(
-            err, "--region: cannot be used with --list, --reuse, --peers, --tune or --frame");
+            err, "--region cannot be used with --list, --reuse, --peers, --tune or --frame");
     if (s->peers && s->channels != 1)
         return halo_fail_usage(err, "--peers: NPP does not support planes with two channels");
     s->mode = s->list    ? HALO_BENCH_LIST

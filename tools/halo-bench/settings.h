@@ -70,9 +70,10 @@ struct halo_bench_settings {
     bool strategies_named; /* the user named them, so unsuitable ones are reported, not skipped */
 };
 
-/* Parses the arguments after the program's name. Returns 0, and the caller must finish *ret; or
- * -EINVAL (a usage error, with err filled) or -ENOMEM, and does not change *ret. If no backend is
- * named, asks the driver which devices exist, which may block. Opens no device. */
+/* Parses the arguments after the program's name. Returns 0, and the caller must pass *ret to
+ * halo_bench_finish(); or, without changing *ret, returns -EINVAL (a usage error, with err filled)
+ * or -ENOMEM. If no backend is named, asks the driver which devices exist, which may block. Opens
+ * no device. */
 int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv,
                      struct halo_error *err);
 void halo_bench_finish(struct halo_bench_settings *settings);

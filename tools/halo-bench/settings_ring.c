@@ -51,7 +51,7 @@ static int parse_formats(struct halo_bench_settings *s, const char *list, struct
     char word[24];
     for (const char *at = list;; at++) {
         if (s->format_count == HALO_BENCH_MAX_LIST || !next_word(&at, word, sizeof word))
-            return halo_fail_usage(err, "--formats %.60s: must be a list such as nv12,gray", list);
+            return halo_fail_usage(err, "--formats %.60s: not a list such as nv12,gray", list);
         const struct halo_bench_pixels *found = find_format(word, err);
         if (!found)
             return err->code;
@@ -70,8 +70,8 @@ static int parse_numbers(int *ret, int *ret_count, const char *name, const char 
         if (*ret_count == HALO_BENCH_MAX_LIST || !next_word(&at, word, sizeof word) ||
             halo_parse_integer(word, &value) < 0 || value < 1 || value > most)
             return halo_fail_usage(
-                err, "--%s %.60s: must be whole numbers from 1 to %d, separated by commas", name,
-                list, most);
+                err, "--%s %.60s: not a list of whole numbers from 1 to %d, separated by commas",
+                name, list, most);
         ret[(*ret_count)++] = (int)value;
         if (!*at)
             return 0;
@@ -86,10 +86,10 @@ static int refuse_idle(const struct halo_bench_settings *s, struct halo_error *e
                                         "rounds",     "planes",   "launch", NULL};
     for (int i = 0; !s->ring && only[i]; i++)
         if (halo_bench_is_given(s, only[i]))
-            return halo_fail_usage(err, "--%s: can be used only with --ring", only[i]);
+            return halo_fail_usage(err, "--%s can be used only with --ring", only[i]);
     for (int i = 0; s->ring && never[i]; i++)
         if (halo_bench_is_given(s, never[i]))
-            return halo_fail_usage(err, "--%s: cannot be used with --ring", never[i]);
+            return halo_fail_usage(err, "--%s cannot be used with --ring", never[i]);
     return 0;
 }
 
@@ -100,7 +100,7 @@ int halo_bench_resolve_ring(struct halo_bench_settings *s, struct halo_error *er
     if (!s->ring)
         return 0;
     if (s->fps > 0 && !s->stream_list)
-        return halo_fail_usage(err, "--fps: requires --streams");
+        return halo_fail_usage(err, "--fps requires --streams");
     if (s->mask_count > HALO_BENCH_MAX_STEPS)
         return halo_fail_usage(err, "--masks: a chain can have at most %d masks",
                                HALO_BENCH_MAX_STEPS);

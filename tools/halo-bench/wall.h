@@ -12,14 +12,15 @@ struct halo_bench_wall;
 /* The copies that are to be timed. */
 struct halo_bench_copies {
     void *const *up;   /* page-locked buffers, used in rotation; NULL: no copies to the device */
-    void *const *down; /* buffers for copies from the device, or NULL in the same way */
+    void *const *down; /* buffers for copies from the device, in the same way; NULL: no such
+                        * copies */
     int buffers;
     size_t bytes; /* size of each copy */
     int count;    /* number of copies in each direction */
 };
 
-/* Prepares copies of up to that many bytes. Returns 0, and the caller owns *ret; or -ENODEV (in
- * builds without CUDA), -ENOMEM or -EIO. */
+/* Prepares for copies of up to this many bytes each. Returns 0, and the caller owns *ret; or
+ * -ENODEV (in builds without CUDA), -ENOMEM or -EIO. */
 int halo_bench_wall_open(struct halo_bench_wall **ret, int device, size_t bytes);
 void halo_bench_wall_close(struct halo_bench_wall *wall); /* NULL: no-op */
 
