@@ -43,13 +43,13 @@ enum halo_restart {
     HALO_RESTART_NEVER,
 };
 
-/* How much of the unfiltered frame a chain may leave (pipeline/filter/privacy.h). Levels other than
- * strict can be set only in the file, and only for individual streams. */
+/* How much of the unfiltered frame may remain visible after a chain (pipeline/filter/privacy.h).
+ * Levels other than strict can be set only in the settings file, and only for individual
+ * streams. */
 enum halo_privacy {
-    HALO_PRIVACY_STRICT,  /* at most a part of its detail, on every plane */
-    HALO_PRIVACY_CHANGED, /* anything but the unchanged frame: refuses "null" and filters that do
-                           * nothing */
-    HALO_PRIVACY_OFF,     /* the unchanged frame, too */
+    HALO_PRIVACY_STRICT,  /* each plane may keep only a fixed fraction of its detail */
+    HALO_PRIVACY_CHANGED, /* frames must change: refuses only "null" and chains that do nothing */
+    HALO_PRIVACY_OFF,     /* frames may pass unchanged */
 };
 extern const char *const halo_privacy_names[]; /* indexed by enum halo_privacy; NULL-terminated */
 
@@ -81,7 +81,7 @@ struct halo_capture_settings {
     int open;       /* enum halo_capture_open */
     int rotate;     /* clockwise rotation in quarter turns */
     int mirror;     /* enum halo_mirror */
-    double stall;   /* seconds without a complete frame after which the camera is reopened */
+    double stall;   /* the camera is reopened after this many seconds without a complete frame */
     char *controls; /* "name=value,name=value"; NULL: none */
 };
 extern const char *const halo_capture_formats[]; /* "auto", "yuyv" ...; NULL-terminated */
@@ -91,20 +91,20 @@ struct halo_region_feed_settings {
     bool on;       /* whether the stream has a region feed */
     double margin; /* fraction of a shape's width and height that is added on each side; 0.1: a
                     * tenth */
-    double hold;   /* seconds for which a shape remains after updates no longer contain it */
+    double hold;   /* seconds for which a shape is kept after updates no longer contain it */
     double limit;  /* seconds without an update after which the whole frame is hidden */
 };
 
 /* The resolution of chroma in encoded video. */
 enum halo_chroma {
-    HALO_CHROMA_AUTO, /* 4:2:0, which every player supports; the same as SOURCE for codecs that are
-                       * not for players */
+    /* as SOURCE for editing and archive codecs; otherwise 4:2:0, which every player supports */
+    HALO_CHROMA_AUTO,
     HALO_CHROMA_420,
     HALO_CHROMA_SOURCE, /* the resolution of the filtered frames, if the encoder supports it */
 };
 
-/* The settings of one encoding, which outputs of the same rendition share if their settings are
- * equal. */
+/* The settings of one encoding. Outputs of the same rendition share an encoding if these settings
+ * are equal. */
 struct halo_video_settings {
     char *codec; /* an encoder's name; "raw": not encoded; NULL: libx264 */
     char *bitrate, *crf, *preset;
@@ -118,7 +118,7 @@ struct halo_output_settings {
     int kind;        /* enum halo_output_kind */
     char *target;    /* path, file name pattern, URL or device; NULL for HALO_OUTPUT_NULL */
     char *rendition; /* name of the rendition to output; NULL: the stream's own chain */
-    struct halo_video_settings video; /* for V4L2, size and fps are always given */
+    struct halo_video_settings video; /* if kind is V4L2, size and fps are always set */
     char *audio;                      /* "copy", "off" or an encoder's name; NULL: off */
     char *format;        /* URL: FFmpeg's muxer (NULL: derived from the target); V4L2: one of
                           * halo_camera_formats; TCP: a suffix without its dot (NULL: ts) */
@@ -140,13 +140,13 @@ struct halo_stream_settings {
     char *name; /* [A-Za-z0-9_-], 1 .. 64 characters */
     struct halo_source_settings source;
     struct halo_device_settings device;
-    char *filters;        /* the stream's own chain, as a single string */
-    bool enabled;         /* whether it is started with the daemon */
-    bool loop, realtime;  /* for files: whether to start again at the end; whether to read no faster
-                           * than the timestamps */
-    bool own_engine;      /* whether it runs in an engine of its own */
-    double input_timeout; /* seconds without a packet from a live input after which it is
-                           * reopened */
+    char *filters; /* the stream's own chain, as a single string */
+    bool enabled;  /* whether the stream is started with the daemon */
+    /* for files: whether to play the file again when it ends; whether to read it no faster than its
+     * timestamps require */
+    bool loop, realtime;
+    bool own_engine;      /* whether the stream runs in an engine of its own */
+    double input_timeout; /* a live input is reopened after this many seconds without a packet */
     int on_error;         /* enum halo_on_error */
     int privacy;          /* enum halo_privacy */
     double min_coverage;  /* the fraction of every plane, 0 to 1, that each chain must hide */
@@ -185,9 +185,9 @@ struct halo_daemon_settings {
     int streams;
 };
 
-/* Returns a malloc'ed copy of the list of controls (halo_capture_settings.controls), in which
- * name=value is added or replaces the value that this name already has. Returns NULL if memory is
- * exhausted. */
+/* Returns a malloc'ed copy of the list of controls (halo_capture_settings.controls) with
+ * name=value. If the list already contains this name, its value is replaced; otherwise, name=value
+ * is added. Returns NULL if memory is exhausted. */
 char *halo_controls_put(const char *controls, const char *name, int64_t value);
 /* Reads the control at *at and advances *at past it. Returns false at the end of the list. */
 bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *ret_value);
@@ -207,12 +207,13 @@ void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
  * errno with err filled; each pointer may be NULL. `filters` also refuses a chain longer than
  * HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
-    /* With HALO_PRIVACY_OFF, checks only the chain's syntax. */
+    /* Checks the chain's syntax and, unless privacy is HALO_PRIVACY_OFF, that this privacy setting
+     * allows the chain. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
     /* Checks that the chain hides at least the stream's min_coverage, as far as that is known. */
     int (*coverage)(const char *chain, const struct halo_stream_settings *stream,
                     struct halo_error *err);
-    /* Checks that the chain does not use a region feed, for a stream that has none. */
+    /* For a stream without a region feed: checks that the chain does not use one. */
     int (*feed)(const char *chain, struct halo_error *err);
     /* Checks that codec names an audio or video encoder. Not called for copy, off or raw. */
     int (*encoder)(const char *codec, bool audio, struct halo_error *err);
@@ -230,23 +231,25 @@ struct halo_daemon_checks {
  * another -errno, *ret_errors lists the errors, and the caller owns it. */
 int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
                      const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors);
-/* Does the same for text in memory, without conf.d. Messages refer to the text as `name`. */
+/* Does the same as halo_daemon_load() with text in memory, and without conf.d. Messages refer to
+ * the text as `name`. */
 int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, size_t length,
                           const char *name, const struct halo_daemon_checks *checks,
                           struct halo_error_list **ret_errors);
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* may be NULL */
 
-/* Writes the settings as a file that gives the same settings when it is loaded. The file contains
- * defaults, but neither comments nor strings that are not given. If secrets is false, passwords in
- * URLs become "***". Returns 0, or -EIO if writing to `to` fails. */
+/* Writes a settings file that yields the same settings when it is loaded. It contains default
+ * values, but no comments, and no strings that are not set. If secrets is false, passwords in URLs
+ * are replaced by "***". Returns 0, or -EIO if writing to `to` fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
 
 /* Prints the JSON Schema of the settings file. Returns 0 or -EIO. */
 int halo_daemon_print_schema(FILE *to);
 
-/* Convert one stream to JSON text and back, to send it to an engine. _write returns malloc'ed text,
- * or NULL if memory is exhausted. _read returns 0 (the caller finishes *ret), -EINVAL with err
- * filled, or -ENOMEM; on failure *ret is unchanged. */
+/* Convert the settings of one stream to JSON text, which is sent to an engine, and back.
+ * halo_stream_settings_write() returns malloc'ed text, or NULL if memory is exhausted.
+ * halo_stream_settings_read() returns 0 (the caller finishes *ret), -EINVAL with err filled, or
+ * -ENOMEM; on failure *ret is unchanged. */
 char *halo_stream_settings_write(const struct halo_stream_settings *stream);
 int halo_stream_settings_read(struct halo_stream_settings *ret, const char *text,
                               struct halo_error *err);
@@ -262,8 +265,8 @@ enum halo_change {
     HALO_CHANGE_FILTERS, /* only chains differ: they are replaced between two frames */
     HALO_CHANGE_REST,    /* anything else differs: the stream is restarted */
 };
-/* Compares the settings of a stream. Renditions are compared by name, so their order may differ
- * even if the result is not HALO_CHANGE_REST. */
+/* Compares the old and new settings of a stream. Renditions are compared by name, so a different
+ * order alone does not result in HALO_CHANGE_REST. */
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
 
@@ -271,9 +274,9 @@ enum halo_change halo_stream_settings_compare(const struct halo_stream_settings 
  * parameters whose names suggest secrets, and RTMP stream keys in every URL. Returns NULL if memory
  * is exhausted. */
 char *halo_hide_secrets(const char *url);
-/* Does the same in place for URLs in running text. Each URL ends at a blank; the text after it is
- * kept. Truncates at size. Meant for messages of other libraries; code that has the URL itself
- * calls halo_hide_secrets() before it composes a message. */
+/* Hides the same secrets in all URLs that text contains, in place. Each URL ends at a blank; the
+ * text after it is kept. Truncates the result at size. Meant for messages from libraries; code that
+ * has the URL itself calls halo_hide_secrets() before it composes a message. */
 void halo_hide_in_words(char *text, size_t size);
 
 #endif

@@ -8,14 +8,15 @@
 
 #include "config/daemon.h"
 
-/* Returns an object with the rows that have a value, including defaults. */
+/* Returns an object with a member for each row whose field has a value, including default
+ * values. */
 json_t *halo_rows_to_json(const struct halo_option *rows, const void *settings);
 
 /* Returns an object with the stream's settings, without its name. */
 json_t *halo_stream_to_json(const struct halo_stream_settings *stream);
 
-/* Does the same as json_object_set_new(), but returns whether it succeeded. Fails if object or
- * value is NULL. */
+/* Calls json_object_set_new() and returns whether that succeeded. Returns false if object or value
+ * is NULL. */
 bool halo_json_put(json_t *object, const char *key, json_t *value);
 
 #endif

@@ -18,7 +18,7 @@ extern const struct halo_option halo_video_options[];
 
 /* Help texts for keys that are not rows: lists, maps and the chain. */
 #define HALO_HELP_FILTERS                                                                          \
-    "the chain as one string, or a list of filters; none: frames pass unchanged, which needs "     \
+    "the chain as one string, or a list of filters; none: frames pass unchanged, which requires "  \
     "privacy: off"
 #define HALO_HELP_RENDITIONS "further chains of the stream, by name"
 #define HALO_HELP_CAPTURE    "how a camera is opened"
@@ -30,15 +30,15 @@ extern const struct halo_option halo_video_options[];
 #define HALO_HELP_OUTPUTS "where the filtered frames go"
 #define HALO_HELP_VIDEO   "how frames are encoded"
 
-/* The same rule as in halo_is_name(), as a pattern for the schema. */
+/* The rule that halo_is_name() checks, as a regular expression for the JSON Schema. */
 #define HALO_NAME_PATTERN "^[A-Za-z0-9_-]{1,64}$"
 #define HALO_NAME_MUST_BE "1 to 64 letters, digits, _ and -"
 
-/* The pattern of a control's name. */
+/* A regular expression for the name of a camera's control. */
 #define HALO_CONTROL_PATTERN "^[a-z0-9_]{1,64}$"
 
-/* Returns whether the row's field holds a value that the file can express. NULL and numbers outside
- * their range mean "not given". */
+/* Returns whether the row's field has a value, which can be written to the settings file. NULL and
+ * numbers outside their range mean "not given". */
 bool halo_option_is_given(const struct halo_option *row, const void *settings);
 
 #endif

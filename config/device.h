@@ -18,10 +18,10 @@ enum halo_hwaccel {
 struct halo_device_settings {
     int backend;        /* index into halo_run_backends */
     int hwaccel;        /* enum halo_hwaccel */
-    int gpu;            /* number of the GPU; negative: least loaded (backend.h) */
-    int depth;          /* frames in flight on the device */
+    int gpu;            /* number of the GPU; negative: the least loaded GPU (backend.h) */
+    int depth;          /* frames that the device processes at the same time */
     int threads;        /* filter threads; 0: one for each CPU */
-    double gpu_timeout; /* seconds that a frame may take on the device */
+    double gpu_timeout; /* seconds that the device may take for a frame */
 };
 
 #endif

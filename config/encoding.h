@@ -18,10 +18,10 @@ enum halo_encoding_kind {
 
 struct halo_encoding {
     enum halo_encoding_kind kind;
-    int rendition;                           /* 1 + the rendition's index, or 0 for the stream's own
-                                              * chain */
-    const struct halo_video_settings *video; /* settings of an output; NULL: this is the encoding
-                                              * for HTTP */
+    /* 1 + the rendition's index, or 0 for the stream's own chain */
+    int rendition;
+    /* settings of an output; NULL for the encoding for HTTP */
+    const struct halo_video_settings *video;
     const char *format; /* RAW: FFmpeg's pixel format; NULL: the one in which the gate outputs
                          * frames */
     const char *audio;  /* an encoder's name or "copy"; NULL: no audio */
@@ -35,8 +35,8 @@ extern const char *const halo_camera_formats[];
 /* Returns the encoder's name or "raw"; if no codec is given, returns "libx264". */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
-/* Returns the format that viewers of a socket or an address receive, or NULL for other outputs and
- * for an unknown suffix or format. */
+/* Returns the format in which the output serves its viewers, or NULL if it is not a socket or an
+ * address, or if its suffix or format is unknown. */
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
 /* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS
@@ -48,11 +48,11 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
 /* Returns the index of the stream's rendition with this name, or -1 if there is none. */
 int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);
 
-bool halo_is_same_text(const char *a, const char *b); /* NULL means not given; two NULLs are the
-                                                       * same */
+/* Returns whether the texts are equal. NULL means "not given" and is equal only to NULL. */
+bool halo_is_same_text(const char *a, const char *b);
 
-/* Returns the number of the output's rendition, as in struct halo_encoding, or -1 if it does not
- * exist. */
+/* Returns the number of the output's rendition (halo_encoding.rendition), or -1 if the stream has
+ * no such rendition. */
 int halo_output_rendition(const struct halo_stream_settings *stream,
                           const struct halo_output_settings *output);
 

@@ -20,11 +20,11 @@ enum halo_exit {
 /* An error, in memory that the caller initialises with zeros. Used by one thread at a time. Only
  * the first error is kept, because later ones follow from it. */
 struct halo_error {
-    int code;       /* negative errno; 0: no error */
-    bool usage;     /* the request was invalid (exit 64); nothing failed */
-    bool device;    /* the GPU failed: another attempt may succeed (exit 75) */
-    bool scarce;    /* set together with device if only the GPU's memory is full: the GPU still
-                     * works for others */
+    int code;    /* negative errno; 0: no error */
+    bool usage;  /* the request was invalid (exit 64); nothing failed */
+    bool device; /* the GPU failed: another attempt may succeed (exit 75) */
+    /* set in addition to device if the GPU's memory is full, but the GPU still works for others */
+    bool scarce;
     char text[600]; /* one line, without a newline or the prefix "halod:" */
 };
 
@@ -33,15 +33,17 @@ struct halo_error {
 int halo_fail(struct halo_error *err, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Records a mistake in the request in the same way: sets usage and returns -EINVAL. */
+/* Does the same as halo_fail() for a mistake in the request: also sets usage, and returns
+ * -EINVAL. */
 int halo_fail_usage(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Records the failure of a device: sets device and returns -EIO. */
+/* Does the same as halo_fail() for the failure of a device: also sets device, and returns -EIO. */
 int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Records that a device's memory is full: sets device and scarce, and returns -ENOMEM. */
+/* Does the same as halo_fail() if a device's memory is full: also sets device and scarce, and
+ * returns -ENOMEM. */
 int halo_fail_scarce(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -5,10 +5,11 @@
 
 #include "config/error.h"
 
-/* Replaces each ${NAME} by the contents of the file NAME in $CREDENTIALS_DIRECTORY, without its
- * last newline, or, if there is no such file, by the environment variable NAME. $${ becomes "${".
- * Inserted text is not expanded again. Returns 0 (the caller frees *ret), -EINVAL with err filled
- * (messages never contain a value) or -ENOMEM. May block on the disk. */
+/* Copies text and replaces each ${NAME} in it with the contents of the file NAME in
+ * $CREDENTIALS_DIRECTORY, without its last newline. If this file does not exist, the value of the
+ * environment variable NAME is used instead. $${ becomes "${". Inserted text is not expanded again.
+ * Returns 0 (the caller frees *ret), -EINVAL with err filled (messages never contain a value) or
+ * -ENOMEM. May block on the disk. */
 int halo_expand(char **ret, const char *text, struct halo_error *err);
 
 #endif

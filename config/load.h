@@ -20,8 +20,9 @@ struct halo_loader {
     const struct halo_daemon_checks *checks; /* may be NULL */
     char path[256];                          /* path of the current key, such as
                                               * "streams.door.outputs[0]" */
-    bool scratch;                            /* a trial run of `defaults:`: claims are not recorded,
-                                              * and keys may be missing */
+    /* `defaults` is loaded by itself to check it: claims are not recorded, and keys may be
+     * missing */
+    bool scratch;
     bool no_memory;
     struct halo_claim *claim;
     int claims, claims_room;
@@ -40,33 +41,37 @@ void halo_loader_say_of(struct halo_loader *l, const struct halo_node *map, cons
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Returns whether a check of the node's value succeeded, that is, whether code is 0. If it failed,
- * adds an error with the reason `why`. `why` may repeat a part of the value, so if the value
- * contains expanded ${}, the error only states that the value is refused. */
+ * adds an error with the reason `why`. If the value contains expanded ${}, which may be secret, the
+ * error only states that the value is refused, because `why` may quote a part of the value. */
 bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int code,
                         const char *why);
 
-/* Appends ".name" to the path, or "[index]" if name is NULL. Returns the mark that _leave needs. */
+/* Appends ".name" to the path, or "[index]" if name is NULL. Returns a mark that must be passed to
+ * halo_loader_leave(). */
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index);
 void halo_loader_leave(struct halo_loader *l, size_t mark);
 
 /* Returns whether the node is of that kind. If it is not, adds an error. */
 bool halo_loader_is(struct halo_loader *l, struct halo_node *node, enum halo_node_kind kind);
 
-/* Returns the scalar's text, or NULL if an error was added. */
+/* Returns the text of the scalar `node`. If it is empty or not a scalar, adds an error and returns
+ * NULL. */
 const char *halo_loader_text(struct halo_loader *l, struct halo_node *node);
 void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *node);
 void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
                      struct halo_node *node);
 
-/* The keys of a map: those that are rows, and those that have their own functions. */
+/* The keys of a map: those that rows of a table define, and those that functions load. */
 struct halo_section {
     const struct halo_option *rows;
     struct halo_key {
         const char *name;
-        /* settings points to the section's settings. NULL: the caller reads this key. */
+        /* Loads the key's value into the section's settings, to which `settings` points. NULL: the
+         * caller loads this key. */
         void (*load)(struct halo_loader *l, void *settings, struct halo_node *node);
-        const char *refused; /* used instead of load: the reason why this known key is refused */
-    } key[16];               /* the last entry has the name NULL */
+        /* not NULL: this known key is refused for this reason, and load is not used */
+        const char *refused;
+    } key[16]; /* the last entry has the name NULL */
 };
 /* Reads the keys of the map `node` and, from the map `defaults`, the keys that `node` lacks. Either
  * may be NULL. */
@@ -76,29 +81,30 @@ void halo_loader_section(struct halo_loader *l, const struct halo_section *secti
 /* Records that the current key uses this path or URL exclusively. text is borrowed. */
 void halo_loader_claim(struct halo_loader *l, const struct halo_node *node, bool is_path,
                        const char *text);
-/* Records the same for a socket's path, and also checks its length. */
+/* Records that the current key uses this path for a socket, and checks the path's length. */
 void halo_loader_claim_socket(struct halo_loader *l, const struct halo_node *node,
                               const char *path);
-/* Adds an error for each place that is claimed twice. Resolves paths in the file system; may
- * block. */
+/* Adds an error for each path or URL that more than one key uses. Resolves paths in the file
+ * system; may block. */
 void halo_loader_compare(struct halo_loader *l);
 
 /* Frees everything that the loader owns. Returns 0, -EINVAL if the error list is not empty, or
  * -ENOMEM (also if the list itself could not be allocated). */
 int halo_loader_finish(struct halo_loader *l);
 
-/* Explains how a user requests a chain without filters. */
+/* Explains to the user how to request a chain without filters. */
 #define HALO_HOW_TO_PASS "to pass frames unchanged, set filters: none and privacy: off"
 
-/* Returns the malloc'ed text of a chain that is written as a scalar, or as a list of scalars and
- * maps. Returns NULL if an error was added. */
+/* Converts a chain, which is written as a scalar or as a list of scalars and maps, to malloc'ed
+ * text. If this fails, adds an error and returns NULL. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
 
-/* settings points to a struct halo_stream_settings. */
+/* Loads the map `capture` into settings, which points to a struct halo_stream_settings. */
 void halo_load_capture(struct halo_loader *l, void *settings, struct halo_node *node);
 void halo_load_output(struct halo_loader *l, struct halo_output_settings *output,
                       struct halo_node *node);
-/* Before the call, only the stream's name is set. */
+/* Loads a stream, using `defaults` for keys that `node` lacks. Before the call, only the stream's
+ * name is set. */
 void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream,
                       struct halo_node *node, struct halo_node *defaults);
 

@@ -13,7 +13,7 @@ enum halo_log_level {
     HALO_LOG_DEBUG,
 };
 
-void halo_log_set_level(enum halo_log_level level); /* default HALO_LOG_INFO */
+void halo_log_set_level(enum halo_log_level level); /* initially HALO_LOG_INFO */
 enum halo_log_level halo_log_get_level(void);
 
 /* Writes "halod: TEXT\n" if level is at most the current level. Control characters in the text
@@ -23,18 +23,20 @@ void halo_log(enum halo_log_level level, const char *format, ...)
 
 /* Makes all further lines of this thread begin with "stream NAME: ", because they concern this
  * stream. This replaces the prefix "stream NUMBER: ", which messages use for the streams of an
- * input. The name is copied; NULL ends this. */
+ * input. The name is copied; NULL removes the prefix. */
 void halo_log_set_stream(const char *name);
 /* Returns text without the prefix "stream NUMBER: ", for callers that name the stream in another
  * way. */
 const char *halo_log_skip_number(const char *text);
 
-/* Switches to logging for a service. If standard error is connected to systemd's journal, lines are
- * sent there with fields or, without libsystemd, with the level as the prefix "<N>". An error or
- * warning that repeats within half a minute is only counted, and later logged as "TEXT (N times
- * more)". Secrets in URLs are hidden. Must be called only once, before threads are started. */
+/* Switches to logging for a service. If standard error is connected to systemd's journal, log lines
+ * are sent to it with fields; in builds without libsystemd, each line begins with its level as
+ * "<N>" instead. An error or warning that repeats within half a minute is only counted, and later
+ * logged as "TEXT (N times more)". Secrets in URLs are hidden. Must be called only once, before
+ * threads are started. */
 void halo_log_be_service(void);
-/* Logs counted lines that are due. Must be called every few seconds. */
+/* Logs the lines that were only counted, once their half minute has passed. Must be called every
+ * few seconds. */
 void halo_log_flush(void);
 
 /* Shows a status line that stays at the bottom of a terminal, below the log lines. NULL removes
@@ -45,8 +47,8 @@ void halo_log_set_status(const char *line);
  * failed. */
 int halo_end_print(void);
 
-/* For messages that appear only once in a process: true only the first time that it is evaluated
- * with this flag. */
+/* True only the first time that it is evaluated with this flag; for messages that are to appear
+ * only once in a process. */
 #define HALO_ONCE(flag) (!atomic_exchange(&(flag), 1))
 
 #endif

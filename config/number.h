@@ -5,10 +5,11 @@
 #ifndef HALO_NUMBER_H
 #define HALO_NUMBER_H
 
-int halo_parse_integer(const char *text, double *ret); /* such as "-3"; huge numbers are rounded */
-int halo_parse_real(const char *text, double *ret);    /* "0.5", "-1e3" */
-int halo_parse_ratio(const char *text, double *ret);   /* a real, or a fraction such as "1/9" */
-int halo_parse_part(const char *text, double *ret);    /* a real, or a percentage: "10%" is 0.1 */
+/* an integer such as "-3"; huge ones are rounded */
+int halo_parse_integer(const char *text, double *ret);
+int halo_parse_real(const char *text, double *ret);  /* "0.5", "-1e3" */
+int halo_parse_ratio(const char *text, double *ret); /* a real, or a fraction such as "1/9" */
+int halo_parse_part(const char *text, double *ret);  /* a real, or a percentage: "10%" is 0.1 */
 /* Parses seconds in FFmpeg's syntax: [-][HH:]MM:SS[.m] or [-]S[.m][s|ms|us]. */
 int halo_parse_time(const char *text, double *ret);
 

@@ -32,9 +32,10 @@ struct halo_option {
     const char *name;
     const char *alias; /* other names with the same meaning, such as "vcodec|codec:v"; NULL: none */
     enum halo_option_type type;
-    size_t offset;              /* offset of the field in the settings struct */
-    double value;               /* default value; if it is outside min .. max, it means "not given"
-                                 * (STRING: always NULL) */
+    size_t offset; /* offset of the field in the settings struct */
+    /* default value; a value outside min .. max means "not given" (the default of a STRING is
+     * always NULL) */
+    double value;
     double min, max;            /* range of INT, REAL, RATIO, PART, TIME, BYTES */
     const char *const *choices; /* CHOICE: the values, NULL-terminated; numbers: a single word that
                                  * means the default */
@@ -58,7 +59,7 @@ void halo_options_finish(const struct halo_option *table, void *settings);
  * -ENOMEM; after -ENOMEM, strings for which there was no memory are NULL. */
 int halo_options_own(const struct halo_option *table, void *settings);
 
-/* Returns the row with this name or alias, or NULL. length is that of name, which need not be
+/* Returns the row with this name or alias, or NULL. length is the length of name, which need not be
  * NUL-terminated. */
 const struct halo_option *halo_option_find(const struct halo_option *table, const char *name,
                                            size_t length);
@@ -69,13 +70,14 @@ const struct halo_option *halo_option_find(const struct halo_option *table, cons
 int halo_option_set(const struct halo_option *row, void *settings, const char *text,
                     struct halo_error *err);
 
-/* Returns the candidate nearest to name by edit distance, or NULL if none is so near that name is
- * likely to be a misspelling of it. */
+/* Returns the candidate that is nearest to name by edit distance, or NULL if name is probably not a
+ * misspelling of any candidate. */
 const char *halo_nearest(const char *name, size_t length, const char *const *candidates,
                          size_t count);
-/* Does the same for the names of a table. */
+/* Does the same as halo_nearest() for the names in a table. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
-/* Find the same names, and return ret, filled with words for the end of a message or with "". */
+/* Find the same names as the two functions above. They return ret, which they fill with words to
+ * append to a message, such as " (nearest: NAME)", or with "" if no name is near. */
 enum { HALO_NEAREST_WORDS = 96 };
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
                                const char *const *candidates, size_t count);

@@ -26,13 +26,15 @@ enum halo_output_writer {
 };
 
 struct halo_output_row {
-    const char *key; /* its name in the file and in the status */
+    const char *key; /* the kind's name in the settings file and in the status */
     const char *help;
     enum halo_output_target target;
     enum halo_output_writer writer;
-    bool coded;   /* true: receives encoded frames, unless `codec: raw` is set; false: receives
-                   * unencoded frames, or images in its `format:` */
-    bool records; /* can be switched on and off while the stream runs; does not show cards */
+    /* true: receives encoded frames, unless `codec: raw` is set; false: receives unencoded frames,
+     * or images in its `format:` */
+    bool coded;
+    /* can be switched on and off while the stream runs; cards are not written to it */
+    bool records;
     const char *const *keys; /* the keys that have an effect for this output, apart from `key`;
                               * NULL-terminated */
     /* Adds errors for keys that contradict each other, and fills in this kind's own defaults. node
@@ -48,7 +50,7 @@ extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 #include "config/outputs.def"
 #undef OUTPUT
 
-/* Returns the row of the output's kind. */
+/* Returns the table row of the output's kind. */
 const struct halo_output_row *halo_output_row(const struct halo_output_settings *output);
 
 #endif

@@ -33,8 +33,8 @@ struct halo_run_settings {
     int log_level;     /* enum halo_log_level */
 };
 
-extern const struct halo_option halo_run_options[]; /* all rows except -f, which IN and OUT each
-                                                     * have */
+/* all options except -f, which exists twice: for IN and for OUT */
+extern const struct halo_option halo_run_options[];
 
 /* Parses the arguments after "run". -f selects the demuxer if it comes before -i, and otherwise the
  * muxer. Returns 0 (the caller finishes *ret) or -EINVAL with err filled (usage: exit 64; *ret is

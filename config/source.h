@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* 8192x8192, twice the pixels of 8K. A frame of that size needs 96 MiB in 8-bit 4:2:0, and a
- * decoder keeps several. */
+/* 8192x8192, twice as many pixels as 8K. A frame of that size needs 96 MiB in 8-bit 4:2:0, and a
+ * decoder keeps several frames. */
 enum { HALO_MAX_PIXELS = 1 << 26 };
 
 struct halo_source_settings {

@@ -39,7 +39,7 @@ struct halo_node {
 
 /* Parses text, and expands ${NAME} in values (expand.h). Returns 0 (*ret is the tree, or NULL for
  * an empty document), -EINVAL (the reasons are in errors, and *ret is the part that could be read,
- * or NULL) or -ENOMEM. With 0 and -EINVAL, the caller owns *ret. */
+ * or NULL) or -ENOMEM. If 0 or -EINVAL is returned, the caller owns *ret. */
 int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
                     const struct halo_source *source, struct halo_error_list *errors);
 void halo_node_destroy(struct halo_node *node); /* may be NULL */
@@ -55,17 +55,18 @@ struct halo_node *halo_node_copy(const struct halo_node *node);
 /* Returns the child with that key, or NULL. map may be NULL. */
 struct halo_node *halo_node_get(const struct halo_node *map, const char *key);
 
-/* Returns the text of a SCALAR for messages, in which ${} is not expanded, because its value may be
- * a secret. */
+/* Returns the text of a SCALAR for use in messages. ${} is not expanded in it, because its value
+ * may be a secret. */
 const char *halo_node_shown(const struct halo_node *node);
-/* Returns whether the text of this node, or of a node below it, contains expanded ${}. */
+/* Returns whether ${} was expanded in the text of this node or of a node below it. */
 bool halo_node_is_expanded(const struct halo_node *node);
 
 /* Returns whether the node is YAML's null: empty, ~ or null, without quotes. */
 bool halo_node_is_null(const struct halo_node *node);
 
 /* Merges the map `over` into the map `base`. Maps are merged key by key; other values replace the
- * old ones. The children of over are moved; the caller keeps over itself. Returns 0 or -ENOMEM. */
+ * old ones. The children of `over` are moved; the caller still owns `over` itself. Returns 0 or
+ * -ENOMEM. */
 int halo_node_merge(struct halo_node *base, struct halo_node *over);
 
 #endif

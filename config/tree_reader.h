@@ -22,7 +22,7 @@ struct halo_reader {
     size_t bytes;
     struct halo_anchor anchor[HALO_TREE_MAX_ANCHORS];
     int anchors;
-    struct halo_node *refused; /* nodes that are in no tree, but may have an anchor */
+    struct halo_node *refused; /* nodes that are not part of the tree, but may have an anchor */
     int code;                  /* 0, -EINVAL (an error was reported, and the rest cannot be read) or
                                 * -ENOMEM */
     bool bad;                  /* an error was reported; more may follow */
@@ -42,8 +42,8 @@ static inline int halo_reader_line(yaml_mark_t mark)
 /* Stops reading this file and sets `code`. Returns NULL. */
 void *halo_reader_give_up(struct halo_reader *r, int code);
 
-/* Returns a scalar's node, in which ${} is not expanded until halo_reader_expand() is called, or
- * NULL if reading stopped. */
+/* Returns a node for the scalar, or NULL if reading stopped. ${} is not expanded in it until
+ * halo_reader_expand() is called. */
 struct halo_node *halo_reader_scalar(struct halo_reader *r, const yaml_event_t *event);
 void halo_reader_expand(struct halo_reader *r, struct halo_node *node);
 
@@ -54,11 +54,11 @@ struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *e
  * index, or -1 if there is no anchor or reading stopped. */
 int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int line);
 
-/* Counts these nodes towards the limits. If that exceeds a limit, stops reading and returns
- * false. */
+/* Adds nodes to the number of nodes read, and checks the limits; height is how many levels they are
+ * nested below the current one. If a limit is exceeded, stops reading and returns false. */
 bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line);
 
-/* If there is a tag, reports it as an error. Returns whether there is one. */
+/* If there is a tag, reports an error and returns true; otherwise, returns false. */
 bool halo_reader_refuse_tag(struct halo_reader *r, const yaml_char_t *tag, int line);
 
 #endif

@@ -11,7 +11,7 @@ struct halo_viewer_format {
     const char *muxer; /* FFmpeg's name of the muxer; NULL: filtered frames are passed as
                         * descriptors */
     bool raw;          /* whether it can contain unencoded frames */
-    bool rigid;        /* whether only one header, at the beginning, describes the contents */
+    bool rigid;        /* whether the contents are described only by one header at the beginning */
 };
 extern const struct halo_viewer_format halo_viewer_formats[]; /* the last entry has the suffix
                                                                * NULL */
