@@ -123,10 +123,9 @@ static int find_kind(struct halo_loader *l, struct halo_node *node)
         if (!halo_node_get(node, halo_output_rows[kind]->key))
             continue;
         if (found >= 0) {
-            halo_loader_say(l, node,
-                            "'%s' and '%s' are both set, but an output can have only one "
-                            "destination: use two outputs",
-                            halo_output_rows[found]->key, halo_output_rows[kind]->key);
+            halo_loader_say(
+                l, node, "'%s' and '%s' are both set: use a separate output for each destination",
+                halo_output_rows[found]->key, halo_output_rows[kind]->key);
             return -1;
         }
         found = kind;

@@ -17,7 +17,7 @@ int halo_command_devices(int argc, char **argv);
 /* Commands that concern the settings file (-c and others). The list ends with a NULL name. */
 extern const struct halo_command halo_config_commands[];
 
-/* Runs the daemon until it gets SIGTERM or SIGINT. Returns the exit code: 0 after SIGTERM, 130
+/* Runs the daemon until it receives SIGTERM or SIGINT. Returns the exit code: 0 after SIGTERM, 130
  * after SIGINT. Takes ownership of settings. path is the settings file, which a reload reads again;
  * it must stay valid. */
 int halo_command_daemon(struct halo_daemon_settings *settings, const char *path);

@@ -11,7 +11,8 @@
 void halo_notify_ready(void);
 void halo_notify_reloading(void); /* reloading lasts until the next halo_notify_ready() */
 void halo_notify_stopping(void);
-void halo_notify_extend(int ms); /* from now on, the current step may take this much longer */
+/* allows the current step ms more milliseconds, counted from now */
+void halo_notify_extend(int ms);
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);
 

@@ -16,7 +16,7 @@ enum halo_files_how {
     /* device nodes, or a folder of them, which may be read and written but not created */
     HALO_FILES_DEVICE,
     HALO_FILES_RUN, /* may be read, and libraries may be loaded from it */
-    /* not a file (the path is ""): allows sockets that reach others (confine.h) */
+    /* not a file (the path is ""): allows Unix and IP sockets (confine.h) */
     HALO_FILES_NETWORK,
     HALO_FILES_HOW,
 };
@@ -26,7 +26,7 @@ struct halo_files {
     enum halo_files_how how;
 };
 
-/* Restricts the calling thread, which must have given up new privileges, and all threads and
+/* Restricts the calling thread, which must already have set no_new_privs, and all threads and
  * processes that it starts. Paths that do not exist are skipped. May block on disk. Returns 0 (also
  * if the kernel has no Landlock), or -errno with err filled. */
 int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err);

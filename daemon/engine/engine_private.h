@@ -63,7 +63,7 @@ enum engine_phase {
     ENGINE_RUNNING,
     ENGINE_STOPPING,  /* its live stream is ending */
     ENGINE_FINISHING, /* being finished on a libuv worker thread */
-    ENGINE_ABANDONED, /* a thread of it is stuck; its events will soon be muted */
+    ENGINE_ABANDONED, /* one of its threads is stuck; its events will soon be muted */
 };
 
 struct engine_ring {
@@ -83,9 +83,10 @@ struct engine_stream {
     int encodings;
     int gpu; /* the GPU that its live stream last reported; -1: none */
     enum engine_phase phase;
-    bool abandoned; /* abandoned because a thread is stuck; it will soon be in `left` */
+    bool abandoned; /* abandoned because a thread is stuck; will soon be moved to `left` */
     bool stop;      /* the supervisor has requested a stop, perhaps during creation */
-    /* as last requested, even while the stream was being created */
+    /* whether to record, and which encodings are watched: the last requests, including those that
+     * arrived while the stream was being created */
     bool record, watched[HALO_MAX_ENCODINGS];
     /* a `set` message that arrived while the stream was being created; NULL: none */
     json_t *late_set;
@@ -96,7 +97,7 @@ struct engine_stream {
         struct engine_stream *stream;
         int output;
     } finished[HALO_MAX_OUTPUTS]; /* arguments of engine_report_finished() */
-    /* NULL: the output is written elsewhere, or could not be created */
+    /* NULL: the engine does not write this output, or it could not be created */
     struct halo_output *output[HALO_MAX_OUTPUTS];
     char *refused[HALO_MAX_OUTPUTS]; /* why the output could not be created */
     /* guards ring[], because other threads replace writers while the loop reads their counts */
@@ -111,22 +112,22 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
                          const char *camera);
 void engine_stream_stop(struct engine_stream *stream);
 /* Abandons a stuck stream; halo_live_stalls_alone() must have allowed it. The supervisor is
- * informed, the stream's outputs are finished, and the stream is gone. Everything else of it is
- * kept in `left` until its threads have ended. */
+ * informed, the stream's outputs are finished, and the stream is removed. The memory that its stuck
+ * threads may still use is kept in `left` until they have ended. */
 void engine_stream_abandon(struct engine_stream *stream, const struct halo_error *why);
 /* Frees the abandoned streams whose stuck calls have returned. */
 void engine_stream_free_left(struct engine *engine);
-void engine_stream_tick(struct engine_stream *stream); /* may free the stream */
+void engine_stream_tick(struct engine_stream *stream); /* called regularly; may free the stream */
 void engine_stream_report_stats(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
 
 /* ---- engine_gpu.c ---- */
-/* Called by the timer. From time to time, asks the driver how full the GPUs are, on a worker
- * thread, because a driver may never answer. */
+/* Called by the timer. From time to time, a worker thread asks the driver how much of each GPU's
+ * memory is in use. The loop thread does not ask, because the driver might never answer. */
 void engine_gpu_tick(struct engine *engine);
 /* Reports the free capacity of all GPUs of the machine as soon as the driver returns it. */
 void engine_gpu_survey(struct engine *engine);
-/* Returns the list of GPUs for the link, which is empty if the last query is overdue. */
+/* Returns the list of GPUs to send over the link; it is empty if the last query is overdue. */
 json_t *engine_gpu_report(const struct engine *engine);
 
 /* ---- engine_probe.c ---- */
@@ -136,8 +137,9 @@ void engine_probe(void); /* runs on the loop thread and blocks it */
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* message is borrowed */
 
 /* ---- engine_events.c ---- */
-extern const struct halo_live_events engine_events;       /* arg: struct engine_stream */
-void engine_report_finished(void *arg, const char *path); /* arg: struct engine_finished */
+/* callbacks; arg is a struct engine_stream */
+extern const struct halo_live_events engine_events;
+void engine_report_finished(void *arg, const char *path); /* arg is a struct engine_finished */
 /* Queues a message for the loop. Takes ownership of message and duplicates fds. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
 /* Waits until the loop has sent everything queued so far, for at most a second. Must not be called

@@ -16,13 +16,13 @@ struct halo_bytes {
     size_t count; /* bytes in the queue */
 };
 
-/* Appends data. ref is the buffer that contains data, to which large pieces keep a reference; if it
- * is NULL, data is copied. Returns 0 or -ENOMEM. */
+/* Appends data. Small pieces are copied. For a large piece, the queue keeps a reference to ref, the
+ * buffer that contains data; if ref is NULL, large pieces are copied, too. Returns 0 or -ENOMEM. */
 int halo_bytes_put(struct halo_bytes *bytes, const uint8_t *data, size_t size,
                    const AVBufferRef *ref);
 
-/* Writes as much as the socket accepts now, and stops after HALO_BYTES_TURN. Returns the number of
- * bytes written, or -errno if the socket has failed. */
+/* Writes as much as the socket accepts now, but stops after HALO_BYTES_TURN bytes. Returns the
+ * number of bytes written, or -errno if the socket has failed. */
 enum { HALO_BYTES_TURN = 4 << 20 };
 int halo_bytes_send(struct halo_bytes *bytes, int fd);
 

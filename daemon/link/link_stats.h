@@ -16,11 +16,11 @@ enum { HALO_LINK_GPUS = 16 };
 struct halo_link_stage {
     int64_t count;
     double sum, p50, p95, p99, most; /* ms */
-    /* cumulative counts: never decreasing, and at most `count` */
+    /* a cumulative histogram: each value is at least the one before it, and at most `count` */
     int64_t below[HALO_HISTOGRAM_EDGES];
 };
 
-/* The statistics of one output, identified by its number in the settings, from which the supervisor
+/* The statistics of one output. Its index is its number in the settings, from which the supervisor
  * knows its kind. */
 struct halo_link_output {
     int state;     /* enum halo_output_state */
@@ -39,18 +39,18 @@ struct halo_link_regions {
 
 struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
-    int64_t turn; /* as in halo_live_stats */
+    int64_t turn; /* position in the queue for a turn, as in halo_live_stats */
     int64_t dropped[HALO_DROPS];
-    /* the reason; "": not degraded in this way */
+    /* for each kind of degradation, the reason for it; "": not degraded in this way */
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
-    int64_t cards;        /* sum over all encodings; not included in encoded */
+    int64_t cards;        /* the sum over all encodings; not included in `encoded` */
     int64_t ring_dropped; /* packets dropped because the supervisor was too slow */
     char backend[24];
     char camera[24]; /* the camera's state in one word; "": the input is not a camera */
     struct halo_live_capture capture;
     struct halo_link_regions region_feed;
     int64_t width, height;
-    /* first of the stream's own chain, then of its renditions' chains */
+    /* the coverage of the stream's own chain, then of each rendition's chain */
     struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];
@@ -60,23 +60,24 @@ struct halo_link_stats {
 
 /* A GPU that an engine uses. */
 struct halo_link_gpu {
-    int64_t number, used, size; /* used and size: bytes of its memory; used: by all processes */
+    int64_t number, used, size; /* used, size: bytes of its memory; used counts all processes */
 };
 
-/* These return a new reference: for one GPU, and for a list of GPUs. */
+/* Convert one GPU, or a list of GPUs, to JSON. They return a new reference. */
 json_t *halo_link_gpu_write(const struct halo_link_gpu *gpu);
 json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
 /* Fills ret, an array of HALO_LINK_GPUS, and returns how many it filled. Invalid elements are
  * skipped. */
 int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from);
 
-/* These write and read the free capacity of all GPUs of the machine, by number, in the same way,
- * except that reading returns -1 if the list is invalid. */
+/* Convert the free capacity of all GPUs of the machine, in the order of their numbers, to and from
+ * JSON. halo_link_loads_read() returns the number of GPUs, or -1 if the list is invalid. */
 json_t *halo_link_loads_write(const struct halo_device_load *load, int count);
 int halo_link_loads_read(struct halo_device_load *ret, const json_t *from);
 
-/* These return a new reference to an object with all fields that are sent over the link, and to one
- * without the outputs; NULL if out of memory. */
+/* Convert statistics to JSON: halo_link_stats_write() with all fields that are sent over the link,
+ * halo_link_stats_numbers() without the outputs. They return a new reference, or NULL if out of
+ * memory. */
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);
 json_t *halo_link_stats_numbers(const struct halo_link_stats *stats);
 /* Reads the statistics. The sender is not trusted: fields that are missing, of the wrong type or
@@ -89,9 +90,9 @@ json_t *halo_coverage_write(const struct halo_coverage *coverage);
 /* Returns a new reference to {WORD: why, ...}. */
 json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]);
 
-/* These read a field of a message from outside. Text is cut to size - 1 bytes and made safe for a
- * terminal, and secrets in URLs are removed; a missing text becomes "". An integer that is missing
- * or outside least .. most becomes `otherwise`. */
+/* Read a field of a message whose sender is not trusted. Text is cut to size - 1 bytes and made
+ * safe for a terminal, and secrets in URLs are removed; missing text becomes "". An integer that is
+ * missing or outside least .. most becomes `otherwise`. */
 void halo_json_text(const json_t *object, const char *key, char *ret, size_t size);
 int64_t halo_json_integer(const json_t *object, const char *key, int64_t least, int64_t most,
                           int64_t otherwise);

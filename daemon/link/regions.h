@@ -23,13 +23,13 @@ struct halo_regions {
     int corners;
 };
 
-/* The type of the list, for the description of the Varlink interface. */
+/* The type of the list in the description of the Varlink interface. */
 #define HALO_REGIONS_TYPE                                                                          \
     "[](id: ?string, kind: (rect, ellipse, polygon), x: ?float, y: ?float, w: ?float, h: ?float, " \
     "corners: ?[][]float, unit: ?(pixels, relative), ttl: ?float)"
 
-/* Parses the list. This checks only its form; halo_region_check() checks its numbers. Returns 0, or
- * -EINVAL with err filled, such as "regions[2].w: must be a number". */
+/* Parses the list, and checks its form but not its numbers, which halo_region_check() checks.
+ * Returns 0, or -EINVAL with err filled, such as "regions[2].w: must be a number". */
 int halo_regions_read(struct halo_regions *ret, const json_t *list, struct halo_error *err);
 
 #endif

@@ -11,8 +11,9 @@
 
 /* The caller fills in stop, abandon and arg. This struct must outlive the loop. */
 struct halo_run_end {
-    void (*stop)(void *arg);    /* called at the first signal: finish with the frames read so far */
-    void (*abandon)(void *arg); /* called at the second signal: the process ends at once */
+    /* called at the first signal: finishes with the frames read so far */
+    void (*stop)(void *arg);
+    void (*abandon)(void *arg); /* called at the second signal, before the process ends at once */
     void *arg;
     uv_signal_t signals[3];
     int by;      /* number of the signal; 0: no signal received */
@@ -28,9 +29,9 @@ int halo_run_end_code(const struct halo_error *err);
 /* Ends the process with this code after `seconds` at the latest, because closing a device may
  * never return, and no watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
-/* Ends the process when all our own work is finished, without the driver's exit handlers: these
- * take time, and might wait for ever if the device is lost. The kernel cleans up as well as they
- * do. */
+/* Ends the process without running the driver's exit handlers, which take time and might wait for
+ * ever if the device is lost. The kernel cleans up as well as they do. Call it when all other work
+ * is finished. */
 void halo_run_end_now(int code) __attribute__((noreturn));
 
 #endif

@@ -23,8 +23,8 @@
 /* Returns whether IN or OUT is a camera. */
 bool halo_run_live_is(const struct halo_run_settings *run);
 
-/* Performs the whole run. settings and chain must outlive it. Logs errors and returns the exit
- * status. If filters ran on a GPU, this does not return: the process ends. */
+/* Performs the whole run. settings and chain must stay valid until it ends. Logs errors and returns
+ * the exit status. If filters ran on a GPU, this does not return: the process ends. */
 int halo_run_live(const struct halo_run_settings *settings, const struct halo_chain *chain);
 
 /* ---- run_live_settings.c ---- */

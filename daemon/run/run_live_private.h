@@ -29,7 +29,7 @@ struct run_live {
     int encoding; /* number of the encoding for OUT; -1: nothing is encoded */
     bool looped, running, writing, closing, watched;
     int64_t began; /* ns */
-    /* ns from capture to writing; for a virtual camera, filled when it is closed */
+    /* ns from capture to writing; for a virtual camera, filled in when it is closed */
     struct halo_histogram delay;
     struct halo_live_stats numbers; /* the statistics that were read last; loop thread only */
     atomic_int stop;
@@ -45,7 +45,7 @@ struct run_live {
 };
 
 /* ---- run_live_events.c ---- */
-extern const struct halo_live_events run_live_events; /* arg: struct run_live */
+extern const struct halo_live_events run_live_events; /* callbacks; arg is a struct run_live */
 /* Stores an error, unless an earlier one is stored; the loop then ends the run with the stored
  * error. Any thread. */
 void run_live_fail(struct run_live *run, const struct halo_error *err);
@@ -53,8 +53,8 @@ void run_live_fail(struct run_live *run, const struct halo_error *err);
 /* ---- run_live_report.c; loop thread ---- */
 /* Fills *ret with the statistics, and updates run->numbers. */
 void run_live_stats(struct run_live *run, struct halo_stream_stats *ret);
-/* Shows the progress for the last time; if the run had no error, also its result; with -stats, also
- * the statistics. */
+/* Shows the progress for the last time, the result if the run had no error, and the statistics if
+ * -stats is set. */
 void run_live_report(struct run_live *run, const struct halo_error *err);
 
 #endif

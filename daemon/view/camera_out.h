@@ -27,8 +27,8 @@
 
 struct halo_camera_out;
 
-/* Reports a new state: "writing" or a name from halo_v4l2_states. why is one line for people (""
- * while writing). Both are borrowed. Never called by halo_camera_out_create() or
+/* Reports a new state: "writing" or a name from halo_v4l2_states. why is a reason in one line of
+ * text ("" while writing). Both are borrowed. Never called by halo_camera_out_create() or
  * halo_camera_out_destroy(). */
 typedef void halo_camera_report(void *arg, const char *state, const char *why);
 

@@ -62,12 +62,12 @@ struct halo_feed_wishes {
 int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
                      const struct halo_stream_settings *stream,
                      const struct halo_feed_wishes *wishes, void *arg);
-/* Ends all takers and destroys the feed. The memory is freed when the loop has closed the handle.
- * NULL is ignored. */
+/* Calls end() of all takers and destroys the feed. The memory is freed when the loop has closed the
+ * handle. NULL is ignored. */
 void halo_feed_destroy(struct halo_feed *feed, const char *why);
 
-/* Passes the engine's parameters and packets to the feed. After new parameters, takers begin again
- * only if a decoder could not continue with them (halo_begin_is_same()). */
+/* Passes the engine's parameters and packets to the feed. If the parameters have changed so that a
+ * decoder cannot continue (halo_begin_is_same()), begin() of all takers is called again. */
 void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin);
 void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt);
 /* Called after the filters have changed: frames made with the old filters are not shown again (by
@@ -82,7 +82,7 @@ int64_t halo_feed_origin(const struct halo_feed *feed);
 
 struct halo_feed_stats {
     int takers;
-    bool card;     /* takers are being sent the card now */
+    bool card;     /* the card is being sent to the takers now */
     int64_t cards; /* cards sent, including the engine's cards */
     int64_t late;  /* packets dropped because their timestamp was not later than the previous one */
 };

@@ -33,10 +33,10 @@ size_t halo_frames_size(const struct halo_frames *frames); /* bytes of a frame *
  * that hold it keep its memory. Returns -ENOMEM or -EMFILE on failure, or -EINVAL if the frame
  * does not have the size announced by begin. */
 int halo_frames_take(struct halo_frames *frames, const AVPacket *pkt, uint64_t *ret_id);
-/* may also be called for a frame that the pool has given up */
+/* Releases a frame; the pool may have given it up in the meantime. */
 void halo_frames_release(struct halo_frames *frames, uint64_t id);
 
-/* Frees the memory while there are no viewers. NULL is ignored. */
+/* Frees the memory of all frames; call it when no viewers are left. NULL is ignored. */
 void halo_frames_trim(struct halo_frames *frames);
 
 #endif

@@ -19,10 +19,11 @@ struct halo_listen {
     bool passed; /* the socket is only lent: it is not closed, and its name is not removed */
 };
 
-/* Uses the passed socket with this path or, if there is none, creates a socket with mode 0660,
- * regardless of the umask. A socket on which no process listens is replaced. Returns 0, or with err
- * filled -EADDRINUSE if another process listens on the socket, -EEXIST if the path exists and is
- * not a socket, or another -errno such as -ENAMETOOLONG, -ENOENT or -EACCES. ... */
+/* Uses the socket that the service manager passed for this path. If there is none, creates a socket
+ * with mode 0660, regardless of the umask, and replaces a socket on which no process listens.
+ * Returns 0. On failure, fills err and returns -EADDRINUSE if another process listens on the
+ * socket, -EEXIST if the path exists and is not a socket, or another -errno such as -ENAMETOOLONG,
+ * -ENOENT or -EACCES. */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
 
 /* The number of descriptors that must still be free in this process after a client was accepted.

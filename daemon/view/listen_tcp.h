@@ -7,8 +7,8 @@
 #include "config/error.h"
 
 /* Listens on address, which is "ADDRESS:PORT" with an IPv4 address, an IPv6 address in brackets, or
- * localhost. Returns a non-blocking descriptor that the caller owns; or with err filled -EINVAL if
- * the address is invalid, -EADDRINUSE, or another -errno. */
+ * localhost. Returns a non-blocking descriptor that the caller owns. On failure, fills err and
+ * returns -EINVAL if the address is invalid, -EADDRINUSE, or another -errno. */
 int halo_listen_tcp(const char *address, struct halo_error *err);
 
 #endif

@@ -13,13 +13,13 @@
 
 enum { HALO_PASSED_MAX = 512 };
 
-/* Adds a socket, which may then be taken; name is copied. Returns 0; or with err filled -EINVAL if
- * fd is not a listening stream socket with a path or an IP address, or -ENOSPC. On failure the
- * descriptor is left unchanged. */
+/* Adds a socket, which may then be taken; name is copied. Returns 0. On failure, fills err, leaves
+ * the descriptor unchanged, and returns -EINVAL if fd is not a listening stream socket with a path
+ * or an IP address, or -ENOSPC. */
 int halo_passed_add(int fd, const char *name, struct halo_error *err);
 
-/* Lends the non-blocking socket that listens on this path, until it is given back. Returns -1 if
- * there is no such socket, or if it is in use. */
+/* Returns the non-blocking socket that listens on this path, or -1 if there is no such socket or it
+ * is in use. The socket is in use until halo_passed_give_back() is called. */
 int halo_passed_take(const char *path);
 void halo_passed_give_back(int fd);
 

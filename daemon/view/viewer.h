@@ -22,8 +22,8 @@ struct halo_viewers_shared {
     int64_t sent, dropped;      /* bytes; packets */
 };
 
-/* A format in which viewers are served. An error closes the viewer; err then holds the reason. None
- * of these functions blocks. */
+/* The functions of a format in which viewers are served. If one returns an error, the viewer is
+ * closed; err then holds the reason. None of these functions blocks. */
 struct halo_viewer_ops {
     int (*open)(struct halo_viewer *viewer);
     int (*begin)(struct halo_viewer *viewer, const struct halo_live_begin *begin,
@@ -34,8 +34,8 @@ struct halo_viewer_ops {
     /* Handles data that the viewer has sent. */
     int (*receive)(struct halo_viewer *viewer, const uint8_t *data, size_t size,
                    struct halo_error *err);
-    /* Called when the stream has ended. Sends the end of the format (a trailer), as much as the
-     * socket accepts. */
+    /* Called when the stream has ended. Sends the format's trailer, as much of it as the socket
+     * accepts. */
     void (*end)(struct halo_viewer *viewer);
     void (*close)(struct halo_viewer *viewer);
 };
@@ -53,14 +53,15 @@ struct halo_viewer {
     char peer[80]; /* its address or process, for the log */
     /* set by the format so that flush is called when the socket is writable again */
     bool wants_write;
-    /* us; time since which no queued data could be sent; 0: nothing is queued */
+    /* the time in us since which no queued data could be sent; 0: nothing is queued */
     int64_t waits_since;
     int events; /* poll() events for which the loop waits */
     bool deaf;  /* the client has shut down its sending side, but may still read */
 };
 
-/* Called by the format's code after it has sent or queued data. waits: data is still queued because
- * the viewer does not read; moved: some of the queued data has just been sent. */
+/* Called by the format's code after it has sent or queued data. waits is true if data is still
+ * queued because the viewer does not read; moved is true if some of the queued data has just been
+ * sent. */
 void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
 
 #endif

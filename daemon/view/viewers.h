@@ -15,9 +15,10 @@
 struct halo_viewers;
 
 /* Listens on output->target, which is an address, or a path for a socket with mode 0660. Viewers
- * are served in the format that halo_output_format() returns. A stale socket is replaced. Returns
- * 0; or with err filled -EADDRINUSE if another process listens on the socket, -EEXIST if the path
- * exists and is not a socket, or another -errno. feed and output must outlive the viewers. */
+ * are served in the format that halo_output_format() returns. A stale socket is replaced. feed and
+ * output must outlive the viewers. Returns 0. On failure, fills err and returns -EADDRINUSE if
+ * another process listens on the socket, -EEXIST if the path exists and is not a socket, or another
+ * -errno. */
 int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_feed *feed,
                         const struct halo_output_settings *output, struct halo_error *err);
 /* Closes all viewers and removes the socket; the memory is freed when the loop has closed the
@@ -25,9 +26,9 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
 void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 
 /* Returns a new reference to an object, or NULL if out of memory. Its fields are "target",
- * "viewers", "sent_bytes", "dropped_packets", and the numbers of viewers that were disconnected
- * because they did not read ("cut"), refused because there were too many ("refused"), or ended
- * because their format could not express new parameters ("ended"). */
+ * "viewers", "sent_bytes", "dropped_packets", and three numbers of viewers: "cut" (disconnected
+ * because they did not read), "refused" (because there were too many) and "ended" (disconnected
+ * because their format could not express new parameters). */
 json_t *halo_viewers_status(const struct halo_viewers *viewers);
 
 #endif

@@ -27,15 +27,15 @@ struct halo_virtual_events {
      * ("" while writing). Both are borrowed. Not called if writing works from the start. */
     void (*reported)(void *arg, const char *state, const char *why);
     /* Reports whether the device has readers. Called after each check, at least once per frame.
-     * Also called with false when the device is lost, which discards the frames put in
-     * so far. May be NULL. */
+     * Also called with false when the device is lost; the frames put in so far are then discarded.
+     * May be NULL. */
     void (*watched)(void *arg, bool somebody);
 };
 
 /* Creates a virtual camera for output, which must be of kind V4L2 and is copied. events and arg
  * must outlive the camera. The loop opens the device soon afterwards; it may be missing. Returns 0,
- * or -errno with err filled if memory or descriptors are short, or if no device supports the format
- * or size. */
+ * or -errno with err filled if there is not enough memory or no free descriptor, or if no device
+ * supports the format or size. */
 int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
                         const struct halo_output_settings *output,
                         const struct halo_virtual_events *events, void *arg,
@@ -58,8 +58,8 @@ void halo_virtual_clear(struct halo_virtual *v);
 /* Called after the filters have changed: frames made with the old filters are not written again. */
 void halo_virtual_forget(struct halo_virtual *v);
 
-/* Returns true if the device is open and either other programs have it open too or it is not known
- * whether they have. */
+/* Returns true if the device is open and has readers, that is, other programs that have opened it,
+ * or if it is open and its readers are unknown. */
 bool halo_virtual_is_watched(struct halo_virtual *v);
 bool halo_virtual_is_open(const struct halo_virtual *v);
 /* Returns why the device is not being written; FINE while it is being written, and before the first

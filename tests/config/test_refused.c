@@ -142,8 +142,7 @@ static void outputs(void **state)
     REFUSE(OUT "{}\n", AT_OUT
            ": has no destination: set one of unix:, tcp:, file:, url:, v4l2: and null: true");
     REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
-           AT_OUT ": 'unix' and 'file' are both set, but an output can have only one destination: "
-                  "use two outputs");
+           AT_OUT ": 'unix' and 'file' are both set: use a separate output for each destination");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
     REFUSE(OUT "{v4l2: video10}\n", AT_OUT ".v4l2: must be a device such as /dev/video10");
     REFUSE(OUT "{v4l2: /dev/video10, format: yuy2, audio: copy, hook: x, video: {size: 641x360}}\n",

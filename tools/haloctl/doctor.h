@@ -23,7 +23,7 @@ struct doctor_finding {
  *   port ("free", "ours", "other"), port_address
  *   clock_synchronised bool, now (Unix time)
  *   facts, status             the daemon's answers to Facts and Status
- *   later                     streams of a second status, a second later */
+ *   later                     the streams from a second call to Status, one second later */
 struct doctor_check {
     const char *name; /* NULL marks the end of the table */
     const char *about;
@@ -31,12 +31,12 @@ struct doctor_check {
 };
 extern const struct doctor_check doctor_checks[];
 
-/* Collects the facts, including those of the daemon if it answers, and its status again a second
- * later. Returns a new reference, or NULL if memory ran out. */
+/* Collects the facts. If the daemon answers, they include its own facts, its status, and its status
+ * one second later. Returns a new reference, or NULL if memory ran out. */
 json_t *doctor_gather(struct ctl *ctl);
 
-/* Return a version that files under root ("" or, in tests, $HALOCTL_ROOT) contain: malloc'ed, or
- * NULL. */
+/* Find a version number in files under root ("" or, in tests, $HALOCTL_ROOT). They return malloc'ed
+ * text, or NULL. */
 char *doctor_driver_version(const char *root);
 char *doctor_library_version(const char *root);
 

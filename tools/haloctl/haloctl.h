@@ -10,7 +10,8 @@
 
 enum {
     CTL_EXIT_NO_DAEMON = 69, /* EX_UNAVAILABLE: no daemon answers, or connecting is not permitted */
-    CTL_ANSWER_MS = 10000,   /* timeout for one answer; set and snapshot need up to five seconds */
+    /* timeout for an answer; set and snapshot can take up to five seconds */
+    CTL_ANSWER_MS = 10000,
 };
 
 struct ctl {
@@ -51,8 +52,8 @@ int ctl_connect(struct ctl *ctl);
 /* Sends a call, and takes ownership of parameters. Returns 0 or -errno; -EINVAL means that
  * parameters is NULL because an argument was not UTF-8. */
 int ctl_send(struct ctl *ctl, const char *method, json_t *parameters, bool more);
-/* Receives the next message. Returns 0, and the caller owns *ret; or -ETIMEDOUT, -EPIPE (if the
- * daemon closed the connection) or -EPROTO (if the message is malformed). */
+/* Receives the next message. Returns 0 (the caller owns *ret), -ETIMEDOUT, -EPIPE (the daemon
+ * closed the connection) or -EPROTO (the message is malformed). */
 int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret);
 /* Returns whether a whole message has already been received. Does not read from the socket. */
 bool ctl_has_message(const struct ctl *ctl);
@@ -60,8 +61,8 @@ void ctl_close(struct ctl *ctl);
 /* Returns the group that may open the socket at ctl->path, or NULL if it is unknown. The string is
  * valid until the next call. */
 const char *ctl_group(const struct ctl *ctl);
-/* Connects, sends a call and waits for its answer. Returns 0 and sets *ret to the parameters of the
- * answer; or reports the error and returns the exit code. */
+/* Connects, sends a call and waits for its answer. On success, sets *ret to the parameters of the
+ * answer and returns 0. Otherwise, reports the error and returns the exit code. */
 int ctl_call(struct ctl *ctl, const char *method, json_t *parameters, json_t **ret);
 /* Report the error in an answer, or the -errno that ctl_receive() returned, and return the exit
  * code. */
@@ -76,14 +77,15 @@ int ctl_end_print(void);
 /* Returns the text of a field, or ""; control characters are replaced by '?'. The string is valid
  * until the eighth call after this one. */
 const char *ctl_text(const json_t *object, const char *key);
-/* Returns text that describes how much the stream's filters hide, or "" if this is unknown or, with
- * parts_only, if they hide everything. The string is valid as long as one of ctl_text(). */
+/* Returns text that describes how much the stream's filters hide, or "" if this is unknown. With
+ * parts_only, also returns "" if they hide everything. The string stays valid as long as a string
+ * from ctl_text(). */
 const char *ctl_coverage(const json_t *stream, bool parts_only);
 /* Returns the reason for the stream's state, or another remark about the stream, or "". The string
  * is valid until the second call after this one. */
 const char *ctl_why(const json_t *stream);
 double ctl_number(const json_t *object, const char *key);
-/* Returns the field b of the field a of the object, or NULL. */
+/* Returns field b of the object that is field a of `object`, or NULL. */
 json_t *ctl_field(const json_t *object, const char *a, const char *b);
 
 /* ---- commands ---- */
@@ -96,8 +98,8 @@ void ctl_print_table(const json_t *streams, int columns, bool colours, FILE *to)
 void ctl_print_stream(const json_t *stream, FILE *to);
 /* Returns how many bytes of text fit into this many columns of a terminal. */
 int ctl_bytes_within(const char *text, int columns);
-/* Returns, malloc'ed, the fields of a stream whose changes --watch reports; counters are not among
- * them. */
+/* Returns malloc'ed text with those fields of a stream whose changes --watch reports; counters are
+ * not among these fields. */
 char *ctl_stream_news(const json_t *stream);
 
 #endif
