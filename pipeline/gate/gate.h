@@ -32,46 +32,49 @@ struct halo_pending;
 struct halo_output_picture;
 struct halo_gate;
 
-/* The frames that the decoder will deliver, and what is required of the chain. */
+/* Properties of the frames that the decoder will deliver, and requirements for the chain. */
 struct halo_gate_input {
     int stream; /* number of the input stream, for messages */
     enum AVPixelFormat format;
     int width, height;
     enum AVColorSpace space;
     enum AVColorRange range;
-    enum halo_privacy privacy; /* what the chain may leave visible; off: everything (privacy.h) */
+    enum halo_privacy privacy; /* what the chain may leave visible (privacy.h); off: everything */
     double min_coverage; /* minimum part of each plane that the chain must hide (coverage.h) */
-    bool unsure;   /* the settings request another size; regions in pixels may refer to that one */
+    bool unsure;   /* the settings request another size, to which regions in pixels may refer */
     int turn;      /* display orientation of most frames (display.h) */
     int spill;     /* chroma spill of all frames (format.h) */
     int64_t epoch; /* number of the chain's configuration; 0 if there is only one */
 };
 
 /* Creates a gate and plans the chain for every plane. chain and ring must outlive the gate. Returns
- * 0, or -errno with err filled (-EINVAL: the chain does not fit these frames, or violates privacy
- * or min_coverage; -ENOTSUP: the pixel format is not supported). The caller owns *ret. */
+ * 0, or -errno with err filled (-EINVAL: the chain does not fit these frames, or hides less than
+ * privacy or min_coverage requires; -ENOTSUP: the pixel format is not supported). The caller owns
+ * *ret. */
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err);
 void halo_gate_destroy(struct halo_gate *gate); /* NULL is ignored */
 
-/* Returns how much the gate's chain hides. The result is valid as long as the gate. Any thread. */
+/* Returns how much the gate's chain hides. The result is valid as long as the gate exists. Any
+ * thread. */
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate);
 
 /* Returns the native format of the gate's output frames. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
-/* Places output frames in a device's memory, for an encoder on that device. They come from a pool
- * that holds only output frames, and are never on the host. Call this before the first frame; the
- * lanes must be on the same GPU. *ret_frames is the pool (AVHWFramesContext), owned by the gate. A
- * stream with such output frames cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not
- * on a GPU, or the device does not support the format) or -ENOMEM. After an error, and after a call
- * in which device is NULL, output frames are in host memory. */
+/* Places output frames in a device's memory, for an encoder on that device. Such output frames come
+ * from a pool that contains only output frames, and they are never on the host. Call this before
+ * the first frame; the lanes must be on the same GPU. Sets *ret_frames to the pool (an
+ * AVHWFramesContext), which the gate owns. If the GPU fails, a stream with output frames on the GPU
+ * cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not on a GPU, or the device does
+ * not support the format) or -ENOMEM. After an error, and after a call with device NULL, output
+ * frames are in host memory. */
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames);
 
 /* Sets the region feed for filters with region=feed, from the next frame on. The feed must outlive
- * the gate, and the frames' times must then be microseconds on the feed's clock. If feed is NULL,
- * as it is initially, such filters apply everywhere. Call this on the thread that calls
- * halo_gate_enter(), or before that thread starts. */
+ * the gate. If a feed is set, the timestamps of frames must be in microseconds on the feed's clock.
+ * If feed is NULL (the initial state), filters with region=feed apply to the whole frame. Call this
+ * on the thread that calls halo_gate_enter(), or before that thread starts. */
 void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
 
 /* Starts filtering a frame in the next lane of the ring; blocks while the lane is busy. The caller
@@ -81,33 +84,33 @@ void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err);
 
-/* Waits until the frame is filtered. epoch is the configuration to which the caller expects the
- * frame to belong. Takes ownership of pending, even on failure. On success the caller owns *ret. On
- * failure no output frame exists, err is filled, and the function returns -ENOMEM, -EIO or -ESTALE
- * (the frame entered under another epoch). */
+/* Waits until the frame is filtered. epoch is the number of the configuration to which the caller
+ * expects the frame to belong. Takes ownership of pending, even on failure. On success the caller
+ * owns *ret. On failure no output frame exists, err is filled, and the function returns -ENOMEM,
+ * -EIO or -ESTALE (the epoch of the frame or of the gate is not the expected one). */
 int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_output_picture **ret,
                     struct halo_error *err);
 
-/* Waits until the frame's lane has finished, and drops the frame. Any thread may call this if no
- * other thread uses the frame; NULL is ignored. */
+/* Waits until the frame's lane has finished, and drops the frame. Any thread may call this function
+ * if no other thread uses the frame. NULL is ignored. */
 void halo_pending_destroy(struct halo_pending *pending);
 
-/* Makes a gray or black frame that shows nothing, in the gate's format and size. May be called only
- * while output frames are in host memory. Returns 0 or -ENOMEM; the caller owns *ret. */
+/* Makes a gray or black frame that shows nothing, in the gate's format and size. Call this only if
+ * output frames are in host memory. Returns 0 or -ENOMEM; the caller owns *ret. */
 int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret);
 
-/* Makes a frame that shows the card, with the format, size and colour description of like. It shows
- * no sample of like and nothing else of it, and no other frame's memory is touched. Returns 0,
- * -ENOMEM, or -ENOTSUP (like is on a device); the caller owns *ret. Any thread may call this; like
- * may be in use. */
+/* Makes a frame that shows the card, with the format, size, aspect ratio and colour description of
+ * the frame `like`. Nothing else of `like`, in particular no sample, gets into the new frame, and
+ * the memory of no other frame is accessed. Returns 0, -ENOMEM, or -ENOTSUP (`like` is on a
+ * device); the caller owns *ret. Any thread may call this, even while `like` is in use. */
 int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
                    int64_t pts, struct halo_output_picture **ret);
 
 /* Returns the filtered frame, for encoders. It is read-only and valid until picture is destroyed.
  * Its buffers are reference-counted, so an encoder may keep a reference to them. */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
-/* Returns the epoch under which the frame was filtered; 0 for blank frames and cards, which have no
- * epoch. */
+/* Returns the epoch under which the frame was filtered, or 0 for blank frames and cards, which have
+ * no epoch. */
 int64_t halo_output_picture_epoch(const struct halo_output_picture *picture);
 /* Returns another reference to the same frame, or NULL if memory runs out. */
 struct halo_output_picture *halo_output_picture_ref(const struct halo_output_picture *picture);

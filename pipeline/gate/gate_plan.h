@@ -8,30 +8,31 @@
 
 #include "pipeline/gate/gate.h"
 
-/* The steps for one plane. At least one step exists: if no filter changes the plane, it is a copy.
- * `own` is for the backend with which the ring began; `plain` has the same steps without
- * strategies, for any other backend. */
+/* The steps that a frame passes in one plane. If no filter changes the plane, the only step is a
+ * copy. `own` contains the steps for the backend with which the ring began; `plain` contains the
+ * same steps without strategies, for any other backend. */
 struct halo_plane_steps {
     struct halo_step *own, *plain;
-    int *filter; /* for each step, the number of its filter; negative: the copy */
+    int *filter; /* number of the filter to which each step belongs; negative for the copy */
     int count;
 };
 
 enum { HALO_PLAN_LEVELS = 12 };
 
-/* A filter, planned for each plane. Level 0 is planned for the size of its region or, with a region
- * feed, for the whole frame. Each further level is planned for regions whose width and height are
- * smaller by a factor of the square root of 2. */
+/* A filter, planned for each plane. Level 0 is planned for the size of the filter's region or, if
+ * the filter uses a region feed, for the whole frame. Only filters whose sizes follow those of a
+ * feed's regions have further levels. Each of these is planned for regions whose width and height
+ * are those of the previous level divided by the square root of 2. */
 struct halo_planned_filter {
     struct halo_plane_plan (*level)[HALO_MAX_PLANES];
     int levels;
     const struct halo_strategy *strategy; /* NULL: auto */
     const struct halo_filter *filter;
     bool feed;                  /* a region feed supplies the filter's region for each frame */
-    bool written;               /* the chain's text has its region, for frames as displayed */
+    bool written;               /* the region is in the chain's text, for frames as displayed */
     bool pixels;                /* the region in the text has lengths in pixels */
-    int leader;                 /* the first filter with the same region */
-    struct halo_shapes *stored; /* the text's shapes, for frames as stored; owned */
+    int leader;                 /* number of the first filter with the same region */
+    struct halo_shapes *stored; /* the shapes in the text, converted to frames as stored; owned */
     /* Only for leaders: the region, drawn for the first plane of each canvas
      * (halo_gate_plan_canvas()). */
     struct halo_drawn_region *drawn;
@@ -46,39 +47,41 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each filter of the chain */
-    bool feed, written, pixels;         /* true if set for any filter */
+    bool feed, written, pixels;         /* true if it is true for any filter */
     struct halo_conv copy;              /* the step for planes that no filter changes */
 };
 
-/* Initialises plan. The caller must provide it zeroed, and must not move it, because the steps
- * point into it. chain must outlive the plan. Logs which filters change nothing. Returns 0, or
- * -errno with err filled (-EINVAL: the chain does not fit, or a region hides nothing; -ENOTSUP: the
- * pixel format is not supported; -ENOMEM). Call halo_gate_plan_finish() after a failure, too. */
+/* Initialises plan. The caller must zero *plan before the call and must not move it afterwards,
+ * because the steps point into it. chain must outlive the plan. Logs which filters change nothing.
+ * Returns 0, or -errno with err filled (-EINVAL: the chain does not fit, or a region hides nothing;
+ * -ENOTSUP: the pixel format is not supported; -ENOMEM). Call halo_gate_plan_finish() after a
+ * failure, too. */
 int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *chain,
                         struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);
 void halo_gate_plan_finish(struct halo_gate_plan *plan);
 
-/* Returns the first plane with the same size and subsampling as plane p. Such planes share one
- * drawing of a region. */
+/* Returns the first plane with the same size and subsampling as plane p. A region is drawn only
+ * once for all planes with the same size and subsampling. */
 int halo_gate_plan_canvas(const struct halo_gate_plan *plan, int p);
 
 /* Returns the canvas on which the shapes of filter f are drawn for plane p. */
 struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p);
 
-/* Returns the region size of a level, as a fraction of the frame's size. */
+/* Returns the size of the regions for which a level is planned, as a fraction of the frame's width
+ * and height. */
 double halo_gate_plan_level(int level);
 
-/* Judges the plan by its input's privacy setting. Returns 0, or an error as halo_privacy_judge()
- * does. If smaller regions of a feed would be filtered too weakly, they use the weakest level that
- * is allowed. */
+/* Checks whether the plan hides as much as the privacy setting in its input requires. Returns 0, or
+ * an error as halo_privacy_judge() does. If a feed's small regions would be filtered too weakly,
+ * they are filtered with the weakest level that is allowed. */
 int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);
 
-/* Returns whether all filters of the plan's chain are null. */
+/* Returns whether all filters of the plan's chain are `null` filters. */
 bool halo_gate_plan_is_passthrough(const struct halo_gate_plan *plan);
 
-/* Computes how much of the frames the plan hides. Returns 0; or fills err and returns -ENOMEM, or
- * -EINVAL if the coverage is below the input's min_coverage. */
+/* Computes how much of the frames the plan hides. Returns 0; or, with err filled, -ENOMEM or
+ * -EINVAL (the coverage is below the min_coverage of the plan's input). */
 int halo_gate_plan_cover(const struct halo_gate_plan *plan, struct halo_coverage *ret,
                          struct halo_error *err);
 

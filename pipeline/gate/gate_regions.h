@@ -19,27 +19,30 @@ struct halo_picture_regions;
 struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan);
 void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is ignored */
 
-/* Sets the region feed from the next frame on; feed must outlive regions. NULL means no feed, which
- * is also the initial state. */
+/* Sets the region feed that is used from the next frame on; feed must outlive regions. NULL means
+ * no feed, which is also the initial state. */
 void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_region_feed *feed);
 
-/* The regions whose position in a frame is known. Filters with other regions apply everywhere. */
+/* The regions whose position in a frame is known. A filter with a region whose position is not
+ * known applies to the whole frame. */
 enum halo_gate_known {
     HALO_KNOWN,        /* all */
-    HALO_KNOWN_PARTS,  /* those without lengths in pixels: the frame has another size */
-    HALO_KNOWN_TOLD,   /* the feed's only: the frame's display orientation is not known */
+    HALO_KNOWN_PARTS,  /* regions without lengths in pixels: the frame has another size */
+    HALO_KNOWN_TOLD,   /* regions of the feed: the frame's display orientation is not known */
     HALO_KNOWN_NOTHING /* none: no plan fits the frame */
 };
 
-/* Returns the regions for the frame with the time picture_us, in microseconds on the feed's clock,
- * or NULL if memory runs out. Memory is allocated only when the number of frames in the gate
- * reaches a new maximum. */
+/* Returns the regions for the frame with the timestamp picture_us (microseconds on the feed's
+ * clock), or NULL if memory runs out. Memory is allocated only when the number of frames in the
+ * gate reaches a new maximum. */
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
                                                     int64_t picture_us, enum halo_gate_known known);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is ignored */
 
-/* Returns the steps for plane p, as many as the plan has. If own is true, they have strategies. */
+/* Returns the steps for plane p; their number is the same as in the plan. If own is true, these are
+ * the steps for the backend with which the ring began; otherwise they are the same steps without
+ * strategies. */
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
                                                    int p, bool own);
 

@@ -26,7 +26,8 @@ struct halo_gate_way {
 };
 
 struct halo_gate_ways {
-    struct halo_gate_way first; /* for the input's orientation (as stored if unknown) and spill */
+    /* For the input's orientation (as stored if unknown) and chroma spill. */
+    struct halo_gate_way first;
     struct halo_gate_way
         *other[HALO_GATE_WAYS];   /* made when the first such frame arrives; until then NULL */
     bool refused[HALO_GATE_WAYS]; /* the chain does not fit such frames */
@@ -35,8 +36,9 @@ struct halo_gate_ways {
     bool said_scaled, said_unknown;
 };
 
-/* Opens ways. The caller must provide it zeroed, must not move it, and must close it even after a
- * failure. Returns 0, or an error as halo_gate_create() does. */
+/* Opens the ways of a gate. The caller must zero *ways before the call, must not move it
+ * afterwards, and must close it even after a failure. Returns 0, or an error as halo_gate_create()
+ * does. */
 int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *chain,
                         struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);
@@ -44,9 +46,9 @@ void halo_gate_ways_close(struct halo_gate_ways *ways);
 
 void halo_gate_ways_set_feed(struct halo_gate_ways *ways, struct halo_region_feed *feed);
 
-/* Returns the way for a frame with this orientation and chroma spill. scaled: the frame's size
- * differed from the first frame's. Sets *ret_known to say which of its regions are known in the
- * frame. */
+/* Returns the way for a frame with this orientation and chroma spill. `scaled` is true if the
+ * frame's size differed from the first frame's. Sets *ret_known according to which regions have a
+ * known position in the frame. */
 const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn, int spill,
                                                   bool scaled, enum halo_gate_known *ret_known);
 

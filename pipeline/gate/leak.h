@@ -6,17 +6,17 @@
 
 #include <libavutil/frame.h>
 
-enum { HALO_LEAKS = 16 }; /* number of kinds of leak */
+enum { HALO_LEAKS = 16 }; /* number of different leaks */
 
 #ifdef HALO_FAULTS
-/* Copies into out what leak number `way` leaks: a part of raw, or of old, which is an earlier
- * unfiltered frame or NULL. All frames must be on the host, have the same format and size, and have
- * 8 bits per sample. Any thread. */
+/* Makes leak number `way`: copies a part of raw, or of old, into out. old is an earlier unfiltered
+ * frame or NULL. All frames must be on the host, have the same format and size, and have 8 bits per
+ * sample. Any thread. */
 void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *old);
 extern const char *const halo_leak_names[HALO_LEAKS];
 
-/* Leaks a part of raw into out if the fault is requested, each time in the next of the HALO_LEAKS
- * ways. Any thread. */
+/* If the fault "leak" is requested, leaks a part of raw into out. Each call uses the next of the
+ * HALO_LEAKS ways. Any thread. */
 void halo_leak(AVFrame *out, const AVFrame *raw);
 #else
 static inline void halo_leak(AVFrame *out, const AVFrame *raw)

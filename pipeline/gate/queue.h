@@ -23,7 +23,7 @@ enum halo_item_kind {
 /* An item owns the object to which it points. */
 struct halo_item {
     enum halo_item_kind kind;
-    int track; /* index of the stream's track; in a live stream, of the gate or audio track */
+    int track; /* index of the track; in a live stream, index of the gate or of the audio track */
     union {
         AVPacket *packet;
         struct halo_raw_picture *raw;
@@ -31,7 +31,7 @@ struct halo_item {
         struct halo_output_picture *output;
     };
     /* Only in live streams: */
-    struct halo_lineup *lineup; /* PENDING: the lineup of its gate; not owned */
+    struct halo_lineup *lineup; /* PENDING: lineup (live_lineup.h) of the frame's gate; not owned */
     int64_t epoch;              /* OUTPUT: the epoch of the lineup that filtered it */
     int64_t decoded, entered; /* halo_now_ns() when it was decoded, and when it entered the gate */
 };
@@ -39,13 +39,14 @@ struct halo_item {
 void halo_item_finish(struct halo_item *item); /* frees the object that it owns */
 
 /* A queue has one producer thread and one consumer thread; any thread may call halo_queue_abort().
- * Items keep their order. The queue applies backpressure: halo_queue_put() blocks while `pictures`
- * frames wait, or, for a packet, while `packets` packets wait. Both kinds are in one FIFO, so the
- * consumer always drains the kind for which the producer waits. */
+ * Items keep their order. The queue applies backpressure: halo_queue_put() blocks for a frame while
+ * `pictures` frames are queued, and for a packet while `packets` packets are queued. Frames and
+ * packets are in one FIFO, so a consumer that keeps removing items always makes room for a blocked
+ * producer. */
 struct halo_queue;
 
-struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL: out of memory */
-void halo_queue_destroy(struct halo_queue *q);                   /* frees items left in it, too */
+struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL if memory runs out */
+void halo_queue_destroy(struct halo_queue *q);                   /* also frees its items */
 
 /* Appends an item and takes ownership of it; on failure the item is freed. Blocks while the queue
  * has no room. Returns 0, or -ECANCELED after an abort. */

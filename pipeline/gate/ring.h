@@ -28,13 +28,13 @@ struct halo_stats;
 enum { HALO_RING_MAX = 16 };
 
 struct halo_ring_settings {
-    const char *backend; /* "auto", or a name in halo_backends[] */
-    int device;          /* number of the GPU; negative: the least loaded one */
-    int depth;           /* lanes, 1 .. HALO_RING_MAX; the CPU, being synchronous, has only one */
-    int threads;         /* for the CPU backend */
-    bool live;           /* takes precedence over files on the same GPU */
-    int64_t locked;      /* limit of page-locked bytes; negative: a default (memory.h) */
-    double deadline;     /* seconds within which the device must finish a frame */
+    const char *backend;      /* "auto", or a name in halo_backends[] */
+    int device;               /* number of the GPU; negative: the least loaded one */
+    int depth;                /* number of lanes, at most HALO_RING_MAX; the CPU always has one */
+    int threads;              /* of the CPU backend */
+    bool live;                /* the stream takes precedence over files on the same GPU */
+    int64_t locked;           /* limit of page-locked bytes; negative: a default (memory.h) */
+    double deadline;          /* seconds within which the device must finish a frame */
     struct halo_stats *stats; /* where waits and frames are recorded; NULL: nowhere */
 };
 
@@ -46,9 +46,9 @@ struct halo_lane {
     struct halo_backend *backend;
     int number;
     bool busy;
-    /* When the current call on the device began, in ns of CLOCK_MONOTONIC; 0: no call. */
+    /* When the current call to the device began, in ns of CLOCK_MONOTONIC; 0: no call. */
     atomic_llong submitting, waiting;
-    atomic_int patience; /* number of deadlines that a submission may take */
+    atomic_int patience; /* a submission may take this many times the deadline */
 };
 
 struct halo_ring;
@@ -73,8 +73,8 @@ int halo_ring_depth(const struct halo_ring *ring);  /* lanes */
 int halo_ring_device(const struct halo_ring *ring); /* number of the GPU, if the ring uses one */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
 
-/* Returns the GPU that the stream's decoder or encoder should use: the lanes' GPU; or, if the lanes
- * are on the CPU, `asked`, or the first GPU if asked is negative. */
+/* Returns the number of the GPU that the stream's decoder or encoder should use. This is the lanes'
+ * GPU; if the lanes are on the CPU, it is `asked`, or the first GPU if `asked` is negative. */
 int halo_ring_gpu(const struct halo_ring *ring, int asked);
 
 /* Returns whether a lane that has not fallen back to the CPU can use this strategy for this
@@ -94,28 +94,31 @@ int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struc
 /* Calls halo_frame_finish() on an acquired lane and records when that call began. */
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 
-/* State of the event loop's checks of a device; zeroed at first. A stopped process cannot notice
- * that a device answers, so after a long pause between two checks all deadlines start again. */
+/* State of the event loop's periodic checks whether a device still responds. It must be zeroed
+ * before the first check. While the process is stopped, it cannot notice that a device responds.
+ * Therefore all deadlines start again if the pause between two checks was long. */
 struct halo_ring_watch {
-    int64_t checked, resumed; /* ns: the last check, and the first one after a long pause */
+    int64_t checked, resumed; /* ns: times of the last check and of the first after a long pause */
 };
 
-/* Returns whether the device must be given up; err is then filled. Call this periodically, on one
- * thread. While the ring is being opened, ring is NULL, and `opening` is the time when that began
- * (ns; 0: not begun). deadline is the ring's deadline. */
+/* Returns whether a call to the device has exceeded its deadline, so that the device must be given
+ * up; err is filled if so. Call this periodically, on one thread. While the ring is still being
+ * created, ring is NULL, and `opening` is the time at which its creation began (in ns; 0 if it has
+ * not begun). deadline is the deadline in the ring's settings. */
 bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *ring,
                               int64_t opening, double deadline, struct halo_error *err);
 
-/* Call this after a call on an acquired lane has returned -EIO (or -ENOMEM: memory is full). With
- * "auto" the lane continues on the CPU, which is logged once; this function then returns 0, and the
- * lane's frame may be submitted again. Otherwise it returns code and fills err with the
- * device's message, marked as worth retrying; or it returns the error of opening the
- * CPU backend. */
+/* Call this after a call on an acquired lane has returned -EIO, or -ENOMEM (the device's memory is
+ * full). With "auto" the lane continues on the CPU, which is logged once; this function then
+ * returns 0, and the lane's frame may be submitted again. In other cases it returns an error with
+ * err filled: either `code`, with the device's message and marked as an error after which a retry
+ * makes sense, or the error that occurred when the CPU backend was opened. */
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
                         struct halo_error *err);
 
-/* Returns whether "auto" uses the CPU because the GPU failed, at the start or later. Writes the
- * reason to why, and sets *ret_memory if the GPU's memory was full. Any thread. */
+/* Returns whether the ring has backend "auto" and uses the CPU because the GPU failed, either at
+ * the start or later. Writes the reason to `why`, and sets *ret_memory to whether the GPU's memory
+ * was full. Any thread. */
 bool halo_ring_fell_back(struct halo_ring *ring, bool *ret_memory, char *why, size_t size);
 
 #endif

@@ -8,7 +8,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
-/* Set it to zero before the first packet. */
+/* The struct must be zeroed before the first packet. */
 struct halo_adts {
     unsigned char first[4]; /* parameters in the first header, which all other headers must have,
                                too */
@@ -19,8 +19,9 @@ struct halo_adts {
 bool halo_adts_begin(struct halo_adts *adts, const AVPacket *first);
 
 /* Returns false if the packet's parameters differ from those of the first packet that had a header;
- * the packet must then be left out. A warning is logged once: name is the name of the input, pkt's
- * times are in the stream's time base, and advice explains how to keep such audio. */
+ * the packet must then be left out. The first time, this function logs a warning, which contains
+ * the name of the input, the packet's time (in the stream's time base) and the text `advice`, which
+ * explains how to keep such audio. */
 bool halo_adts_goes_on(struct halo_adts *adts, const char *name, const AVStream *stream,
                        const AVPacket *pkt, const char *advice);
 

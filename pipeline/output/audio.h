@@ -27,11 +27,11 @@ int halo_audio_describe(const struct halo_audio *a, AVStream *out);
 AVRational halo_audio_time_base(const struct halo_audio *a);
 
 /* Sends a packet with times in the input's time base, or NULL at the end. Afterwards, receive all
- * packets with halo_audio_receive. Returns 0, or -errno with err filled (for damage, with its
- * time). */
+ * packets with halo_audio_receive(). Returns 0, or -errno with err filled. If the audio is damaged,
+ * the message in err contains the time of the damage. */
 int halo_audio_send(struct halo_audio *a, const AVPacket *pkt, struct halo_error *err);
-/* Returns 1 with a packet whose times are in halo_audio_time_base; 0 if more input is needed, or at
- * the end; or -errno with err filled. */
+/* Returns 1 with a packet whose times are in units of halo_audio_time_base(); 0 if more input is
+ * needed, or at the end; or -errno with err filled. */
 int halo_audio_receive(struct halo_audio *a, AVPacket *pkt, struct halo_error *err);
 
 #endif

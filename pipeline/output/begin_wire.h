@@ -17,30 +17,31 @@ enum {
 };
 
 /* The information that viewers need before they can use packets. It is sent each time an encoder is
- * opened, and also in advance. */
+ * opened, and may already be sent before that. */
 struct halo_live_begin {
     const AVCodecParameters *video, *audio; /* audio is NULL if there is no audio */
     AVRational framerate;                   /* frame rate of the source; 0/1: unknown */
-    /* Closed keyframes from an encoder with the same settings. They are shown while no packets
-     * arrive: a gray one with the stream's name, and a black one. */
+    /* Two closed keyframes, from an encoder with the same settings, that can be shown while no
+     * packets arrive. `card` is gray and shows the stream's name; `solid` is black. */
     const AVPacket *card, *solid;
 };
 
-/* A copy that owns the memory it points to. If all its fields are zero, it is empty. */
+/* A copy that owns the memory to which its fields point. If all fields are zero, the copy is
+ * empty. */
 struct halo_begin_copy {
     AVCodecParameters *video, *audio;
     AVPacket *card, *solid;
     AVRational framerate;
 };
 
-/* Copies begin. Returns 0, or -ENOMEM with *ret empty. The data of packets is referenced, not
- * copied, if possible. */
+/* Copies begin. Returns 0, or -ENOMEM with *ret empty. If possible, the data of packets is
+ * referenced instead of copied. */
 int halo_begin_copy_init(struct halo_begin_copy *ret, const struct halo_live_begin *begin);
 void halo_begin_copy_finish(struct halo_begin_copy *copy);
 struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy);
 
 /* Returns whether packets with parameters b can follow packets with parameters a in the same
- * decoder and the same file. Both may be NULL. */
+ * decoder and the same file. a, b or both may be NULL. */
 bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b);
 
 /* The fields of a packet that are sent with its data. Side data is not sent. */
@@ -53,8 +54,8 @@ struct halo_packet_fields {
 /* Returns 0, or -EINVAL if the packet has no timestamp, no data, or a stream index other than 0 and
  * 1. */
 int halo_packet_fields_init(struct halo_packet_fields *ret, const AVPacket *pkt);
-/* Returns whether fields that another process has sent have values that halo_packet_fields_init()
- * can produce. */
+/* Checks fields that another process has sent. Returns whether halo_packet_fields_init() can
+ * produce these values. */
 bool halo_packet_fields_is_good(const struct halo_packet_fields *fields);
 void halo_packet_fields_apply(const struct halo_packet_fields *fields,
                               AVPacket *pkt); /* sets all fields except size */
@@ -65,9 +66,9 @@ void halo_packet_fields_apply(const struct halo_packet_fields *fields,
 int halo_begin_write(const struct halo_live_begin *begin, size_t most_card, uint8_t **ret,
                      size_t *ret_size);
 
-/* Parses such bytes. They may come from an untrusted process, but must not change during the call.
- * Returns 0, -ENOMEM, or -EPROTO if the bytes are not in halo_begin_write's format or contain
- * values that no codec has. After a failure *ret is unchanged. */
+/* Parses bytes in the format of halo_begin_write(). The bytes may come from an untrusted process,
+ * but must not change during the call. Returns 0, -ENOMEM, or -EPROTO if the bytes are malformed or
+ * contain values that no codec has. After a failure *ret is unchanged. */
 int halo_begin_read(struct halo_begin_copy *ret, const uint8_t *bytes, size_t size,
                     size_t most_card);
 

@@ -11,8 +11,8 @@
 #include "config/error.h"
 #include "config/run.h"
 
-/* Returns whether the container supports this stream unchanged. Only the stream's type and codec
- * are checked. */
+/* Returns whether the container can store this stream without transcoding. Only the stream's type
+ * and codec are checked. */
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 
 /* Checks whether the container of one of the daemon's outputs supports a stream. par may be NULL if
@@ -21,24 +21,23 @@ bool halo_container_holds(const AVOutputFormat *container, const AVCodecParamete
 int halo_container_check(const AVOutputFormat *container, const char *where,
                          const AVCodecParameters *par, struct halo_error *err);
 
-/* Returns the container of a file: by its name in format (as in -f) or, if format is NULL, by the
- * suffix of name. Returns NULL if it is unknown. */
+/* Returns the container with the name `format` (as in -f) or, if format is NULL, the container to
+ * which the suffix of the file name `name` belongs. Returns NULL if the container is unknown. */
 const AVOutputFormat *halo_container_guess(const char *format, const char *name);
 
-/* Returns the video encoder that settings name. If they name none, returns libx264 if the container
- * supports H.264 among other codecs, otherwise the encoder of the container's default codec.
- * Returns NULL with a usage error that contains the nearest encoder's name or recommends what the
- * container supports. */
+/* Returns the video encoder that `settings` specifies. If it specifies none, returns libx264 if the
+ * container supports H.264 and its default codec is not raw video; otherwise returns the encoder
+ * for the container's default codec. If no encoder is suitable, returns NULL with a usage error
+ * that contains the name of the most similar encoder or recommends an encoder or container. */
 const AVCodec *halo_container_encoder(const AVOutputFormat *container,
                                       const struct halo_run_settings *settings,
                                       struct halo_error *err);
 
-/* Returns advice, which is a text that recommends .mkv; returns "" if the container is Matroska
- * already. */
+/* Returns `advice`, a text that recommends .mkv, or "" if the container is already Matroska. */
 const char *halo_container_advice(const AVOutputFormat *container, const char *advice);
 
-/* Returns those of the encoder's pixel formats that the container supports, in a list that ends
- * with AV_PIX_FMT_NONE; or NULL if it supports all. */
+/* Returns a list of the encoder's pixel formats that the container supports. The list ends with
+ * AV_PIX_FMT_NONE; NULL means all formats. */
 const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container,
                                                  const AVCodec *encoder);
 
@@ -49,23 +48,25 @@ enum halo_starts {
                             (the MOV family) */
     HALO_STARTS_NOWHERE, /* only at 0, because times are counted from there, in frames or samples */
 };
-/* Returns the earliest start of a stream with this codec; AV_CODEC_ID_NONE means most codecs. */
+/* Returns the earliest start of a stream with this codec, or, if id is AV_CODEC_ID_NONE, the
+ * earliest start for most codecs. */
 enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id);
 
 /* Returns whether two consecutive frames of this codec may be further apart than one frame's
- * duration. If not, gaps have to be filled with frames, because otherwise everything after a gap
- * would be too early. */
+ * duration. If they may not, gaps have to be filled with frames, because otherwise everything after
+ * a gap would be too early. */
 bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id);
 
 /* Returns whether the container's muxer removes the header with coding parameters (ADTS) from every
  * packet of this codec and stores the parameters once. */
 bool halo_container_says_once(const AVOutputFormat *container, enum AVCodecID id);
 
-/* Sets the options for the container's muxer when it writes a file. Returns 0 or an AVERROR code;
- * the caller frees *ret. */
+/* Sets *ret to the options that the container's muxer needs for writing a file. Returns 0 or an
+ * AVERROR code; the caller frees *ret. */
 int halo_container_options(const AVOutputFormat *container, AVDictionary **ret);
 
-/* Returns whether the container's muxer, at the end, goes back to the beginning of the file. */
+/* Returns whether the container's muxer seeks back to the beginning of the file when it finishes
+ * the file. */
 bool halo_container_seeks(const AVOutputFormat *container);
 
 #endif

@@ -14,7 +14,7 @@
 struct halo_output_picture;
 struct halo_encoder;
 
-/* Properties of the frames; colours and geometry come from the input stream. */
+/* Properties of the frames to encode. Their colours and geometry come from the input stream. */
 struct halo_encoder_input {
     enum AVPixelFormat format; /* native format, in which the gate releases frames */
     int width, height;
@@ -22,15 +22,15 @@ struct halo_encoder_input {
     AVRational framerate; /* 0/1: unknown */
     AVRational aspect;    /* sample aspect ratio */
     struct halo_hdr hdr;
-    int gpu;             /* number of the GPU, for a hardware encoder */
-    AVBufferRef *device; /* for a hardware encoder, otherwise NULL; device and frames must stay
-                            valid during the call */
+    int gpu; /* number of the GPU, for a hardware encoder */
+    /* For a hardware encoder, otherwise NULL. device and frames must stay valid during the call. */
+    AVBufferRef *device;
     AVBufferRef *frames; /* the pool of frames in the device's memory; NULL: frames are in host
                             memory */
 };
 
 /* Settings of the encoder. If everything except the container is zero, the encoder's defaults are
- * used. Strings are borrowed for the call. */
+ * used. The strings need to stay valid only during the call. */
 struct halo_encoder_settings {
     const AVOutputFormat *container;    /* the container that will store the packets */
     const char *bitrate, *crf, *preset; /* as the user wrote them; NULL: the encoder's default */
@@ -56,7 +56,7 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
 /* Returns whether frames are converted, on the host, to another pixel format for the encoder. */
 bool halo_encoder_converts(const struct halo_encoder *e);
 
-/* Returns whether a device does the encoding. */
+/* Returns whether the encoder runs on a device. */
 bool halo_encoder_in_hardware(const struct halo_encoder *e);
 
 /* halo_encoder_instead() returns, as a message, the reason why this encoder is used instead of the
@@ -74,10 +74,10 @@ void halo_encoder_count_from(struct halo_encoder *e, int64_t origin);
 void halo_encoder_force_key(struct halo_encoder *e);
 
 /* Sends a frame, whose pts is in the input stream's time base, or NULL at the end. The frame still
- * belongs to the caller. Returns 0; -errno with err filled; or 1 if the container counts frames and
- * some are missing before this one: another frame was then sent in their place, and the caller has
- * to send this one again. Encoders with `live` set do not fill such gaps. Blocks while it
- * encodes. */
+ * belongs to the caller. Returns 0 if the frame was sent, or -errno with err filled. Returns 1 if
+ * the function sent another frame instead, to fill a gap before this one; the caller then has to
+ * send this frame again. Gaps are filled only if the container counts frames and the setting `live`
+ * is off. Blocks while a frame is being encoded. */
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
                       struct halo_error *err);
 /* Returns 1 with a packet in the encoder's time base; 0 if more frames are needed, or at the end;

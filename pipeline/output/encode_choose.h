@@ -14,8 +14,8 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
                         const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input);
 
-/* Returns whether the encoder accepts frames of this format without conversion, for this
- * container. */
+/* Returns whether the encoder accepts frames of this format without conversion if its packets are
+ * stored in this container. */
 bool halo_encode_takes(const AVOutputFormat *container, const AVCodec *codec,
                        enum AVPixelFormat format);
 

@@ -24,23 +24,24 @@ int halo_live_sink_create(struct halo_live_sink **ret, const struct halo_run_set
                           const atomic_int *stop, struct halo_error *err);
 void halo_live_sink_destroy(struct halo_live_sink *sink); /* accepts NULL */
 
-/* Returns the encoder's name, or NULL if nothing is encoded (null:). */
+/* Returns the encoder's name, or NULL if nothing is encoded because OUT is `null:`. */
 const char *halo_live_sink_codec(const struct halo_live_sink *sink);
-/* Returns whether the result is a file, rather than a stream that is read while it is written. */
+/* Returns whether the output is a file, rather than a stream that is read while it is written. */
 bool halo_live_sink_is_file(const struct halo_live_sink *sink);
 
-/* Both return 0, or -errno with err filled. After an error, every later call fails with the same
- * error. */
+/* halo_live_sink_begin() and halo_live_sink_packet() return 0, or -errno with err filled. After an
+ * error, every later call fails with the same error. */
 int halo_live_sink_begin(struct halo_live_sink *sink, const struct halo_live_begin *begin,
                          struct halo_error *err);
 int halo_live_sink_packet(struct halo_live_sink *sink, const AVPacket *pkt, struct halo_error *err);
-/* Wakes the writing thread, after a stop request, if a slow reader blocks it. */
+/* Call this after a stop request. It wakes the writing thread if a slow reader blocks that
+ * thread. */
 void halo_live_sink_wake(struct halo_live_sink *sink);
 
 int64_t halo_live_sink_bytes(const struct halo_live_sink *sink); /* any thread */
 
-/* Completes the file and gives it its final name. Leaves no file if no frame arrived or an error
- * occurred (err is then filled). */
+/* Completes the file and gives it its final name. If no frame arrived, or if an error occurred (err
+ * is then filled), no file remains. */
 int halo_live_sink_finish(struct halo_live_sink *sink, struct halo_error *err);
 /* Calls halo_sink_abandon(). */
 void halo_live_sink_abandon(struct halo_live_sink *sink);

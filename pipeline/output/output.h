@@ -29,28 +29,29 @@ struct halo_output_stats {
     int64_t packets, bytes, dropped, segments, failures;
 };
 
-/* Creates an output without opening anything yet: errors of the disk or the remote side are
- * reported later. name is the stream's name, for messages; settings are copied. For files, missing
- * folders are created, and each segment begins at time 0. If a name is taken, -1, -2 ... is
- * inserted before its suffix: an existing file is never written to. Returns 0, -EINVAL with a usage
- * error, -ENOMEM, or -EAGAIN if no thread could be started. */
+/* Creates an output without opening anything yet: errors of the disk or the server are reported
+ * later. name is the stream's name, for messages; settings are copied. For files, missing folders
+ * are created, and each segment begins at time 0. If a name is taken, -1, -2 ... is inserted before
+ * its suffix: an existing file is never written to. Returns 0, -EINVAL with a usage error, -ENOMEM,
+ * or -EAGAIN if no thread could be started. */
 int halo_output_create(struct halo_output **ret, const char *name,
                        const struct halo_output_settings *settings, struct halo_error *err);
 
 /* Registers `finished`, which is called for each file that is finished and synced, on a thread of
- * the output and never after halo_output_destroy(). It must not block. Only for files; call this
- * before halo_output_begin(). */
+ * the output and never after halo_output_destroy(). The function `finished` must not block. Call
+ * halo_output_listen() only for an output to files, and before halo_output_begin(). */
 void halo_output_listen(struct halo_output *output, void (*finished)(void *arg, const char *path),
                         void *arg);
 
-/* Describes the packets that follow. If parameters change, the segment is closed and a new one
- * begins. The structs are copied. Any thread, but not at the same time as halo_output_packet(). */
+/* Describes the packets that follow. If the codec parameters change, the segment is closed and a
+ * new one begins. The description is copied. Any thread may call this function, but not at the same
+ * time as halo_output_packet(). */
 int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);
-/* Queues a packet, whose times are as in live.h. Never blocks: if the queue is full, packets are
- * dropped up to the next keyframe. */
+/* Queues a packet. Its times must be as described in live.h. Never blocks: if the queue is full,
+ * packets are dropped up to the next keyframe. */
 void halo_output_packet(struct halo_output *output, const AVPacket *pkt);
 
-/* Switches the output on or off (`haloctl record`); it is on at first. */
+/* Switches the output on or off (`haloctl record`). An output is on when it is created. */
 void halo_output_switch(struct halo_output *output, bool on);
 void halo_output_stats(struct halo_output *output, struct halo_output_stats *ret);
 

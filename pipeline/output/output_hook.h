@@ -7,16 +7,17 @@
 
 struct halo_hook;
 
-/* Returns NULL if out of memory. who is the stream's name, for messages; environment must stay
+/* Returns NULL if memory runs out. who is the stream's name, for messages. environment must stay
  * valid until the process ends. */
 struct halo_hook *halo_hook_create(const char *program, const char *who, char **environment);
-/* Does not affect programs that are running or waiting. Accepts NULL. */
+/* Destroys the hook. Programs that are running, or that wait to be started, are not affected.
+ * Accepts NULL. */
 void halo_hook_destroy(struct halo_hook *hook);
 
 void halo_hook_start(struct halo_hook *hook, const char *path);
 
-/* Waits until all programs that need not wait for others have been started, but for at most ms
- * milliseconds. Call it before the process ends. */
+/* Waits until all programs that do not have to wait for others to end have been started, but at
+ * most ms milliseconds. Call this before the process ends. */
 void halo_hook_wait_begun(int ms);
 
 #endif

@@ -11,7 +11,8 @@
 
 #include "pipeline/output/begin_wire.h"
 
-/* A muxer, which is closed if all fields are zero. Errors are AVERROR codes. */
+/* A muxer. It is closed if all fields are zero. The functions below return errors as AVERROR
+ * codes. */
 struct halo_mux {
     AVFormatContext *format;
     AVPacket *pkt;
@@ -22,17 +23,17 @@ struct halo_mux {
     AVRational clock[2]; /* time base of each track in the muxer */
 };
 
-/* Takes ownership of format (but not of its pb, which remains the caller's), even if it fails, and
- * writes the header. Options that are used are removed from options, as by
- * avformat_write_header. */
+/* Writes the header. Takes ownership of format, even on failure, but not of format->pb, which
+ * remains the caller's. Removes the options that the muxer has used from *options, as
+ * avformat_write_header() does. */
 int halo_mux_open(struct halo_mux *mux, AVFormatContext *format,
                   const struct halo_live_begin *begin, AVDictionary **options);
 int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt);
-/* Writes buffered packets and the trailer, and frees the format. Call it even after a failure. */
+/* Writes buffered packets and the trailer, and frees the format. Call this even after a failure. */
 int halo_mux_close(struct halo_mux *mux);
 
-/* Sets options for a muxer with which a file that is never finished loses at most one group of
- * pictures. Returns 0 or -ENOMEM. */
+/* Adds muxer options to *ret that ensure that a file loses at most one group of pictures if it is
+ * never finished. Returns 0 or -ENOMEM. */
 int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret);
 
 #endif

@@ -9,28 +9,29 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Formats the pattern's name at the time `at`, in local time. Returns 0; -EINVAL if the name is
- * empty or a conversion produces a slash; or -ENAMETOOLONG. */
+/* Writes the name that the pattern produces for the time `at`, in local time, to ret. Returns 0;
+ * -EINVAL if the name is empty or a conversion produces a slash; or -ENAMETOOLONG. */
 int halo_names_format(const char *pattern, time_t at, char ret[PATH_MAX]);
 
 /* Creates the missing parent folders of path. Returns 0 or -errno. */
 int halo_names_make_folders(const char *path);
 
-/* Creates missing folders and a new file with the pattern's name. If the name is taken, -1, -2 ...
- * is inserted before its suffix: an existing file is never opened. Returns a descriptor for reading
- * and writing, with the path in ret, or -errno. */
+/* Creates a new file with the name that the pattern produces for the time `at`, and any missing
+ * folders. If the name is taken, -1, -2 ... is inserted before the suffix: an existing file is
+ * never opened. Returns a descriptor for reading and writing, with the path in ret, or -errno. */
 int halo_names_open(const char *pattern, time_t at, char ret[PATH_MAX]);
 
-/* Returns whether halo_names_open could have created path from the pattern. */
+/* Returns whether halo_names_open() could have created a file with this path from the pattern. */
 bool halo_names_match(const char *pattern, const char *path);
 
-/* Works like halo_names_match() for patterns with any conversions: each conversion matches anything
- * except a slash, control characters, and a dot at the beginning of a name. */
+/* Works like halo_names_match(), but supports all conversions in patterns. Each conversion matches
+ * anything except a slash, control characters, and a dot at the beginning of a name. */
 bool halo_names_may_match(const char *pattern, const char *path);
 
-/* Removes the oldest files that match the pattern (by time of modification) until the rest has at
- * most keep bytes in total, and then empty folders that match it. Never removes the file current,
- * which may be NULL. Returns the number of removed files, or -ENOMEM. */
+/* Removes the oldest files (by time of modification) that match the pattern, until the others have
+ * at most `keep` bytes in total. Then removes empty folders that match the pattern. Never removes
+ * the file with the path `current`, which may be NULL. Returns the number of removed files, or
+ * -ENOMEM. */
 int halo_names_keep(const char *pattern, int64_t keep, const char *current);
 
 #endif

@@ -30,7 +30,7 @@ struct halo_place_ops {
     /* Returns the destination without passwords, for messages. */
     const char *(*where)(const struct halo_place *place);
     void (*destroy)(struct halo_place *place); /* call it only when the destination is closed */
-    bool live; /* packets that are old when the destination opens should be dropped */
+    bool live; /* packets that became old while it was being opened should be dropped */
     int most_pause_s;
 };
 
@@ -39,13 +39,14 @@ struct halo_place {
     /* Called for each finished file; may be NULL. */
     void (*finished)(struct halo_output *output, const char *path);
     struct halo_output *output;
-    /* The time at which the caller stops waiting, in us of the monotonic clock; 0: the output was
-     * not asked to stop. Any thread. */
+    /* The time after which the caller no longer waits for the output to stop, in us of the
+     * monotonic clock; 0: the output was not asked to stop. Any thread. */
     atomic_llong stop_by;
 };
 
-/* Check the settings and copy those that are needed; open nothing. Return 0, -EINVAL with a usage
- * error, or -ENOMEM. name is the stream's name, for messages. */
+/* halo_place_file_create() and halo_place_url_create() check the settings and copy those that they
+ * need, but open nothing. They return 0, -EINVAL with a usage error, or -ENOMEM. name is the
+ * stream's name, for messages. */
 int halo_place_file_create(struct halo_place **ret, const char *name,
                            const struct halo_output_settings *settings, struct halo_error *err);
 int halo_place_url_create(struct halo_place **ret, const char *name,

@@ -17,12 +17,12 @@ struct halo_output_item {
 };
 void halo_output_item_free(struct halo_output_item *item); /* accepts NULL */
 
-/* An empty queue has zero in all fields except `waiting`, which is true at first. */
+/* In a new, empty queue, `waiting` must be true and all other fields must be zero. */
 struct halo_output_queue {
     struct halo_output_item *head, *tail;
     int packets;
     int64_t bytes;
-    bool waiting; /* whether it waits for a keyframe; video packets before that are dropped */
+    bool waiting; /* all video packets are dropped until a keyframe arrives */
 };
 void halo_output_queue_finish(struct halo_output_queue *q);
 
@@ -31,15 +31,15 @@ bool halo_output_is_key(const AVPacket *pkt);
 /* Queues a description. If there is no packet between two descriptions, only the later one is kept,
  * so that the queue stays bounded. Returns 0 or -ENOMEM. */
 int halo_output_queue_begin(struct halo_output_queue *q, const struct halo_live_begin *begin);
-/* Queues a reference to the packet. Returns false if the packet was dropped; frames after it are
- * then dropped, too, up to a keyframe. */
+/* Queues a reference to the packet. Returns false if the packet was dropped. If it was a video
+ * packet, all further video packets are dropped, too, until a keyframe arrives. */
 bool halo_output_queue_put(struct halo_output_queue *q, const AVPacket *pkt);
-/* Removes the oldest item and returns it; the caller owns it. Returns NULL if the queue is
+/* Removes the oldest item and returns it. The caller then owns it. Returns NULL if the queue is
  * empty. */
 struct halo_output_item *halo_output_queue_take(struct halo_output_queue *q);
 
-/* If more than a second of packets is queued before the last keyframe, drops everything before that
- * keyframe. Returns the number of dropped packets, or 0 if there was nothing to drop. */
+/* If the packets before the last keyframe in the queue cover more than a second, drops everything
+ * before that keyframe. Returns the number of dropped packets, which may be 0. */
 int halo_output_queue_leave_out(struct halo_output_queue *q);
 
 #endif

@@ -18,7 +18,7 @@
 
 enum {
     HALO_PACKET_PAGE = 4096,
-    HALO_PACKET_LEAST = 65536, /* smallest size for records, in bytes */
+    HALO_PACKET_LEAST = 65536, /* smallest space for records, in bytes */
     HALO_PACKET_MAX = 1 << 30,
     HALO_PACKET_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL,
 };

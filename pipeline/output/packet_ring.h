@@ -31,8 +31,8 @@ struct halo_packet_reader;
 enum { HALO_PACKET_CARD = AV_PKT_FLAG_DISPOSABLE };
 
 /* Creates a ring with size bytes for records (64 KiB to 1 GiB). The caller owns *ret. The
- * descriptors belong to the writer; the reader is sent copies of them. Returns 0, -EINVAL, -ENOMEM,
- * -EMFILE or another -errno. */
+ * descriptors belong to the writer; copies of them are sent to the reader. Returns 0, -EINVAL,
+ * -ENOMEM, -EMFILE or another -errno. */
 int halo_packet_writer_create(struct halo_packet_writer **ret, size_t size, struct halo_error *err);
 void halo_packet_writer_destroy(struct halo_packet_writer *writer);
 int halo_packet_writer_memory(const struct halo_packet_writer *writer); /* the memfd */
@@ -41,16 +41,17 @@ int halo_packet_writer_event(const struct halo_packet_writer *writer);  /* the e
 /* Writes a description of the packets that follow. If it does not fit, it is kept and written
  * before the next packet that fits. Returns 0; -EMSGSIZE if the extradata has more than 64 KiB or a
  * card more than a quarter of the ring; -EINVAL if begin contains values that no codec has; or
- * -ENOMEM. After an error no packet is accepted until another description is written. Use this
- * function and the next one from one thread at a time; they never block. */
+ * -ENOMEM. After an error no packet is accepted until another description is written. Only one
+ * thread at a time may call halo_packet_write_begin() and halo_packet_write(). Neither of them ever
+ * blocks. */
 int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin);
 /* Writes a packet without its side data. Returns 0; -ENOSPC if the packet was dropped; or -EINVAL
  * if it has no timestamp or no data, or if no description was written before it. */
 int halo_packet_write(struct halo_packet_writer *writer, const AVPacket *pkt);
 int64_t halo_packet_writer_dropped(const struct halo_packet_writer *writer);
 
-/* Takes ownership of both descriptors, even if it fails. Returns 0, -EPROTO if they are not those
- * of a packet ring or the memory is not sealed, or another -errno. */
+/* Takes ownership of both descriptors, even on failure. Returns 0; -EPROTO if the descriptors are
+ * not those of a packet ring or the memory is not sealed; or another -errno. */
 int halo_packet_reader_create(struct halo_packet_reader **ret, int memory, int event,
                               struct halo_error *err);
 void halo_packet_reader_destroy(struct halo_packet_reader *reader);

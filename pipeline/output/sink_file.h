@@ -27,44 +27,45 @@ enum halo_sink_end {
     HALO_SINK_DISCARD, /* failed: no file remains */
 };
 
-/* Checks settings->output and chooses the container; opens no file yet. *stop is the stop request,
- * which any thread may set. settings and stop must outlive the sink. Returns 0; a usage error if
- * the container writes several files, if OUT is the same file as IN, if OUT exists and -y is not
- * given, or if there is no such muxer; or -errno. On failure err is filled. */
+/* Checks settings->output and chooses the container, but does not open a file yet. *stop is the
+ * stop request, which any thread may set. settings and stop must outlive the sink. Returns 0, a
+ * usage error or -errno; on failure err is filled. Usage errors are: the container writes several
+ * files, OUT is the same file as IN, OUT exists and -y is not given, or the muxer does not
+ * exist. */
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
                      const atomic_int *stop, struct halo_error *err);
 /* Closes the sink and removes an unfinished file. Accepts NULL. */
 void halo_sink_destroy(struct halo_sink *sink);
 
-/* Returns whether everything is discarded without being encoded or copied, because OUT is null: and
- * no encoder is set. */
+/* Returns whether everything is discarded without being encoded or copied, because OUT is `null:`
+ * and no encoder is set. */
 bool halo_sink_discards(const struct halo_sink *sink);
 
-/* Returns whether the output is a file that appears at the end. If not, the output may be read
- * while it is written. */
+/* Returns whether the output is a file, which appears only when it is finished. Any other output
+ * may be read while it is written. */
 bool halo_sink_is_file(const struct halo_sink *sink);
 
-/* Returns the muxer's context, to which streams, chapters and metadata are added before
- * halo_sink_start. */
+/* Returns the muxer's context, to which streams, chapters and metadata are added before the call to
+ * halo_sink_start(). */
 AVFormatContext *halo_sink_format(const struct halo_sink *sink);
 
 /* Opens the file and writes the header. From then on, streams have their final time bases. */
 int halo_sink_start(struct halo_sink *sink, struct halo_error *err);
 
-/* Writes the packet, whose times are in units of tb, and takes over its reference, even on failure.
- * Returns 0, or -errno, such as -ENOSPC, with err filled. If the sink gave up after a stop request,
- * this function, start and finish return -EINTR. */
+/* Writes the packet, whose times are in units of tb, and takes ownership of its reference, even on
+ * failure. Returns 0, or -errno, such as -ENOSPC, with err filled. If the sink has given up after a
+ * stop request, halo_sink_start(), halo_sink_write() and halo_sink_finish() return -EINTR. */
 int halo_sink_write(struct halo_sink *sink, AVPacket *pkt, AVRational tb, struct halo_error *err);
 
 int64_t halo_sink_bytes(const struct halo_sink *sink); /* written so far */
 
-/* Ends the output. *ret_path is set to the path of the finished file, which is owned by the sink,
- * or to NULL if there is no file. */
+/* Ends the output. Sets *ret_path to the path of the finished file, or to NULL if there is no file.
+ * The sink owns the path. */
 int halo_sink_finish(struct halo_sink *sink, enum halo_sink_end how, const char **ret_path,
                      struct halo_error *err);
 
-/* Removes the name of the unfinished file. To be called before the process exits without finish;
- * any thread. */
+/* Removes the name of the unfinished file. Call this if the process exits without calling
+ * halo_sink_finish(). Any thread may call it. */
 void halo_sink_abandon(struct halo_sink *sink);
 
 #endif

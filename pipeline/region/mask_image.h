@@ -22,16 +22,17 @@ struct halo_mask_image {
     struct halo_rect inside; /* the smallest rectangle that contains all nonzero weights */
 };
 
-/* For a process that is not allowed to open the file: from now on fd is read instead of path, until
- * another descriptor is given for the same path. Takes ownership of fd. Any thread. */
+/* Enables a process that is not allowed to open the file to read it: from now on, fd is read
+ * instead of path, until another descriptor is given for the same path. Takes ownership of fd. Any
+ * thread. */
 void halo_mask_image_give(const char *path, int fd);
 
 /* Checks that the file exists, is readable and begins like an image, without decoding it. Returns
- * 0, or, with err filled, -errno, -EINVAL (not a supported image) or -ENOMEM. The caller owns
- * *ret. */
+ * 0; or, with err filled, -EINVAL (the file is not a supported image), -ENOMEM or another -errno.
+ * The caller owns *ret. */
 int halo_mask_image_find(struct halo_mask_image **ret, const char *path, struct halo_error *err);
-/* Reads and decodes the file. If that fails, the weights do not change. Blocks. Returns 0, or an
- * error as halo_mask_image_find() does. */
+/* Reads and decodes the file. If reading or decoding fails, the weights do not change. Blocks.
+ * Returns 0, or an error as halo_mask_image_find() does. */
 int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
 /* Converts an image that is meant for frames as displayed to the orientation of stored frames
  * (display.h). Returns 0 or -ENOMEM; the caller owns *ret. */

@@ -53,11 +53,11 @@
 
 enum {
     HALO_REGION_ID = 32,       /* size of an id in bytes, including its terminating 0 */
-    HALO_REGION_CORNERS = 1024 /* in all polygons of an update, and in those of a frame */
+    HALO_REGION_CORNERS = 1024 /* limit for the corners of all polygons of an update or a frame */
 };
 
 struct halo_region_update {
-    char id[HALO_REGION_ID]; /* identifies an object in several frames; "": in this one only */
+    char id[HALO_REGION_ID]; /* the same in all frames that show the object; "": no id */
     struct halo_shape shape; /* not MASK; its lengths are all relative or all in pixels */
     double ttl;              /* seconds, at most an hour; 0: only the feed's hold applies */
 };
@@ -68,30 +68,31 @@ int halo_region_feed_create(struct halo_region_feed **ret,
                             const struct halo_region_feed_settings *settings); /* 0, -ENOMEM */
 void halo_region_feed_destroy(struct halo_region_feed *feed);                  /* NULL is ignored */
 
-/* Starts a new session with the source. Its first frame has the time picture_us. All earlier
- * updates are forgotten. */
+/* Starts a new session with the source. picture_us is the timestamp of the session's first frame.
+ * All earlier updates are forgotten. */
 void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us);
 
-/* Records that a frame of this session enters the pipeline. From now on, updates about it and about
- * earlier frames of the session are accepted. */
+/* Records that the frame with the timestamp picture_us enters the pipeline. From now on, updates
+ * about this frame and about earlier frames of the session are accepted. */
 void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us);
 
 /* Checks an update as far as that is possible without a feed. now is in ns of CLOCK_MONOTONIC.
- * Returns 0, or -EINVAL with err filled: too many regions, an invalid shape, an id that occurs
- * twice, or a frame time more than a minute before or after now. Any thread. */
+ * Returns 0; or -EINVAL with err filled if there are too many regions, if a shape is invalid, if an
+ * id occurs twice, or if picture_us is more than a minute before or after now. Any thread. */
 int halo_region_check(int64_t picture_us, const struct halo_region_update *updates, int count,
                       int64_t now, struct halo_error *err);
 
-/* Applies an update: what was found in the frame with the time picture_us. The caller keeps
- * updates. Returns 0; or, with err filled, -EINVAL as halo_region_check() does, -ESTALE (the frame
- * is older than the last update's frame, or from before the session began), or -ERANGE (it is more
- * than 100 ms ahead of the newest frame that has entered the pipeline). */
+/* Applies an update, which lists what was found in the frame with the timestamp picture_us. The
+ * caller keeps `updates`. Returns 0; or, with err filled, -EINVAL as halo_region_check() does,
+ * -ESTALE (the update is about a frame that is older than the last update's frame or than the
+ * session), or -ERANGE (the update is about a frame that is more than 100 ms ahead of the newest
+ * frame in the pipeline). */
 int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
                             const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err);
 
 /* The shapes for one frame. Their corners are in the struct itself, so nothing needs to be freed.
- * Because it is large (40 KiB), each caller has one and reuses it. */
+ * Because the struct is large (40 KiB), each caller has one and reuses it. */
 struct halo_region_now {
     struct halo_shape shape[HALO_MAX_SHAPES];
     int count;
@@ -99,12 +100,13 @@ struct halo_region_now {
     int corners;
 };
 
-/* Gets the shapes for the frame with the time picture_us: in *hidden those that filters without
- * invert hide, in *shown those that filters with invert show. Either may be NULL. Returns false if
- * everything must be hidden; *ret_why is then the reason for status: "none yet", "silent", "late"
- * or "too many". One call returns both, so that both are based on the same updates. With two calls
- * and an update in between, a filter with invert could show what one update allows although the
- * other filters, which follow the other update, do not hide it. */
+/* Gets the shapes for the frame with the timestamp picture_us. Sets *hidden to the shapes that
+ * filters without invert hide, and *shown to the shapes that filters with invert show. hidden or
+ * shown may be NULL. Returns false if everything must be hidden; *ret_why is then the reason that
+ * the stream's status shows: "none yet", "silent", "late" or "too many". One call sets both *hidden
+ * and *shown, so that both are based on the same updates. If two calls were necessary, an update
+ * could arrive between them. A filter with invert could then show a part of the frame that the
+ * other filters, which use another update, do not hide. */
 bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int64_t now,
                          struct halo_region_now *hidden, struct halo_region_now *shown,
                          const char **ret_why);
@@ -112,8 +114,8 @@ bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int6
 struct halo_region_feed_stats {
     int64_t updates, refused; /* numbers of updates accepted, and of those refused or dropped */
     int64_t pictures, whole;  /* numbers of queries, and of those that hid everything */
-    int regions;              /* in the last update */
-    double age;               /* seconds since its arrival; negative: none in this session */
+    int regions;              /* number of regions in the last update */
+    double age;               /* seconds since the last update; negative: none in this session */
     const char *why;          /* why a frame would be hidden entirely now, or NULL */
 };
 void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,

@@ -21,17 +21,17 @@ struct halo_motion {
     int corners;
 };
 
-/* Converts a shape. Returns 0, or -EINVAL with err filled if the shape is invalid, not finite, or
- * far too large. */
+/* Converts a shape. Returns 0, or -EINVAL with err filled if the shape is invalid, is not finite,
+ * or is far too large. */
 int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
                      struct halo_error *err);
 
 /* Sets *motion to the bounding box of both shapes, which must be in the same unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
-/* Extrapolates a motion: *ret is the shape `motion`, moved further by `by` times the way from
- * `before` to `motion`. The shape may grow in the same way, but never becomes smaller than
- * `motion`. */
+/* Extrapolates the motion of a shape from `before` to `motion`: *ret is `motion`, moved on by `by`
+ * times the distance between them. If the shape has grown from `before` to `motion`, it continues
+ * to grow; it never becomes smaller than `motion`. */
 void halo_motion_go_on(struct halo_motion *ret, const struct halo_motion *motion,
                        const struct halo_motion *before, double by);
 
@@ -41,10 +41,10 @@ struct halo_region_list {
     struct halo_box box[HALO_MAX_SHAPES];
 };
 
-/* Adds to the list everything that the shape covers on its way between two positions, enlarged by
- * margin. If `to` is NULL, the shape does not move. Adds at most `most` shapes if the list has
- * room; otherwise merges them into a shape with the same unit. Returns false if the list is full
- * and has no shape with that unit. */
+/* Adds shapes to the list that cover everything that a shape crosses on its way from `from` to
+ * `to`, enlarged by margin. If `to` is NULL, the shape does not move. Adds at most `most` shapes.
+ * If the list has no room, merges them into a listed shape with the same unit. Returns false if the
+ * list is full and has no shape with that unit. */
 bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
                      const struct halo_motion *to, double margin, int most);
 

@@ -36,11 +36,11 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MAX_SHAPES = 64,      /* shapes of a filter, or of a region feed for one frame */
+    HALO_MAX_SHAPES = 64,      /* largest number for a filter, or for one frame of a region feed */
     HALO_MAX_CORNERS = 64,     /* corners of a polygon */
     HALO_MAX_FEATHER = 512,    /* luma pixels */
-    HALO_MAX_LENGTH = 1 << 16, /* limit of any length of a shape, in luma pixels */
-    HALO_MAX_PARTS = 4         /* limit of relative lengths: 400% of the frame */
+    HALO_MAX_LENGTH = 1 << 16, /* largest length in a shape, in luma pixels */
+    HALO_MAX_PARTS = 4         /* largest relative length: 400% of the frame */
 };
 
 enum halo_shape_kind {
@@ -75,17 +75,17 @@ struct halo_shapes {
 /* Parses the text of region=. Returns 0; or, with err filled, -EINVAL (a syntax error, with its
  * column, or a mask file that is not an image), -errno (the mask file cannot be read) or -ENOMEM.
  * Reads only the beginning of a mask file, so that a process that must not decode untrusted data
- * can check it. May block on that file. The caller owns *ret. */
+ * can check it. May block while it reads that file. The caller owns *ret. */
 int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_error *err);
-/* Reads and decodes the mask image, if the shapes have one. Must be called before drawing; may be
- * called again to read the image again. Returns 0, or an error about the image as
+/* Reads and decodes the mask image, if the shapes have one. Call this before drawing. It may be
+ * called again, to read the image again. Returns 0, or an error about the image as
  * halo_shapes_parse() does. Blocks. */
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
 void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape owns */
 
-/* Returns whether any length other than 0 is in pixels, so that the region differs in frames of
- * another size. Returns false if shapes is NULL. */
+/* Returns whether any length other than 0 is in pixels, so that the region would be a different
+ * part of a frame of another size. Returns false if shapes is NULL. */
 bool halo_shapes_in_pixels(const struct halo_shapes *shapes);
 
 /* Converts shapes from the frame as displayed to the frame as stored, which is width x height; turn
@@ -120,9 +120,9 @@ struct halo_drawn_region {
     size_t scratch_bytes;
 };
 
-/* Draws count shapes (if 0, nothing is inside). Sets *ret_hidden to whether any sample has a
- * nonzero weight. An invalid shape (a length beyond the limits above, or a mask image that was not
- * loaded) hides everything. Returns 0 or -ENOMEM. */
+/* Draws `count` shapes. If count is 0, no sample is inside. Sets *ret_hidden to whether any sample
+ * has a nonzero weight. An invalid shape (a length beyond the limits above, or a mask image that
+ * was not loaded) hides everything. Returns 0 or -ENOMEM. */
 int halo_shapes_draw(const struct halo_shape *shapes, int count,
                      const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret,
                      bool *ret_hidden);
@@ -130,9 +130,9 @@ void halo_drawn_region_finish(struct halo_drawn_region *region);
 
 /* Computes the width and height, in luma pixels, of the smallest box around all shapes that extend
  * into the frame, limited to the frame's width and height. If no shape extends into the frame, the
- * result is the frame's width and height. This is for filter strengths that follow a region's size.
- * The box includes parts outside the frame, so that strengths do not decrease while a region leaves
- * the frame. */
+ * result is the frame's width and height. Filters whose strength follows the size of a region use
+ * this function. The box includes parts outside the frame, so that the strength does not decrease
+ * while a region leaves the frame. */
 void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
                       int picture_height, double *ret_width, double *ret_height);
 

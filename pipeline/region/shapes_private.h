@@ -12,28 +12,29 @@ struct halo_shape_box {
     double x0, y0, x1, y1; /* luma pixels */
 };
 
-/* Returns the bounding box of a shape in a frame of width x height. It may extend beyond the frame,
- * or be empty. */
+/* Returns the bounding box of a shape in a frame of width x height. The box may extend beyond the
+ * frame, or be empty. */
 struct halo_shape_box halo_shape_box(const struct halo_shape *shape, int width, int height);
 
-/* Enlarges *memory, which has *size bytes, if it has fewer than `bytes`; its content is then lost.
- * Returns *memory, or NULL if memory runs out. */
+/* Ensures that *memory has at least `bytes` bytes. *size is its current size. If *memory has to be
+ * enlarged, its content is lost. Returns *memory, or NULL if memory runs out. */
 void *halo_shapes_room(void **memory, size_t *size, size_t bytes);
 
-/* Returns the smallest rectangle around both; empty rectangles do not count. */
+/* Returns the smallest rectangle that contains both a and b. An empty rectangle is ignored. */
 struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b);
 
 /* Enlarges r by by_x and by_y samples on each side, limited to the plane's width and height. */
 struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int width, int height);
 
 /* Gives each sample of region's mask the largest weight among its neighbours, in the directions of
- * the canvas's chroma spill. boxes are as in halo_shapes_feather(), and are enlarged in the same
- * way. Returns 0 or -ENOMEM. */
+ * the canvas's chroma spill. boxes have the same meaning as in halo_shapes_feather(), and are
+ * enlarged in the same way. Returns 0 or -ENOMEM. */
 int halo_shapes_spread(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
                        struct halo_rect *boxes, int count);
 
 /* Feathers region's mask: weights decrease to 0 within canvas->feather. boxes must contain all
- * samples that differ from region->around, and are modified. Returns 0 or -ENOMEM. */
+ * samples that differ from region->around. This function enlarges the boxes and merges those that
+ * overlap. Returns 0 or -ENOMEM. */
 int halo_shapes_feather(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
                         struct halo_rect *boxes, int count);
 
