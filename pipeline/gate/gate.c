@@ -386,7 +386,7 @@ static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_
         return 0;
     return halo_fail(err, -ESTALE,
                      "stream %d: a frame entered under configuration %" PRId64
-                     " and left a gate with configuration %" PRId64 ", but %" PRId64
+                     " and was about to leave a gate with configuration %" PRId64 ", but %" PRId64
                      " was expected; the frame is not shown",
                      input->stream, pending->epoch, input->epoch, epoch);
 }

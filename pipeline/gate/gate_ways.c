@@ -65,11 +65,12 @@ static void say_scaled(struct halo_gate_ways *ways)
 {
     const struct halo_gate_input *in = &ways->first.plan.input;
     if (!ways->said_scaled)
-        halo_log(HALO_LOG_WARNING,
-                 "stream %d: regions have lengths in pixels, but the frames are not %dx%d, or not "
-                 "of the size in the settings, so whole frames are filtered (lengths in %% work "
-                 "for every size)",
-                 in->stream, in->width, in->height);
+        halo_log(
+            HALO_LOG_WARNING,
+            "stream %d: regions have lengths in pixels, but the size of the frames is not %dx%d, "
+            "or not the size in the settings, so whole frames are filtered (lengths in %% "
+            "work for every size)",
+            in->stream, in->width, in->height);
     ways->said_scaled = true;
 }
 
@@ -101,8 +102,8 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int
         close_way(way);
     av_free(way);
     halo_log(HALO_LOG_WARNING,
-             "stream %d: the regions cannot be applied to frames that are %s for display, so the "
-             "whole of these frames is filtered: %s",
+             "stream %d: the regions cannot be applied to frames that are %s for display, so "
+             "these frames are filtered completely: %s",
              input.stream, halo_display_words(turn), err.text);
     return NULL;
 }

@@ -54,9 +54,9 @@ static void tune(const struct halo_ring *ring, struct halo_backend *b)
     if (code == 0)
         halo_log(HALO_LOG_DEBUG, "using the strategies measured in %s", path);
     else if (code == -ESTALE)
-        halo_log(HALO_LOG_INFO, "%s: ignored; run halo-bench --tune again", text);
+        halo_log(HALO_LOG_INFO, "%s: this file is ignored; run halo-bench --tune again", text);
     else if (code != -ENOENT)
-        halo_log(HALO_LOG_WARNING, "%s: ignored; run halo-bench --tune again", text);
+        halo_log(HALO_LOG_WARNING, "%s: this file is ignored; run halo-bench --tune again", text);
 }
 
 static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops *ops,

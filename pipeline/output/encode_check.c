@@ -116,11 +116,12 @@ static bool takes_no_pictures(const AVCodec *codec)
 int halo_encode_check_codec(const AVCodec *codec, struct halo_error *err)
 {
     if (takes_no_pictures(codec))
-        return halo_fail_usage(
-            err, "%s: only accepts hardware frames of a device type that halod does not support",
-            codec->name);
-    if (codec->capabilities & AV_CODEC_CAP_EXPERIMENTAL)
-        return halo_fail_usage(err, "%s: is experimental, and FFmpeg refuses to open it",
+        return halo_fail_usage(err,
+                               "%s: this encoder accepts only hardware frames of a device type "
+                               "that halod does not support",
                                codec->name);
+    if (codec->capabilities & AV_CODEC_CAP_EXPERIMENTAL)
+        return halo_fail_usage(
+            err, "%s: this encoder is experimental, and FFmpeg refuses to open it", codec->name);
     return 0;
 }

@@ -269,7 +269,7 @@ static int create_place(struct halo_output *o, const struct halo_output_settings
     if (!settings->target)
         return halo_fail_usage(err, "an output has no target");
     if (!create[settings->kind])
-        return halo_fail_usage(err, "%s: is neither a file nor a URL", settings->target);
+        return halo_fail_usage(err, "%s: the target is neither a file nor a URL", settings->target);
     return create[settings->kind](&o->place, o->name, settings, err);
 }
 

@@ -78,9 +78,9 @@ int halo_packet_reader_create(struct halo_packet_reader **ret, int memory, int e
     if (code < 0) {
         halo_packet_reader_destroy(reader);
         return code == -EPROTO
-                   ? halo_fail(
-                         err, code,
-                         "not a packet ring: its memory or its event descriptor is not as required")
+                   ? halo_fail(err, code,
+                               "not a packet ring: its memory or event descriptor lacks a required "
+                               "property")
                    : halo_fail(err, code, "cannot use a packet ring: %s", strerror(-code));
     }
     *ret = reader;

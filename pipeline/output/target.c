@@ -100,8 +100,8 @@ static int check_side(const struct halo_target *target, const struct names *name
         return halo_fail_usage(err, "%s: OUT is the same file as the %s: use another one", out,
                                what);
     if (collide(side->path, names->in))
-        return halo_fail_usage(err, "%s %s: is the same file as IN: use another one", side->option,
-                               side->name);
+        return halo_fail_usage(err, "%s %s: this is the same file as IN: use another one",
+                               side->option, side->name);
     return collide(target->partial, side->path) ? fail_partial(target, out, what, err) : 0;
 }
 
@@ -119,7 +119,7 @@ static int compare(const struct halo_target *target, const struct names *names, 
             return code;
         for (size_t k = 0; k < i; k++)
             if (collide(side->path, names->side[k].path))
-                return halo_fail_usage(err, "%s %s: is also the %s file: use another one",
+                return halo_fail_usage(err, "%s %s: this is also the %s file: use another one",
                                        side->option, side->name, names->side[k].option);
     }
     return 0;
@@ -155,14 +155,14 @@ static int choose_file(struct halo_target *target, const struct halo_run_setting
     const bool exists = stat(out, &st) == 0;
     target->kind = exists && !S_ISREG(st.st_mode) ? HALO_TARGET_DIRECT : HALO_TARGET_FILE;
     if (exists && S_ISDIR(st.st_mode))
-        return halo_fail_usage(err, "%s: is a directory: specify a file in it", out);
+        return halo_fail_usage(err, "%s: this is a directory: specify a file in it", out);
     int code = target->kind == HALO_TARGET_FILE ? name_file(target, out, err) : 0;
     if (code >= 0)
         code = check_names(target, set, err);
     if (code < 0 || target->kind == HALO_TARGET_DIRECT)
         return code;
     if (exists && !set->overwrite)
-        return halo_fail_usage(err, "%s: already exists: use -y to replace it", out);
+        return halo_fail_usage(err, "%s: this file already exists: use -y to replace it", out);
     if (exists)
         target->mode = st.st_mode & 07777;
     return halo_beside_check(target->path, err);

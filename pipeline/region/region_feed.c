@@ -124,7 +124,7 @@ int halo_region_check(int64_t picture_us, const struct halo_region_update *updat
     if (picture_us < now_us - MINUTE_US || picture_us > now_us + MINUTE_US)
         return halo_fail(
             err, -EINVAL,
-            "picture must be within a minute of now, in microseconds of CLOCK_MONOTONIC");
+            "'picture' must be a time within a minute of now, in microseconds of CLOCK_MONOTONIC");
     if (count < 0 || count > HALO_MAX_SHAPES)
         return halo_fail(err, -EINVAL, "%d regions, but an update may have at most %d", count,
                          HALO_MAX_SHAPES);
@@ -291,11 +291,14 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
     feed->refused += code < 0;
     pthread_mutex_unlock(&feed->lock);
     if (code == -ESTALE)
-        halo_fail(err, code,
-                  "the update's frame is older than the previous update's frame, or from before "
-                  "the session began");
+        halo_fail(
+            err, code,
+            "the update is about a frame that is older than the previous update's frame or than "
+            "the session");
     if (code == -ERANGE)
-        halo_fail(err, code, "the update's frame is ahead of the newest frame in the pipeline");
+        halo_fail(
+            err, code,
+            "the update's frame is more than 100 ms ahead of the newest frame in the pipeline");
     return code;
 }
 

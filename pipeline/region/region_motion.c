@@ -34,9 +34,10 @@ static bool is_length(const struct halo_length *length, bool relative)
 
 static int refuse(struct halo_error *err)
 {
-    return halo_fail(err, -EINVAL,
-                     "lengths must be either all pixels (at most %g) or all relative (at most %g)",
-                     MAX_PIXELS, MAX_PARTS);
+    return halo_fail(
+        err, -EINVAL,
+        "lengths must be either all in pixels (at most %g) or all relative (at most %g)",
+        MAX_PIXELS, MAX_PARTS);
 }
 
 static int read_box(struct halo_motion *ret, const struct halo_shape *shape, struct halo_error *err)

@@ -41,7 +41,7 @@ static int fail_at(const struct reader *r, const char *what)
     const int shown = length < SHOWN ? (int)length : SHOWN;
     if (length == 0)
         return halo_fail(r->err, -EINVAL, "column %zu: %s is missing here", r->at + 1, what);
-    return halo_fail(r->err, -EINVAL, "column %zu: %.*s: must be %s", r->at + 1, shown,
+    return halo_fail(r->err, -EINVAL, "column %zu: found %.*s instead of %s", r->at + 1, shown,
                      r->text + r->at, what);
 }
 
@@ -68,8 +68,8 @@ static int read_length(struct reader *r, const char *what, struct halo_length *r
         return fail_at(r, what);
     const double most = relative ? 100 * HALO_MAX_PARTS : HALO_MAX_LENGTH;
     if (fabs(v) > most)
-        return halo_fail(r->err, -ERANGE, "column %zu: %s: must be at most %g%s", r->at + 1, text,
-                         most, relative ? "%" : "");
+        return halo_fail(r->err, -ERANGE, "column %zu: %s exceeds the limit of %g%s", r->at + 1,
+                         text, most, relative ? "%" : "");
     *ret = (struct halo_length){relative ? v / 100 : v, relative};
     r->at += length;
     return 0;
@@ -82,15 +82,15 @@ static int read_size(struct reader *r, const char *what, struct halo_length *ret
     const size_t at = r->at;
     const int code = read_length(r, what, ret);
     if (code == 0 && ret->value <= 0)
-        return halo_fail(r->err, -EINVAL, "column %zu: %s: must be above 0", at + 1, what);
+        return halo_fail(r->err, -EINVAL, "column %zu: %s must be greater than 0", at + 1, what);
     return code;
 }
 
 static int read_box(struct reader *r, struct halo_shape *shape)
 {
-    int code = read_length(r, "x, in pixels or as a percentage such as 10%", &shape->x);
+    int code = read_length(r, "x (in pixels, or as a percentage such as 10%)", &shape->x);
     if (code == 0)
-        code = read_length(r, "y, in pixels or as a percentage such as 10%", &shape->y);
+        code = read_length(r, "y (in pixels, or as a percentage such as 10%)", &shape->y);
     if (code == 0)
         code = read_size(r, "a width", &shape->width);
     return code ? code : read_size(r, "a height", &shape->height);

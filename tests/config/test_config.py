@@ -132,8 +132,8 @@ class Checking(ConfigTest):
             ('codec: h264_nvenc, preset: p9', 'preset: p9: the encoder h264_nvenc has no such '
                                               'preset (nearest: p1)'),
             ('codec: h264_nvenc, crf: 52', 'crf: 52: the encoder h264_nvenc accepts 0 to 51'),
-            ('codec: h264_vaapi', "codec: h264_vaapi: only accepts hardware frames of a "
-                                  'device type that halod does not support'),
+            ('codec: h264_vaapi', 'codec: h264_vaapi: this encoder accepts only hardware '
+                                  'frames of a device type that halod does not support'),
         )
         for words, message in wrong:
             encoder = re.search(r'codec: (\w+[-\w]*)', words)
@@ -148,8 +148,8 @@ class Checking(ConfigTest):
             self.assertTrue(text.startswith(message), self.logged(run))
         path = self.write(OUTPUT + '{unix: a.mkv, audio: vorbis}\n')
         if has_encoder('vorbis'):
-            self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: is experimental, and '
-                             'FFmpeg refuses to open it')
+            self.wrong(path, 'FILE:6: streams.a.outputs[0].audio: vorbis: this encoder is '
+                             'experimental, and FFmpeg refuses to open it')
 
     def test_encodings_that_can(self):
         for words in ('crf: 51, preset: PLACEBO', 'crf: 0, bitrate: 4.5M, preset: 9',
