@@ -42,10 +42,10 @@ struct halo_camera;
 /* The negotiated mode. */
 struct halo_camera_mode {
     const struct halo_v4l2_format *format;
-    int width, height; /* as the camera delivers it, before it is turned */
+    int width, height; /* size of the frames that the camera delivers, before they are rotated */
     double rate;       /* frames per second; 0: unknown */
-    int step;          /* number of fallback steps because of bandwidth; 0: the mode is as
-                          requested */
+    int step;          /* number of fallback steps that were necessary because the USB bus lacks
+                          bandwidth; 0: no fallback */
     bool smaller;      /* the fallback reduced the size */
     bool interlaced;   /* frames are woven from two fields */
     enum AVColorRange range;
@@ -53,54 +53,56 @@ struct halo_camera_mode {
 };
 
 struct halo_camera_counts {
-    int64_t frames;  /* returned by halo_camera_read() */
-    int64_t late;    /* skipped, because a newer frame was ready as well */
-    int64_t missed;  /* missing, according to the driver's sequence numbers */
-    int64_t damaged; /* dropped because of the error flag, a wrong size or a torn JPEG */
+    int64_t frames;  /* frames returned by halo_camera_read() */
+    int64_t late;    /* frames skipped because a newer one was ready, too */
+    int64_t missed;  /* frames missing, according to the driver's sequence numbers */
+    int64_t damaged; /* frames dropped because of the error flag, a wrong size or a torn JPEG */
 };
 
-/* How a call reports its failure: with a message, and as one of the known troubles. */
+/* Where a function reports its failure: the kind of trouble, and a message. */
 struct halo_camera_fault {
     enum halo_v4l2_trouble *trouble;
     struct halo_error *err;
 };
 
-/* Opens the camera that halo_camera_find() identified as id. Frames are unpacked into memory, which
- * must outlive them. wake is a descriptor that becomes readable when waiting has to end; it is only
- * polled here. Returns 0, or -errno with fault filled. The caller owns *ret. */
+/* Opens the camera that halo_camera_find() identified as id. Frames are unpacked into buffers from
+ * `memory`, which must outlive the frames. `wake` is a descriptor that becomes readable when
+ * halo_camera_read() has to stop waiting; it is polled, but never read. Returns 0, or -errno with
+ * fault filled. The caller owns *ret. */
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      const struct halo_capture_settings *settings, struct halo_memory *memory,
                      int wake, const struct halo_camera_fault *fault);
 void halo_camera_close(struct halo_camera *camera); /* accepts NULL */
 
-/* Returns the size and rate to request: those of the settings, or HALO_DEFAULT_WIDTH and so on if
- * the settings leave them open. */
+/* Returns the size and rate to request from the camera: those in the settings or, if the settings
+ * do not specify them, the defaults (HALO_DEFAULT_WIDTH and so on). */
 void halo_camera_wishes(const struct halo_capture_settings *settings, int *ret_width,
                         int *ret_height, double *ret_rate);
 
 const struct halo_camera_mode *halo_camera_mode(const struct halo_camera *camera);
 void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_counts *ret);
 
-/* Waits for the next frame and returns it in *ret_raw (times in ns of CLOCK_MONOTONIC) or, if the
- * format is coded, in *ret_pkt (allocated by the caller; same clock). Returns 1; 0 if the wait was
- * ended by the wake descriptor; or -errno with fault filled, after which the camera must be closed.
- * Each frame has to arrive within settings->stall seconds, no matter how often the wait for it is
- * interrupted; otherwise the trouble is HALO_V4L2_STALLED. */
+/* Waits for the next frame. A raw frame is returned in *ret_raw, an encoded one in *ret_pkt, which
+ * the caller has allocated. Times are in ns of CLOCK_MONOTONIC. Returns 1 with a frame, 0 if the
+ * wake descriptor ended the wait, or -errno with fault filled; after an error, the camera must be
+ * closed. If a frame does not arrive within settings->stall seconds, no matter how often the wait
+ * for it is interrupted, the function fails with HALO_V4L2_STALLED. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
                      AVPacket *ret_pkt, const struct halo_camera_fault *fault);
 
-/* Sets a control, which is identified by its v4l2-ctl name ("brightness", "exposure_auto"). Returns
- * 0; -EINVAL if the control does not exist (err contains the nearest name); -ERANGE if the value is
- * out of bounds (err contains them); or another -errno. Any thread, while the camera is open. */
+/* Sets the control that has this name in v4l2-ctl ("brightness", "exposure_auto"). Returns 0;
+ * -EINVAL if the control does not exist (err then contains the nearest name); -ERANGE if the value
+ * is out of range (err then contains the limits); or another -errno. Any thread may call this
+ * function while the camera is open. */
 int halo_camera_control(struct halo_camera *camera, const char *name, int64_t value,
                         struct halo_error *err);
 
-/* The formats, sizes, rates and controls of a node, for `halod devices`. The node is opened briefly
- * to obtain them. */
+/* The formats, sizes, rates and controls of a video node, as `halod devices` lists them. To read
+ * them, halo_camera_ask() opens the node briefly. */
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
-    enum halo_v4l2_trouble trouble; /* the reason if the fields below are empty */
+    enum halo_v4l2_trouble trouble; /* if the fields below are empty: the reason */
     struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;
         int width, height;

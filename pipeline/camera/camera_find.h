@@ -19,39 +19,39 @@
 
 enum { HALO_DEVICE_TEXT = 128, HALO_CAMERA_ID_TEXT = 6 * HALO_DEVICE_TEXT };
 
-/* The device that a video node belongs to. Unprintable characters in texts are replaced. A text is
- * "" if the device does not provide it. */
+/* The device that a video node belongs to. In all strings, unprintable characters are replaced. A
+ * string is "" if the device does not provide it. */
 struct halo_camera_id {
     char node[HALO_DEVICE_TEXT];   /* "/dev/video0" */
     char name[HALO_DEVICE_TEXT];   /* the driver's name for the device */
     char serial[HALO_DEVICE_TEXT]; /* the USB device's serial number */
-    char port[HALO_DEVICE_TEXT];   /* the port: "1-2.3", or the parent device's name */
+    char port[HALO_DEVICE_TEXT];   /* the USB port ("1-2.3"), or the parent device's name */
     char vendor[5], product[5];    /* USB, hexadecimal */
     char driver[HALO_DEVICE_TEXT]; /* "uvcvideo", "vivid", "v4l2 loopback" */
     int index;                     /* the node's number among the nodes of the device */
-    bool twin; /* an identical device with the same serial number was present, so that only the port
-                  distinguishes them */
+    bool twin; /* an identical device with the same serial number was present, so only the port
+                  distinguishes the two */
 };
 
-/* Checks the words after "v4l2:" in an input that is a camera (halo_is_camera() of
- * config/source_kinds.h). Returns 0 or a usage error. Opens no device. */
+/* Checks an input for which halo_is_camera() (config/source_kinds.h) returns true: if it begins
+ * with "v4l2:", the rest must be valid. Returns 0 or a usage error. Opens no device. */
 int halo_camera_check(const char *input, struct halo_error *err);
 
-/* Finds the node that input currently refers to. known is the camera that was last opened, or NULL.
- * If it is set, a device number refers only to that camera, and to nothing while that camera is
- * unplugged, because another camera would show another room. Returns 0 with *ret filled, -ENODEV if
- * no camera matches, or -EEXIST if several do (err names them). */
+/* Finds the node that input currently refers to. `known` is the camera that was last opened, or
+ * NULL. If it is not NULL, a device number in input refers only to that camera, and matches no
+ * camera while that one is unplugged, because another camera would show another room. Returns 0
+ * with *ret filled, -ENODEV if no camera matches, or -EEXIST if several do (err names them). */
 int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err);
 
-/* Returns whether id's node still is the camera that was found, or false if the node's data can no
- * longer be read. Check this after opening the node: from then on, no other camera can get its
- * number. */
+/* Returns true if id's node still belongs to the camera that was found, or false if it does not or
+ * its data can no longer be read. Call this after opening the node, because no other camera can get
+ * its number from then on. */
 bool halo_camera_is_still(const struct halo_camera_id *id);
 
-/* halo_camera_id_write() writes the identity as one line of text, for the next process, which has
- * to find the same camera. halo_camera_id_read() parses such a line and returns 0, or -EINVAL if
- * text is not valid. */
+/* halo_camera_id_write() writes the camera's identity as one line of text, so that a later process
+ * can find the same camera. halo_camera_id_read() parses such a line and returns 0, or -EINVAL if
+ * the line is invalid. */
 void halo_camera_id_write(const struct halo_camera_id *id, char ret[HALO_CAMERA_ID_TEXT]);
 int halo_camera_id_read(struct halo_camera_id *ret, const char *text);
 
@@ -59,8 +59,8 @@ int halo_camera_id_read(struct halo_camera_id *ret, const char *text);
  * nodes, or -errno. */
 int halo_camera_list(struct halo_camera_id **ret);
 
-/* halo_camera_watch() returns a descriptor that becomes readable when something in /dev appears,
- * disappears or changes its permissions (inotify), or -errno; the caller closes it.
+/* halo_camera_watch() returns an inotify descriptor, or -errno. The descriptor becomes readable
+ * when something in /dev appears, disappears or changes its permissions; the caller closes it.
  * halo_camera_watch_drain() reads all pending events and returns whether they concerned video
  * nodes. */
 int halo_camera_watch(void);

@@ -21,9 +21,9 @@
 
 enum {
     HALO_CAMERA_BUFFERS = 4,  /* number of buffers to request */
-    HALO_CAMERA_MAX = 32,     /* largest number of buffers that is used */
-    HALO_CAMERA_PLANES = 3,   /* number of separate memory planes of a frame */
-    HALO_CAMERA_MODES = 1024, /* largest number of modes that is considered */
+    HALO_CAMERA_MAX = 32,     /* maximum number of buffers used */
+    HALO_CAMERA_PLANES = 3,   /* maximum number of memory planes per frame */
+    HALO_CAMERA_MODES = 1024, /* maximum number of modes considered */
     HALO_CAMERA_CONTROLS = 128,
     HALO_CAMERA_SIDE = 16384, /* largest valid width or height of a frame, in pixels */
 };
@@ -50,7 +50,7 @@ struct halo_camera {
     uint32_t type; /* type of the camera's queue: single-planar or multi-planar */
     struct halo_camera_mode mode;
     uint32_t fourcc; /* the driver's pixel format */
-    int memories;    /* separate memories of a frame */
+    int memories;    /* memory planes per frame: 1, or one for each of the format's planes */
     uint32_t stride[HALO_CAMERA_PLANES];
     struct halo_camera_buffer buffer[HALO_CAMERA_MAX];
     int buffers;
@@ -60,7 +60,7 @@ struct halo_camera {
     bool counted; /* `sequence` is valid */
     uint32_t sequence;
     int64_t last;     /* time of the last frame returned, in ns */
-    int64_t deadline; /* time limit for the frame being waited for, in ns; 0: not waiting */
+    int64_t deadline; /* time by which the awaited frame must arrive, in ns; 0: not waiting */
 };
 
 static inline bool halo_camera_is_planar(const struct halo_camera *camera)
@@ -70,15 +70,16 @@ static inline bool halo_camera_is_planar(const struct halo_camera *camera)
 
 /* ---- camera.c ---- */
 
-/* Reports that a call failed. error may be positive or negative. Returns the code that the caller
- * has to return. */
+/* Reports in fault that a V4L2 call failed. error is an errno, positive or negative. Returns the
+ * code that the caller should return. */
 int halo_camera_fail(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, int error);
-/* Works like halo_camera_fail(), for a trouble that no call reported. */
+/* Does the same as halo_camera_fail(), for a problem that was found without a failed call. Returns
+ * code. */
 int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                         enum halo_v4l2_trouble trouble, int code, const char *what);
-/* Calls ioctl. Returns 0, even after an error if that error does not matter (halo_v4l2_judge);
- * otherwise the code that the caller has to return. */
+/* Calls ioctl. Returns 0 on success or after an error that does not matter (see halo_v4l2_judge()),
+ * otherwise the code that the caller should return. */
 int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument);
 
@@ -88,24 +89,26 @@ uint32_t halo_camera_queue(uint32_t caps);
 
 /* ---- camera_modes.c ---- */
 
-/* Lists all modes of the device that have a known format; type is the type of the device's queue.
- * If the driver reports ranges of sizes, the size nearest to the requested one is included. *ret is
- * allocated with malloc. Returns the number of modes, or -errno of the call that failed. */
+/* Lists all modes of the device whose format halod knows. `type` is the type of the device's queue.
+ * If the driver reports ranges of sizes, the list includes the size nearest to want_width x
+ * want_height. The caller frees *ret with free(). Returns the number of modes, or -errno if a call
+ * failed. */
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
                       struct halo_camera_offered_mode **ret);
 
-/* Returns the frames per second; 0 if unknown or implausible. */
+/* Converts a frame interval to frames per second. Returns 0 if the interval is unknown or
+ * implausible. */
 double halo_camera_rate(const struct v4l2_fract *interval);
 
 /* ---- camera_agree.c ---- */
 
-/* Negotiates format, size and rate, sets up the buffers and starts streaming (STREAMON), with the
- * fallback if the USB bus is full. */
+/* Negotiates format, size and rate, sets up the buffers and starts streaming (STREAMON). If the USB
+ * bus is full, falls back to modes that need less bandwidth. */
 int halo_camera_agree(struct halo_camera *camera, const struct halo_camera_fault *fault);
 
 /* ---- camera_buffers.c ---- */
 int halo_camera_start(struct halo_camera *camera, const struct halo_camera_fault *fault);
-void halo_camera_stop(struct halo_camera *camera); /* to be called even if start failed */
+void halo_camera_stop(struct halo_camera *camera); /* call it even if halo_camera_start() failed */
 /* Dequeues a buffer. Returns 1 with *ret filled, 0 if no buffer is ready, or -errno. */
 int halo_camera_take(struct halo_camera *camera, struct halo_camera_taken *ret,
                      const struct halo_camera_fault *fault);
@@ -113,23 +116,24 @@ int halo_camera_give(struct halo_camera *camera, int index, const struct halo_ca
 
 /* ---- camera_unpack.c ---- */
 
-/* Returns whether the format's planes can be stored in this number of memories: all in one, or each
- * in its own. */
+/* Returns whether the format's planes fit into the driver's memory planes (camera->memories):
+ * either there is only one, which holds all planes of the format, or each plane has its own. */
 bool halo_camera_fits(const struct halo_camera *camera);
-/* Returns whether the frame is complete. */
+/* Returns whether the dequeued buffer contains a complete frame. */
 bool halo_camera_is_whole(const struct halo_camera *camera, const struct halo_camera_taken *taken);
-/* Copies the frame to `to`, which has the mode's size and format. */
+/* Copies the frame from the dequeued buffer to `to`, which has the mode's size and format. */
 void halo_camera_unpack(const struct halo_camera *camera, const struct halo_camera_taken *taken,
                         AVFrame *to);
 
 /* ---- camera_control.c ---- */
-/* Sets the controls that the settings specify. Values that the device refuses are logged, with no
- * other consequence. */
+/* Sets the controls that the settings specify. If the device refuses a value, this is logged, but
+ * is not an error. */
 int halo_camera_set_all(struct halo_camera *camera, const struct halo_camera_fault *fault);
-/* Finds the next control after *q (the first one if *q is zeroed) that can be set. Returns 0,
+/* Finds the first settable control after *q, or the first one of all if *q is zeroed. Returns 0,
  * -EINVAL if there is no such control, or another -errno. */
 int halo_camera_next_control(int fd, struct v4l2_queryctrl *q);
-/* Converts the driver's name of a control to v4l2-ctl's: "Exposure, Auto" becomes exposure_auto. */
+/* Converts the driver's name for a control to the name that v4l2-ctl uses: "Exposure, Auto" becomes
+ * exposure_auto. */
 void halo_camera_control_name(const char *name, char *ret, size_t size);
 
 #endif

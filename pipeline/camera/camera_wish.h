@@ -14,9 +14,10 @@ struct halo_camera_wish {
     int index;
 };
 
-/* Returns whether the input has this form. */
+/* Returns whether input begins with "v4l2:" and therefore describes a camera. */
 bool halo_camera_wish_is(const char *input);
-/* Parses such an input. Returns 0, a usage error or -ENOMEM; call finish in any case. */
+/* Parses an input that begins with "v4l2:". Returns 0, a usage error or -ENOMEM; call
+ * halo_camera_wish_finish() in any case. */
 int halo_camera_wish_parse(struct halo_camera_wish *wish, const char *input,
                            struct halo_error *err);
 void halo_camera_wish_finish(struct halo_camera_wish *wish);

@@ -40,9 +40,9 @@ void halo_loopback_close(struct halo_loopback *loopback); /* accepts NULL */
 /* Returns the size in bytes of a raw frame, whose rows have no padding. */
 size_t halo_loopback_size(const struct halo_loopback_mode *mode);
 
-/* Writes a whole frame (MJPEG: a whole image, not larger than the device accepts). Returns 0,
- * -EAGAIN if the device cannot accept a frame now (the frame is dropped), or an error as
- * halo_loopback_open() does. */
+/* Writes one complete frame. An MJPEG frame must not be larger than the device accepts. Returns 0,
+ * -EAGAIN if the device cannot accept a frame now (the frame is then dropped), or another -errno
+ * with err and *ret_trouble filled. */
 int halo_loopback_write(struct halo_loopback *loopback, const void *picture, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
 

@@ -20,7 +20,7 @@ enum halo_v4l2_trouble {
     HALO_V4L2_BUSY,      /* another program uses it: EBUSY, for example from S_FMT or REQBUFS */
     HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, for example from
                             STREAMON */
-    HALO_V4L2_STALLED,   /* no frame has arrived for too long; ETIMEDOUT */
+    HALO_V4L2_STALLED,   /* no frame has arrived for too long, or a call returned ETIMEDOUT */
     HALO_V4L2_BROKEN,    /* the device has to be reopened: EIO, EPROTO, EPIPE ... */
     HALO_V4L2_UNFIT,     /* not a camera (for an output: not a virtual camera), or it has no format
                             that halod knows */
@@ -34,12 +34,13 @@ struct halo_v4l2_state {
     const char *name;               /* name in status, events and metrics: "absent", "busy" ... */
     const char *words;              /* short words for the card: "no camera", "camera in use" ... */
     const char *advice;             /* what to do, for the log and for doctor; may be NULL */
-    double first_pause, last_pause; /* seconds until the next attempt; doubled from first_pause up
-                                       to last_pause */
+    double first_pause, last_pause; /* seconds before the next attempt: first_pause at first, then
+                                       doubled each time, up to last_pause */
 };
 extern const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES];
 
-/* V4L2 calls. Each has a name for messages, and the table of errors distinguishes them. */
+/* V4L2 calls. They are distinguished because messages name the call that failed, and because the
+ * meaning of an errno depends on the call. */
 enum halo_v4l2_call {
     HALO_V4L2_OPEN,
     HALO_V4L2_QUERYCAP,
@@ -61,8 +62,8 @@ enum halo_v4l2_trouble halo_v4l2_judge(enum halo_v4l2_call call, int error); /* 
 int halo_v4l2_fail(struct halo_error *err, enum halo_v4l2_trouble *ret, const char *path,
                    enum halo_v4l2_call call, int error);
 
-/* Call open(O_RDWR | O_NONBLOCK | O_CLOEXEC) and ioctl, and repeat them after EINTR. Return the
- * descriptor or 0, or -errno. */
+/* halo_v4l2_open() calls open(O_RDWR | O_NONBLOCK | O_CLOEXEC), and halo_v4l2_call() calls ioctl().
+ * Both repeat the call after EINTR. They return the descriptor or 0, respectively, or -errno. */
 int halo_v4l2_open(const char *path);
 int halo_v4l2_call(int fd, unsigned long request, void *argument);
 
@@ -70,7 +71,8 @@ int halo_v4l2_call(int fd, unsigned long request, void *argument);
 struct v4l2_capability;
 uint32_t halo_v4l2_caps(const struct v4l2_capability *cap);
 
-/* Frame formats; for the same size and rate, earlier ones are preferred. */
+/* A frame format. If a camera offers several formats with the same size and rate, the one that is
+ * earlier in halo_v4l2_formats is preferred. */
 struct halo_v4l2_format {
     uint32_t fourcc;
     uint32_t planar;       /* its fourcc in the multi-planar API; 0: it has none */

@@ -5,12 +5,12 @@
 
 #include <stdbool.h>
 
-/* Returns a descriptor, to be closed by the caller, that becomes readable when something in the
- * folder appears, disappears or changes its permissions (inotify); or -errno. If the folder cannot
+/* Returns an inotify descriptor, or -errno. The descriptor becomes readable when something in the
+ * folder appears, disappears or changes its permissions; the caller closes it. If the folder cannot
  * be watched, the descriptor never becomes readable. */
 int halo_watch(const char *folder);
-/* Reads all pending events without blocking. Returns whether one concerned a name that begins with
- * one of the names (a list that ends with NULL), or whether events may have been missed. */
+/* Reads all pending events without blocking. Returns true if an event concerned a file whose name
+ * begins with one of `names` (a list that ends with NULL), or if events may have been missed. */
 bool halo_watch_drain(int watch, const char *const *names);
 
 #endif
