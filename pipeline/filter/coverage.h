@@ -10,8 +10,9 @@
 enum { HALO_COVERAGE_WORDS = 200 };
 
 struct halo_coverage {
-    bool known; /* false: it depends on the frame size or on a mask image not read yet */
-    bool feed;  /* it depends on a region feed, so no part is known */
+    bool known; /* false: the coverage depends on the frame size or on a mask image that has not
+                   been read yet */
+    bool feed;  /* the coverage depends on a region feed, so no element of `part` is known */
     int planes; /* luma first */
     double part[HALO_MAX_PLANES]; /* 0 .. 1 */
 };
@@ -19,9 +20,9 @@ struct halo_coverage {
 /* Returns the region of filter f, drawn for plane p, or NULL if the filter applies everywhere. */
 typedef const struct halo_region *halo_coverage_region(void *arg, int f, int p);
 
-/* Computes the coverage of a chain whose regions are drawn. region is NULL if they are not; the
- * result is then known only if the filters without a region hide enough on every plane. Returns 0,
- * or -ENOMEM with err filled. */
+/* Computes the coverage of a planned chain. `region` returns its drawn regions. If they have not
+ * been drawn yet, `region` is NULL, and the coverage is known only if the filters without a region
+ * hide enough on every plane. Returns 0, or -ENOMEM with err filled. */
 int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chain *planned,
                        halo_coverage_region *region, struct halo_error *err);
 
@@ -30,9 +31,9 @@ int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chai
 int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chain, int width,
                         int height, struct halo_error *err);
 
-/* Checks that at least a fraction of `least` of every plane is covered. Returns 0, or -EINVAL with
- * a message for the user in err. Also returns 0 if the coverage is not known or depends on a region
- * feed. */
+/* Checks that the chain hides at least the fraction `least` of every plane. Returns 0, or -EINVAL
+ * with a message for the user in err. Also returns 0 if the coverage is not known or depends on a
+ * region feed. */
 int halo_coverage_check(const struct halo_coverage *coverage, double least, struct halo_error *err);
 
 /* Writes the coverage in words: "12.5 % of luma, 13 % of plane 1". */

@@ -19,20 +19,21 @@
 
 /* Options that every filter has in addition to its own. */
 struct halo_filter_common {
-    int planes;          /* bit p: plane p is filtered; others pass unchanged */
+    int planes;          /* bit p is set: plane p is filtered; other planes pass unchanged */
     int border;          /* enum halo_border */
     double border_value; /* for border=constant: 0 .. 255, scaled to the depth */
     char *strategy;      /* "auto", or the name of a backend's strategy */
-    char *region;        /* the region to which it applies (shapes.h); NULL: everywhere */
+    char *region;        /* the region to which the filter applies (shapes.h); NULL: everywhere */
     bool invert;         /* apply the filter outside the region instead */
-    double feather;      /* luma pixels over which the filter fades out, outside what it hides */
+    double feather;      /* distance in luma pixels over which the filter fades out, outside the
+                            part that it hides */
 };
 
-/* An option whose value follows the size of the region, as in sigma=0.1*w. */
+/* An option whose value is a fraction of the region's width or height, as in sigma=0.1*w. */
 struct halo_follow {
     const struct halo_option *option;
     double part;    /* fraction of the width, 0 .. 1 */
-    bool of_height; /* fraction of the height instead */
+    bool of_height; /* `part` is a fraction of the height, not of the width */
 };
 
 enum { HALO_MAX_FOLLOWS = 4 };
@@ -40,20 +41,21 @@ enum { HALO_MAX_FOLLOWS = 4 };
 /* The conversion from R'G'B' to Y'CbCr. For gray and RGB, only the range matters. */
 struct halo_plane_colours {
     bool rgb;
-    bool full;     /* black is 0 and white is the largest sample */
+    bool full;     /* full range: black is 0, and white is the largest sample value */
     double kr, kb; /* weights of red and blue in luma; both 0: as in BT.601 */
 };
 
 /* The plane for which a convolution is planned. */
 struct halo_plane_info {
     int index;                      /* 0 .. 3 */
-    bool chroma;                    /* chroma, subsampled by the following shifts */
-    int log2_sub_x, log2_sub_y;     /* 1, 1 for 4:2:0 chroma; 0, 0 for luma, gray and RGB */
+    bool chroma;                    /* whether this is a chroma plane */
+    int log2_sub_x, log2_sub_y;     /* subsampling shifts: 1, 1 for 4:2:0 chroma; 0, 0 for luma,
+                                       gray and RGB */
     int width, height;              /* in pixels of this plane */
     struct halo_conv_target target; /* depth and border */
     struct halo_plane_colours colours;
-    /* Size of the region in luma pixels, to which sizes such as 0.1*w refer; 0: the frame's
-     * size. */
+    /* Size of the region in luma pixels, to which option values such as 0.1*w refer. 0: they refer
+     * to the size of the frame. */
     double region_width, region_height;
 };
 
@@ -83,23 +85,24 @@ struct halo_filter_kind {
     const char *about;   /* one line */
     const char *example; /* a chain with only this filter; tests use it to try every kind */
     /* The example's effect on luma, within its region. IDENTITY is for kinds that never change
-     * anything: a chain of such filters alone requests unchanged frames explicitly. */
+     * anything; a chain that has only such filters is an explicit request for unchanged frames. */
     enum halo_effect effect;
-    const char *notes; /* further text for `halod filter NAME`, lines ending in \n; or NULL */
+    const char *notes; /* further text for `halod filter NAME`, each line ending in \n; or NULL */
     const struct halo_option *options; /* the kind's own options; filter.c adds the common ones */
     /* Names of the options that positional values (without NAME=) are assigned to, in FFmpeg's
-     * order. NULL-terminated; NULL: none. */
+     * order. The list ends with NULL. A NULL pointer means that the filter has no such options. */
     const char *const *positional;
     /* Names of the options that are lengths in luma pixels and may therefore follow a region's
-     * size. Larger values must filter more. NULL-terminated; NULL: none. */
+     * size. A larger value of such an option must filter more strongly. The list ends with NULL. A
+     * NULL pointer means that the filter has no such options. */
     const char *const *sizes;
     size_t settings_size;
     /* Checks parsed settings for errors that the range of a single option cannot express, such as a
-     * mask with 8 weights. Returns 0, or an error with err filled, and sets *ret_at if the error is
-     * in a single option. May be NULL. */
+     * mask with 8 weights. Returns 0, or an error with err filled; if the error is in a single
+     * option, *ret_at is set to this option. The function pointer may be NULL. */
     int (*check)(const void *settings, const struct halo_option **ret_at, struct halo_error *err);
-    /* Plans the filter for a plane. Returns 0, or -errno with err filled. A pure function; any
-     * thread may call it. */
+    /* Plans the filter for a plane. Returns 0, or -errno with err filled. It is a pure function, so
+     * any thread may call it. */
     int (*plan)(const void *settings, const struct halo_plane_info *plane,
                 struct halo_plane_plan *ret, struct halo_error *err);
 };
@@ -122,67 +125,71 @@ struct halo_chain {
 extern const struct halo_filter_kind
     *const halo_filter_kinds[]; /* NULL-terminated, sorted by name */
 
-/* Parses "gblur=sigma=5,avgblur=sizeX=3", in FFmpeg's syntax for linear chains: filters are
- * separated by ',', options by ':'; options are "name=value", or values alone in the order of the
- * table. Quotes '...' and backslashes work as in FFmpeg. Links and labels ([a], ;) are refused.
- * Returns 0, or -EINVAL or -ENOMEM with err filled, including the column in text and the nearest
- * known name. The caller owns *ret. */
+/* Parses a chain such as "gblur=sigma=5,avgblur=sizeX=3", in FFmpeg's syntax for linear chains:
+ * filters are separated by ',' and options by ':'. An option is either "name=value" or a value
+ * without a name; values without names are assigned in the order of the list `positional` in struct
+ * halo_filter_kind. Quotes '...' and backslashes work as in FFmpeg. Links and labels ([a], ;) are
+ * refused. Returns 0, or -EINVAL or -ENOMEM with err filled. For -EINVAL, err contains the column
+ * in text and, if a name is unknown, the nearest known name. The caller owns *ret. */
 int halo_chain_parse(struct halo_chain **ret, const char *text, struct halo_error *err);
 void halo_chain_destroy(struct halo_chain *chain); /* NULL is ignored */
 
-/* Reads the mask images of the chain's regions, which parsing does not decode. Must be called
- * before a gate plans the chain. Returns 0, or an error as halo_shapes_load() does, with the filter
- * named in err. Blocks. */
+/* Reads and decodes the mask images of the chain's regions, which halo_chain_parse() does not do.
+ * Must be called before a gate plans the chain. Returns 0, or -EINVAL or -ENOMEM with err filled;
+ * for -EINVAL, err names the filter. Blocks. */
 int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 
 /* Checks a chain for callers that have no region feed. Returns 0, or -EINVAL with err filled if a
  * filter has region=feed. */
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
 
-/* Functions to build one filter, as chain.c does from text: find its kind, initialise it, set any
- * number of options, and check it. Always finish it in the end, even if setting an option or
- * checking failed. The messages in err do not name the place of an error. */
+/* The following functions build one filter, as chain.c does from text: find its kind, initialise
+ * the filter, set any number of options, and check the filter. Always call halo_filter_finish() in
+ * the end, even if setting an option or checking has failed. The messages in err do not contain the
+ * place of an error in the text. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
 /* Returns the option with this name, either the kind's own or a common one, or NULL. */
 const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
                                              size_t length);
-/* Sets an option. Returns 0, -ENOENT if the option does not exist, or an error as halo_option_set()
- * does. */
+/* Sets an option. Returns 0, -ENOENT if the option does not exist, or an error of
+ * halo_option_set(). */
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
                     struct halo_error *err);
-/* Checks the settings. After an error, *ret_at is the option that has the error, or NULL if several
- * options together cause it. ret_at may be NULL. */
+/* Checks the settings. After an error, *ret_at is the option whose value is wrong, or NULL if
+ * several options together cause the error. ret_at may be NULL. */
 int halo_filter_check(const struct halo_filter *filter, const struct halo_option **ret_at,
                       struct halo_error *err);
 void halo_filter_finish(struct halo_filter *filter);
 
-/* Logs a warning for each option whose value follows from the region's size and would exceed its
- * maximum. */
+/* Logs a warning for each option whose value is a fraction of the region's size and would exceed
+ * the option's maximum. */
 void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_plane_info *plane);
 
-/* ---- for filter.c only, defined in filter_region.c ---- */
+/* ---- functions that are defined in filter_region.c and called only by filter.c ---- */
 
-/* Returns true if text has the form "0.1*w" and the option may follow a region's size. *ret_code is
- * then 0, or -EINVAL with err filled. */
+/* If the option may be a fraction of the region's size, and text contains '*', as in "0.1*w", sets
+ * the option and returns true; *ret_code is then 0, or -EINVAL with err filled. Otherwise returns
+ * false. */
 bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option *option,
                             const char *text, int *ret_code, struct halo_error *err);
-/* Parses text as the filter's region. Returns 0, or an error as halo_shapes_parse() does. */
+/* Parses text as the filter's region. Returns 0, or -EINVAL or -ENOMEM with err filled. */
 int halo_filter_set_region(struct halo_filter *filter, const char *text, struct halo_error *err);
-/* Checks the options that concern the region for consistency. Returns 0, or -EINVAL with err filled
- * and the name of the wrong option in *ret_name. */
+/* Checks that the options region, invert and feather are consistent. Returns 0, or -EINVAL with err
+ * filled and the name of the wrong option in *ret_name. */
 int halo_filter_check_region(const struct halo_filter *filter, const char **ret_name,
                              struct halo_error *err);
-/* Returns the filter's settings, in which all sizes that follow the region's size are computed: the
- * filter's own settings, or a copy. The caller frees them with halo_filter_resolved_free(). Returns
- * NULL if memory runs out. */
+/* Returns the filter's settings, with a number in place of each fraction of the region's size: a
+ * copy of the settings or, if there are no such fractions, the settings themselves. In both cases,
+ * the caller calls halo_filter_resolved_free() when it no longer needs them. Returns NULL if memory
+ * runs out. */
 void *halo_filter_resolve(const struct halo_filter *filter, const struct halo_plane_info *plane);
 void halo_filter_resolved_free(const struct halo_filter *filter, void *settings);
 
-/* Plans a filter for one plane; the plan is COPY if the option planes does not select that plane.
- * The caller sets the depth in plane.target; the border is taken from the filter. Returns 0, or
- * -errno with err filled. */
+/* Plans a filter for one plane. If the option `planes` does not select this plane, the plan is
+ * COPY. The caller sets the depth in plane.target; the border is taken from the filter. Returns 0,
+ * or -errno with err filled. */
 int halo_filter_plan(const struct halo_filter *filter, struct halo_plane_info plane,
                      struct halo_plane_plan *ret, struct halo_error *err);
 

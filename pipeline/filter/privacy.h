@@ -20,7 +20,7 @@ struct halo_planned_chain {
     void *arg;
 };
 
-/* Whether a chain leaves every plane of a frame unchanged (passthrough). */
+/* Does a chain leave every plane of a frame unchanged (passthrough)? */
 enum halo_chain_does {
     HALO_CHAIN_FILTERS,   /* no: a filter changes at least one plane, or cannot be planned */
     HALO_CHAIN_OPEN_NULL, /* yes, explicitly: all its filters are null */
@@ -29,28 +29,30 @@ enum halo_chain_does {
 enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *planned);
 enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *planned, int f);
 
-/* Checks whether this privacy setting allows the chain. Returns 0 if so, -ENOMEM, or -EINVAL; err
- * then holds a sentence for the user (for strict, it names the plane and the detail that remains).
- *
+/* Checks whether this privacy setting allows the chain. Returns 0 if so, -EINVAL if not, or
+ * -ENOMEM. After an error, err holds a message for the user; if the setting is strict, the message
+ * names the plane and the detail that remains.
  *
  *   strict    On every plane, at most a quarter of the detail (remains.h) may be left, or half on
- *             chroma planes that are smaller than luma. In a chain with regions, this must hold for
- *             each region: for its filters together with those that apply everywhere. In a chain
- *             without regions, it must hold for all filters together.
+ *             chroma planes that are smaller than luma. In a chain with regions, this must hold in
+ *             each region, for the region's filters together with those that apply everywhere. In a
+ *             chain without regions, it must hold for all filters together.
  *   changed   At least one filter must change at least one plane.
  *   off       Every chain is allowed. */
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
                        struct halo_error *err);
 
-/* Computes whether filters leave as little detail of plane p as strict requires. *ret_all is for
- * the filters that apply everywhere. ret_regions has chain->count elements: the one at the index of
- * a region's first filter is for all filters of that region together with those that apply
- * everywhere; the others are false. Returns 0, or -ENOMEM with err filled. */
+/* Computes which filters leave as little detail of plane p as "privacy: strict" requires. *ret_all
+ * is set to true if the filters that apply everywhere do. ret_regions is an array of chain->count
+ * elements: the element at the index of a region's first filter is set to true if all filters of
+ * that region, together with those that apply everywhere, do; all other elements are set to false.
+ * Returns 0, or -ENOMEM with err filled. */
 int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *ret_all,
                        bool *ret_regions, struct halo_error *err);
 
-/* Plans a chain before the frames' format is known, for three 8-bit planes in 4:2:0 or 4:4:4. *ret
- * must not move; free(ret->arg) frees its memory. Returns 0 or -ENOMEM. */
+/* Plans a chain before the frames' format is known, for frames with three 8-bit planes: 4:2:0 if
+ * small_chroma is true, otherwise 4:4:4. *ret must not be moved or copied; free(ret->arg) frees its
+ * memory. Returns 0 or -ENOMEM. */
 int halo_chain_plan_assumed(struct halo_planned_chain *ret, const struct halo_chain *chain,
                             int width, int height, bool small_chroma);
 
@@ -59,14 +61,15 @@ int halo_chain_plan_assumed(struct halo_planned_chain *ret, const struct halo_ch
 int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
                     struct halo_error *err);
 
-/* Parses a chain as halo_chain_parse() does, except that "none" alone means null. Refuses a chain
- * that privacy does not allow: returns -EINVAL with a message for the user in err. The chain is
- * judged for large 8-bit frames, in 4:2:0 if privacy is strict, otherwise in 4:4:4. */
+/* Parses a chain as halo_chain_parse() does, except that the text "none" stands for the filter
+ * null. If privacy does not allow the chain, returns -EINVAL with a message for the user in err.
+ * The chain is judged for large 8-bit frames, in 4:2:0 if privacy is strict, otherwise in 4:4:4. */
 int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
                      struct halo_error *err);
 
-/* Does the same for callers that do not need the chain, with the signature that struct
- * halo_daemon_checks requires. Also refuses text longer than HALO_MAX_CHAIN. */
+/* Checks text as halo_chain_admit() does, for callers that do not need the parsed chain; struct
+ * halo_daemon_checks requires this signature. Also refuses text that is longer than HALO_MAX_CHAIN
+ * bytes. */
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err);
 
 /* Does the same as halo_chain_refuse_feed(), for text. Returns 0 if the text cannot be parsed; such

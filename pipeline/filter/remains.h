@@ -39,7 +39,8 @@ struct halo_remains {
     bool edges;          /* at least one step shows edges */
     bool flat;           /* nothing is left */
     int64_t least, most; /* range of sample values */
-    double blocks;       /* number of samples in the largest block that keeps only one sample */
+    double blocks;       /* size, in samples, of the largest block of which only one sample is
+                            kept */
     struct halo_response response;
 };
 
@@ -56,8 +57,8 @@ void halo_remains_add(struct halo_remains *remains, const struct halo_plane_plan
 /* Returns the detail that is left: 0 (none) to 1 (all), or more if detail was increased. */
 double halo_remains_detail(const struct halo_remains *remains);
 
-/* Returns the combined effect of all plans added so far: HIDES if at most a fraction of `most` of
- * the detail is left. */
+/* Returns the combined effect of all plans added so far: HIDES if the fraction of the detail that
+ * is left is at most `most`. */
 enum halo_effect halo_remains_effect(const struct halo_remains *remains, double most);
 
 #endif
