@@ -153,7 +153,7 @@ int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kin
 /* Returns the option with this name, either the kind's own or a common one, or NULL. */
 const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
                                              size_t length);
-/* Sets an option. Returns 0, -ENOENT if the option does not exist, or an error of
+/* Sets an option. Returns 0, -ENOENT if the option does not exist, or an error from
  * halo_option_set(). */
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
                     struct halo_error *err);
@@ -169,9 +169,9 @@ void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_
 
 /* ---- functions that are defined in filter_region.c and called only by filter.c ---- */
 
-/* If the option may be a fraction of the region's size, and text contains '*', as in "0.1*w", sets
- * the option and returns true; *ret_code is then 0, or -EINVAL with err filled. Otherwise returns
- * false. */
+/* If the option may be a fraction of the region's size, and text contains '*', as in "0.1*w",
+ * handles the option and returns true; *ret_code is then 0, or -EINVAL with err filled. Otherwise
+ * returns false. */
 bool halo_filter_set_follow(struct halo_filter *filter, const struct halo_option *option,
                             const char *text, int *ret_code, struct halo_error *err);
 /* Parses text as the filter's region. Returns 0, or -EINVAL or -ENOMEM with err filled. */

@@ -30,7 +30,7 @@ enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *pl
 enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *planned, int f);
 
 /* Checks whether this privacy setting allows the chain. Returns 0 if so, -EINVAL if not, or
- * -ENOMEM. After an error, err holds a message for the user; if the setting is strict, the message
+ * -ENOMEM. After -EINVAL, err holds a message for the user; if the setting is strict, the message
  * names the plane and the detail that remains.
  *
  *   strict    On every plane, at most a quarter of the detail (remains.h) may be left, or half on

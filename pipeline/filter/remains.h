@@ -28,8 +28,8 @@
 
 enum { HALO_REMAINS_GRID = 128, HALO_REMAINS_HALF = HALO_REMAINS_GRID / 2 + 1 };
 
-/* Squared responses at the frequencies 2 pi x / 128 horizontally and 2 pi y / 128 vertically,
- * relative to the squared response at frequency zero. */
+/* at[x][y] is the squared response at the frequencies 2 pi x / 128 horizontally and 2 pi y / 128
+ * vertically, relative to the squared response at frequency zero. */
 struct halo_response {
     double at[HALO_REMAINS_HALF][HALO_REMAINS_GRID];
 };

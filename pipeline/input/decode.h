@@ -27,29 +27,29 @@ struct halo_decoder_settings {
     bool whole;
 };
 
-/* Opens a decoder for the stream. Returns 0, -ENOTSUP if FFmpeg has no decoder, or another -errno,
- * with err filled. name is the name of the input, for messages. name, stream, damage and the memory
- * must outlive the decoder. */
+/* Opens a decoder for the stream. Returns 0, or -errno with err filled (-ENOTSUP if FFmpeg has no
+ * decoder). `name` is the name of the input, for messages. name, stream, damage and
+ * settings->memory must outlive the decoder. */
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
                       const struct halo_decoder_settings *settings, struct halo_damage *damage,
                       struct halo_error *err);
 void halo_decoder_close(struct halo_decoder *d); /* accepts NULL */
 
 /* Prepares the decoder to decode the packets of the same stream from its beginning again, with the
- * same results as the first time. Call it after the end of the stream. Returns 0, or -errno with
+ * same results as the first time. Call this after the end of the stream. Returns 0, or -errno with
  * err filled. */
 int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
 
 /* Returns whether the decoder can continue from the end of the stream to its beginning without
  * being drained and rewound: `first`, the stream's first packet, may then directly follow the last
- * one. This saves time, because rewinding the GPU's H.264 decoder opens it again. */
+ * one. This saves time, because an H.264 decoder on the GPU is opened again when it is rewound. */
 bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
 
 /* Sends a packet to the decoder, or NULL at the end. Afterwards, receive all frames with
  * halo_decoder_receive before sending the next packet. Packets before the first keyframe cannot be
- * decoded and are skipped; if `declared` is set, they count as damage. Returns 0, even if there was
- * damage, as long as damage is accepted; otherwise -errno with err filled (for damage, with its
- * time). */
+ * decoded and are skipped; if `declared` was set in the decoder's settings, they count as damage.
+ * Returns 0, or -errno with err filled. Damage is an error only if it is not accepted; err then
+ * contains its time. */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
 /* Returns 1 and a frame with its pts set, which the caller owns; 0 if the decoder needs more
@@ -57,11 +57,12 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
                          struct halo_error *err);
 
-/* Returns whether a device decodes the stream, or may do so: calls may then wait for the device. */
+/* Returns true if a GPU decodes the stream or may start to decode it. Calls to the decoder may then
+ * wait for that GPU. */
 bool halo_decoder_in_hardware(const struct halo_decoder *d);
 
-/* Returns the reason why the CPU decodes although decoding on the GPU was tried, or "" if that is
- * not the case. */
+/* If decoding on the GPU was tried but the CPU decodes the stream, returns the reason, otherwise
+ * "". */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
 /* Sets the window in which damage is reported: only frames with times from <= t < until count, in

@@ -14,11 +14,11 @@
 #include "config/error.h"
 #include "config/run.h"
 
-/* Functions that are called before and after the driver opens something. A NULL pointer to this
- * struct means that there is no need to wait for a turn. */
+/* Functions that are called before and after the driver opens something. If a pointer to this
+ * struct is NULL, the driver may open things without waiting for a turn. */
 struct halo_opening {
-    bool (*begin)(void *arg); /* may wait for its turn; if it returns false, do not open anything,
-                                 and do not call end */
+    bool (*begin)(void *arg); /* may wait for its turn; if it returns false, the caller must neither
+                                 open anything nor call end */
     void (*end)(void *arg);
     void *arg;
 };
@@ -34,8 +34,9 @@ struct halo_decode_hw_wish {
 
 struct halo_decode_hw;
 
-/* Returns NULL if the stream is to be decoded in software; the reason is then logged if the user
- * might expect NVDEC. wish and stream must outlive the result. Blocks while the driver starts. */
+/* Returns NULL if the stream is to be decoded in software, and then logs the reason if the user
+ * might expect NVDEC. `wish` and `stream` must outlive the result. Blocks while the driver
+ * starts. */
 struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *wish,
                                              const AVStream *stream);
 void halo_decode_hw_destroy(struct halo_decode_hw *hw); /* accepts NULL */
@@ -46,28 +47,27 @@ void halo_decode_hw_destroy(struct halo_decode_hw *hw); /* accepts NULL */
 const AVCodec *halo_decode_hw_codec(const struct halo_decode_hw *hw);
 int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c);
 
-/* Chooses one of the offered formats; to be called by get_format. If it returns NVDEC's format, the
- * decoder opens the hardware next, and the turn that `opening` granted lasts until
- * halo_decode_hw_opened(). */
+/* Chooses one of the offered pixel formats. To be called by the decoder's callback get_format. If
+ * it returns NVDEC's format, the decoder opens the hardware next, and the turn that `opening`
+ * granted lasts until halo_decode_hw_opened(). */
 enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCodecContext *c,
                                          const enum AVPixelFormat *offered);
 
-/* Ends the turn. Call it after each call of the decoder. Returns 0, or -ECANCELED if `opening` did
- * not permit the hardware to be opened. */
+/* Ends the turn. Call this after each call to the decoder. Returns 0, or -ECANCELED if `opening`
+ * did not permit the hardware to be opened. */
 int halo_decode_hw_opened(struct halo_decode_hw *hw);
 
-/* Returns the reason why NVDEC does not decode this stream although it was tried, or "" if NVDEC
- * did not refuse the stream. */
+/* If NVDEC was tried but does not decode this stream, returns the reason, otherwise "". */
 const char *halo_decode_hw_refusal(const struct halo_decode_hw *hw);
 
-/* Call this after an error of the decoder. Returns 0 if the input may have caused it, or -EIO with
- * err filled if the device is lost. */
+/* Checks whether the GPU is lost. Call this after the decoder has returned an error. Returns 0 if
+ * the input may have caused the error, or -EIO with err filled if the GPU is lost. */
 int halo_decode_hw_check(const struct halo_decode_hw *hw, struct halo_error *err);
 
-/* Returns whether NVDEC refused this stream before anything was decoded. Call it after each packet.
- * If it returns true, decode in software from this packet on, in a newly opened decoder with its
- * own threads. If NVDEC refuses later, the decoder that is open continues in software for as long
- * as necessary. */
+/* Returns whether NVDEC refused this stream before anything was decoded. Call this after each
+ * packet. If it returns true, open another decoder, with its own threads, and decode in software
+ * from this packet on. If NVDEC refuses the stream later, the decoder that is already open
+ * continues in software for as long as necessary. */
 bool halo_decode_hw_refused(struct halo_decode_hw *hw);
 
 #endif

@@ -6,10 +6,11 @@
 #include <libavcodec/codec_id.h>
 
 enum halo_decode_traits {
-    HALO_STARTS_MIDWAY = 1, /* recordings may begin between keyframes, and demuxers mark
+    HALO_STARTS_MIDWAY = 1, /* a recording may begin between two keyframes, and demuxers mark
                                keyframes */
-    HALO_HONEST = 2,        /* error messages of the decoder mean damage (exceptions:
-                               halo_decode_harmless); those of other decoders may be harmless */
+    HALO_HONEST = 2,        /* the decoder's error messages mean damage, except for those that
+                               halo_decode_harmless() lists; without this trait, they may be
+                               harmless */
     HALO_FUSSY = 4,         /* the decoder rejects undamaged frames if it is set to stop at
                                errors */
     HALO_EXACT = 8,         /* the standard defines every bit of the decoded frames */
@@ -19,7 +20,7 @@ enum halo_decode_traits {
     HALO_ONE_FOR_ONE = 64,  /* each packet contains one frame, or one field */
 };
 
-/* Returns a set of traits; 0 if nothing is known about the codec. Any thread. */
+/* Returns the codec's traits, or 0 if nothing is known about the codec. Any thread. */
 int halo_decode_traits(enum AVCodecID id);
 
 /* Returns a NULL-terminated list of prefixes: error messages of a HALO_HONEST decoder that begin

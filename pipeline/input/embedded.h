@@ -16,7 +16,7 @@
  * whose tables account for all of its bytes. */
 bool halo_embedded_is_font(const uint8_t *data, size_t size);
 
-/* Returns whether a tag is or may be an image, because its name suggests one or its value contains
+/* Returns whether a tag is or may be an image: its name suggests an image, or its value contains
  * one in base64 or hexadecimal. */
 bool halo_embedded_tag_is_picture(const char *key, const char *value);
 

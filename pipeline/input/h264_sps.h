@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 /* Returns whether the first sequence parameter set in a stream's extradata (avcC or with start
- * codes) declares frames without chroma, because FFmpeg reports such gray frames as 4:2:0. Returns
- * false if the set is missing or damaged. Any thread. */
+ * codes) declares frames without chroma. FFmpeg reports such gray frames as 4:2:0. Returns false if
+ * the parameter set is missing or damaged. Any thread. */
 bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size);
 
-/* Returns whether a packet begins with an IDR picture, which means that no later picture refers to
- * one before it. Any thread. */
+/* Returns whether a packet begins with an IDR picture. No picture after an IDR picture refers to a
+ * picture before it. Any thread. */
 bool halo_h264_is_idr(const uint8_t *extradata, size_t extradata_size, const uint8_t *packet,
                       size_t size);
 

@@ -22,8 +22,8 @@ struct halo_hdr {
 };
 
 /* Reads the stream's metadata from its container. If the stream's transfer characteristic is HDR,
- * metadata that the container lacks is read from the first frame, for which the source is read
- * ahead. May block. Returns 0, or -errno with err filled. */
+ * metadata that the container lacks is read from the first frame, which requires reading ahead from
+ * the source. May block. Returns 0, or -errno with err filled. */
 int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
                   struct halo_error *err);
 
@@ -34,9 +34,9 @@ int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);
 void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const AVStream *out,
                        const AVOutputFormat *container);
 
-/* Appends the metadata to text as parameters for the encoder, "key=value:...", in the syntax of the
- * codec. text may be empty or contain other parameters; it is unchanged if the codec has no such
- * parameters. */
+/* Appends the metadata to text as encoder parameters ("key=value:..."), in the syntax of this
+ * codec. text may be empty or already contain other parameters. text is unchanged if the codec has
+ * no such parameters. */
 void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size);
 
 #endif

@@ -18,7 +18,7 @@ struct halo_source;
 
 /* Conditions that end a blocking call; any thread may set them. */
 struct halo_source_limits {
-    const atomic_int *stop; /* nonzero: end at once and permanently */
+    const atomic_int *stop; /* nonzero: end this call and all later ones at once */
     atomic_llong deadline;  /* end at this time, in ns of CLOCK_MONOTONIC; 0: no deadline */
 };
 
@@ -34,38 +34,40 @@ AVFormatContext *halo_source_format(const struct halo_source *s);
 
 /* Reads the next packet into pkt, whose old references are dropped first, and corrects its times
  * for jumps of the clock. Returns 1 with a packet; 0 at the end, after a stop request or at the
- * deadline; or -errno with err filled, for a read error or for damage (with its time). */
+ * deadline; or -errno with err filled, after a read error or for damage (err then contains its
+ * time). */
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err);
 
 /* Reads ahead and returns in *ret the packet that halo_source_read will return after `index`
- * others; it still belongs to the source. Call it only before the first read. Returns 1, 0 if the
- * input ends before that packet, or -errno with err filled. */
+ * others. The packet still belongs to the source. Call this only before the first read. Returns 1,
+ * 0 if the input ends before that packet, or -errno with err filled. */
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
                      struct halo_error *err);
 
-/* Goes back to the beginning, to read the same packets again. Call it after halo_source_read has
- * reached the end. Returns 0, or -errno if the format or the input does not support this; the
+/* Goes back to the beginning, to read the same packets again. Call this after halo_source_read()
+ * has reached the end. Returns 0, or -errno if the format or the input does not support this; the
  * source can then only be closed. */
 int halo_source_rewind(struct halo_source *s);
 
-/* Returns 0, or -EBADMSG with err filled if something that the file declares is missing. Call it
- * after halo_source_read has reached the end. */
+/* Checks that the file is complete. Returns 0, or -EBADMSG with err filled if something that the
+ * file declares is missing. Call this after halo_source_read() has reached the end. */
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err);
 
-/* Subtracts offset (in units of AV_TIME_BASE) from all times. Call it before the first packet is
+/* Subtracts offset (in units of AV_TIME_BASE) from all times. Call this before the first packet is
  * read. */
 void halo_source_move(struct halo_source *s, int64_t offset);
 
-/* Converts ts, a time of the input in units of tb, to the output's timeline, on which -ss is 0.
- * AV_NOPTS_VALUE is returned unchanged. */
+/* Converts ts, a time of the input in units of tb, to the output's timeline, on which the time that
+ * -ss sets is 0. AV_NOPTS_VALUE is returned unchanged. */
 int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb);
 
 /* Compares a time on the output's timeline with the range that -ss and -t select. Returns -1 if it
  * is before -ss, 1 if it is at or after the end that -t sets, otherwise 0. */
 int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational tb);
 
-/* Returns the range that -ss and -t select, in times of the input and units of tb: *ret_from <= ts
- * < *ret_until; INT64_MIN and INT64_MAX without -ss and -t. Call it after halo_source_move. */
+/* Returns the range of input times that -ss and -t select, in units of tb: *ret_from <= ts <
+ * *ret_until. Without -ss, *ret_from is INT64_MIN; without -t, *ret_until is INT64_MAX. Call this
+ * after halo_source_move(). */
 void halo_source_bounds(const struct halo_source *s, AVRational tb, int64_t *ret_from,
                         int64_t *ret_until);
 
@@ -76,8 +78,8 @@ int64_t halo_source_end(const struct halo_source *s);
 /* Returns the duration of the part that will be read, in seconds; negative if unknown. */
 double halo_source_duration(const struct halo_source *s);
 
-/* Returns whether the input declares its duration. If it does, missing data was lost rather than
- * never recorded. */
+/* Returns whether the input declares its duration. If so, data that is missing was recorded, but
+ * has been lost. */
 bool halo_source_declares(const struct halo_source *s);
 
 #endif

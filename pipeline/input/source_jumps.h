@@ -17,8 +17,9 @@ struct halo_jumps;
 struct halo_jumps *halo_jumps_create(int streams); /* returns NULL if out of memory */
 void halo_jumps_destroy(struct halo_jumps *j);     /* accepts NULL */
 
-/* Adds the offset to pkt's times. Returns true if the clock of pkt's stream jumps at this packet.
- * *ret_step is the jump in seconds if this stream is the first to make it, otherwise 0. */
+/* Adds the current offset to pkt's times. Returns true if the clock of pkt's stream jumps at this
+ * packet. *ret_step is the size of the jump in seconds if this stream is the first whose clock
+ * makes this jump, otherwise 0. */
 bool halo_jumps_pass(struct halo_jumps *j, const AVStream *st, AVPacket *pkt, double *ret_step);
 
 #endif

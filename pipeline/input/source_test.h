@@ -21,7 +21,8 @@ struct halo_raw_picture;
 struct halo_test_source;
 
 /* Parses input and creates the source. memory must outlive the source; it may be NULL if no frame
- * is read. Returns 0, or a usage error or -ENOMEM with err filled; the caller owns *ret. */
+ * is read. Returns 0, or -EINVAL (a usage error) or -ENOMEM with err filled. The caller owns
+ * *ret. */
 int halo_test_source_create(struct halo_test_source **ret, const char *input,
                             struct halo_memory *memory, struct halo_error *err);
 void halo_test_source_destroy(struct halo_test_source *t); /* accepts NULL */
@@ -29,8 +30,8 @@ void halo_test_source_destroy(struct halo_test_source *t); /* accepts NULL */
 /* Sets the codec parameters, time base and rate of the caller's stream. */
 void halo_test_source_describe(const struct halo_test_source *t, AVStream *stream);
 
-/* Returns 1 and the next frame, with its time in the time base of that stream; 0 at the end; or
- * -ENOMEM. The caller owns *ret. */
+/* Returns 1 and the next frame, with its time in the time base that halo_test_source_describe()
+ * sets; 0 at the end; or -ENOMEM. The caller owns *ret. */
 int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **ret);
 
 #endif

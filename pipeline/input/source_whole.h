@@ -11,24 +11,25 @@
 
 struct halo_whole;
 
-/* Creates a check for an open input, which must outlive the result. Returns NULL if out of memory.
- * The caller owns the result. */
+/* Creates the state for checking an open input. The input must outlive the result. Returns NULL if
+ * out of memory. The caller owns the result. */
 struct halo_whole *halo_whole_create(AVFormatContext *input);
 void halo_whole_destroy(struct halo_whole *w); /* accepts NULL */
 
-/* Records a packet. Call it for each packet of those streams that existed when w was created. */
+/* Records a packet. Call this for each packet of the streams that existed when w was created. */
 void halo_whole_note(struct halo_whole *w, const AVPacket *pkt);
 
-/* Return times in seconds: halo_whole_time() the time of the stream's last packet, halo_whole_end()
- * the end of everything that was read. */
+/* halo_whole_time() returns the time of the stream's last packet, and halo_whole_end() the time at
+ * which everything that was read ends, both in seconds. */
 double halo_whole_time(const struct halo_whole *w, int stream);
 double halo_whole_end(const struct halo_whole *w);
 
 /* Returns whether the input declares its duration. */
 bool halo_whole_declares(const AVFormatContext *input);
 
-/* Returns 0, or -EBADMSG with err filled if the file is truncated; err then gives the time at which
- * data is missing. Call it after the demuxer's end; it reads a few bytes of the file. */
+/* Returns 0, or -EBADMSG with err filled if the file is truncated. err then contains the time at
+ * which data is missing. Call this after the demuxer has reached the end. It reads a few bytes of
+ * the file. */
 int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_error *err);
 
 #endif

@@ -9,19 +9,19 @@
 
 enum {
     HALO_CARD_LINES = 4,
-    HALO_CARD_LETTERS = 64, /* in a line; the rest is cut off */
+    HALO_CARD_LETTERS = 64, /* maximum number of characters in a line; the rest is cut off */
 };
 
-/* Lines are wrapped at blanks if the frame is narrow. Characters that are not printable ASCII are
- * shown as '?'. */
+/* The text of a card. If the frame is narrow, lines are wrapped at spaces. Characters that are not
+ * printable ASCII are shown as '?'. */
 struct halo_card {
-    bool black;                        /* black background; otherwise gray */
+    bool black;                        /* true: black background; false: gray */
     const char *line[HALO_CARD_LINES]; /* from the top; NULL and "" are skipped */
 };
 
-/* Fills every sample of the frame. It must have a native format (format.h) and its range in
- * color_range, but can have any size. The text is drawn as large as possible; text that does not
- * fit at all is left out. Any thread may call this function, which cannot fail. */
+/* Fills every sample of the frame. The frame can have any size, but its format must be native
+ * (format.h), and its color_range must be set. The text is drawn as large as possible; text that
+ * does not fit at all is left out. Any thread may call this function, which cannot fail. */
 void halo_card_draw(AVFrame *frame, const struct halo_card *card);
 
 #endif

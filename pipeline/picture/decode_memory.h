@@ -15,9 +15,9 @@ struct halo_decode_memory;
 struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory);
 void halo_decode_memory_destroy(struct halo_decode_memory *m); /* NULL is ignored */
 
-/* To be called from the callback get_buffer2, on any of the decoder's threads. Provides frame with
- * reusable memory for its format and size, with the alignment and margin that c's decoder requires.
- * If the format is not native, FFmpeg provides the memory. Returns 0 or an AVERROR. */
+/* To be called from the callback get_buffer2, on any of the decoder's threads. Gives `frame`
+ * reusable memory that suits its format and size and has the alignment and margin that c's decoder
+ * requires. If the format is not native, FFmpeg provides the memory. Returns 0 or an AVERROR. */
 int halo_decode_memory_get(struct halo_decode_memory *m, AVCodecContext *c, AVFrame *frame,
                            int flags);
 

@@ -14,9 +14,9 @@
 /* Any thread may call these functions; none of them blocks or owns memory. */
 
 /* Chroma spill: flags for a frame whose subsampled chroma samples also show pixels next to those
- * that they cover, horizontally (X) or vertically (Y). This applies to rows of interlaced frames,
- * because each field has its own chroma rows, and to columns or rows of rotated or mirrored
- * frames of odd width or height. */
+ * that they cover, horizontally (X) or vertically (Y). Interlaced frames have vertical spill,
+ * because each field has its own chroma rows. Rotated or mirrored frames of odd width or height
+ * have horizontal or vertical spill. */
 enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
 
 bool halo_format_is_native(enum AVPixelFormat format);
@@ -25,7 +25,8 @@ bool halo_format_is_native(enum AVPixelFormat format);
  * always lost), or AV_PIX_FMT_NONE if swscale cannot read the format. */
 enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
 
-/* Maps formats that imply full range (YUVJ420P) to the plain name of their layout (YUV420P). */
+/* Returns the format with the same layout that does not imply full range: YUV420P for YUVJ420P, for
+ * example. Other formats are returned unchanged. */
 enum AVPixelFormat halo_format_plain(enum AVPixelFormat format);
 
 /* Returns whether the format is RGB in any layout, including palettes. */
@@ -38,16 +39,17 @@ int halo_format_channels(enum AVPixelFormat native, int index);
 
 /* Returns plane number index of a frame in a native format. */
 struct halo_plane halo_format_plane(const AVFrame *frame, int index);
-/* Does the same for a frame on a device, whose own format field does not describe its planes. */
+/* Does the same as halo_format_plane() for a frame in device memory. Such a frame's own format
+ * field does not describe its planes, so `format` does. */
 struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat format, int index);
 
-/* Returns the description of a plane for which filters can be planned. The filter sets the border
- * fields of target. */
+/* Returns the description of plane number index, as it is needed to plan filters. The border fields
+ * of target are set later, by the filter. */
 struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
                                               int index);
 
 /* Returns the colour conversion for a video's format, matrix and range. halo_format_plane_info()
- * leaves it unset. */
+ * does not set it. */
 struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
                                               enum AVColorRange range);
 

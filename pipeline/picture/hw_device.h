@@ -8,11 +8,12 @@
 #include "config/error.h"
 
 /* Returns an AVHWDeviceContext of type CUDA on the primary context of GPU number `gpu`, whatever
- * the context's flags. The kernels of the cuda backend run in the same context, so frames can be
- * used by both without a copy. The context's stream is the default stream. The driver is loaded at
- * run time, so this works in builds without CUDA, too. The caller owns the reference. On failure
- * returns NULL, with the error in err: -ENODEV (no driver, or no such GPU), -ENOMEM or -EIO. Any
- * thread; blocks while the driver starts. */
+ * the context's flags. The kernels of the cuda backend run in the same context, so FFmpeg and the
+ * kernels can use the same frames without a copy. The CUDA stream of the AVHWDeviceContext is the
+ * default stream. The driver is loaded at run time, so this works in builds without CUDA, too. The
+ * caller owns the returned reference. On failure, returns NULL, with the error in err: -ENODEV (no
+ * driver, or no such GPU), -ENOMEM or -EIO. Any thread may call this function, which blocks while
+ * the driver starts. */
 AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err);
 
 /* Waits until all work on the device's default stream has ended, and copies size bytes of its
@@ -21,8 +22,9 @@ AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err);
 int halo_hw_device_read(const AVHWDeviceContext *device, void *to, const void *from, size_t size,
                         struct halo_error *err);
 
-/* Waits until the device's work has ended, and checks whether the device is lost (so that an
- * earlier failure makes all later calls fail). Returns 0, or -EIO as halo_hw_device_read() does. */
+/* Waits until the device's work has ended, and checks whether the device is lost (that is, an
+ * earlier failure makes all later calls fail). Returns 0, or -EIO with the driver's message in
+ * err. */
 int halo_hw_device_check(const AVHWDeviceContext *device, struct halo_error *err);
 
 /* Returns the cudaStream_t on which the device's decoders write frames. */

@@ -13,13 +13,13 @@
 
 struct halo_memory;
 
-/* most is the limit of page-locked memory in bytes. If it is negative, the limit is a quarter of
+/* `most` is the limit on page-locked memory, in bytes. If it is negative, the limit is a quarter of
  * the machine's memory, but at most 2 GiB. Returns NULL if memory runs out. */
 struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64_t most);
 void halo_memory_destroy(struct halo_memory *m); /* NULL is ignored */
 
-/* Allocates size bytes, aligned to 256 bytes. Returns NULL if neither kind of memory is
- * available. */
+/* Allocates size bytes, aligned to 256 bytes. Returns NULL if neither page-locked nor ordinary
+ * memory is available. */
 AVBufferRef *halo_memory_buffer(struct halo_memory *m, size_t size);
 
 #endif

@@ -15,13 +15,14 @@ struct halo_raw_picture;
 
 /* Prepares to mirror frames (mirror is an enum halo_mirror) and then to rotate them clockwise by
  * `quarters` times 90 degrees. The new frames are allocated from memory, which must outlive them
- * and *ret. Returns 0, or -ENOMEM with err filled. *ret is NULL if nothing needs to be done. */
+ * and *ret. Returns 0, or -ENOMEM with err filled. *ret is NULL if frames need neither be mirrored
+ * nor rotated. */
 int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
                        int mirror, struct halo_error *err);
 void halo_orient_destroy(struct halo_orient *o); /* NULL is ignored */
 
-/* Replaces a frame's format and size with those of the rotated frame. Returns 0, or -ENOTSUP if
- * frames of this format cannot be rotated. */
+/* Replaces the format and size of a frame with those that it has after rotation. Returns 0, or
+ * -ENOTSUP if frames of this format cannot be rotated. */
 int halo_orient_shape(const struct halo_orient *o, enum AVPixelFormat *format, int *width,
                       int *height);
 

@@ -8,12 +8,13 @@
 
 struct halo_raw_picture;
 
-/* Other code may only read and set the time of an unfiltered frame, in the stream's time base, and
- * free the frame (any thread; NULL is ignored). Its samples are for the gate alone. */
+/* Code other than the makers of unfiltered frames and the gate may only read and set a frame's
+ * time, in the stream's time base, and free the frame. Any thread may do so; freeing NULL has no
+ * effect. Only the gate may use a frame's samples. */
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
 void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
 /* Changes the frame's time base from `from` to `to`. pts is the frame's time in the new time base;
- * its duration is converted. */
+ * the frame's duration is converted. */
 void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
                            AVRational to);
 void halo_raw_picture_destroy(struct halo_raw_picture *raw);

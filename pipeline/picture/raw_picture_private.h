@@ -9,10 +9,12 @@
 
 #include "pipeline/picture/raw_picture.h"
 
-/* Allocated on the heap, zeroed; has one owner at a time. */
+/* An unfiltered frame. It is allocated on the heap, initialised with zeros, and has one owner at a
+ * time. */
 struct halo_raw_picture {
     AVFrame *frame; /* pts in the input stream's time base; may be on a device (hw_frame.h) */
-    enum AVPixelFormat format; /* what software decoding produces: frame->format if on the host */
+    enum AVPixelFormat format; /* the format that software decoding produces; equal to frame->format
+                                  if the frame is on the host */
     int turn;                  /* its display orientation (display.h) */
     int spill;                 /* its chroma spill (format.h), except that of interlaced frames */
 };
