@@ -68,7 +68,7 @@ static int set_timings(struct halo_camera *c, const struct halo_camera_fault *fa
     int code = halo_v4l2_call(c->fd, VIDIOC_QUERY_DV_TIMINGS, &timings);
     if (code == -ERANGE)
         return halo_camera_fail_as(c, fault, HALO_V4L2_SIGNAL, code,
-                                   "the device does not support its timings");
+                                   "the device does not support the timings of its input signal");
     if (code < 0)
         return halo_v4l2_judge(HALO_V4L2_ENUM, -code) == HALO_V4L2_FINE
                    ? 0

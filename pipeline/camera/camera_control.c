@@ -83,12 +83,13 @@ int halo_camera_control(struct halo_camera *c, const char *name, int64_t value,
     if (code < 0)
         return halo_fail(err, code, "%s: control %.64s: %s", c->id.node, name, strerror(-code));
     if (value < q.minimum || value > q.maximum)
-        return halo_fail(err, -ERANGE, "%s: control %.64s: %" PRId64 ": must be from %d to %d",
+        return halo_fail(err, -ERANGE,
+                         "%s: control %.64s cannot be %" PRId64 ": must be from %d to %d",
                          c->id.node, name, value, q.minimum, q.maximum);
     struct v4l2_control set = {.id = q.id, .value = (int)value};
     code = halo_v4l2_call(c->fd, VIDIOC_S_CTRL, &set);
     if (code < 0)
-        return halo_fail(err, code, "%s: control %.64s: cannot be set to %" PRId64 " now: %s",
+        return halo_fail(err, code, "%s: control %.64s cannot be set to %" PRId64 " now: %s",
                          c->id.node, name, value, strerror(-code));
     return 0;
 }

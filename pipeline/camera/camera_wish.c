@@ -19,7 +19,7 @@ static const struct halo_option wishes[] = {
     {"name", NULL, HALO_OPTION_STRING, offsetof(struct halo_camera_wish, name),
      .help = "part of the camera's name"},
     {"index", NULL, HALO_OPTION_INT, offsetof(struct halo_camera_wish, index), 0, 0, 255,
-     .help = "number of the camera's video node"},
+     .help = "number of the video node among all nodes of the camera"},
     {NULL},
 };
 

@@ -43,7 +43,7 @@ static const char *advice_of(enum halo_v4l2_trouble trouble)
     case HALO_V4L2_ABSENT:
         return "; it will be used when it appears; haloctl doctor explains how to create it";
     case HALO_V4L2_DENIED:
-        return "; the user that halod runs as must be in the group video";
+        return "; the user that halod runs as must be in the group 'video'";
     case HALO_V4L2_BUSY:
         return "; another program writes to it, or holds it open with another format: close that "
                "program";
@@ -92,8 +92,9 @@ static int check_device(const struct halo_loopback *l, const struct fault *f)
     *f->trouble = HALO_V4L2_BUSY;
     return halo_fail(
         f->err, -EBUSY,
-        "%s: it neither accepts nor delivers frames: close all programs that use it, then, as "
-        "root, unload v4l2loopback (modprobe -r v4l2loopback) and load it again as before",
+        "%s: the device neither accepts nor delivers frames: close all programs that use it; then, "
+        "as root, unload v4l2loopback (modprobe -r v4l2loopback) and load it again with the same "
+        "options",
         f->path);
 }
 

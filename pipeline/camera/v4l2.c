@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 
 #define TEXT_ABSENT "it will be opened when it appears; run 'halod devices' to list the cameras"
-#define TEXT_DENIED "the user that halod runs as must be in the group video"
+#define TEXT_DENIED "the user that halod runs as must be in the group 'video'"
 #define TEXT_BUS                                                                                   \
     "not enough USB bandwidth (not a disk error): try another port or hub, format: mjpeg, a "      \
     "smaller size or rate, or, if the camera reserves too much bandwidth, uvcvideo's option "      \

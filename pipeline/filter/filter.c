@@ -91,7 +91,8 @@ const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
     else if (near)
         halo_fail(err, -ENOENT, "unknown filter %.*s (nearest: %s)", shown, name, near);
     else
-        halo_fail(err, -ENOENT, "unknown filter %.*s (halod filters lists them)", shown, name);
+        halo_fail(err, -ENOENT, "unknown filter %.*s (run 'halod filters' for a list)", shown,
+                  name);
     return NULL;
 }
 
@@ -166,8 +167,8 @@ int halo_filter_set(struct halo_filter *filter, const char *name, size_t length,
     const char *near = nearest_option(filter->kind, name, length);
     if (near)
         return halo_fail(err, -ENOENT, "unknown option %.*s (nearest: %s)", shown, name, near);
-    return halo_fail(err, -ENOENT, "unknown option %.*s (halod filter %s lists them)", shown, name,
-                     filter->kind->name);
+    return halo_fail(err, -ENOENT, "unknown option %.*s (run 'halod filter %s' for a list)", shown,
+                     name, filter->kind->name);
 }
 
 int halo_filter_check(const struct halo_filter *filter, const struct halo_option **ret_at,

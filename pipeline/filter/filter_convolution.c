@@ -74,9 +74,9 @@ static int read_weights(const char *text, int plane, double *weight, int *count,
         memcpy(word, text, fits ? length : 0);
         word[fits ? length : 0] = '\0';
         if (halo_parse_ratio(word, &v))
-            return halo_fail_usage(err,
-                                   "%dm: weight %d, %.*s: must be a number such as 3, 0.5 or 1/9",
-                                   plane, *count + 1, (int)(fits ? length : MAX_WORD), text);
+            return halo_fail_usage(
+                err, "%dm: weight %d is %.*s, but must be a number such as 3, 0.5 or 1/9", plane,
+                *count + 1, (int)(fits ? length : MAX_WORD), text);
         if (*count < MAX_WEIGHTS)
             weight[*count] = v;
         ++*count;
@@ -106,10 +106,11 @@ static int shape(struct mask *m, int mode, int plane, int count, struct halo_err
                                "%dm has %d weights, but a square mask may have at most %d (%dx%d)",
                                plane, count, MAX_WEIGHTS, HALO_MAX_DENSE, HALO_MAX_DENSE);
     if (side * side != count)
-        return halo_fail_usage(err,
-                               "%dm has %d weight%s: an odd square needs 1, 9, 25, 49 ... (for one "
-                               "row give %dmode=row)",
-                               plane, count, count == 1 ? "" : "s", plane);
+        return halo_fail_usage(
+            err,
+            "%dm has %d weight%s, but a square mask with odd sides needs 1, 9, 25, "
+            "49 ... (for a single row, set %dmode=row)",
+            plane, count, count == 1 ? "" : "s", plane);
     m->width = m->height = side;
     return 0;
 }
@@ -169,8 +170,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     code = halo_conv_dense(&ret->conv, m.weight, m.width, m.height, s->bias[p], &plane->target);
     if (code)
         return halo_fail(err, code,
-                         "%dm cannot be computed to within one code value of a sample: its weights "
-                         "times %drdiv (%g) are too large",
+                         "%dm cannot be computed with an error of at most one code value: its "
+                         "weights, multiplied by %drdiv (%g), are too large",
                          p, p, rdiv);
     return 0;
 }

@@ -80,7 +80,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     for (int i = 0; i < width * height; i++)
         mask[i] /= sum;
     const int code = halo_conv_dense(&ret->conv, mask, width, height, 0, &plane->target);
-    return code ? halo_fail(err, code, "no number format can represent a disc with radii %g and %g",
+    return code ? halo_fail(err, code,
+                            "a disc with radii %g and %g cannot be computed accurately enough",
                             radius_x, radius_y)
                 : 0;
 }

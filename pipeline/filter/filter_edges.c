@@ -40,9 +40,11 @@ static int plan_masks(const struct settings *s, struct smoothing by,
     ret->passes = 1;
     const int code =
         halo_conv_gradient(&ret->conv, down, across, s->scale / by.one, s->delta, &plane->target);
-    return code ? halo_fail(err, code, "no number format can represent scale %g and delta %g",
-                            s->scale, s->delta)
-                : 0;
+    return code
+               ? halo_fail(err, code,
+                           "with scale %g and delta %g, edges cannot be computed accurately enough",
+                           s->scale, s->delta)
+               : 0;
 }
 
 static int plan_sobel(const void *settings, const struct halo_plane_info *plane,

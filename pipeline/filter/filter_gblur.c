@@ -48,8 +48,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     const int code = halo_conv_gauss(&ret->conv, sigma_x, sigma_y, &plane->target);
     if (code)
         return halo_fail(err, code,
-                         "no number format can represent a Gaussian with sigmas %g and %g", sigma_x,
-                         sigma_y);
+                         "a Gaussian with sigmas %g and %g cannot be computed accurately enough",
+                         sigma_x, sigma_y);
     return 0;
 }
 

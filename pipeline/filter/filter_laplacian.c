@@ -40,7 +40,9 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
         mask[i] = s->scale * masks[s->neighbours][i];
     ret->passes = 1;
     const int code = halo_conv_dense(&ret->conv, mask, SIDE, SIDE, s->delta, &plane->target);
-    return code ? halo_fail(err, code, "no number format can represent the scale %g", s->scale) : 0;
+    return code ? halo_fail(err, code, "with scale %g, edges cannot be computed accurately enough",
+                            s->scale)
+                : 0;
 }
 
 const struct halo_filter_kind halo_filter_laplacian = {

@@ -179,9 +179,10 @@ int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *er
 {
     for (int f = 0; f < chain->count; f++)
         if (chain->filter[f].shapes && chain->filter[f].shapes->feed)
-            return halo_fail_usage(err,
-                                   "filter %d, %s: region=feed needs a stream of the daemon with "
-                                   "region_feed: in its settings",
-                                   f + 1, chain->filter[f].kind->name);
+            return halo_fail_usage(
+                err,
+                "filter %d, %s: region=feed requires a stream of the daemon whose "
+                "settings contain 'region_feed'",
+                f + 1, chain->filter[f].kind->name);
     return 0;
 }

@@ -82,9 +82,9 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
                            sample(plane, rgba, plane->chroma && number == 1 ? 2 : number)};
     ret->passes = 1;
     const int code = halo_conv_solid(&ret->conv, values, &plane->target);
-    return code
-               ? halo_fail(err, code, "samples cannot have the values %d, %d", values[0], values[1])
-               : 0;
+    return code ? halo_fail(err, code, "samples cannot have the values %d and %d", values[0],
+                            values[1])
+                : 0;
 }
 
 const struct halo_filter_kind halo_filter_solid = {

@@ -87,7 +87,10 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
             mask[j * width + i] = -amount * x[i] * y[j];
     mask[height / 2 * width + width / 2] += 1 + amount;
     const int code = halo_conv_dense(&ret->conv, mask, width, height, 0, &plane->target);
-    return code ? halo_fail(err, code, "no number format can represent the amount %g", amount) : 0;
+    return code ? halo_fail(err, code,
+                            "with amount %g, the result cannot be computed accurately enough",
+                            amount)
+                : 0;
 }
 
 const struct halo_filter_kind halo_filter_unsharp = {

@@ -22,14 +22,13 @@ static const char *plane_name(const struct halo_planned_chain *planned, int p)
 }
 
 #define INSTEAD                                                                                    \
-    " for this stream into the configuration file (changed: any change will do; off: none is "     \
+    " for this stream in the settings file (changed: any change is enough; off: no change is "     \
     "needed)"
 
 static int refuse_passthrough(struct halo_error *err)
 {
-    return halo_fail_usage(err, "these filters pass frames unfiltered: use one that changes "
-                                "them, or write privacy: off for this stream into the "
-                                "configuration file");
+    return halo_fail_usage(err, "these filters pass frames unchanged: use a filter that changes "
+                                "them, or set 'privacy: off' for this stream in the settings file");
 }
 
 /* f: the first filter of the region; negative: everywhere. */
@@ -56,7 +55,7 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, d
                  100 * most);
     return halo_fail_usage(err,
                            "%s%s %s: blur it more, or use pixelize or solid, on every plane; or "
-                           "write privacy: changed or privacy: off" INSTEAD,
+                           "set 'privacy: changed' or 'privacy: off'" INSTEAD,
                            where, plane_name(planned, p), what);
 }
 

@@ -77,7 +77,7 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
     if (id == AV_CODEC_ID_H264 &&
         halo_h264_is_monochrome(stream->codecpar->extradata,
                                 (size_t)stream->codecpar->extradata_size)) {
-        say(&said, wish, stream, "h264 without colour", "it does not support this format");
+        say(&said, wish, stream, "h264 without colour", "NVDEC does not support this format");
         return NULL;
     }
     if (wish->opening && !wish->opening->begin(wish->opening->arg))
@@ -163,9 +163,9 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
     char what[200], why[400];
     describe(c, software, what, sizeof what);
     halo_av_last_line(why, sizeof why);
-    const char *words = !hw->tried ? "it does not support this format"
+    const char *words = !hw->tried ? "NVDEC does not support this format"
                         : *why     ? why
-                                   : "it could not be started";
+                                   : "NVDEC could not be started";
     say(&hw->said, hw->wish, hw->stream, what, words);
     if (hw->tried)
         snprintf(hw->refusal, sizeof hw->refusal, "%s is decoded by the CPU, not by NVDEC: %.120s",

@@ -244,13 +244,14 @@ static int pass_over_late(struct halo_source *s, AVStream *st, struct halo_error
     char clock[32];
     if (type == AVMEDIA_TYPE_VIDEO)
         return halo_fail(err, -ENOTSUP,
-                         "%s: a new video stream begins inside the file, at %s, which is not "
-                         "supported",
+                         "%s: a new video stream begins in the middle of the file, at %s, which "
+                         "is not supported",
                          s->settings->input,
                          halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
     if (st->discard != AVDISCARD_ALL && (type != AVMEDIA_TYPE_AUDIO || !s->settings->no_audio))
-        halo_log(HALO_LOG_WARNING, "stream %d (%s) is dropped: it begins inside the file, at %s",
-                 st->index, avcodec_get_name(st->codecpar->codec_id),
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d (%s) is dropped: it begins in the middle of the file, at %s", st->index,
+                 avcodec_get_name(st->codecpar->codec_id),
                  halo_av_clock(halo_whole_end(s->whole), clock, sizeof clock));
     st->discard = AVDISCARD_ALL; /* reported once */
     return 0;

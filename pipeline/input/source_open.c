@@ -65,7 +65,7 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
             continue;
         if (avio_seek(f->pb, first->pos, SEEK_SET) < 0 || avio_seek(f->pb, here, SEEK_SET) < 0)
             return halo_fail(err, -EBADMSG,
-                             "%s: its index (moov) is at the end, and this input cannot seek back: "
+                             "%s: its index (moov) is at the end, and this input is not seekable: "
                              "specify the file itself, or create it with ffmpeg's "
                              "-movflags +faststart",
                              name);

@@ -46,13 +46,13 @@ static const struct halo_option options[] = {
     {"rate", "r", HALO_OPTION_STRING, offsetof(struct settings, rate), 0, 0, 0, NULL, "N",
      "frames per second"},
     {"duration", "d", HALO_OPTION_TIME, offsetof(struct settings, duration), -1, 0, 1e9, NULL, NULL,
-     "how long the source lasts; it never ends if this is not set"},
+     "time after which the source ends (default: it never ends)"},
     {"canary", NULL, HALO_OPTION_INT, offsetof(struct settings, canary), -1, 0, 65535, NULL, "N",
-     "draw a code into every frame, for leak checkers to find; the codes count up from this "
-     "number"},
+     "draw a code into every frame, so that a leak of unfiltered frames can be detected; the codes "
+     "count up from this number"},
     {"format", NULL, HALO_OPTION_STRING, offsetof(struct settings, format), 0, 0, 0, NULL, "NAME",
-     "pixel format that is filtered without conversion, by FFmpeg's name; only yuv420p without "
-     "canary"},
+     "FFmpeg's name of a pixel format that is filtered without conversion; must be yuv420p unless "
+     "canary is set"},
     {"other", NULL, HALO_OPTION_STRING, offsetof(struct settings, other), 0, 0, 0, NULL, "WxH",
      "second frame size, which alternates with the first"},
     {"every", NULL, HALO_OPTION_INT, offsetof(struct settings, every), 100, 1, 1e9, NULL, "N",

@@ -266,11 +266,11 @@ class Outside(ConfigTest):
 
 class Privacy(ConfigTest):
     """A chain that passes frames unfiltered needs the stream's own privacy: off."""
-    RAW = ('these filters pass frames unfiltered: use one that changes them, or write '
-           'privacy: off for this stream into the configuration file')
-    INSTEAD = (': blur it more, or use pixelize or solid, on every plane; or write privacy: changed '
-               'or privacy: off for this stream into the configuration file (changed: any change '
-               'will do; off: none is needed)')
+    RAW = ('these filters pass frames unchanged: use a filter that changes them, or set '
+           "'privacy: off' for this stream in the settings file")
+    INSTEAD = (': blur it more, or use pixelize or solid, on every plane; or set '
+               "'privacy: changed' or 'privacy: off' for this stream in the settings file "
+               '(changed: any change is enough; off: no change is needed)')
 
     def test_strict(self):
         for chain in ('"null"', 'none', '["null"]', '"null,null"', '[none]', 'gblur=sigma=0',

@@ -130,7 +130,7 @@ static void chains(void **state)
            "f:10: streams.a.filters[5].gblur.sigma: must be a single value, not a list",
            "f:11: streams.a.filters[6]: must be a single value, not a list");
     REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: solid}, f: solid}\n",
-           AT "renditions.b.filters: column 1: unknown filter x (halod filters lists them)",
+           AT "renditions.b.filters: column 1: unknown filter x (run 'halod filters' for a list)",
            AT "renditions.c.filters: is missing: " PASS,
            AT "renditions.d/e: a name has 1 to 64 letters, digits, _ and -",
            AT "renditions.f: must be a map of keys, not a single value");
@@ -336,7 +336,8 @@ static void from_outside(void **state)
     REFUSE(CHAIN "solid,${HUSH}\n", FILTERS ": solid,${HUSH}: " WHY);
     REFUSE(CHAIN "\n    - ${HUSH}\n    - gblur: {strategy: '${HUSH}'}\n    - hash\n",
            "f:5: streams.a.filters[0]: ${HUSH}: " WHY, "f:6: streams.a.filters[1]: " WHY,
-           "f:7: streams.a.filters[2]: column 1: unknown filter hash (halod filters lists them)");
+           "f:7: streams.a.filters[2]: column 1: unknown filter hash (run 'halod filters' for a "
+           "list)");
     unsetenv("HUSH");
 }
 

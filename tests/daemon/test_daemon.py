@@ -306,7 +306,7 @@ class Changes(DaemonTest):
         daemon.write({'one': self.stream(filters='null')})
         with self.assertRaises(Refused) as refused:
             daemon.control('Reload')
-        self.assertIn('streams.one.filters: these filters pass frames unfiltered',
+        self.assertIn('streams.one.filters: these filters pass frames unchanged',
                       ' '.join(refused.exception.parameters['errors']))
         self.assertEqual(daemon.status('one')['privacy'], 'off')
         daemon.write({'one': self.stream()})

@@ -128,7 +128,8 @@ class Masks(DaemonTest):
     def test_feed(self):
         code, said = self.check({'one': self.stream(filters=f'{BLUR}:region=feed')})
         self.assertEqual(code, 78)
-        self.assertIn('region=feed needs a stream of the daemon with region_feed: in its settings', said)
+        self.assertIn("region=feed requires a stream of the daemon whose settings contain "
+                      "'region_feed'", said)
         code, said = self.check({'one': self.stream(renditions={
             'r': {'filters': f'{BLUR}:region=feed'}})})
         self.assertEqual(code, 78)

@@ -112,7 +112,7 @@ static void refused(void **state)
         {"gblur:sigma=5", "column 1: unknown filter gblur:sigma (options of gblur follow an '=': "
                           "gblur=...)"},
         {"null, boxblu=5", "column 7: unknown filter boxblu (nearest: boxblur)"},
-        {"drawtext", "column 1: unknown filter drawtext (halod filters lists them)"},
+        {"drawtext", "column 1: unknown filter drawtext (run 'halod filters' for a list)"},
         {"gblur=simga=5", "column 7: gblur: unknown option simga (nearest: sigma)"},
         {"gblur=sigma=5:boarder=wrap",
          "column 15: gblur: unknown option boarder (nearest: border)"},
@@ -151,15 +151,16 @@ static void refused(void **state)
         {"boxblur=h/10", "column 9: boxblur: luma_radius=h/10: must be a whole number; expressions "
                          "are not supported"},
         {"boxblur=lr=-1", "column 12: boxblur: luma_radius=-1: must be between 0 and 1024"},
-        {"null,convolution=0m=1 2", "column 21: convolution: 0m has 2 weights: an odd square needs "
-                                    "1, 9, 25, 49 ... (for one row give 0mode=row)"},
+        {"null,convolution=0m=1 2", "column 21: convolution: 0m has 2 weights, but a square mask "
+                                    "with odd sides needs 1, 9, 25, 49 ... (for a single row, set "
+                                    "0mode=row)"},
         {"convolution=2m=1 2:2mode=row",
          "column 16: convolution: 2m has 2 weights, but a row needs an odd number"},
         {"convolution=1m=1 x 1",
-         "column 16: convolution: 1m: weight 2, x: must be a number such as 3, 0.5 or 1/9"},
-        {"convolution=0m=''",
-         "column 18: convolution: 0m has 0 weights: an odd square needs 1, 9, 25, "
-         "49 ... (for one row give 0mode=row)"},
+         "column 16: convolution: 1m: weight 2 is x, but must be a number such as 3, 0.5 or 1/9"},
+        {"convolution=0m=''", "column 18: convolution: 0m has 0 weights, but a square mask with "
+                              "odd sides needs 1, 9, 25, 49 ... (for a single row, set "
+                              "0mode=row)"},
         {"gblur=sigma=1:sigma=2", "column 15: gblur: sigma is given twice"},
         {"gblur=1:sigma=2", "column 9: gblur: sigma is given twice"},
         {"null,boxblur=luma_radius=2:lr=3", "column 28: boxblur: luma_radius is given twice"},
@@ -186,8 +187,8 @@ static void options_of_filters_refused(void **state)
          "column 17: laplacian: delta=1e6: must be between -65535 and 65535"},
         {"discblur=0.4", "column 10: discblur: radius=0.4: must be between 0.5 and 31"},
         {"discblur=radiusV=32", "column 18: discblur: radiusV=32: must be between 0.5 and 31"},
-        {"discblur=sigma=3", "column 10: discblur: unknown option sigma (halod filter discblur "
-                             "lists them)"},
+        {"discblur=sigma=3", "column 10: discblur: unknown option sigma (run 'halod filter "
+                             "discblur' for a list)"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         check_refused(&bad[i]);

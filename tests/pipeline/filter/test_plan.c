@@ -203,8 +203,8 @@ static void too_large_weights_are_an_error(void **state)
     struct halo_error err;
     assert_int_equal(try_plan("convolution=0m=1e12:0rdiv=1", &luma, &plan, &err), -ERANGE);
     assert_string_equal(err.text,
-                        "convolution, plane 0: 0m cannot be computed to within one code value of a "
-                        "sample: its weights times 0rdiv (1) are too large");
+                        "convolution, plane 0: 0m cannot be computed with an error of at most one "
+                        "code value: its weights, multiplied by 0rdiv (1), are too large");
     assert_true(err.usage);
     assert_int_equal(plan.passes, -77);
     assert_int_not_equal(try_plan("convolution=0m=1e300:0rdiv=1e9", &luma, &plan, &err), 0);

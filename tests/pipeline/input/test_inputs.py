@@ -255,7 +255,7 @@ class Late(HaloTest):
                 if options:
                     self.assertNotIn('dropped', run.err)
                 else:
-                    self.says_once(run, 'is dropped: it begins inside the file')
+                    self.says_once(run, 'is dropped: it begins in the middle of the file')
 
 
 if __name__ == '__main__':
