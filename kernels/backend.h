@@ -149,9 +149,9 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
                       const struct halo_conv *conv, int channels);
 
 /* Makes b choose strategies by the measured times in the file at path. Returns 0, -ENOENT (no such
- * file), -ESTALE (measured on another device or version), -EINVAL (malformed) or an error from
- * reading the file. On failure, b does not change, and text describes the error and its place in
- * one line. Must not be called during another call on b. */
+ * file), -ESTALE (measured on another device or with another version), -EINVAL (malformed) or an
+ * error from reading the file. On failure, b does not change, and text describes the error and its
+ * place in one line. Must not be called during another call on b. */
 int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size_t size);
 
 /* Returns the strategy that will filter job: the one that the job requests; otherwise the one that

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct halo_device_memory {
-    int64_t used, size; /* in bytes; `used` includes all processes */
+    int64_t used, size; /* in bytes; `used` includes the memory of all processes */
 };
 
 /* Fills *ret with the memory use of a CUDA device on which this process has opened a backend.

@@ -48,7 +48,7 @@ struct halo_region {
     bool invert;
 };
 
-/* Returns a number that was never returned before in this process. */
+/* Returns a number that has never been returned before in this process. */
 uint64_t halo_region_number(void);
 
 static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, unsigned source,

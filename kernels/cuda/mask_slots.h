@@ -40,8 +40,9 @@ struct halo_mask_slots {
 };
 
 /* Acquires `count` slots, 1 to HALO_MASK_SLOTS, on the current device. Work that is enqueued on the
- * stream from now on may overwrite them. Other threads block until the slots are released, so the
- * caller must only enqueue copies and launches in between. On failure no slot is held. */
+ * stream from now on may overwrite them. Other threads block until the slots are released, so until
+ * then the caller must do nothing except enqueue copies and launches. On failure no slot is
+ * held. */
 cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int count,
                                     int *ret_slots);
 

@@ -6,7 +6,7 @@
 
 #include "tools/halo-bench/report.h"
 
-/* Writes the plot to the file path, which is replaced if it exists; rows without times are left
+/* Writes the plot to the file at path, which is replaced if it exists; rows without times are left
  * out. Returns 0, or fills err and returns -errno. */
 int halo_bench_plot(const char *path, const struct halo_bench_run *run,
                     const struct halo_bench_result *results, int count, struct halo_error *err);

@@ -58,7 +58,7 @@ struct halo_bench_settings {
     const struct halo_backend_ops *backend;
     int width, height;
     struct halo_rect
-        region; /* rectangle in the middle of the plane, with region_part of its pixels */
+        region; /* rectangle in the middle of the plane, with region_part percent of its pixels */
     struct halo_bench_mask masks[HALO_BENCH_MAX_MASKS];
     int mask_count;
     /* A strategy that is NULL means auto, the backend's own choice. */

@@ -166,7 +166,7 @@ int halo_bench_tune(const struct halo_bench_settings *settings)
     char text[256], path[PATH_MAX];
     struct tune t = {.settings = settings};
     if (halo_cache_tuning_path(path, sizeof path, settings->backend->name, settings->device) < 0) {
-        halo_bench_say("--tune: there is no folder for the table: set XDG_CACHE_HOME or HOME");
+        halo_bench_say("--tune: no folder for the table was found: set XDG_CACHE_HOME or HOME");
         return HALO_EXIT_FAILED;
     }
     const int code = halo_bench_open(&t.backend, settings, text, sizeof text);
