@@ -210,7 +210,8 @@ struct halo_daemon_checks {
     /* Checks the chain's syntax and, unless privacy is HALO_PRIVACY_OFF, that this privacy setting
      * allows the chain. */
     int (*filters)(const char *chain, enum halo_privacy privacy, struct halo_error *err);
-    /* Checks that the chain hides at least the stream's min_coverage, as far as that is known. */
+    /* Checks that the chain hides at least the stream's min_coverage, as far as its coverage is
+     * known. */
     int (*coverage)(const char *chain, const struct halo_stream_settings *stream,
                     struct halo_error *err);
     /* For a stream without a region feed: checks that the chain does not use one. */

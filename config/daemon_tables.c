@@ -65,7 +65,7 @@ static const char *const automatic[] = {"auto", NULL};
 
 const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
-     .help = "version of the file's format"},
+     .help = "version of the settings file's format"},
     {NULL},
 };
 
@@ -122,7 +122,7 @@ const struct halo_option halo_stream_options[] = {
     {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1, 0, 1023, .choices = automatic,
      .help = "number of the GPU; auto: the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
-     .help = "frames that the GPU processes at the same time"},
+     .help = "number of frames that the GPU processes at the same time"},
     {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
      .help = "filter threads on the CPU; 0: one for each CPU"},
     {"own_engine", NULL, HALO_OPTION_FLAG, AT(own_engine),

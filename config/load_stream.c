@@ -32,7 +32,7 @@ static void say_missing(struct halo_loader *l, const struct halo_node *node, con
 static void check_name(struct halo_loader *l, const struct halo_node *node)
 {
     if (!halo_is_name(node->key, strlen(node->key)))
-        halo_loader_say_key(l, node, "a name has " HALO_NAME_MUST_BE);
+        halo_loader_say_key(l, node, "a name must consist of " HALO_NAME_MUST_BE);
 }
 
 static void load_renditions(struct halo_loader *l, void *settings, struct halo_node *node)
@@ -155,7 +155,7 @@ static void check_off(struct halo_loader *l, const struct halo_stream_settings *
     const size_t mark = halo_loader_enter(l, "privacy", 0);
     halo_loader_say(l, privacy,
                     l->scratch ? "%s cannot be a default: set it in each stream"
-                               : "%s must be written in the file itself",
+                               : "%s must be written in the file itself, not as ${NAME}",
                     halo_privacy_names[stream->privacy]);
     halo_loader_leave(l, mark);
 }

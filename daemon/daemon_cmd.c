@@ -105,7 +105,7 @@ static int print_schema(int argc, char **argv)
 const struct halo_command halo_config_commands[] = {
     {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon},
     {"--check-config", "FILE", "check FILE and report all errors", check_config},
-    {"--dump-config", "[--secrets] FILE", "print FILE with all defaults; passwords as ***",
+    {"--dump-config", "[--secrets] FILE", "print FILE with all defaults and with *** for passwords",
      dump_config},
     {"--schema", "", "print a JSON Schema for FILE, for use in editors", print_schema},
     {NULL, NULL, NULL, NULL},

@@ -76,7 +76,7 @@ static int unknown_command(const char *word)
     for (const struct halo_command *c = halo_config_commands; c->name; c++)
         names[count++] = c->name;
     char near[HALO_NEAREST_WORDS];
-    halo_log(HALO_LOG_ERROR, "no command '%s'%s: see halod --help", word,
+    halo_log(HALO_LOG_ERROR, "unknown command '%s'%s: see halod --help", word,
              halo_nearest_words(near, word, names, count));
     return HALO_EXIT_USAGE;
 }

@@ -44,7 +44,7 @@ static int sort_keys(struct element *ret, json_t *region, int index, struct halo
             k++;
         if (k == KEYS) {
             char near[HALO_NEAREST_WORDS];
-            return halo_fail(err, -EINVAL, "regions[%d] has no '%.40s'%s", index, key,
+            return halo_fail(err, -EINVAL, "regions[%d] has an unknown field '%.40s'%s", index, key,
                              halo_nearest_words(near, key, keys, KEYS));
         }
         ret->value[k] = json_is_null(value) ? NULL : value;

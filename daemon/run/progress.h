@@ -18,7 +18,7 @@ struct halo_progress;
 int halo_progress_open(struct halo_progress **ret, const char *target, struct halo_error *err);
 void halo_progress_close(struct halo_progress *p); /* NULL: does nothing */
 
-/* Called twice a second, and once more at the end with last = true. */
+/* Shows the progress. Called twice a second, and once more at the end with last = true. */
 void halo_progress_show(struct halo_progress *p, const struct halo_stream_stats *stats, bool last);
 
 /* Formats a number of bytes as "12.3 MB". Returns text. */

@@ -208,7 +208,7 @@ void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin
     if (copy)
         renew(feed, copy);
     else
-        halo_log(HALO_LOG_WARNING, "cannot begin a feed: %s",
+        halo_log(HALO_LOG_WARNING, "packets cannot be passed to viewers: %s",
                  begin->video ? "out of memory" : "the encoding has no video");
 }
 

@@ -359,7 +359,7 @@ class Privacy(ConfigTest):
     def test_not_from_outside(self):
         for word in ('off', 'changed'):
             self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
-                       f'FILE:5: streams.a.privacy: {word} must be written in the file itself',
+                       f'FILE:5: streams.a.privacy: {word} must be written in the file itself, not as ${{NAME}}',
                        environment={'P': word})
 
     def test_from_the_folder(self):

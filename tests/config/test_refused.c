@@ -132,7 +132,7 @@ static void chains(void **state)
     REFUSE(STREAM "renditions: {b: {filters: x}, c: {}, 'd/e': {filters: solid}, f: solid}\n",
            AT "renditions.b.filters: column 1: unknown filter x (run 'halod filters' for a list)",
            AT "renditions.c.filters: is missing: " PASS,
-           AT "renditions.d/e: a name has 1 to 64 letters, digits, _ and -",
+           AT "renditions.d/e: a name must consist of 1 to 64 letters, digits, _ and -",
            AT "renditions.f: must be a map of keys, not a single value");
 }
 
@@ -293,9 +293,9 @@ static void names_and_inputs(void **state)
 {
     (void)state;
     REFUSE("streams: {\"a b\": {input: x, filters: solid}}\n",
-           "f:1: streams.a b: a name has 1 to 64 letters, digits, _ and -");
+           "f:1: streams.a b: a name must consist of 1 to 64 letters, digits, _ and -");
     REFUSE("streams: {'': {input: x, filters: solid}}\n",
-           "f:1: streams.: a name has 1 to 64 letters, digits, _ and -");
+           "f:1: streams.: a name must consist of 1 to 64 letters, digits, _ and -");
     REFUSE("streams: {a: {input: x.mp4, filters: solid, capture: {size: 1x1}}}\n",
            "f:1: streams.a.capture: has no effect, because the input is not a camera");
     REFUSE("streams: {a: {input: 'v4l2:nme=x', filters: solid}}\n",

@@ -347,7 +347,7 @@ class Told(RegionTest):
         good = rect(1, 2, 3, 4)
         wrong = {
             'must be an object': 7,
-            "has no 'wdth'": {**good, 'wdth': 3},
+            "has an unknown field 'wdth'": {**good, 'wdth': 3},
             'kind: must be one of rect, ellipse, polygon': {**good, 'kind': 'mask'},
             'w: is missing': {k: v for k, v in good.items() if k != 'w'},
             'h: must be a number': {**good, 'h': '4'},
