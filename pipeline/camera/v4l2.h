@@ -12,7 +12,7 @@
 #include "config/error.h"
 
 /* Reasons why a device does not work. Every errno of every call maps to one of these, so that
- * messages, events and cards get their wording from this table alone. */
+ * messages, events and cards get their wording from halo_v4l2_states alone. */
 enum halo_v4l2_trouble {
     HALO_V4L2_FINE,
     HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO, and EINVAL from DQBUF */
@@ -33,7 +33,7 @@ enum halo_v4l2_trouble {
 struct halo_v4l2_state {
     const char *name;               /* name in status, events and metrics: "absent", "busy" ... */
     const char *words;              /* short words for the card: "no camera", "camera in use" ... */
-    const char *advice;             /* what to do, for the log and for doctor; may be NULL */
+    const char *advice;             /* what to do, for the log and `haloctl doctor`; may be NULL */
     double first_pause, last_pause; /* seconds before the next attempt: first_pause at first, then
                                        doubled each time, up to last_pause */
 };

@@ -218,8 +218,8 @@ static int refuse_links(const struct parser *p)
     const char c = p->source.text[p->pos];
     if (c == '[' || c == ']')
         return halo_fail_usage(p->err,
-                               "column %zu: '%c': link labels are not supported: use one "
-                               "chain a,b,c",
+                               "column %zu: '%c': link labels are not supported: use a "
+                               "single chain, as in a,b,c",
                                p->source.at[p->pos], c);
     if (c == ';')
         return halo_fail_usage(

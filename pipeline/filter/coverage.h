@@ -36,7 +36,7 @@ int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chai
  * region feed. */
 int halo_coverage_check(const struct halo_coverage *coverage, double least, struct halo_error *err);
 
-/* Writes the coverage in words: "12.5 % of luma, 13 % of plane 1". */
+/* Describes the coverage in words: "12.5 % of luma, 13 % of plane 1". */
 void halo_coverage_words(const struct halo_coverage *coverage, char *ret, size_t size);
 
 #endif

@@ -21,7 +21,7 @@
 struct halo_filter_common {
     int planes;          /* bit p is set: plane p is filtered; other planes pass unchanged */
     int border;          /* enum halo_border */
-    double border_value; /* for border=constant: 0 .. 255, scaled to the depth */
+    double border_value; /* sample value for border=constant: 0 .. 255, scaled to the depth */
     char *strategy;      /* "auto", or the name of a backend's strategy */
     char *region;        /* the region to which the filter applies (shapes.h); NULL: everywhere */
     bool invert;         /* apply the filter outside the region instead */

@@ -123,9 +123,9 @@ void halo_filter_say_limits(const struct halo_filter *filter, const struct halo_
         const struct halo_follow *follow = &filter->follow[i];
         const double v = wanted_of(follow, plane);
         if (v > follow->option->max)
-            halo_log(HALO_LOG_WARNING, "%s: %s=%g*%c is %g here: limited to %g", filter->kind->name,
-                     follow->option->name, follow->part, follow->of_height ? 'h' : 'w', v,
-                     follow->option->max);
+            halo_log(HALO_LOG_WARNING, "%s: %s=%g*%c is %g here, but is limited to %g",
+                     filter->kind->name, follow->option->name, follow->part,
+                     follow->of_height ? 'h' : 'w', v, follow->option->max);
     }
 }
 

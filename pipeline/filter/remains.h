@@ -50,7 +50,7 @@ void halo_remains_begin(struct halo_remains *ret, int depth);
 /* Computes the response of a plan, for halo_remains_add(). */
 void halo_response_plan(struct halo_response *ret, const struct halo_plane_plan *plan);
 
-/* Adds the next plan of the chain, with its response from halo_response_plan(). */
+/* Adds the next plan of the chain. `response` is this plan's response from halo_response_plan(). */
 void halo_remains_add(struct halo_remains *remains, const struct halo_plane_plan *plan,
                       const struct halo_response *response);
 

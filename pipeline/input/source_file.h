@@ -61,8 +61,8 @@ void halo_source_move(struct halo_source *s, int64_t offset);
  * -ss sets is 0. AV_NOPTS_VALUE is returned unchanged. */
 int64_t halo_source_shift(const struct halo_source *s, int64_t ts, AVRational tb);
 
-/* Compares a time on the output's timeline with the range that -ss and -t select. Returns -1 if it
- * is before -ss, 1 if it is at or after the end that -t sets, otherwise 0. */
+/* Compares a time on the output's timeline with the range that -ss and -t select. Returns -1 if the
+ * time is before -ss, 1 if it is at or after the end that -t sets, otherwise 0. */
 int halo_source_window(const struct halo_source *s, int64_t shifted, AVRational tb);
 
 /* Returns the range of input times that -ss and -t select, in units of tb: *ret_from <= ts <

@@ -10,8 +10,8 @@
 
 struct halo_decode_memory;
 
-/* memory must outlive the result. The result must outlive the decoder, but not the decoder's
- * frames. Returns NULL if memory runs out. */
+/* `memory` must outlive the result. The result must outlive the decoder, but need not outlive the
+ * decoder's frames. Returns NULL if memory runs out. */
 struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory);
 void halo_decode_memory_destroy(struct halo_decode_memory *m); /* NULL is ignored */
 

@@ -16,9 +16,9 @@
  * the driver starts. */
 AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err);
 
-/* Waits until all work on the device's default stream has ended, and copies size bytes of its
- * memory to the host. device is from halo_hw_device_get(). Returns 0, or -EIO with the driver's
- * message in err. Any thread. */
+/* Waits until all work on the device's default stream has ended, and then copies size bytes of the
+ * device's memory to the host. `device` is from halo_hw_device_get(). Returns 0, or -EIO with the
+ * driver's message in err. Any thread. */
 int halo_hw_device_read(const AVHWDeviceContext *device, void *to, const void *from, size_t size,
                         struct halo_error *err);
 

@@ -38,9 +38,9 @@ void halo_hw_frame_plane(const AVFrame *frame, enum AVPixelFormat format, int in
 /* Returns the cudaStream_t on which the frame is written. */
 void *halo_hw_frame_stream(const AVFrame *frame);
 
-/* Downloads frames to the host, into reusable memory of the backend. Only one thread at a time may
- * use a struct halo_hw_download; the frames may outlive it. halo_hw_download_create() returns NULL
- * if memory runs out. */
+/* A struct halo_hw_download downloads frames to the host, into reusable memory of the backend. Only
+ * one thread at a time may use a struct halo_hw_download; the frames may outlive it.
+ * halo_hw_download_create() returns NULL if memory runs out. */
 struct halo_hw_download;
 struct halo_hw_download *halo_hw_download_create(struct halo_memory *memory);
 void halo_hw_download_destroy(struct halo_hw_download *d); /* NULL is ignored */

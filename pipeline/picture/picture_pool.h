@@ -11,7 +11,8 @@
 
 struct halo_picture_pool;
 
-/* memory must outlive the pool. Returns NULL if memory runs out or the format has no planes. */
+/* Creates a pool of frames in host memory. `memory` must outlive the pool. Returns NULL if memory
+ * runs out or the format has no planes. */
 struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
                                                    enum AVPixelFormat format, int width,
                                                    int height);

@@ -12,7 +12,8 @@
 /* An unfiltered frame. It is allocated on the heap, initialised with zeros, and has one owner at a
  * time. */
 struct halo_raw_picture {
-    AVFrame *frame; /* pts in the input stream's time base; may be on a device (hw_frame.h) */
+    AVFrame *frame; /* its pts is in the input stream's time base; its samples may be on a device
+                       (hw_frame.h) */
     enum AVPixelFormat format; /* the format that software decoding produces; equal to frame->format
                                   if the frame is on the host */
     int turn;                  /* its display orientation (display.h) */

@@ -276,7 +276,7 @@ class Away(CameraTest):
 class Troubles(CameraTest):
     # What it says, and how often it is tried in two seconds, at most.
     CELLS = (
-        ('OPEN', errno.ENOENT, 'no camera', 6), ('OPEN', errno.EACCES, 'camera not allowed', 4),
+        ('OPEN', errno.ENOENT, 'no camera', 6), ('OPEN', errno.EACCES, 'camera access denied', 4),
         ('OPEN', errno.EBUSY, 'camera in use', 5), ('QUERYCAP', errno.ENODEV, 'no camera', 6),
         ('QUERYCAP', errno.EINVAL, 'no usable camera', 4), ('ENUM', errno.EIO, 'camera failed', 5),
         ('S_FMT', errno.EBUSY, 'camera in use', 5), ('REQBUFS', errno.EBUSY, 'camera in use', 5),

@@ -229,7 +229,7 @@ class Region(HaloTest):
 
     def test_largest(self):
         run = self.halod('run', '-i', source(), '-vf', 'discblur=radius=0.5*w', 'null:')
-        self.assertIn('is 48.5 here: limited to 31', run.err)
+        self.assertIn('is 48.5 here, but is limited to 31', run.err)
 
 
 def interlaced(coded, by):
