@@ -26,15 +26,16 @@ struct halo_clients {
 /* Creates a client for fd, an accepted non-blocking socket. Takes ownership of fd, even on failure.
  * Returns 0 or -errno. */
 int halo_client_create(struct halo_clients *clients, int fd);
-/* Disconnects the client. It is removed from the list at once; its memory is freed when the loop
- * has closed its handles. why is the reason for the log, or NULL if the client left on its own. */
+/* Disconnects the client. The client is removed from the list at once; its memory is freed when the
+ * event loop has closed its handles. why is the reason for the log, or NULL if the client has
+ * disconnected by itself. */
 void halo_client_cut(struct halo_client *client, const char *why);
-/* Called once a second: disconnects the client if none of its queued answers could be sent for
- * HALO_VARLINK_STUCK_MS, if it did not complete a call (or make its first call) within
+/* Called once a second. Disconnects the client if nothing could be sent from its queue of answers
+ * for HALO_VARLINK_STUCK_MS, if it did not complete a call (or make its first call) within
  * HALO_VARLINK_CALL_MS, or if it made no call for HALO_VARLINK_IDLE_MS. */
 void halo_client_check(struct halo_client *client);
-/* Disconnects the client that has been silent longest, among the clients that wait for no answer.
- * Returns false if all clients wait for an answer. */
+/* Disconnects one of the clients that are not waiting for an answer: the client that has been
+ * silent longest. Returns false if all clients are waiting for an answer. */
 bool halo_clients_make_room(struct halo_clients *clients);
 struct halo_client *halo_client_next(const struct halo_client *client);
 
@@ -43,7 +44,7 @@ struct halo_clients *halo_client_all(const struct halo_client *client);
 bool halo_client_wants_more(const struct halo_client *client);
 
 /* Sends the one and only answer to the current call. Takes the caller's reference to parameters
- * (NULL means {}). fd is -1 or a descriptor, of which a copy is sent. */
+ * (NULL means {}). If fd is not -1, a copy of this descriptor is sent with the answer. */
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
 void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
                         const char *key, const char *value);
@@ -55,23 +56,26 @@ void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
 /* Sends one of several answers to the current call. Takes the caller's reference to parameters. */
 void halo_client_continue(struct halo_client *client, json_t *parameters);
-/* Answers the current call repeatedly until the client leaves, by calling tick every `interval_ms`
- * (0: never) and at each event, but not before the previous answer has been sent. */
+/* Answers the current call repeatedly until the client disconnects. For each answer, tick is
+ * called: at each event and every interval_ms milliseconds (0: only at events), but never before
+ * the previous answer has been sent. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
                         int interval_ms);
-/* Returns a borrowed reference that is valid until the call ends. */
+/* Returns the parameters of the current call, as a borrowed reference that is valid until the call
+ * ends. */
 json_t *halo_client_parameters(const struct halo_client *client);
 void halo_client_subscribe(struct halo_client *client);
 /* Sends the event to all subscribers, and notifies all clients whose call is answered repeatedly.
  * event is borrowed. */
 void halo_clients_notify(struct halo_clients *clients, json_t *event);
 
-/* A token for a call that will be answered later. It remains valid if the client leaves. */
+/* A token for a call that will be answered later. The token remains valid even if the client
+ * disconnects. */
 struct halo_pending {
-    struct halo_client *client; /* NULL: the client has left */
+    struct halo_client *client; /* NULL: the client has disconnected */
 };
 struct halo_pending *halo_client_wait(struct halo_client *client); /* or NULL */
-/* Frees the token and returns the client, or NULL if the client has left. */
+/* Frees the token and returns the client, or NULL if the client has disconnected. */
 struct halo_client *halo_pending_end(struct halo_pending *pending);
 
 #endif

@@ -23,22 +23,23 @@ struct halo_client {
     int fd;
     struct ucred peer;
     uv_poll_t poll;
-    /* during a call, repeats its answer; between calls, runs halo_client_work() */
+    /* during a call, triggers its repeated answers; between calls, runs halo_client_work() */
     uv_timer_t timer;
     /* active while fully received calls wait for other clients to have their turn */
     uv_idle_t rest;
-    bool more;   /* true while such calls are waiting */
+    bool more;   /* fully received calls are waiting */
     int handles; /* number of handles that are not closed yet */
-    int events;  /* events that poll waits for */
+    int events;  /* libuv events for which `poll` is waiting, such as UV_READABLE */
     bool cut, eof, working;
 
     char *in;
     size_t in_length, in_size;
     struct out *out, **out_last;
     size_t out_bytes;
-    uint64_t moved; /* when bytes were last sent, in ms of the loop */
-    uint64_t heard; /* when it connected, or when its last call was complete or answered */
-    bool called;    /* the client has made a call */
+    uint64_t moved; /* loop time in ms when bytes were last sent */
+    /* loop time in ms when the client connected, or when its last call was complete or answered */
+    uint64_t heard;
+    bool called; /* the client has made a call */
 
     bool busy; /* `call` is being answered */
     struct halo_call call;
@@ -55,7 +56,8 @@ struct halo_client {
 void halo_client_work(struct halo_client *client);
 void halo_client_flush(struct halo_client *client);
 void halo_client_poll(struct halo_client *client);
-/* takes the caller's reference to message */
+/* Queues a message. Takes the caller's reference to message. If fd is not -1, a copy of this
+ * descriptor is sent with the message. Returns 0 or -ENOMEM. */
 int halo_client_send(struct halo_client *client, json_t *message, int fd);
 
 /* client_answers.c: */

@@ -25,24 +25,24 @@ struct halo_control;
 struct halo_control_host {
     struct halo_supervisor *supervisor;
     /* Reads the settings file again and checks all of it; if `take` is set, passes the settings to
-     * halo_supervisor_reload(). Returns 0, and reply is called with the result; or returns -errno
-     * with err filled: then nothing has changed, reply is not called, and *ret_errors may be a new
-     * reference to an array of all errors as strings. */
+     * halo_supervisor_reload(). On success, returns 0, and reply is called with the result. On
+     * failure, nothing changes, reply is not called, and the function returns -errno with err
+     * filled; *ret_errors may then be a new reference to an array of all errors as strings. */
     int (*reload)(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret_errors,
                   struct halo_error *err);
     void *arg;
     const char *config; /* path of the settings file, for display; must outlive control */
 };
 
-/* Opens the socket with mode 0660. settings and host are copied. A stale socket is replaced.
- * Returns 0, -EADDRINUSE if another daemon listens on the socket, -EEXIST if the path exists and is
- * not a socket, or another -errno; on errors, err is filled. */
+/* Opens the socket with mode 0660. settings and host are copied. A stale socket at its path is
+ * replaced. Returns 0, -EADDRINUSE if another daemon listens on the socket, -EEXIST if the path
+ * exists and is not a socket, or another -errno; on errors, err is filled. */
 int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
                         const struct halo_control_settings *settings,
                         const struct halo_control_host *host, struct halo_error *err);
-/* Disconnects all clients and removes the socket. Call it before the supervisor is destroyed. The
- * memory is freed when the loop has closed the handles; later answers are discarded. NULL is
- * ignored. */
+/* Disconnects all clients and removes the socket. This function must be called before the
+ * supervisor is destroyed. The memory is freed when the event loop has closed the handles; answers
+ * that the supervisor gives after this call are discarded. NULL is ignored. */
 void halo_control_destroy(struct halo_control *control);
 const char *halo_control_path(const struct halo_control *control);
 

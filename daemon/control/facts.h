@@ -10,23 +10,25 @@
 #include "config/daemon.h"
 #include "daemon/supervisor/supervisor.h"
 
-enum { HALO_FACTS_MS = 8000 }; /* timeout; long enough for a sleeping disk to wake up */
+/* The timeout of a disk check; long enough for a sleeping disk to wake up. */
+enum { HALO_FACTS_MS = 8000 };
 
 struct halo_facts;
 
-/* patience_ms is the timeout of one disk check. Returns NULL if out of memory. Loop thread only. */
+/* patience_ms is the timeout of a disk check in milliseconds. Returns NULL if out of memory. Loop
+ * thread only. */
 struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms);
-/* Answers pending requests with an error. The memory is freed when the loop has closed the handle.
- * A check that hangs on a disk is abandoned, but the loop cannot be closed before the check ends.
- * NULL is ignored. */
+/* Answers pending requests with an error. The memory is freed when the event loop has closed the
+ * timer's handle. A check that hangs on a disk is abandoned, but the event loop cannot be closed
+ * before that check ends. NULL is ignored. */
 void halo_facts_destroy(struct halo_facts *facts);
 
-/* Checks the disks on a thread of libuv's pool, one check at a time, and later calls reply on the
- * loop thread; requests during a check get the result of that check. If a check takes too long,
- * reply gets an error that names the hanging path or device; until the check ends, new requests
- * fail at once with the same error. settings are not used after this returns. Takes the caller's
- * reference to `base`, to which the facts are added. Returns 0, or -errno with err filled; in the
- * latter case reply is not called. */
+/* Checks the disks on a thread of libuv's pool, and later calls reply on the loop thread. Only one
+ * check runs at a time: requests made during a check receive the result of that check. If a check
+ * exceeds its timeout, reply receives an error that names the path or device that does not respond;
+ * until that check ends, new requests fail at once with the same error. settings are not used after
+ * this function returns. Takes the caller's reference to `base`, to which the facts are added.
+ * Returns 0 on success. On failure, returns -errno with err filled, and reply is not called. */
 int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
                       json_t *base, halo_reply *reply, void *arg, struct halo_error *err);
 

@@ -20,13 +20,13 @@
 
 struct halo_http;
 
-/* Listens on settings->listen. If that is NULL, HTTP is off: this returns 0 and sets *ret to NULL.
- * settings are copied. Returns 0, -EADDRINUSE, -EINVAL if the address is invalid, or another
- * -errno; on errors, err is filled. */
+/* Listens on settings->listen. If settings->listen is NULL, HTTP is off: the function returns 0 and
+ * sets *ret to NULL. settings are copied. Returns 0, -EADDRINUSE if the address is in use, -EINVAL
+ * if it is invalid, or another -errno; on errors, err is filled. */
 int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
                      const struct halo_http_settings *settings, struct halo_error *err);
-/* Disconnects all clients. Call it before the supervisor is destroyed. The memory is freed when the
- * loop has closed the handles. NULL is ignored. */
+/* Disconnects all clients. This function must be called before the supervisor is destroyed. The
+ * memory is freed when the event loop has closed the handles. NULL is ignored. */
 void halo_http_destroy(struct halo_http *http);
 
 #endif

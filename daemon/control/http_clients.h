@@ -14,13 +14,14 @@
 #include <stdint.h>
 
 enum {
-    /* time limit for a complete request, counted from the previous answer */
+    /* time limit for receiving a complete request, counted from the connection or the previous
+     * answer */
     HALO_HTTP_REQUEST_MS = 10000,
-    /* time limit for reading an answer, unless the answer is endless */
+    /* time limit for a client to read an answer; it does not apply to endless answers */
     HALO_HTTP_ANSWER_MS = 60000,
 };
 
-/* Why clients are disconnected. */
+/* The reasons for which clients are disconnected. */
 enum halo_http_cut {
     HALO_HTTP_NO_REQUEST,
     HALO_HTTP_NOT_TAKEN,
@@ -34,17 +35,19 @@ struct halo_http_clients {
     struct halo_http_client *first;
     int count;
     int64_t cut;
-    int unsaid[HALO_HTTP_CUTS]; /* number of clients that were disconnected, but not logged yet */
+    /* for each reason, the number of disconnected clients that were not logged yet */
+    int unsaid[HALO_HTTP_CUTS];
 };
 
-/* For MHD_OPTION_NOTIFY_CONNECTION: these record that a client has connected or left. now is in ms;
- * state is where libmicrohttpd stores the client. */
+/* These functions record that a client has connected or disconnected. They must be called from the
+ * callback that is set with MHD_OPTION_NOTIFY_CONNECTION. now is in ms; libmicrohttpd keeps the
+ * client in *state. */
 void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connection *connection,
                            void **state, uint64_t now);
 void halo_http_client_left(struct halo_http_clients *clients, void **state);
 
-/* These record that the client's request is complete, or was answered. viewing: the answer is
- * endless and has its own timeout. */
+/* These functions record that the client's request is complete, or that it was answered. viewing is
+ * true if the answer is endless; such an answer has its own timeout. */
 void halo_http_client_asks(struct MHD_Connection *connection, bool viewing, uint64_t now);
 void halo_http_client_is_answered(struct MHD_Connection *connection, uint64_t now);
 

@@ -9,12 +9,12 @@
 #include "daemon/control/metrics.h"
 #include "daemon/supervisor/supervisor.h"
 
-/* Makes the response for a page: what is METRICS, HEALTH, STATUS or INDEX. Sets *status if the HTTP
- * status is not 200. Returns NULL if out of memory. */
+/* Makes the response for a page: what is HALO_HTTP_METRICS, HALO_HTTP_HEALTH, HALO_HTTP_STATUS or
+ * HALO_HTTP_INDEX. Sets *status if the HTTP status is not 200. Returns NULL if out of memory. */
 struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status);
 
-struct MHD_Response *halo_http_text(const char *type,
-                                    const char *text); /* returns NULL if out of memory */
+/* Makes a response with this text and content type. Returns NULL if out of memory. */
+struct MHD_Response *halo_http_text(const char *type, const char *text);
 
 #endif

@@ -14,15 +14,15 @@ struct halo_http_viewers {
     struct halo_http_viewer *first;
     int count;
     int64_t pictures, dropped, bytes, cut;
-    /* Called when a connection was resumed: MHD_run() must be called soon, but not from this
-     * function. */
+    /* Called when a connection was resumed. The callee must make sure that MHD_run() is called
+     * soon, but must not call it itself. */
     void (*wake)(void *arg);
     void *arg;
 };
 
 struct halo_http_viewer;
 
-/* Creates a viewer, whose connection is suspended whenever there is no frame to send. Returns 0 or
+/* Creates a viewer. Its connection is suspended whenever no frame is ready to be sent. Returns 0 or
  * -ENOMEM. */
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
                             struct halo_feed *feed, struct MHD_Connection *connection);
@@ -31,12 +31,12 @@ void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
 /* Returns an endless multipart/x-mixed-replace response, or NULL if out of memory. The viewer must
  * outlive the response. */
 struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
-/* Returns a response with the first frame, if it has arrived. Otherwise returns NULL, and sets
- * *ret_wait to whether the connection now waits for that frame. */
+/* Returns a response with the first frame, if it has arrived. Otherwise returns NULL; *ret_wait is
+ * then true if the connection is now suspended until that frame arrives. */
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 
-/* Called once a second. Ends each viewer whose client has left, is too slow, or has waited too long
- * for a frame. now is in ms. */
+/* Called once a second. Ends each viewer whose client has disconnected, reads too slowly, or has
+ * waited too long for a snapshot. now is in ms. */
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now);
 /* Ends all viewers; MHD_run() must be called once afterwards. */
 void halo_http_viewers_end(struct halo_http_viewers *viewers);

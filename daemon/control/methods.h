@@ -16,7 +16,7 @@ enum halo_parameter_type {
     HALO_PARAMETER_REAL, /* min .. max */
     HALO_PARAMETER_BOOL,
     HALO_PARAMETER_INT,  /* not negative */
-    HALO_PARAMETER_LIST, /* a list of type type_text; the method checks its elements */
+    HALO_PARAMETER_LIST, /* a list; the method itself checks the elements */
 };
 
 struct halo_parameter {
@@ -45,23 +45,24 @@ struct halo_method {
     struct halo_parameter in[HALO_METHOD_PARAMETERS + 1];
     const char *out; /* result type in the interface description, such as "(name: string)" */
     enum halo_answers answers;
-    bool changes; /* subscribers get an event that names the call and the caller */
-    /* Runs the method. parameters is a borrowed object that matches `in`. Must answer exactly once,
-     * now or later, with the functions in client.h. */
+    bool changes; /* subscribers receive an event that names each call and its caller */
+    /* Runs the method. parameters is a borrowed object that matches `in`. The method must answer
+     * the call exactly once, now or later, with the functions in client.h. */
     void (*run)(struct halo_client *client, json_t *parameters);
 };
 
-extern const struct halo_method halo_methods[]; /* the table ends with a NULL name */
+extern const struct halo_method halo_methods[]; /* the last row's name is NULL */
 
 struct halo_call {
     const struct halo_method *method;
-    json_t *parameters; /* a new reference to an object */
+    json_t *parameters; /* an object; owned by the call */
     bool more, oneway;
 };
 
-/* Parses one message, without its NUL. Returns 0 if it is a valid call, to be released with
- * halo_call_finish(); or -ENOMEM; or -EINVAL with *ret_error set to a new reference to the complete
- * answer (NULL if no answer is wanted, because of "oneway", or if out of memory). */
+/* Parses one message; text does not include the NUL that ends it. Returns 0 if the message is a
+ * valid call; the caller must then release *ret with halo_call_finish(). Returns -ENOMEM if out of
+ * memory. Returns -EINVAL if the message is invalid. *ret_error is then a new reference to the
+ * complete answer, or NULL if "oneway" requests no answer or if out of memory. */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 
@@ -70,8 +71,8 @@ void halo_call_finish(struct halo_call *call);
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value);
 
 /* Returns the description of the interface "io.halod.Control" or "org.varlink.service" in the
- * Varlink definition language. The caller frees it. Returns NULL if there is no such interface, or
- * if out of memory. */
+ * Varlink definition language. The caller frees the result. Returns NULL if there is no such
+ * interface, or if out of memory. */
 char *halo_interface_description(const char *interface);
 
 #endif

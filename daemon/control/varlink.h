@@ -43,10 +43,10 @@
 
 /* Parameters in calls and answers. */
 #define HALO_FIELD_NAME      "name"    /* string: name of a stream */
-#define HALO_FIELD_FILTERS   "filters" /* string: a chain, as after -vf */
+#define HALO_FIELD_FILTERS   "filters" /* string: a chain of filters, as in -vf CHAIN */
 #define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */
 #define HALO_FIELD_VALUE     "value"   /* a whole number */
-#define HALO_FIELD_PICTURE   "picture" /* int: microseconds of CLOCK_MONOTONIC */
+#define HALO_FIELD_PICTURE   "picture" /* int: timestamp in microseconds of CLOCK_MONOTONIC */
 #define HALO_FIELD_REGIONS   "regions" /* array of objects (regions.h) */
 #define HALO_FIELD_FORMAT    "format"  /* string: "png" or "jpg" */
 #define HALO_FIELD_ON        "on"      /* bool */
@@ -54,14 +54,14 @@
 #define HALO_FIELD_INTERVAL  "interval"  /* float: seconds between two answers */
 #define HALO_FIELD_INTERFACE "interface" /* string */
 #define HALO_FIELD_STREAMS   "streams"   /* array of objects */
-#define HALO_FIELD_STATUS    "status"    /* object: status of everything */
+#define HALO_FIELD_STATUS    "status"    /* object: status of the whole daemon */
 #define HALO_FIELD_STREAM    "stream"    /* object: status of one stream */
 #define HALO_FIELD_SIZE      "size"      /* int: bytes */
 #define HALO_FIELD_EVENT     "event"     /* object */
-#define HALO_FIELD_LOST      "lost"      /* int: how many events were dropped here; without event */
-#define HALO_FIELD_FACTS     "facts"     /* object: data that `haloctl doctor` checks */
+#define HALO_FIELD_LOST      "lost"  /* int: number of events dropped; sent instead of "event" */
+#define HALO_FIELD_FACTS     "facts" /* object: data that `haloctl doctor` checks */
 
-/* Errors. Each has the field "what"; "+" names a further field. */
+/* Errors. Each error has the field "what"; a comment with "+" names a further field. */
 #define HALO_ERROR_INTERFACE HALO_VARLINK_SERVICE ".InterfaceNotFound" /* + interface */
 #define HALO_ERROR_METHOD    HALO_VARLINK_SERVICE ".MethodNotFound"    /* + method */
 #define HALO_ERROR_PARAMETER HALO_VARLINK_SERVICE ".InvalidParameter"  /* + parameter */
@@ -69,23 +69,26 @@
 #define HALO_ERROR_MESSAGE                                                                         \
     HALO_VARLINK_CONTROL ".BadMessage" /* the message is not a call, or not JSON */
 #define HALO_ERROR_STREAM  HALO_VARLINK_CONTROL ".NoSuchStream" /* + name */
-#define HALO_ERROR_REFUSED HALO_VARLINK_CONTROL ".Refused"      /* not possible as requested */
+#define HALO_ERROR_REFUSED HALO_VARLINK_CONTROL ".Refused"      /* invalid or impossible request */
 #define HALO_ERROR_CONFIG  HALO_VARLINK_CONTROL ".BadConfig"    /* + errors: []string */
 #define HALO_ERROR_FAILED  HALO_VARLINK_CONTROL ".Failed" /* the request was valid, but failed */
 #define HALO_ERROR_WHAT    "what"
 #define HALO_ERROR_ERRORS  "errors"
 
 enum {
-    /* bytes of a call, including its NUL; a client that sends more is disconnected */
+    /* maximum size of a call in bytes, with its NUL; a client that sends more is disconnected */
     HALO_VARLINK_MAX = 1 << 20,
-    HALO_VARLINK_CLIENTS = 64, /* a further client replaces a silent one, or is disconnected */
-    /* calls sent before the first is answered; a client that sends more is disconnected */
+    /* maximum number of clients; a further client replaces a silent client, or is disconnected */
+    HALO_VARLINK_CLIENTS = 64,
+    /* maximum number of calls that wait while another call of the client is being answered; a
+     * client that sends more is disconnected */
     HALO_VARLINK_CALLS = 16,
-    /* events queued for one subscriber; further events are dropped and counted */
+    /* maximum number of events queued for a subscriber; further events are dropped and counted */
     HALO_VARLINK_EVENTS = 256,
     /* after this time without reading its answers, a client is disconnected */
     HALO_VARLINK_STUCK_MS = 10000,
-    HALO_VARLINK_CALL_MS = 30000,  /* time limit for the first call, and for completing a call */
+    /* time limit for making the first call, and for completing a call */
+    HALO_VARLINK_CALL_MS = 30000,
     HALO_VARLINK_IDLE_MS = 300000, /* time limit between two calls */
 };
 
