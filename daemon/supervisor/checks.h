@@ -10,9 +10,10 @@
 
 extern const struct halo_daemon_checks halo_checks;
 
-/* Returns (as a new reference) a list of the chains that do not hide the whole of every frame, as
- * far as can be known before the first frame: [{"stream", "rendition", "coverage"}]. "rendition" is
- * present only for a rendition's chain; "coverage" is as in the status. */
+/* Returns a list of the chains that do not hide the whole of every frame, as far as this can be
+ * known before the first frame: [{"stream", "rendition", "coverage"}]. "rendition" is present only
+ * for a rendition's chain; "coverage" has the same form as in the status. The result is a new
+ * reference. */
 json_t *halo_checks_coverage(const struct halo_daemon_settings *settings);
 
 #endif

@@ -9,12 +9,14 @@
 
 struct sv_stream;
 
-/* To be called after the stream's feeds were opened. */
+/* Opens the stream's virtual cameras. Must be called after the stream's feeds were opened. Returns
+ * 0, or -errno with err filled. */
 int sv_camera_open(struct sv_stream *stream, struct halo_error *err);
-/* To be called before the stream's feeds are closed; the cameras show gray until
- * sv_camera_open(). */
+/* Must be called before the stream's feeds are closed. The virtual cameras then show gray frames
+ * until sv_camera_open() is called again. */
 void sv_camera_leave(struct sv_stream *stream);
-void sv_camera_forget(struct sv_stream *stream); /* see sv_feed_forget() */
+/* Forgets kept frames; see sv_feed_forget(). */
+void sv_camera_forget(struct sv_stream *stream);
 void sv_camera_close(struct sv_stream *stream);
 
 #endif

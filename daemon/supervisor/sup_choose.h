@@ -10,8 +10,8 @@ struct sv_stream;
 /* Returns an engine that is allowed to run the whole stream, and creates it if necessary. Returns
  * NULL if out of memory, or if the stream's GPU is not known yet (SV_GPU_WAIT). */
 struct sv_engine *sv_engine_choose(struct sv_stream *stream);
-/* Makes this engine the one that the stream needs, by changing its name and GPU number, unless that
- * engine already exists. */
+/* Gives the engine the name and the GPU number that the stream's engine must have, unless an engine
+ * with that name already exists. */
 void sv_engine_become(struct sv_engine *engine, struct sv_stream *stream);
 
 #endif

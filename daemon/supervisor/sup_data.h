@@ -25,21 +25,21 @@ struct sv_process {
     uv_process_t handle;
     struct halo_supervisor *sv;
     struct sv_process *next;
-    struct sv_engine *engine; /* NULL: the process was abandoned, or asked to quit for good */
-    struct halo_link *link;   /* NULL: closed for good */
+    struct sv_engine *engine; /* NULL: the process was killed or asked to quit */
+    struct halo_link *link;   /* NULL: the supervisor has destroyed its end of the link */
     uint64_t started, heard;
-    uint64_t closed;   /* when its link was closed; 0: it is open */
-    uint64_t deadline; /* when to kill it; 0: no deadline */
+    uint64_t closed;   /* when the link was closed; 0: it is open */
+    uint64_t deadline; /* when the process must have ended; 0: no deadline */
     char closed_why[128];
-    char asker[68];  /* the stream that requested its end; "": no stream did */
-    char asked[200]; /* why that stream requested it */
-    char name[96];   /* the engine's name: set when the process starts and when it leaves it */
+    char asker[68];  /* name of the stream that requested the end of the process, or "" */
+    char asked[200]; /* why that stream requested the end */
+    char name[96]; /* the engine's name when the process started or was separated from the engine */
     bool said_hello, device, exited;
     bool worked;   /* a stream in this process has filtered frames */
     int senseless; /* number of malformed messages since senseless_since */
     uint64_t senseless_since;
-    json_t *files;         /* result of sv_files_of() when it started */
-    struct sv_hook *hooks; /* hooks that it may request */
+    json_t *files;         /* result of sv_files_of() when the process was started */
+    struct sv_hook *hooks; /* the hooks that the process may request */
 };
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };
@@ -47,31 +47,32 @@ enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED }
 struct sv_engine {
     struct halo_supervisor *sv;
     struct sv_engine *next;
-    char name[96];  /* "cpu", "gpu0", "cpu:STREAM", or "gpu" before it has a GPU number */
-    int gpu;        /* number of its GPU; -1: it runs on the CPU, or its GPU is not known yet */
-    bool choosing;  /* it has to list the GPUs, and then gets its GPU number */
-    uint64_t asked; /* when it was asked to list the GPUs; 0: it was not asked, or has answered */
-    struct sv_process *process; /* NULL: PAUSED */
+    char name[96]; /* "cpu", "gpu0", "cpu:STREAM", or "gpu" while the GPU number is not known yet */
+    int gpu; /* the GPU's number; -1: the engine runs on the CPU, or its GPU is not known yet */
+    bool choosing; /* the engine must list the GPUs before it gets its GPU number */
+    /* when the engine was asked to list the GPUs; 0: it was not asked, or it has answered */
+    uint64_t asked;
+    struct sv_process *process; /* NULL: the state is SV_ENGINE_PAUSED */
     enum sv_engine_state state;
     struct sv_backoff backoff;
     int restarts;
-    int device_failures; /* consecutive exits with status 75 */
-    bool stalled;        /* its process is about to be killed because it stalled */
-    int stood;           /* how many times in a row its process was killed because it stalled */
-    uint64_t idle_since; /* time since which it has no streams; 0: it has streams */
-    /* time at which the next stream that found no free GPU memory may try again */
+    int device_failures; /* number of consecutive exits with status 75: the GPU failed */
+    bool stalled;        /* the engine's process stalled and is about to be killed */
+    int stood;           /* how many times in a row the engine's process stalled and was killed */
+    uint64_t idle_since; /* time since which the engine has had no streams; 0: it has streams */
+    /* earliest time at which a stream that found too little free GPU memory may try again */
     uint64_t room_after;
     char why[600];   /* reason for the last failure, or "" */
     int64_t ignored; /* number of malformed messages and of connections to the control socket */
     struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
-    int gpus; /* how many entries of gpu_memory are filled */
+    int gpus; /* number of valid entries in gpu_memory */
 };
 
-/* The free capacity of the machine's GPUs, as reported by an engine. */
+/* The load of the machine's GPUs and their free memory, as reported by an engine. */
 struct sv_gpus {
     struct halo_device_load load[HALO_LINK_GPUS];
     int count;
-    uint64_t known; /* when it was reported; 0: never */
+    uint64_t known; /* time of the last report; 0: there was no report yet */
 };
 
 struct halo_supervisor {
@@ -89,9 +90,9 @@ struct halo_supervisor {
     struct halo_listener *listeners;
     struct sv_gpus gpus;
     uv_timer_t tick;
-    uv_idle_t drain;    /* runs while rings have unread packets */
-    uv_timer_t regions; /* runs while updates from detectors are queued */
-    int handles;        /* number of these handles that are not closed yet */
+    uv_idle_t drain;    /* active while rings contain unread packets */
+    uv_timer_t regions; /* active while updates from detectors are queued */
+    int handles;        /* number of the above libuv handles that are not closed yet */
     struct AVPacket *packet;
     uint64_t ticked, next_id;
     double since; /* Unix time */
@@ -99,8 +100,8 @@ struct halo_supervisor {
     uint64_t stop_deadline;
     void (*stopped)(void *arg);
     void *stopped_arg;
-    int abandoned; /* number of processes that did not die in time */
-    /* processes of ended engines that may have left a connection to the control socket */
+    int abandoned; /* number of processes that did not die in time after SIGKILL */
+    /* ids of ended engine processes whose connections to the control socket may still be waiting */
     pid_t *dead;
     int deads;
 };

@@ -10,17 +10,21 @@
 
 struct sv_stream;
 
-/* To be called after any change that may affect this. */
+/* Determines in which ways the stream is degraded, and reports changes. Must be called after any
+ * event that may change this. */
 void sv_degraded_update(struct sv_stream *stream);
-/* Records whether the GPU's memory is full, and why, as the engine reported with a state. */
+/* Records whether the GPU's memory is full, and the reason, both of which the engine reported
+ * together with the stream's state. */
 void sv_degraded_memory(struct sv_stream *stream, bool full, const char *why);
-/* To be called when the stream could not begin because the GPU has too little free memory. The
- * stream leaves its engine and waits for another attempt. The caller must call sv_stream_step(). */
+/* Must be called when the stream could not start because the GPU has too little free memory. The
+ * stream leaves its engine and waits for another attempt. The caller must then call
+ * sv_stream_step(). */
 void sv_degraded_wait(struct sv_stream *stream, const char *why);
 /* Returns whether the stream may enter its engine now. Streams that wait for memory are tried one
  * at a time; the stream whose last attempt was longest ago comes first. */
 bool sv_degraded_may_enter(struct sv_stream *stream);
-/* Writes the first way in which the stream is degraded as "WORD: why", or "". */
+/* Writes one way in which the stream is degraded (the first in enum halo_degradation) as "WORD:
+ * why", or "" if the stream is not degraded. */
 void sv_degraded_words(const struct sv_stream *stream, char *ret, size_t size);
 
 #endif

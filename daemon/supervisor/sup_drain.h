@@ -6,9 +6,10 @@
 
 struct sv_stream;
 
-/* Replaces the ring of an encoding. Takes ownership of both descriptors. */
+/* Replaces the ring of an encoding with a new ring. fds are the two descriptors of the new ring;
+ * the function takes ownership of both. */
 void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds);
-/* Called by the timer; tries again after memory was short. */
+/* Called by the timer. If memory was too short to read a packet, tries to read it again. */
 void sv_drain_tick(struct sv_stream *stream);
 
 #endif

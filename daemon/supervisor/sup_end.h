@@ -8,7 +8,9 @@
 
 struct sv_process;
 
-void sv_end_on_exit(uv_process_t *handle, int64_t status, int number); /* data: struct sv_process */
-void sv_end_step(struct sv_process *process);                          /* called by the timer */
+/* Called when a process has exited; handle->data is its struct sv_process. */
+void sv_end_on_exit(uv_process_t *handle, int64_t status, int number);
+/* Called by the timer; kills the process if it has exceeded a time limit. */
+void sv_end_step(struct sv_process *process);
 
 #endif

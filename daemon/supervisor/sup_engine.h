@@ -17,26 +17,28 @@ struct sv_engine *sv_engine_make(struct halo_supervisor *sv, const char *name);
 int sv_engine_streams(const struct sv_engine *engine);
 
 bool sv_engine_is_ready(const struct sv_engine *engine);
-/* Returns a new message to which the caller adds fields. */
+/* Returns a new message that requests an action (what) for the stream; the caller adds further
+ * fields. */
 json_t *sv_do(const char *what, const struct sv_stream *stream);
-/* Sends a message. Takes the caller's reference to it. Returns 0, -EPIPE if the engine is not
+/* Sends a message. Takes the caller's reference to message. Returns 0, -EPIPE if the engine is not
  * ready, or another -errno. */
 int sv_engine_send(struct sv_engine *engine, json_t *message);
-/* Returns whether messages from sv_engine_send() still wait to be written to the link. */
+/* Returns whether messages from sv_engine_send() are still waiting to be written to the link. */
 bool sv_engine_is_behind(const struct sv_engine *engine);
-/* Logs that the engine is running, and sends an event. To be called when the engine has its final
+/* Logs that the engine is running, and sends an event. Must be called when the engine has its final
  * name. */
 void sv_engine_report_running(struct sv_engine *engine);
 
-/* Starts the engine's process, or ends the engine, when it is time to; may free it. */
+/* Starts the engine's process once its pause is over. If the engine has had no streams for some
+ * time, ends the engine and frees it. */
 void sv_engine_step(struct sv_engine *engine);
-/* Asks its process to finish, and frees the engine. */
+/* Asks the engine's process to finish, and frees the engine. */
 void sv_engine_drop(struct sv_engine *engine);
-/* To be called before sv_engine_lost() if the engine was silent or stuck. */
+/* Must be called before sv_engine_lost() if the engine was silent or stuck. */
 void sv_engine_stalled(struct sv_engine *engine);
-/* Records that the engine has lost its process, and starts the pause before the next one. device:
- * its device failed. worked: the process had filtered frames, so this is not a crash loop, and the
- * next process starts at once. */
+/* Records that the engine has lost its process, and starts the pause before the next process.
+ * device is true if the engine's device failed. worked is true if the process had filtered frames;
+ * unless the device failed, this is then not a crash loop, and the next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

@@ -3,8 +3,8 @@
 #define HALO_SUP_ENVIRONMENT_H
 
 /* Returns the environment for programs that the supervisor starts, or NULL if out of memory. It is
- * the supervisor's own environment without the variables that are meant only for the supervisor. It
- * is never freed. Loop thread only. */
+ * the supervisor's own environment without the variables that are meant only for the supervisor.
+ * The result is never freed. Loop thread only. */
 char **sv_environment(void);
 
 #endif

@@ -9,9 +9,10 @@ struct sv_stream;
 
 int sv_feed_open(struct sv_stream *stream, struct halo_error *err);
 void sv_feed_close(struct sv_stream *stream, const char *why);
-/* Forgets kept frames, so that none made with the old filters is shown again. */
+/* Forgets the frames that the feeds keep, so that no frame made with the old filters is shown
+ * again. */
 void sv_feed_forget(struct sv_stream *stream);
-/* Informs a new engine which encodings are watched. */
+/* Reports to a new engine which of the stream's encodings have viewers. */
 void sv_feed_watch_all(struct sv_stream *stream);
 
 #endif

@@ -19,9 +19,9 @@ json_t *sv_files_of(const struct sv_engine *engine);
 /* Returns whether the engine's process may open all files that a stream with these settings names;
  * true if the engine has no process yet. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
-/* Returns whether, according to its engine's reports, a file or folder of the stream was replaced
- * by one that the engine is not allowed to open; the stream then needs another engine. May
- * block. */
+/* Returns whether the stream needs another engine: its engine has reported that it cannot open a
+ * file or folder of the stream, and is not allowed to open the file or folder that now has this
+ * name. May block. */
 bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

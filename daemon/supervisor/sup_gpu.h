@@ -18,12 +18,14 @@ enum {
     SV_GPU_UNKNOWN = -2, /* no engine has reported which GPUs exist */
     SV_GPU_WAIT = -3,    /* an engine was asked, and will report soon */
 };
-/* Returns a GPU's number, or one of the values above. */
+/* Returns the number of the chosen GPU, or one of the (negative) values above. */
 int sv_gpu_choose(struct halo_supervisor *sv);
-/* Requests a report; the engine's process must be running. */
+/* Asks the engine for a report about the GPUs; the engine's process must be running. */
 void sv_gpu_ask(struct sv_engine *engine);
-/* Handles an engine's report. Returns false if it is malformed or was not requested. */
+/* Handles an engine's report about the GPUs. Returns false if the report is malformed or was not
+ * requested. */
 bool sv_gpu_report(struct sv_engine *engine, const json_t *message);
-bool sv_gpu_is_late(const struct sv_engine *engine); /* returns whether its report is overdue */
+/* Returns whether the engine's report is overdue. */
+bool sv_gpu_is_late(const struct sv_engine *engine);
 
 #endif

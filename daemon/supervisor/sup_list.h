@@ -12,11 +12,13 @@ struct sv_stream;
 
 int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settings *settings,
                      struct halo_error *err);
-/* Returns NULL if there is no such stream; err then suggests the most similar name. */
+/* Returns the stream with this name, or NULL if there is no such stream; err then suggests the most
+ * similar name. */
 struct sv_stream *sv_stream_find(struct halo_supervisor *sv, const char *name,
                                  struct halo_error *err);
-void sv_stream_destroy(struct sv_stream *stream); /* removes it from the list and frees it */
-/* Returns NULL on failure; err then holds the reason. */
+/* Removes the stream from the list and frees it. */
+void sv_stream_destroy(struct sv_stream *stream);
+/* Returns a copy of the settings, or NULL on failure; err then contains the reason. */
 struct halo_stream_settings *sv_settings_copy(const struct halo_stream_settings *from,
                                               struct halo_error *err);
 void sv_settings_free(struct halo_stream_settings *settings);

@@ -9,7 +9,7 @@
 struct sv_engine;
 
 /* Called when the engine's process has ended or must end. The process is killed, but nothing waits
- * for its end. device: its device failed. May free streams. */
+ * for its end. device is true if the engine's device failed. May free streams. */
 void sv_engine_lost(struct sv_engine *engine, const char *why, bool device);
 
 #endif

@@ -15,9 +15,10 @@ struct sv_engine;
  * file has changed in between. The caller owns the result. May block while it accesses these
  * files. */
 json_t *sv_masks_of(const struct halo_stream_settings *settings);
-void sv_masks_add(json_t *files, const char *filters); /* adds the mask images of one chain */
-/* Sends the mask images to an engine. To be called before sending a message that names the files.
- * May block while it accesses these files. */
+/* Adds the identities of a chain's mask images to files. */
+void sv_masks_add(json_t *files, const char *filters);
+/* Sends descriptors of the mask images to an engine. Must be called before a message that names
+ * these files is sent. May block while it accesses these files. */
 void sv_masks_send(struct sv_engine *engine, const json_t *masks);
 
 #endif

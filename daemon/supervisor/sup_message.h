@@ -7,6 +7,7 @@
 
 #include "daemon/link/link.h"
 
-extern const struct halo_link_ops sv_link_ops; /* arg: struct sv_process */
+/* The callbacks for links to engines; their arg is a struct sv_process. */
+extern const struct halo_link_ops sv_link_ops;
 
 #endif

@@ -11,60 +11,67 @@
 #include "daemon/supervisor/suspects.h"
 
 enum {
-    SV_BACKOFF_MS = 250, /* the first pause that is not zero; doubles up to SV_BACKOFF_MAX_MS */
+    /* the first pause that is not zero; it doubles with each failure, up to SV_BACKOFF_MAX_MS */
+    SV_BACKOFF_MS = 250,
     SV_BACKOFF_MAX_MS = 5000,
-    SV_GOOD_MS = 10000, /* after running this long, the pauses start again with the shortest */
+    /* after running for this time, the next failure counts as the first again */
+    SV_GOOD_MS = 10000,
 };
 
-/* The pause before a restart. It grows with each failure and is reset after running for
- * SV_GOOD_MS. */
+/* The pause before a restart of a stream or engine. The pause grows with each failure, and is reset
+ * after the stream or engine has been running for SV_GOOD_MS. */
 struct sv_backoff {
     int failures;
     uint64_t not_before; /* earliest time of the next start */
-    uint64_t good_since; /* time since which it has been running; 0: it is not running */
+    /* time since which the stream or engine has been running; 0: it is not running */
+    uint64_t good_since;
 };
 
 enum sv_phase {
-    SV_OUT,     /* no engine knows it */
-    SV_IN,      /* `start` was sent */
-    SV_LEAVING, /* `stop` was sent, and `gone` is awaited */
+    SV_OUT,     /* the stream is not in any engine */
+    SV_IN,      /* `start` was sent to the engine */
+    SV_LEAVING, /* `stop` was sent, and the engine has not answered `gone` yet */
 };
 
 struct sv_engine;
 
-/* A zeroed placement is out and not wanted. */
+/* Where a stream is and where it should be. If all fields are zero, the stream is out of all
+ * engines and should not run. */
 struct sv_placement {
-    /* The requests: what is to happen with the stream. */
-    bool wanted;  /* the stream is to run */
-    bool removed; /* the stream is destroyed once it is out */
+    /* What should happen to the stream. */
+    bool wanted;  /* the stream should run */
+    bool removed; /* the stream must be destroyed once its phase is SV_OUT */
     /* the stream must leave its engine once and then return, perhaps to another engine */
     bool again;
 
     enum sv_phase phase;
-    uint64_t since;           /* when `start` or `stop` was sent; kept when the stream is out */
+    uint64_t since; /* when `start` or `stop` was last sent; not reset when the stream is out */
     struct sv_engine *engine; /* kept while the engine is restarted; NULL: none */
-    uint64_t given;           /* when the stream got this engine */
+    uint64_t given;           /* when the stream was assigned to this engine */
     uint64_t moved; /* when the search for suspects moved it to another engine; 0: never */
 
-    /* Its failures, kept until sv_placement_reset(). */
+    /* The stream's failures, kept until sv_placement_reset() is called. */
     struct sv_backoff backoff;
     struct halo_suspect suspect;
-    /* runs on the CPU because the GPU failed too often or (for_memory) its memory was full */
+    /* the stream runs on the CPU because the GPU failed too often or, if for_memory is true,
+     * because the GPU's memory was full */
     bool on_cpu;
-    bool for_memory; /* it is on the CPU because the GPU's memory was full for too long */
-    /* there was too little GPU memory to start it, so it waits without an engine */
+    bool for_memory; /* on_cpu is true because the GPU's memory was full for too long */
+    /* the GPU had too little memory for the stream, so the stream waits without an engine */
     bool no_room;
-    /* the shared engine is not allowed to open its files, so it has its own engine */
+    /* the stream has its own engine, because the shared engine is not allowed to open the stream's
+     * files */
     bool apart;
 };
 
-/* Makes the stream choose its engine again, once it has left its current engine. */
+/* Makes the stream leave its current engine, if it is in one, and choose its engine again. */
 void sv_placement_leave(struct sv_placement *place);
-/* To be called for a start by hand or new settings: earlier failures no longer count, so the stream
- * chooses its engine again. */
+/* Must be called when the stream is started by hand or gets new settings. Forgets earlier failures,
+ * and makes the stream choose its engine again. */
 void sv_placement_reset(struct sv_placement *place);
 
-/* To be called at each failure. No pause follows the first failure. */
+/* Must be called after each failure, to determine the next pause. There is no pause after the first
+ * failure. */
 void sv_backoff_failed(struct sv_backoff *backoff, uint64_t now);
 
 #endif

@@ -12,12 +12,15 @@ struct sv_engine;
 struct sv_process;
 
 int sv_process_start(struct sv_engine *engine, struct halo_error *err);
-/* Separates the process from its engine; it then finishes or is killed. */
+/* Separates the process from its engine and asks it to finish. If the process does not finish in
+ * time, it is killed. */
 void sv_process_quit(struct sv_process *process);
-/* Separates it from its engine and kills it at once. */
+/* Separates the process from its engine and kills the process at once. */
 void sv_process_kill(struct sv_process *process);
-/* To be called when it has ended, or will never end. */
+/* Removes the process from the list and frees it. Must be called when the process has ended, or
+ * when it will never end. */
 void sv_process_forget(struct sv_process *process);
-void sv_process_forget_all(struct halo_supervisor *sv); /* forgets processes that did not die */
+/* Kills and forgets all processes that have not ended yet. */
+void sv_process_forget_all(struct halo_supervisor *sv);
 
 #endif

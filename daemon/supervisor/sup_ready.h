@@ -9,13 +9,13 @@
 
 struct sv_engine;
 
-/* To be called when the engine has sent `hello`, or when the driver did not list the GPUs in time,
- * so that its streams choose for themselves. */
+/* Must be called when the engine's process has sent `hello`. Also called when the driver did not
+ * list the GPUs in time: each of the engine's streams then chooses its engine for itself. */
 void sv_engine_ready(struct sv_engine *engine);
 /* Handles an engine's list of the GPUs. Returns false if the list is malformed or was not
  * requested. */
 bool sv_engine_report_gpus(struct sv_engine *engine, const json_t *message);
-/* Called by the timer, because the list may be late. */
+/* Called by the timer. If the list of the GPUs is overdue, the engine continues without it. */
 void sv_engine_step_choosing(struct sv_engine *engine);
 
 #endif

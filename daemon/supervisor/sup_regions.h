@@ -13,12 +13,13 @@
 
 struct sv_stream;
 
-/* Queues an update. list contains regions from the control socket, and is borrowed. Returns 0, or
- * -errno with err filled. */
+/* Queues an update for the engine. list contains the regions as received from the control socket,
+ * and is borrowed. Returns 0, or -errno with err filled. */
 int sv_regions_send(struct sv_stream *stream, int64_t picture_us, json_t *list,
                     struct halo_error *err);
-void sv_regions_forget(struct sv_stream *stream); /* to be called when the stream is on no engine */
-/* To be called after its statistics have arrived. */
+/* Discards queued updates. Must be called when the stream is not in any engine. */
+void sv_regions_forget(struct sv_stream *stream);
+/* Must be called after the stream's statistics have arrived from its engine. */
 void sv_regions_update(struct sv_stream *stream);
 json_t *sv_regions_status(const struct sv_stream *stream);
 

@@ -14,22 +14,24 @@ enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
 
 struct sv_stream;
 
-/* Sets the stream's filters. file is NULL, or new settings whose renditions are to take effect,
- * too; if this is impossible now, they take effect at the stream's next start. */
+/* Sets the stream's filters. file is NULL, or new settings from a reload, which contain the filters
+ * that the stream's renditions get at the same time. If the stream is not in an engine, the filters
+ * take effect at its next start. */
 int sv_request_set(struct sv_stream *stream, const char *filters,
                    const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err);
-/* Returns whether a change of filters is not in force yet. */
+/* Returns whether a requested change of filters is not in force yet. */
 bool sv_request_sets(const struct sv_stream *stream);
-/* Returns whether a change of filters waits until the engine has released the stream. */
+/* Returns whether a requested change of filters is waiting until the engine has released the
+ * stream. */
 bool sv_request_waits(const struct sv_stream *stream);
 void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
 int sv_request_control(struct sv_stream *stream, const struct halo_control_value *to,
                        halo_reply *reply, void *arg, struct halo_error *err);
 int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
                         struct halo_error *err);
-/* Handles an engine's answer. An answer of kind SV_SET may also belong to a request of kind
- * SV_CONTROL. fd is -1 or a descriptor, which the callee then owns. */
+/* Handles an engine's answer to a request. An answer of kind SV_SET may also belong to a request of
+ * kind SV_CONTROL. If fd is not -1, takes ownership of this descriptor. */
 void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
                        const char *why, int fd);
 void sv_request_fail_all(struct sv_stream *stream, const char *why);

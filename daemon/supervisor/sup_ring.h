@@ -17,9 +17,9 @@ struct sv_ring {
     uv_poll_t poll; /* data: this */
     struct sv_outlet *outlet;
     struct halo_packet_reader *reader;
-    int64_t size; /* size of its memory; fixed */
-    bool more;    /* it has packets left that wait while other rings are read */
-    bool starves; /* memory was too short for the next packet */
+    int64_t size; /* size of the ring's memory in bytes; never changes */
+    bool more;    /* the ring still contains packets, which wait while other rings are read */
+    bool starves; /* the supervisor had too little memory to read the next packet */
 };
 
 /* Opens a ring for an outlet that has none. Takes ownership of both descriptors, even on failure.
@@ -27,8 +27,9 @@ struct sv_ring {
  * (-EPROTO: the ring is malformed). */
 int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
                  struct halo_error *err);
-/* Passes packets to the feed until the ring is empty or a limit is reached. Returns 0, -EPROTO if
- * the ring is malformed, or -ENOMEM, in which case the packet remains in the ring. */
+/* Passes packets to the feed until the ring is empty or a limit is reached: `most` packets or
+ * most_bytes bytes. Returns 0, -EPROTO if the ring is malformed, or -ENOMEM, in which case the
+ * packet remains in the ring. */
 int sv_ring_read(struct sv_ring *ring, int most, int64_t most_bytes);
 /* Reads the remaining packets, but no more than the ring can hold, because its writer may still be
  * writing. */

@@ -7,7 +7,7 @@
 enum sv_state {
     SV_STARTING,
     SV_RUNNING,
-    SV_OVERLOADED, /* running, but not keeping up */
+    SV_OVERLOADED, /* running, but too slow for the frame rate */
     SV_WAITING,
     SV_RESTARTING,
     SV_ENDED,
@@ -19,7 +19,8 @@ extern const char *const sv_state_names[];
 
 struct sv_stream;
 
-/* Sets the state, and logs it and sends an event if it is new. why may be NULL, which means "". */
+/* Sets the stream's state and the reason for it. If either is new, this is logged and sent as an
+ * event. why may be NULL, which means "". */
 void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
 
 #endif

@@ -20,14 +20,15 @@ struct sv_stream;
 
 /* Takes one step. May free this stream if it is being removed, but never frees another stream. */
 void sv_stream_step(struct sv_stream *stream);
-/* Called when the stream itself has failed or ended in its engine. Its setting `restart` decides
- * what happens next. */
+/* These functions are called when the stream itself has failed or ended in its engine. The stream's
+ * setting `restart` decides what happens next. */
 void sv_stream_failed(struct sv_stream *stream, const char *why);
 void sv_stream_ended(struct sv_stream *stream);
-void sv_stream_gone(struct sv_stream *stream); /* called when the engine has reported `gone` */
+/* Called when the engine has reported `gone`: it has released the stream. */
+void sv_stream_gone(struct sv_stream *stream);
 /* Called when the stream's engine has died; the caller must then call sv_stream_step(). */
 void sv_stream_lost(struct sv_stream *stream, const char *why);
-/* Starts the stream by hand: earlier failures are forgotten. */
+/* Starts the stream at a user's request; earlier failures are forgotten. */
 void sv_stream_start(struct sv_stream *stream);
 void sv_stream_stop(struct sv_stream *stream);
 void sv_stream_again(struct sv_stream *stream);

@@ -23,7 +23,7 @@ struct sv_outlet {
     struct sv_stream *stream;
     int encoding;
     struct halo_feed *feed; /* NULL: this encoding cannot be viewed */
-    struct sv_ring *ring;   /* NULL: the engine has not given one yet */
+    struct sv_ring *ring;   /* NULL: the engine has not provided a ring yet */
     bool watched;
     char why[600]; /* why the encoding does not work, or "" */
 };
@@ -34,36 +34,37 @@ struct sv_stream {
     char name[68];
     /* the settings in force, including changes made while running; owned */
     struct halo_stream_settings settings;
-    struct halo_stream_settings *coming; /* replaces `settings` once the stream is out; or NULL */
-    char *camera_is; /* identity of the camera that it opened first (link.h), or NULL */
+    /* replaces `settings` once the stream has left its engine; NULL: no new settings */
+    struct halo_stream_settings *coming;
+    char *camera_is; /* identity of the camera that the stream opened first (link.h), or NULL */
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
-    int of[HALO_MAX_OUTPUTS]; /* index of each output's encoding */
+    int of[HALO_MAX_OUTPUTS]; /* for each output, the index of its encoding */
     int encodings;
     struct sv_outlet outlet[HALO_MAX_ENCODINGS];
     struct halo_viewers *viewers[HALO_MAX_OUTPUTS];
-    /* The virtual cameras are kept while the stream is restarted, and may come from earlier
-     * settings; NULL: none. */
+    /* The virtual camera of each output (NULL: none). Virtual cameras are kept while the stream is
+     * restarted, so they may have been opened with earlier settings. */
     struct halo_camera_out *camera[HALO_MAX_OUTPUTS];
-    bool open; /* its feeds and viewers exist */
+    bool open; /* the stream's feeds and viewers exist */
 
     struct sv_placement place;
-    bool recording; /* it writes its files (haloctl record) */
+    bool recording; /* the stream writes its output files (haloctl record) */
     enum sv_state state;
     char why[600];
-    bool in_line;     /* it is waiting for its turn to open its source again */
-    uint64_t started; /* when it began to run, for the uptime; 0: it is not running */
-    int starts;       /* how often it was started on an engine */
+    bool in_line;     /* the stream is waiting for its turn to open its source again */
+    uint64_t started; /* when the stream began to run, for the uptime; 0: it is not running */
+    int starts;       /* how often the stream was started in an engine */
 
-    /* sv_masks_of() of the settings that an engine has read; NULL: no engine has read them */
+    /* result of sv_masks_of() for the settings that were sent to an engine; NULL: not sent yet */
     json_t *masks;
-    json_t *regions;         /* updates to be sent; NULL: none */
-    uint64_t regions_sent;   /* when updates were last sent */
-    uint64_t regions_logged; /* when the log last mentioned its detector; 0: never */
-    bool regions_shown;      /* its detector works, so not everything is hidden */
-    bool regions_said;       /* regions_shown as last logged */
+    json_t *regions;         /* queue of a detector's updates for the engine; NULL: empty */
+    uint64_t regions_sent;   /* when updates were last sent to the engine */
+    uint64_t regions_logged; /* when the log last mentioned the detector; 0: never */
+    bool regions_shown;      /* the detector works, so not everything is hidden */
+    bool regions_said;       /* the last value of regions_shown that was logged */
 
     struct halo_link_stats stats;
-    /* the reason as last reported; "": not degraded in this way */
+    /* for each way of being degraded, the reason as last reported, or "" */
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
     /* the engine's report that the GPU's memory is full, or "" */
     char no_memory[HALO_DEGRADATION_WORDS];

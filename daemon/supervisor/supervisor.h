@@ -38,44 +38,45 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
 /* Opens the sockets and starts every enabled stream. Returns 0, or -errno with err filled if a
  * socket cannot be opened. */
 int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
-/* Stops everything and closes the supervisor's handles on the loop. done(arg) is called when
- * nothing is left, within ten seconds. */
+/* Stops everything and closes the supervisor's handles on the event loop. When everything has
+ * ended, within ten seconds, done(arg) is called. */
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);
-/* To be called after done(); NULL is ignored. */
+/* Frees the supervisor. Must not be called before done(arg) was called; NULL is ignored. */
 void halo_supervisor_destroy(struct halo_supervisor *sv);
 
-/* ---- for control, HTTP and signals ---- */
+/* ---- functions for the control socket, HTTP and signals ---- */
 
-/* Receives the one and only answer, later or at once, on the loop thread. Either result (borrowed)
- * or err is set; the other is NULL. */
+/* A callback that receives the only answer to a request, at once or later, on the loop thread.
+ * Either result (borrowed) or err is set; the other is NULL. */
 typedef void halo_reply(void *arg, json_t *result, const struct halo_error *err);
 
-/* These return a new reference to the status of everything ({"streams": [...], "engines": [...],
- * "since", ...}) or of one stream; NULL if out of memory, or (with err filled) if there is no such
- * stream. docs/control.md describes the fields. */
+/* Returns a new reference to the status of the whole daemon: {"streams": [...], "engines": [...],
+ * "since", ...}. Returns NULL if out of memory. docs/control.md describes the fields. */
 json_t *halo_supervisor_status(const struct halo_supervisor *sv);
+/* Returns a new reference to the status of one stream. Returns NULL if out of memory or, with err
+ * filled, if there is no such stream. */
 json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name,
                                struct halo_error *err);
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv);
 
-/* Sets the stream's filters. Returns 0, and reply is called once, within five seconds. On failure,
- * reply is not called, and this returns -ENOENT if there is no such stream (err then suggests the
- * most similar name), -EINVAL if the chain is invalid, or another -errno. */
+/* Sets the stream's filters. On success, returns 0, and reply is called once, within five seconds.
+ * On failure, reply is not called, and the function returns -ENOENT if there is no such stream (err
+ * then suggests the most similar name), -EINVAL if the chain is invalid, or another -errno. */
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
 struct halo_control_value {
     const char *control; /* "brightness" */
     int64_t value;
 };
-/* Sets a control of the stream's camera. Returns the same codes as halo_supervisor_set(), and
- * -EINVAL also if the stream's input is not a camera. The value is kept across restarts of the
- * stream, until a reload. */
+/* Sets a control of the stream's camera. Returns the same codes as halo_supervisor_set(), and also
+ * -EINVAL if the stream's input is not a camera. The value is kept across restarts of the stream,
+ * until a reload. */
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
                             const struct halo_control_value *to, halo_reply *reply, void *arg,
                             struct halo_error *err);
 /* Requests a snapshot. The result is {"format", "size", "fd"}: "fd" is a memfd that contains the
  * image, which has "size" bytes. The supervisor owns the descriptor and closes it after calling
- * reply. (Images are too large for the JSON itself.) */
+ * reply. A descriptor is used because images are too large for JSON. */
 int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
                              halo_reply *reply, void *arg, struct halo_error *err);
 /* Starts, stops or restarts a stream: action is "start", "stop" or "restart". Returns once the
@@ -84,17 +85,17 @@ int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char
                         struct halo_error *err);
 int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on,
                            struct halo_error *err);
-/* Passes on the regions that a detector found in the frame with this timestamp (microseconds of
- * CLOCK_MONOTONIC). regions is borrowed (regions.h). Returns 0 once the update is queued; if there
- * are too many updates, only the newest are sent. Returns -EINVAL if the update is invalid or the
- * stream has no region_feed, or -EAGAIN if the stream is not running. */
+/* Passes on the regions that a detector found in the frame with the timestamp picture_us, in
+ * microseconds of CLOCK_MONOTONIC. regions is borrowed (regions.h). Returns 0 once the update is
+ * queued; if too many updates are queued, only the newest are sent. Returns -EINVAL if the update
+ * is invalid or the stream has no region_feed, or -EAGAIN if the stream is not running. */
 int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
                             json_t *regions, struct halo_error *err);
-/* Takes ownership of new settings (on success) and changes only the streams that differ. Then reply
- * is called once, when all new filters are in force or refused, within five seconds. Its result
- * lists the streams: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused":
- * [...]}; "refused" includes the reasons. On failure the caller keeps settings, and reply is not
- * called. */
+/* Applies new settings. Only streams whose settings differ are changed. On success, takes ownership
+ * of settings, and calls reply once, within five seconds, when all new filters are in force or
+ * refused. The result lists the streams: {"added": [...], "removed": [...], "changed": [...],
+ * "set": [...], "refused": [...]}; the entries of "refused" include the reasons. On failure, the
+ * caller keeps ownership of settings, and reply is not called. */
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
                            halo_reply *reply, void *arg, struct halo_error *err);
 
@@ -103,31 +104,33 @@ void halo_supervisor_log_level(struct halo_supervisor *sv, int level);
 void halo_supervisor_count(const struct halo_supervisor *sv, int *ret_running, int *ret_all);
 
 /* Writes the current status in one line for a service manager, such as "2 streams, 1 filtering on
- * cuda:0, door: no camera". It changes only when a state changes, and contains no running
- * counters. */
+ * cuda:0, door: no camera". This line changes only when a state changes; it contains no counters
+ * that change all the time. */
 void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t size);
-/* Returns whether the daemon works as well as it can. This is false only if every stream that
- * should run is on an engine that has stalled several times in a row in spite of restarts. */
+/* Returns whether the daemon can go on without a full restart. The result is false only if every
+ * stream that should run is on an engine that has stalled several times in a row in spite of
+ * restarts. */
 bool halo_supervisor_is_alive(const struct halo_supervisor *sv);
 /* Returns the number of engine processes that still exist. */
 int halo_supervisor_engines(const struct halo_supervisor *sv);
 
-/* Returns whether a process that has connected is an engine or was started by one, as far as its
- * parents are known. If it is, the connection counts as a malformed message. An engine that has
- * died still counts as an engine until halo_supervisor_forget_dead() is called, when no connection
- * that it may have made is waiting any more. */
+/* Returns whether the process with the id pid, which has connected to the control socket, is an
+ * engine or was started by an engine, as far as its parent processes are known. If the result is
+ * true, the connection counts as a malformed message. An engine that has died still counts as an
+ * engine until halo_supervisor_forget_dead() is called. That function must be called only when no
+ * connections are waiting to be accepted, because a dead engine may have made one of them. */
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
 void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
 /* Returns the feed of a stream's JPEG encoding for HTTP, or NULL if there is no such stream. The
- * feed is valid until the stream is removed, which ends its takers. */
+ * feed is valid until the stream is removed; the feed's takers (feed.h) are ended at that time. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);
 
-/* Receives an event for every change of a state: {"time", "event", "stream", "state", "why"}. The
- * object is borrowed. */
+/* A listener receives an event for every change of a state: {"time", "event", "stream", "state",
+ * "why"}. The event object is borrowed. */
 struct halo_listener {
     void (*event)(struct halo_listener *listener, json_t *event);
-    struct halo_listener *next; /* used by the supervisor */
+    struct halo_listener *next; /* for the supervisor's own use */
 };
 void halo_supervisor_listen(struct halo_supervisor *sv, struct halo_listener *listener);
 void halo_supervisor_unlisten(struct halo_supervisor *sv, struct halo_listener *listener);

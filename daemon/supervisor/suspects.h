@@ -16,42 +16,43 @@
 
 enum {
     HALO_EXTRA_ENGINES = 4,
-    /* the search starts after this many deaths with the same stream active */
+    /* the search starts after this number of deaths during which the same stream was active */
     HALO_SUSPECT_DEATHS = 2,
-    HALO_SUSPECT_MS = 600000, /* each death must follow the previous one within this time */
+    HALO_SUSPECT_MS = 600000, /* longest time between two deaths that are counted together */
 };
 
-/* The record of one stream. A record that is zeroed except for its device is not suspected. */
+/* The record of one stream. If all fields except device are zero, the stream is not suspected. */
 struct halo_suspect {
-    int device; /* streams with the same number share engines */
-    /* 0: it is on the device's own engine; 1 to 4: it is on the extra engine with this number */
+    int device; /* number of the stream's device; streams on the same device share engines */
+    /* 0: the stream is on the device's own engine; 1 to 4: it is on the extra engine with this
+     * number */
     int extra;
-    bool active;    /* set by the caller: it was active on the engine that died */
-    bool moved;     /* the last death moved it to another engine */
-    bool suspected; /* it is in the set that contains the culprit */
-    bool blamed;    /* it is the culprit; kept until the caller resets it */
-    int deaths;     /* number of deaths during which it was active */
-    uint64_t died;  /* time of the last death in ms */
+    bool active;    /* set by the caller: the stream was active on the engine that died */
+    bool moved;     /* the stream was moved to another engine after the last death */
+    bool suspected; /* the stream is in the set that contains the culprit */
+    bool blamed;    /* the stream is the culprit; stays set until the caller resets it */
+    int deaths;     /* number of engine deaths during which the stream was active */
+    uint64_t died;  /* time of the last such death in ms */
 };
 
 enum halo_verdict {
     HALO_VERDICT_NONE,   /* nothing changes */
-    HALO_VERDICT_SHARED, /* no suspect was in the engine: no stream is suspected any more */
+    HALO_VERDICT_SHARED, /* an engine without suspects died, so no stream is suspected any more */
     HALO_VERDICT_HALVED, /* some suspects were moved */
     /* one stream is blamed now; it is isolated if an extra engine is available */
     HALO_VERDICT_FOUND,
 };
 
-/* Called when an engine of this device has died at `now` (ms), together with the streams that were
- * placed on it and are `active`. all contains the records of all streams that should run and share
- * engines. asker is the stream that requested the death, which then counts only for this stream, or
- * NULL if no stream did. */
+/* Called when an engine has died. device and extra identify the engine, and now is the time in ms.
+ * all contains the records of all streams that should run and share engines; the streams that ended
+ * together with this engine are marked `active`. asker is the stream that requested the engine's
+ * end, or NULL if no stream did. If asker is not NULL, the death counts only for that stream. */
 enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count, int device,
                                      int extra, struct halo_suspect *asker, uint64_t now);
 
-/* Called when one stream has stalled and left its engine, which continues with the others. Returns
- * FOUND if the stream's place is now an extra engine, or NONE if no extra engine is available and
- * its place does not change. */
+/* Called when one stream has stalled and left its engine, which continues with its other streams.
+ * Returns HALO_VERDICT_FOUND if the stream now belongs on an extra engine. Returns
+ * HALO_VERDICT_NONE if no extra engine is available; the stream's place then does not change. */
 enum halo_verdict halo_suspects_stalled(struct halo_suspect *const *all, int count,
                                         struct halo_suspect *one);
 
