@@ -13,10 +13,10 @@
 
 struct halo_adapter;
 
-/* Creates an adapter. The frames that it produces have the pixel format `native` and the size given
- * in `input`; their buffers are allocated from `memory`. Returns 0, or -errno with err filled
- * (-ENOMEM; -ENOTSUP: the conversion is not supported). The caller owns *ret. Only one thread at a
- * time may use it. */
+/* Creates an adapter. The frames that the adapter produces have the pixel format `native` and the
+ * size given in `input`; their buffers are allocated from `memory`. Returns 0, or -errno with err
+ * filled (-ENOMEM; -ENOTSUP: the conversion is not supported). The caller owns *ret. Only one
+ * thread at a time may use the adapter. */
 int halo_adapter_create(struct halo_adapter **ret, struct halo_memory *memory,
                         const struct halo_gate_input *input, enum AVPixelFormat native,
                         struct halo_error *err);
@@ -34,7 +34,7 @@ int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFo
 /* Returns whether the size of the last frame differed from that of the first frame. */
 bool halo_adapter_scales(const struct halo_adapter *a);
 
-/* Expects a frame from halo_adapter_pass(). If the frame is on a device, replaces it with a frame
+/* *frame must be a frame from halo_adapter_pass(). If it is on a device, replaces it with a frame
  * in host memory, in the native format. Returns 0, or -ENOMEM or -EIO with err filled. */
 int halo_adapter_to_host(struct halo_adapter *a, AVFrame **frame, struct halo_error *err);
 

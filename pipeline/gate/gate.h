@@ -64,11 +64,11 @@ enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 
 /* Places output frames in a device's memory, for an encoder on that device. Such output frames come
  * from a pool that contains only output frames, and they are never on the host. Call this before
- * the first frame; the lanes must be on the same GPU. Sets *ret_frames to the pool (an
- * AVHWFramesContext), which the gate owns. If the GPU fails, a stream with output frames on the GPU
- * cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not on a GPU, or the device does
- * not support the format) or -ENOMEM. After an error, and after a call with device NULL, output
- * frames are in host memory. */
+ * the first frame. The lanes must be on the same GPU as the encoder. Sets *ret_frames to the pool
+ * (an AVHWFramesContext), which the gate owns. If the GPU fails, a stream with output frames on the
+ * GPU cannot continue on the CPU. Returns 0, -ENOTSUP (the lanes are not on a GPU, or the device
+ * does not support the format) or -ENOMEM. After an error, and after a call with device NULL,
+ * output frames are in host memory. */
 int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRef **ret_frames);
 
 /* Sets the region feed for filters with region=feed, from the next frame on. The feed must outlive

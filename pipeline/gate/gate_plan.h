@@ -8,9 +8,9 @@
 
 #include "pipeline/gate/gate.h"
 
-/* The steps that a frame passes in one plane. If no filter changes the plane, the only step is a
- * copy. `own` contains the steps for the backend with which the ring began; `plain` contains the
- * same steps without strategies, for any other backend. */
+/* The filter steps for one plane of every frame. If no filter changes the plane, the only step is a
+ * copy. `own` contains the steps for the backend with which the ring was opened; `plain` contains
+ * the same steps without strategies, for any other backend. */
 struct halo_plane_steps {
     struct halo_step *own, *plain;
     int *filter; /* number of the filter to which each step belongs; negative for the copy */
@@ -47,15 +47,15 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each filter of the chain */
-    bool feed, written, pixels;         /* true if it is true for any filter */
+    bool feed, written, pixels;         /* true if the same field of any filter is true */
     struct halo_conv copy;              /* the step for planes that no filter changes */
 };
 
 /* Initialises plan. The caller must zero *plan before the call and must not move it afterwards,
  * because the steps point into it. chain must outlive the plan. Logs which filters change nothing.
- * Returns 0, or -errno with err filled (-EINVAL: the chain does not fit, or a region hides nothing;
- * -ENOTSUP: the pixel format is not supported; -ENOMEM). Call halo_gate_plan_finish() after a
- * failure, too. */
+ * Returns 0, or -errno with err filled (-EINVAL: the chain does not fit the frames, or a region
+ * hides nothing; -ENOTSUP: the pixel format is not supported; -ENOMEM). Call
+ * halo_gate_plan_finish() after a failure, too. */
 int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *chain,
                         struct halo_ring *ring, const struct halo_gate_input *input,
                         struct halo_error *err);
@@ -85,7 +85,7 @@ bool halo_gate_plan_is_passthrough(const struct halo_gate_plan *plan);
 int halo_gate_plan_cover(const struct halo_gate_plan *plan, struct halo_coverage *ret,
                          struct halo_error *err);
 
-/* Returns whether output frames can be in GPU memory, where an encoder reads them. */
+/* Returns whether output frames can stay in GPU memory for an encoder that reads them there. */
 bool halo_gate_plan_fits_device(const struct halo_gate_plan *plan);
 
 #endif

@@ -27,8 +27,8 @@ void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_r
  * known applies to the whole frame. */
 enum halo_gate_known {
     HALO_KNOWN,        /* all */
-    HALO_KNOWN_PARTS,  /* regions without lengths in pixels: the frame has another size */
-    HALO_KNOWN_TOLD,   /* regions of the feed: the frame's display orientation is not known */
+    HALO_KNOWN_PARTS,  /* only regions without lengths in pixels: the frame has another size */
+    HALO_KNOWN_TOLD,   /* only regions of the feed: the frame's display orientation is not known */
     HALO_KNOWN_NOTHING /* none: no plan fits the frame */
 };
 
@@ -41,8 +41,8 @@ void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is ignored */
 
 /* Returns the steps for plane p; their number is the same as in the plan. If own is true, these are
- * the steps for the backend with which the ring began; otherwise they are the same steps without
- * strategies. */
+ * the steps for the backend with which the ring was opened; otherwise they are the same steps
+ * without strategies. */
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
                                                    int p, bool own);
 

@@ -28,9 +28,9 @@ struct halo_gate_way {
 struct halo_gate_ways {
     /* For the input's orientation (as stored if unknown) and chroma spill. */
     struct halo_gate_way first;
-    struct halo_gate_way
-        *other[HALO_GATE_WAYS];   /* made when the first such frame arrives; until then NULL */
-    bool refused[HALO_GATE_WAYS]; /* the chain does not fit such frames */
+    /* The ways for other frames. Each is NULL until the first frame that needs it arrives. */
+    struct halo_gate_way *other[HALO_GATE_WAYS];
+    bool refused[HALO_GATE_WAYS]; /* true: the chain does not fit the frames of this way */
     struct halo_ring *ring;
     struct halo_region_feed *feed;
     bool said_scaled, said_unknown;
@@ -46,9 +46,9 @@ void halo_gate_ways_close(struct halo_gate_ways *ways);
 
 void halo_gate_ways_set_feed(struct halo_gate_ways *ways, struct halo_region_feed *feed);
 
-/* Returns the way for a frame with this orientation and chroma spill. `scaled` is true if the
- * frame's size differed from the first frame's. Sets *ret_known according to which regions have a
- * known position in the frame. */
+/* Returns the way (that is, the plan) for a frame with this orientation and chroma spill. `scaled`
+ * is true if the frame's size differed from the first frame's. Sets *ret_known to the kind of
+ * regions whose position in the frame is known. */
 const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, int turn, int spill,
                                                   bool scaled, enum halo_gate_known *ret_known);
 

@@ -15,8 +15,8 @@ enum { HALO_LEAKS = 16 }; /* number of different leaks */
 void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *old);
 extern const char *const halo_leak_names[HALO_LEAKS];
 
-/* If the fault "leak" is requested, leaks a part of raw into out. Each call uses the next of the
- * HALO_LEAKS ways. Any thread. */
+/* If the fault "leak" is requested, leaks a part of raw into out. Each call makes the next of the
+ * HALO_LEAKS leaks. Any thread. */
 void halo_leak(AVFrame *out, const AVFrame *raw);
 #else
 static inline void halo_leak(AVFrame *out, const AVFrame *raw)

@@ -32,8 +32,9 @@ struct halo_item {
     };
     /* Only in live streams: */
     struct halo_lineup *lineup; /* PENDING: lineup (live_lineup.h) of the frame's gate; not owned */
-    int64_t epoch;              /* OUTPUT: the epoch of the lineup that filtered it */
-    int64_t decoded, entered; /* halo_now_ns() when it was decoded, and when it entered the gate */
+    int64_t epoch;              /* OUTPUT: epoch of the lineup that filtered the frame */
+    /* halo_now_ns() when the frame was decoded, and when it entered the gate. */
+    int64_t decoded, entered;
 };
 
 void halo_item_finish(struct halo_item *item); /* frees the object that it owns */

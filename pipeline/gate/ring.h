@@ -31,9 +31,10 @@ struct halo_ring_settings {
     const char *backend;      /* "auto", or a name in halo_backends[] */
     int device;               /* number of the GPU; negative: the least loaded one */
     int depth;                /* number of lanes, at most HALO_RING_MAX; the CPU always has one */
-    int threads;              /* of the CPU backend */
+    int threads;              /* number of threads of the CPU backend */
     bool live;                /* the stream takes precedence over files on the same GPU */
-    int64_t locked;           /* limit of page-locked bytes; negative: a default (memory.h) */
+    int64_t locked;           /* limit for page-locked memory, in bytes; negative: a default
+                               * (memory.h) */
     double deadline;          /* seconds within which the device must finish a frame */
     struct halo_stats *stats; /* where waits and frames are recorded; NULL: nowhere */
 };
@@ -60,7 +61,7 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
                      struct halo_error *err);
 void halo_ring_destroy(struct halo_ring *ring); /* no lane may be busy; NULL is ignored */
 
-/* Returns the backend with which the ring began. */
+/* Returns the backend with which the ring was opened. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
 /* Returns the memory for the ring's frames, which the ring owns. */
 struct halo_memory *halo_ring_memory(const struct halo_ring *ring);
@@ -87,16 +88,16 @@ struct halo_lane *halo_ring_acquire(struct halo_ring *ring);
 void halo_ring_release(struct halo_ring *ring, struct halo_lane *lane);
 void halo_ring_abort(struct halo_ring *ring); /* any thread */
 
-/* Calls halo_frame_submit() on an acquired lane and records when that call began. first: the driver
- * may have to compile kernels for frames of this kind, which can take minutes. */
+/* Calls halo_frame_submit() on an acquired lane and records when that call began. If `first` is
+ * true, the driver may have to compile kernels for frames of this kind, which can take minutes. */
 int halo_ring_submit(struct halo_ring *ring, struct halo_lane *lane, const struct halo_frame *frame,
                      bool first);
 /* Calls halo_frame_finish() on an acquired lane and records when that call began. */
 int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
 
-/* State of the event loop's periodic checks whether a device still responds. It must be zeroed
- * before the first check. While the process is stopped, it cannot notice that a device responds.
- * Therefore all deadlines start again if the pause between two checks was long. */
+/* State of the event loop's periodic checks of a device. The struct must be zeroed before the first
+ * check. While the process is stopped, it cannot notice that a device responds. Therefore all
+ * deadlines start again if the pause between two checks was long. */
 struct halo_ring_watch {
     int64_t checked, resumed; /* ns: times of the last check and of the first after a long pause */
 };
@@ -110,9 +111,9 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
 
 /* Call this after a call on an acquired lane has returned -EIO, or -ENOMEM (the device's memory is
  * full). With "auto" the lane continues on the CPU, which is logged once; this function then
- * returns 0, and the lane's frame may be submitted again. In other cases it returns an error with
- * err filled: either `code`, with the device's message and marked as an error after which a retry
- * makes sense, or the error that occurred when the CPU backend was opened. */
+ * returns 0, and the lane's frame may be submitted again. Otherwise it returns an error with err
+ * filled. This is either `code`, with the device's message and marked as an error after which a
+ * retry makes sense, or the error that occurred when the CPU backend was opened. */
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
                         struct halo_error *err);
 

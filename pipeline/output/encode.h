@@ -67,7 +67,7 @@ void halo_encoder_set_instead(struct halo_encoder *e, const char *words);
 AVRational halo_encoder_time_base(const struct halo_encoder *e);
 
 /* Makes packet times relative to origin, a time in the input stream's time base, because some
- * encoders do not accept times that are far from 0. Call it before the first frame. */
+ * encoders do not accept times that are far from 0. Call this before the first frame. */
 void halo_encoder_count_from(struct halo_encoder *e, int64_t origin);
 
 /* Makes the next frame a keyframe, if the encoder supports that. */

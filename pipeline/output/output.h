@@ -17,8 +17,8 @@ struct halo_output;
 enum halo_output_state {
     HALO_OUTPUT_IDLE, /* no packet has arrived yet, or the output is switched off */
     HALO_OUTPUT_WRITING,
-    /* the output failed and is being retried, with growing pauses; this state ends when the output
-     * has been writing for a second; `why` holds the reason */
+    /* The output failed and is retried after pauses that grow. This state ends when the output has
+     * been writing for a second. `why` contains the reason. */
     HALO_OUTPUT_FAILED,
 };
 

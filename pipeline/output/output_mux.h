@@ -32,8 +32,8 @@ int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt);
 /* Writes buffered packets and the trailer, and frees the format. Call this even after a failure. */
 int halo_mux_close(struct halo_mux *mux);
 
-/* Adds muxer options to *ret that ensure that a file loses at most one group of pictures if it is
- * never finished. Returns 0 or -ENOMEM. */
+/* Adds options for the muxer to *ret. With these options, a file that is never finished loses at
+ * most one group of pictures. Returns 0 or -ENOMEM. */
 int halo_mux_options(const AVOutputFormat *container, AVDictionary **ret);
 
 #endif

@@ -29,9 +29,9 @@ enum halo_sink_end {
 
 /* Checks settings->output and chooses the container, but does not open a file yet. *stop is the
  * stop request, which any thread may set. settings and stop must outlive the sink. Returns 0, a
- * usage error or -errno; on failure err is filled. Usage errors are: the container writes several
- * files, OUT is the same file as IN, OUT exists and -y is not given, or the muxer does not
- * exist. */
+ * usage error or -errno; on failure err is filled. A usage error occurs if the container writes
+ * several files, if OUT is the same file as IN, if OUT exists and -y is not given, or if the muxer
+ * does not exist. */
 int halo_sink_create(struct halo_sink **ret, const struct halo_run_settings *settings,
                      const atomic_int *stop, struct halo_error *err);
 /* Closes the sink and removes an unfinished file. Accepts NULL. */

@@ -59,7 +59,7 @@ enum {
 struct halo_region_update {
     char id[HALO_REGION_ID]; /* the same in all frames that show the object; "": no id */
     struct halo_shape shape; /* not MASK; its lengths are all relative or all in pixels */
-    double ttl;              /* seconds, at most an hour; 0: only the feed's hold applies */
+    double ttl;              /* seconds, at most an hour; 0: only the feed's `hold` applies */
 };
 
 struct halo_region_feed;

@@ -105,9 +105,9 @@ struct halo_shape_canvas {
 };
 
 /* A region and the memory that it points to. Must be zeroed before the first drawing. Drawing again
- * reuses the memory; on the same canvas, only what has changed costs time. Rectangles without
- * feather stay rectangles; everything else becomes a mask plane in host memory. region.number is
- * for the caller and is set to 0 by each drawing. */
+ * reuses the memory. If the canvas is the same, only changed parts take time to draw. Rectangles
+ * without feather stay rectangles; everything else becomes a mask plane in host memory.
+ * region.number is for the caller and is set to 0 by each drawing. */
 struct halo_drawn_region {
     struct halo_region region;
     struct halo_rect rects[HALO_MAX_SHAPES];
@@ -120,9 +120,9 @@ struct halo_drawn_region {
     size_t scratch_bytes;
 };
 
-/* Draws `count` shapes. If count is 0, no sample is inside. Sets *ret_hidden to whether any sample
- * has a nonzero weight. An invalid shape (a length beyond the limits above, or a mask image that
- * was not loaded) hides everything. Returns 0 or -ENOMEM. */
+/* Draws `count` shapes. If count is 0, no sample is inside a shape. Sets *ret_hidden to whether any
+ * sample has a nonzero weight. An invalid shape (a length beyond the limits above, or a mask image
+ * that was not loaded) hides everything. Returns 0 or -ENOMEM. */
 int halo_shapes_draw(const struct halo_shape *shapes, int count,
                      const struct halo_shape_canvas *canvas, struct halo_drawn_region *ret,
                      bool *ret_hidden);
