@@ -234,11 +234,11 @@ static int fail_with_device(const struct halo_pending *pending, int code, struct
     if (pending->gate->on_device)
         return halo_fail_device(err, "stream %d: the GPU that filters and encodes failed: %s",
                                 pending->gate->plan->input.stream, why);
-    return halo_fail_device(
-        err,
-        "the %s backend failed: %s; the frame existed only on that GPU and is lost; nothing "
-        "unfiltered is written (-hwaccel none keeps frames on the host)",
-        lane->ops->name, why);
+    return halo_fail_device(err,
+                            "the %s backend failed: %s; the frame, which existed only on that GPU, "
+                            "is lost, and nothing unfiltered is written (-hwaccel none keeps "
+                            "frames on the host)",
+                            lane->ops->name, why);
 }
 
 /* Submits the frame again after a failure of the device (-EIO, or -ENOMEM: its memory is full), if

@@ -65,12 +65,11 @@ static void say_scaled(struct halo_gate_ways *ways)
 {
     const struct halo_gate_input *in = &ways->first.plan.input;
     if (!ways->said_scaled)
-        halo_log(
-            HALO_LOG_WARNING,
-            "stream %d: regions have lengths in pixels, but the size of the frames is not %dx%d, "
-            "or not the size in the settings, so whole frames are filtered (lengths in %% "
-            "work for every size)",
-            in->stream, in->width, in->height);
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: regions have lengths in pixels, but the frame size has changed from "
+                 "%dx%d or is not the one in the settings, so whole frames are filtered (lengths "
+                 "in %% work for every size)",
+                 in->stream, in->width, in->height);
     ways->said_scaled = true;
 }
 

@@ -22,7 +22,7 @@ const char *const halo_leak_names[HALO_LEAKS] = {
     "a band of eight rows",
     "every second row",
     "every second column of blocks",
-    "a mixture of equal parts of it and the filtered frame",
+    "an equal mixture of it and the filtered frame",
     "one 16x16 tile",
     "an older unfiltered frame, as stale output memory would show it",
     "rows of an older unfiltered frame, as scratch memory would show them",

@@ -39,7 +39,7 @@ bool halo_adts_goes_on(struct halo_adts *adts, const char *name, const AVStream 
     const double time = ts == AV_NOPTS_VALUE ? 0 : ts * av_q2d(stream->time_base);
     if (!adts->warned)
         halo_log(HALO_LOG_WARNING,
-                 "%s: stream %d: the sample rate, channels or profile of the AAC audio change at "
+                 "%s: stream %d: the sample rate, channels or profile of the AAC audio changes at "
                  "%s; packets that do not match the start of the stream are not copied: %s",
                  name, stream->index, halo_av_clock(time, clock, sizeof clock), advice);
     adts->warned = true;

@@ -35,7 +35,8 @@ static const struct reason {
     {"invalid version", "", "driver too old"},
     {"Operation not permitted", "minimum required Nvidia", "the driver has no NVENC library"},
     {"minimum required Nvidia driver", "", "driver too old"},
-    {"required NVENC features", "", "this GPU's NVENC has no such codec, size or pixel format"},
+    {"required NVENC features", "",
+     "this GPU's NVENC does not support this codec, size or pixel format"},
     {"InitializeEncoder failed", "", "this GPU's NVENC does not accept this size or these options"},
 };
 

@@ -107,7 +107,7 @@ class Daemons(HaloTest):
         for count in frames[:2]:
             self.assertLess(abs(count - part), part / 4, frames)
         self.assertGreater(frames[2], part * 7 / 4, frames)
-        output = re.findall('stream 1: .* of the AAC audio change at 00:00:0(.*); packets', daemon.logged())
+        output = re.findall('stream 1: .* of the AAC audio changes at 00:00:0(.*); packets', daemon.logged())
         self.assertEqual(len(output), 1, daemon.logged())
         self.assertAlmostEqual(float(output[0]), 2 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4
         for out in outputs:

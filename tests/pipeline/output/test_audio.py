@@ -150,7 +150,7 @@ class Audio(HaloTest):
             with self.subTest(suffix + codec):
                 output = self.path('out' + suffix)
                 run = self.halod('run', '-y', '-i', source, '-vf', 'null', '-c:a', codec, output)
-                changes = re.findall('stream 1: .* of the AAC audio change at 00:00:0(.*); packets', run.err)
+                changes = re.findall('stream 1: .* of the AAC audio changes at 00:00:0(.*); packets', run.err)
                 self.assertEqual(len(changes), share < 1, self.logged(run))
                 for time in changes:
                     self.assertAlmostEqual(float(time), 1 + 1.4, delta=0.2)  # MPEG-TS begins at 1.4

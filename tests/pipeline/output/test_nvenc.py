@@ -184,7 +184,8 @@ class Nvenc(HaloTest):
     def test_a_codec_that_it_lacks(self):
         source = silent_clip('.mkv', 1, SIZE)
         run = self.run_nvenc(source, 'out.mkv', codec='hevc_nvenc')
-        self.assert_software(run, source, 'out.mkv', 'no such codec', 'libx265', encoder='x265')
+        self.assert_software(run, source, 'out.mkv', 'does not support this codec', 'libx265',
+                             encoder='x265')
         self.assertEqual(probe_video(self.path('out.mkv'))['codec_name'], 'hevc')
 
     def test_options_reach_the_software_encoder(self):
