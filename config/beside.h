@@ -12,9 +12,9 @@
  * rather than at its end. Returns 0, or -errno with err filled. */
 int halo_beside_check(const char *path, struct halo_error *err);
 
-/* Creates a temporary file in path's directory. Its mode is `mode`, or the default mode of new
- * files if `mode` is 0. Returns a file descriptor, which the caller closes, or -errno. Sets
- * *ret_name to the file's name, which the caller frees. */
+/* Creates a temporary file in path's directory with the given mode, or with the default mode of new
+ * files if mode is 0. Returns a file descriptor, which the caller closes, or -errno. Sets *ret_name
+ * to the file's name, which the caller frees. */
 int halo_beside_make(const char *path, mode_t mode, char **ret_name);
 
 /* Syncs the folder of an existing file to disk, so that the file's name is stored; its contents are

@@ -202,10 +202,10 @@ int halo_error_list_count(const struct halo_error_list *list);
 const char *halo_error_list_text(const struct halo_error_list *list, int index);
 void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
 
-/* Functions that check chains, encoders, cameras and outputs. The caller of the loader passes them,
- * because their code is in folders on which this one does not depend. Each returns 0, or a negative
- * errno with err filled; each pointer may be NULL. `filters` also refuses a chain longer than
- * HALO_MAX_CHAIN. */
+/* Functions that check chains, encoders, cameras and outputs. The caller of the loader passes these
+ * functions, because their code is in folders on which config/ does not depend. Each returns 0, or
+ * a negative errno with err filled; each pointer may be NULL. `filters` also refuses a chain longer
+ * than HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
     /* Checks the chain's syntax and, unless privacy is HALO_PRIVACY_OFF, that this privacy setting
      * allows the chain. */
@@ -239,7 +239,7 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
                           struct halo_error_list **ret_errors);
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* may be NULL */
 
-/* Writes a settings file that yields the same settings when it is loaded. It contains default
+/* Writes a settings file that yields the same settings when it is loaded. The file contains default
  * values, but no comments, and no strings that are not set. If secrets is false, passwords in URLs
  * are replaced by "***". Returns 0, or -EIO if writing to `to` fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
@@ -275,9 +275,10 @@ enum halo_change halo_stream_settings_compare(const struct halo_stream_settings 
  * parameters whose names suggest secrets, and RTMP stream keys in every URL. Returns NULL if memory
  * is exhausted. */
 char *halo_hide_secrets(const char *url);
-/* Hides the same secrets in all URLs that text contains, in place. Each URL ends at a blank; the
- * text after it is kept. Truncates the result at size. Meant for messages from libraries; code that
- * has the URL itself calls halo_hide_secrets() before it composes a message. */
+/* Hides the secrets in all URLs that text contains, in place, as halo_hide_secrets() does for one
+ * URL. Each URL ends at a blank; the text after it is kept. Truncates the result at size. Meant for
+ * messages from libraries; code that has the URL itself calls halo_hide_secrets() before it
+ * composes a message. */
 void halo_hide_in_words(char *text, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #include "config/error.h"
 
 /* Copies text and replaces each ${NAME} in it with the contents of the file NAME in
- * $CREDENTIALS_DIRECTORY, without its last newline. If this file does not exist, the value of the
+ * $CREDENTIALS_DIRECTORY, without its last newline. If there is no file NAME, the value of the
  * environment variable NAME is used instead. $${ becomes "${". Inserted text is not expanded again.
  * Returns 0 (the caller frees *ret), -EINVAL with err filled (messages never contain a value) or
  * -ENOMEM. May block on the disk. */

@@ -40,9 +40,10 @@ void halo_loader_say_key(struct halo_loader *l, const struct halo_node *node, co
 void halo_loader_say_of(struct halo_loader *l, const struct halo_node *map, const char *key,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Returns whether a check of the node's value succeeded, that is, whether code is 0. If it failed,
- * adds an error with the reason `why`. If the value contains expanded ${}, which may be secret, the
- * error only states that the value is refused, because `why` may quote a part of the value. */
+/* Returns whether a check of the node's value succeeded, that is, whether code is 0. If the check
+ * failed, adds an error with the reason `why`. If the value contains expanded ${}, which may be
+ * secret, the error only states that the value is refused, because `why` may quote a part of the
+ * value. */
 bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int code,
                         const char *why);
 
@@ -51,11 +52,11 @@ bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int
 size_t halo_loader_enter(struct halo_loader *l, const char *name, int index);
 void halo_loader_leave(struct halo_loader *l, size_t mark);
 
-/* Returns whether the node is of that kind. If it is not, adds an error. */
+/* Returns whether the node is of the given kind; if it is not, adds an error. */
 bool halo_loader_is(struct halo_loader *l, struct halo_node *node, enum halo_node_kind kind);
 
-/* Returns the text of the scalar `node`. If it is empty or not a scalar, adds an error and returns
- * NULL. */
+/* Returns the text of the scalar `node`. If `node` is empty or not a scalar, adds an error and
+ * returns NULL. */
 const char *halo_loader_text(struct halo_loader *l, struct halo_node *node);
 void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *node);
 void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
@@ -73,8 +74,8 @@ struct halo_section {
         const char *refused;
     } key[16]; /* the last entry has the name NULL */
 };
-/* Reads the keys of the map `node` and, from the map `defaults`, the keys that `node` lacks. Either
- * may be NULL. */
+/* Reads the keys of the map `node` and, from the map `defaults`, the keys that `node` lacks. `node`
+ * and `defaults` may be NULL. */
 void halo_loader_section(struct halo_loader *l, const struct halo_section *section, void *settings,
                          struct halo_node *node, struct halo_node *defaults);
 
@@ -96,7 +97,7 @@ int halo_loader_finish(struct halo_loader *l);
 #define HALO_HOW_TO_PASS "to pass frames unchanged, set filters: none and privacy: off"
 
 /* Converts a chain, which is written as a scalar or as a list of scalars and maps, to malloc'ed
- * text. If this fails, adds an error and returns NULL. */
+ * text. If the conversion fails, adds an error and returns NULL. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
 
 /* Loads the map `capture` into settings, which points to a struct halo_stream_settings. */

@@ -13,7 +13,8 @@ enum halo_log_level {
     HALO_LOG_DEBUG,
 };
 
-void halo_log_set_level(enum halo_log_level level); /* initially HALO_LOG_INFO */
+/* Sets the current level, which is initially HALO_LOG_INFO. */
+void halo_log_set_level(enum halo_log_level level);
 enum halo_log_level halo_log_get_level(void);
 
 /* Writes "halod: TEXT\n" if level is at most the current level. Control characters in the text
@@ -22,8 +23,8 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Makes all further lines of this thread begin with "stream NAME: ", because they concern this
- * stream. This replaces the prefix "stream NUMBER: ", which messages use for the streams of an
- * input. The name is copied; NULL removes the prefix. */
+ * stream. This prefix replaces "stream NUMBER: ", with which messages about a stream of an input
+ * begin. The name is copied; NULL removes the prefix. */
 void halo_log_set_stream(const char *name);
 /* Returns text without the prefix "stream NUMBER: ", for callers that name the stream in another
  * way. */

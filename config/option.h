@@ -64,9 +64,9 @@ int halo_options_own(const struct halo_option *table, void *settings);
 const struct halo_option *halo_option_find(const struct halo_option *table, const char *name,
                                            size_t length);
 
-/* Parses text into the field. Returns 0, -EINVAL (not of that type), -ERANGE (outside of min ..
- * max) or -ENOMEM. On failure, the field is unchanged, and err contains "NAME=TEXT: " followed by
- * the fault and the values that are allowed. */
+/* Parses text into the field. Returns 0, -EINVAL (text is not of the row's type), -ERANGE (outside
+ * of min .. max) or -ENOMEM. On failure, the field is unchanged, and err contains "NAME=TEXT: "
+ * followed by the fault and the values that are allowed. */
 int halo_option_set(const struct halo_option *row, void *settings, const char *text,
                     struct halo_error *err);
 
@@ -76,7 +76,7 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
                          size_t count);
 /* Does the same as halo_nearest() for the names in a table. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
-/* Find the same names as the two functions above. They return ret, which they fill with words to
+/* Find the same names as the two functions above. Both return ret, which they fill with words to
  * append to a message, such as " (nearest: NAME)", or with "" if no name is near. */
 enum { HALO_NEAREST_WORDS = 96 };
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,

@@ -78,7 +78,7 @@ const struct halo_option halo_run_options[] = {
     {"gpu_timeout", NULL, HALO_OPTION_TIME, AT(device.gpu_timeout), 10, 0.1, 3600,
      .help = "how long the GPU may take to process a frame before the run fails"},
     {"pinned_memory", NULL, HALO_OPTION_INT, AT(pinned_memory), -1, 0, 1 << 20, .argument = "MIB",
-     .help = "limit of page-locked memory for frames (default: a quarter of the machine's memory, "
+     .help = "limit on page-locked memory for frames (default: a quarter of the machine's memory, "
              "up to 2048)"},
     {"threads", NULL, HALO_OPTION_INT, AT(device.threads), 0, 0, 1024,
      .help = "filter threads on the CPU; 0: one for each CPU"},

@@ -24,7 +24,7 @@ const struct halo_viewer_format *halo_viewer_format_find(const char *path);
 const struct halo_viewer_format *halo_viewer_format_named(const char *name);
 
 enum halo_viewer_format_list {
-    HALO_VIEWER_FORMATS_SUFFIXES, /* ".ts, .mkv, .nut or .fd", if word is "or" */
+    HALO_VIEWER_FORMATS_SUFFIXES, /* all suffixes: ".ts, .mkv, .nut or .fd" if word is "or" */
     HALO_VIEWER_FORMATS_RAW,   /* only the suffixes of formats that can contain unencoded frames */
     HALO_VIEWER_FORMATS_NAMES, /* the names that halo_viewer_format_named accepts */
 };

@@ -20,8 +20,8 @@ struct halo_link_stage {
     int64_t below[HALO_HISTOGRAM_EDGES];
 };
 
-/* The statistics of one output. Its index is its number in the settings, from which the supervisor
- * knows its kind. */
+/* The statistics of one output. An output's index is its number in the settings, from which the
+ * supervisor knows the kind of output. */
 struct halo_link_output {
     int state;     /* enum halo_output_state */
     char why[600]; /* one printable line, "" if there is no problem */
@@ -63,7 +63,7 @@ struct halo_link_gpu {
     int64_t number, used, size; /* used, size: bytes of its memory; used counts all processes */
 };
 
-/* Convert one GPU, or a list of GPUs, to JSON. They return a new reference. */
+/* Convert one GPU, or a list of GPUs, to JSON. Both functions return a new reference. */
 json_t *halo_link_gpu_write(const struct halo_link_gpu *gpu);
 json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
 /* Fills ret, an array of HALO_LINK_GPUS, and returns how many it filled. Invalid elements are
@@ -76,8 +76,8 @@ json_t *halo_link_loads_write(const struct halo_device_load *load, int count);
 int halo_link_loads_read(struct halo_device_load *ret, const json_t *from);
 
 /* Convert statistics to JSON: halo_link_stats_write() with all fields that are sent over the link,
- * halo_link_stats_numbers() without the outputs. They return a new reference, or NULL if out of
- * memory. */
+ * halo_link_stats_numbers() without the outputs. Both functions return a new reference, or NULL if
+ * out of memory. */
 json_t *halo_link_stats_write(const struct halo_link_stats *stats);
 json_t *halo_link_stats_numbers(const struct halo_link_stats *stats);
 /* Reads the statistics. The sender is not trusted: fields that are missing, of the wrong type or

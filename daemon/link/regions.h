@@ -14,8 +14,8 @@
 
 #include "pipeline/region/region_feed.h"
 
-/* A parsed list of regions. This struct is large: 50 KiB. It also stores the shapes' corners, so
- * nothing else has to be freed. */
+/* A parsed list of regions. This struct is large: 50 KiB. The struct also stores the shapes'
+ * corners, so nothing else has to be freed. */
 struct halo_regions {
     struct halo_region_update update[HALO_MAX_SHAPES];
     int count;

@@ -35,9 +35,9 @@ bool halo_run_live_shows(const struct halo_run_settings *run);
 int halo_run_live_check(const struct halo_run_settings *run, const struct halo_chain *chain,
                         struct halo_error *err);
 /* Fills *ret with the settings of the stream, whose output 0 is OUT. codec is the encoder's name,
- * or NULL if nothing is encoded; is_file: OUT is neither a pipe nor a URL. This searches for the
- * camera and its formats; if there is no camera, err->device is set. Returns 0, a usage error or
- * -errno; the caller must finish *ret, also on failure. */
+ * or NULL if nothing is encoded; is_file is true if OUT is neither a pipe nor a URL. The function
+ * searches for the camera and its formats; if there is no camera, it sets err->device. Returns 0, a
+ * usage error or -errno; the caller must finish *ret, also on failure. */
 int halo_run_live_settings(struct halo_stream_settings *ret, const struct halo_run_settings *run,
                            const struct halo_chain *chain, const char *codec, bool is_file,
                            struct halo_error *err);

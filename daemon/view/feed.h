@@ -38,9 +38,9 @@ struct halo_feed_taker {
     /* Passes the first parameters, or new ones. The packets that follow need them and begin with a
      * keyframe. */
     void (*begin)(struct halo_feed_taker *taker, const struct halo_live_begin *begin);
-    /* Passes a packet; use av_packet_ref() to keep it. Its timestamps are in microseconds on the
-     * feed's timeline; stream_index is 0 for video, 1 for audio. The first packet after begin is a
-     * video keyframe. */
+    /* Passes a packet; use av_packet_ref() to keep it. The packet's timestamps are in microseconds
+     * on the feed's timeline; its stream_index is 0 for video, 1 for audio. The first packet after
+     * begin is a video keyframe. */
     void (*packet)(struct halo_feed_taker *taker, const AVPacket *pkt);
     /* Reports that the stream has ended, or that its frames have stopped and `on_error` is `stop`.
      * No callbacks follow; the taker has left the feed. */

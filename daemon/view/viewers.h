@@ -25,7 +25,7 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
  * handles. */
 void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 
-/* Returns a new reference to an object, or NULL if out of memory. Its fields are "target",
+/* Returns a new reference to an object, or NULL if out of memory. The object's fields are "target",
  * "viewers", "sent_bytes", "dropped_packets", and three numbers of viewers: "cut" (disconnected
  * because they did not read), "refused" (because there were too many) and "ended" (disconnected
  * because their format could not express new parameters). */

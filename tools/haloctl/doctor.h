@@ -31,11 +31,11 @@ struct doctor_check {
 };
 extern const struct doctor_check doctor_checks[];
 
-/* Collects the facts. If the daemon answers, they include its own facts, its status, and its status
- * one second later. Returns a new reference, or NULL if memory ran out. */
+/* Collects the facts. If the daemon answers, the object also contains the daemon's facts, its
+ * status, and its status one second later. Returns a new reference, or NULL if memory ran out. */
 json_t *doctor_gather(struct ctl *ctl);
 
-/* Find a version number in files under root ("" or, in tests, $HALOCTL_ROOT). They return malloc'ed
+/* Find a version number in files under root ("" or, in tests, $HALOCTL_ROOT). Both return malloc'ed
  * text, or NULL. */
 char *doctor_driver_version(const char *root);
 char *doctor_library_version(const char *root);

@@ -78,8 +78,8 @@ int ctl_end_print(void);
  * until the eighth call after this one. */
 const char *ctl_text(const json_t *object, const char *key);
 /* Returns text that describes how much the stream's filters hide, or "" if this is unknown. With
- * parts_only, also returns "" if they hide everything. The string stays valid as long as a string
- * from ctl_text(). */
+ * parts_only, also returns "" if the filters hide everything. The string stays valid as long as a
+ * string returned by ctl_text(). */
 const char *ctl_coverage(const json_t *stream, bool parts_only);
 /* Returns the reason for the stream's state, or another remark about the stream, or "". The string
  * is valid until the second call after this one. */
