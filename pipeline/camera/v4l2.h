@@ -63,7 +63,8 @@ int halo_v4l2_fail(struct halo_error *err, enum halo_v4l2_trouble *ret, const ch
                    enum halo_v4l2_call call, int error);
 
 /* halo_v4l2_open() calls open(O_RDWR | O_NONBLOCK | O_CLOEXEC), and halo_v4l2_call() calls ioctl().
- * Both repeat the call after EINTR. They return the descriptor or 0, respectively, or -errno. */
+ * Both repeat the call after EINTR. On success, halo_v4l2_open() returns the descriptor, and
+ * halo_v4l2_call() returns 0; on failure, both return -errno. */
 int halo_v4l2_open(const char *path);
 int halo_v4l2_call(int fd, unsigned long request, void *argument);
 

@@ -92,9 +92,9 @@ struct halo_filter_kind {
     /* Names of the options that positional values (without NAME=) are assigned to, in FFmpeg's
      * order. The list ends with NULL. A NULL pointer means that the filter has no such options. */
     const char *const *positional;
-    /* Names of the options that are lengths in luma pixels and may therefore follow a region's
-     * size. A larger value of such an option must filter more strongly. The list ends with NULL. A
-     * NULL pointer means that the filter has no such options. */
+    /* Names of the options that are lengths in luma pixels and may therefore be fractions of a
+     * region's size, as in 0.1*w. A larger value of such an option must filter more strongly. The
+     * list ends with NULL. A NULL pointer means that the filter has no such options. */
     const char *const *sizes;
     size_t settings_size;
     /* Checks parsed settings for errors that the range of a single option cannot express, such as a

@@ -14,8 +14,9 @@ struct halo_planned_chain {
     const struct halo_chain *chain;
     int planes;
     struct halo_plane_info info[HALO_MAX_PLANES];
-    /* Returns the plan of filter f on plane p, valid until the next call, or NULL if it cannot be
-     * planned. A chain that cannot be planned is refused elsewhere, and is not judged here. */
+    /* Returns the plan of filter f on plane p, which is valid until the next call, or NULL if the
+     * filter cannot be planned. A chain that cannot be planned is refused elsewhere, and is not
+     * judged here. */
     const struct halo_plane_plan *(*plan)(void *arg, int f, int p);
     void *arg;
 };
@@ -42,11 +43,11 @@ enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *p
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
                        struct halo_error *err);
 
-/* Computes which filters leave as little detail of plane p as "privacy: strict" requires. *ret_all
- * is set to true if the filters that apply everywhere do. ret_regions is an array of chain->count
- * elements: the element at the index of a region's first filter is set to true if all filters of
- * that region, together with those that apply everywhere, do; all other elements are set to false.
- * Returns 0, or -ENOMEM with err filled. */
+/* Computes which filters hide plane p, that is, leave as little detail of it as "privacy: strict"
+ * requires. *ret_all is set to true if the filters that apply everywhere hide the plane.
+ * ret_regions is an array of chain->count elements: the element at the index of a region's first
+ * filter is set to true if all filters of that region, together with those that apply everywhere,
+ * hide the plane; all other elements are set to false. Returns 0, or -ENOMEM with err filled. */
 int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *ret_all,
                        bool *ret_regions, struct halo_error *err);
 
@@ -72,8 +73,8 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
  * bytes. */
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err);
 
-/* Does the same as halo_chain_refuse_feed(), for text. Returns 0 if the text cannot be parsed; such
- * text is refused elsewhere. */
+/* Does the same as halo_chain_refuse_feed(), for a chain that is given as text. Returns 0 if the
+ * text cannot be parsed; such text is refused elsewhere. */
 int halo_chain_check_feed(const char *text, struct halo_error *err);
 
 #endif

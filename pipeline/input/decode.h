@@ -49,7 +49,7 @@ bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
  * halo_decoder_receive before sending the next packet. Packets before the first keyframe cannot be
  * decoded and are skipped; if `declared` was set in the decoder's settings, they count as damage.
  * Returns 0, or -errno with err filled. Damage is an error only if it is not accepted; err then
- * contains its time. */
+ * contains the time of the damage. */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
 /* Returns 1 and a frame with its pts set, which the caller owns; 0 if the decoder needs more

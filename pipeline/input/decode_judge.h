@@ -56,7 +56,7 @@ void halo_judge_forget(struct halo_judge *judge);
 void halo_judge_packet(struct halo_judge *judge, const AVPacket *pkt, int64_t time);
 
 /* Returns whether a decoding error concerns a packet before -ss and can therefore be ignored. This
- * has to be concluded from times, because the decoder's messages do not name the packet. */
+ * is inferred from packet times, because a decoder's error messages do not name the packet. */
 bool halo_judge_tolerates(const struct halo_judge *judge);
 
 /* Returns whether the frame is damaged. frame->pts must be set. */

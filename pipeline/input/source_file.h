@@ -18,7 +18,7 @@ struct halo_source;
 
 /* Conditions that end a blocking call; any thread may set them. */
 struct halo_source_limits {
-    const atomic_int *stop; /* nonzero: end this call and all later ones at once */
+    const atomic_int *stop; /* nonzero: end the blocking call and all later calls at once */
     atomic_llong deadline;  /* end at this time, in ns of CLOCK_MONOTONIC; 0: no deadline */
 };
 

@@ -13,9 +13,9 @@ struct halo_complaints;
 
 /* Opens settings->input and finds its streams. If the file announces a stream that does not begin
  * soon, and the input can be read twice, the search continues further into the file. `interrupt`
- * ends a blocking call. Once the input is open, `complaints` counts the demuxer's error messages
- * if, for this demuxer, they mean damage. Returns 0, or -errno with err filled; the caller closes
- * *ret. */
+ * ends a blocking call. Once the input has been opened, `complaints` counts the demuxer's error
+ * messages if, for this demuxer, they mean damage. Returns 0, or -errno with err filled; the caller
+ * closes *ret. */
 int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *settings,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
                             struct halo_error *err);

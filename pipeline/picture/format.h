@@ -49,7 +49,7 @@ struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int wid
                                               int index);
 
 /* Returns the colour conversion for a video's format, matrix and range. halo_format_plane_info()
- * does not set it. */
+ * leaves the field `colours` unset. */
 struct halo_plane_colours halo_format_colours(enum AVPixelFormat native, enum AVColorSpace space,
                                               enum AVColorRange range);
 
