@@ -98,24 +98,25 @@ enum halo_live_state {
     HALO_LIVE_RUNNING,  /* frames pass the filters */
     HALO_LIVE_WAITING,  /* the source is unavailable or filters fail; both are retried */
     HALO_LIVE_ENDED,    /* a file without loop has ended, or the stream was stopped */
-    /* the error gives the reason; if error.device is set, a new process may help */
+    /* the stream has failed, and the error gives the reason; if error.device is set, restarting the
+     * stream in a new process may help */
     HALO_LIVE_FAILED,
     HALO_LIVE_STATES,
 };
 extern const char *const halo_live_state_names[HALO_LIVE_STATES + 1]; /* NULL-terminated */
 
 enum halo_drop {
-    HALO_DROP_LATE,    /* a newer frame arrived while it waited for the filters */
-    HALO_DROP_ENCODER, /* an encoding was late */
-    HALO_DROP_DAMAGED, /* the decoder could not decode it */
-    HALO_DROP_RATE,    /* it would have exceeded the encoding's frame rate (fps) */
+    HALO_DROP_LATE,    /* a newer frame arrived while this one waited for the filters */
+    HALO_DROP_ENCODER, /* an encoding fell behind */
+    HALO_DROP_DAMAGED, /* the decoder could not decode the frame */
+    HALO_DROP_RATE,    /* the frame would have exceeded the encoding's frame rate (fps) */
     HALO_DROP_FILTER,  /* a filter failed */
     HALO_DROPS,
 };
 extern const char *const halo_drop_names[HALO_DROPS + 1]; /* "late" ...; NULL-terminated */
 
 struct halo_live_events {
-    /* err->code is 0 in all states except WAITING and FAILED. */
+    /* Reports the stream's new state. err->code is 0 in all states except WAITING and FAILED. */
     void (*state)(void *arg, enum halo_live_state state, const struct halo_error *err);
     void (*begin)(void *arg, int encoding, const struct halo_live_begin *begin);
     /* Delivers a packet; its stream_index is 0 for video and 1 for audio. The packet belongs to the
@@ -128,12 +129,12 @@ struct halo_live_events {
     /* Reports that an encoding has failed. It will be retried, and `begin` is called when it works
      * again. The other encodings continue. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
-    /* Answers halo_live_control() or halo_live_set(). If err is NULL, the change is in force; for
-     * chains, all later frames were filtered by the new ones (see above). Otherwise the change is
-     * not in force, or the stream ended before that was certain. */
+    /* Answers halo_live_control() or halo_live_set(). If err is NULL, the change is in force; if
+     * chains were changed, the new chains have filtered all later frames (see above). If err is not
+     * NULL, the change is not in force, or the stream ended before this could be confirmed. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
-    /* Reports that a camera was opened that is not known yet: the first camera, or a different one.
-     * id is the text that halo_camera_id_write() writes. */
+    /* Reports that an unknown camera was opened: the stream's first camera, or one that differs
+     * from the camera known so far. id is the text that halo_camera_id_write() writes. */
     void (*camera)(void *arg, const char *id);
     /* Answers halo_live_snapshot() with a complete image file or with err. */
     void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);
@@ -150,7 +151,8 @@ extern const char *const halo_live_stage_names[HALO_LIVE_STAGES + 1];
 
 /* Statistics of a camera; all zero if the input is not a camera. */
 struct halo_live_capture {
-    int64_t failures; /* how often it failed; retries until it works again do not count */
+    int64_t failures; /* how often the camera failed; retries before it works again are not
+                         counted */
     int64_t missed;   /* frames that the driver lost, according to the driver */
     /* complete frames skipped because a newer one was ready; also counted as HALO_DROP_LATE */
     int64_t late;
@@ -165,7 +167,7 @@ struct halo_live_stats {
     int64_t decoded, filtered, encoded, bytes;
     int64_t cards; /* not included in encoded */
     int64_t dropped[HALO_DROPS];
-    int64_t opened;  /* times that the source was opened successfully */
+    int64_t opened;  /* how often the source was opened successfully */
     int64_t damaged; /* damaged places in the input */
     int64_t epoch;   /* epoch of the frame that left the gate last */
     /* entry 0 is for the stream's own chain */
@@ -177,14 +179,15 @@ struct halo_live_stats {
     struct halo_live_capture capture;
     char backend[24]; /* where the filters run now (halo_ring_where); "": not opened yet */
     int gpu;          /* number of the GPU on which the lanes were opened; -1: none */
-    /* position in the queue of streams that wait to open something on the GPU (1: next); 0: it is
-     * not waiting */
+    /* position in the queue of streams that wait to open something on the GPU (1: next); 0: this
+     * stream is not waiting */
     int turn;
     int width, height;
     double rate; /* frames per second, measured over the last few seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
     char degradation[HALO_DEGRADATIONS]
-                    [HALO_DEGRADATION_WORDS]; /* the reason as text; "": not degraded in this way */
+                    [HALO_DEGRADATION_WORDS]; /* the reason for each kind of degradation, as text;
+                                                 "": the stream is not degraded in this way */
     bool has_region_feed;
     struct halo_region_feed_stats region_feed;
 };
@@ -194,28 +197,31 @@ struct halo_live_stats {
  * outputs are ignored. Returns 0 (the caller then owns *ret), or -errno with err filled. */
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
                      const struct halo_live_events *events, void *arg, struct halo_error *err);
-/* Specifies which camera is the input: only the camera with this id is opened. id was passed to
- * events.camera by an earlier stream. Call it before halo_live_start(). */
+/* Specifies which camera is the input: only the camera with this id is opened. id is a text that an
+ * earlier stream passed to events.camera. Call this function before halo_live_start(). */
 void halo_live_know_camera(struct halo_live *live, const char *id);
-/* Returns 0, or -errno with err filled if the thread could not be started. */
+/* Starts the stream. Returns 0, or -errno with err filled if its thread could not be started. */
 int halo_live_start(struct halo_live *live, struct halo_error *err);
 
 /* Replaces all chains: chains[0] is the text of the stream's own chain, followed by one text for
- * each rendition. They are parsed immediately. Returns 0, and events.set is called later; or
- * returns -errno with err filled and changes nothing (-EINVAL: a chain is invalid). */
+ * each rendition. The texts are parsed immediately. If this returns 0, events.set will be called
+ * later. Otherwise nothing is changed, and this returns -errno with err filled (-EINVAL: a chain is
+ * invalid). */
 int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
                   struct halo_error *err);
 
 /* Sets a control of the camera by its name (camera.h); events.set is called with the result. If the
- * camera is unavailable, the control is set when it returns. Returns 0, -EINVAL if the input is not
- * a camera, or -EBUSY if too many changes are waiting or the stream has ended. */
+ * camera is unavailable, the control is set when the camera becomes available again. Returns 0,
+ * -EINVAL if the input is not a camera, or -EBUSY if too many changes are waiting or the stream has
+ * ended. */
 int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int64_t value,
                       struct halo_error *err);
 
-/* Passes the regions that a detector found in the frame with this timestamp to the filters with
- * region=feed in all of the stream's chains. In each session with the source, these filters apply
- * to the whole frame until the first such call. Works like halo_region_feed_update() with the
- * current time, and returns the same codes, or -ENOENT if the stream has no region feed. */
+/* Passes on the regions that a detector found in the frame with this timestamp. All filters with
+ * region=feed in the stream's chains use these regions. At the start of each session with the
+ * source, these filters apply to the whole frame until this function is called. Works like
+ * halo_region_feed_update() with the current time, and returns the same codes, or -ENOENT if the
+ * stream has no region feed. */
 int halo_live_regions(struct halo_live *live, int64_t picture_us,
                       const struct halo_region_update *updates, int count, struct halo_error *err);
 
@@ -225,8 +231,9 @@ int halo_live_regions(struct halo_live *live, int64_t picture_us,
 void halo_live_watch(struct halo_live *live, int encoding, bool watched);
 /* Requests a keyframe for a new viewer. At most two such keyframes per second are produced. */
 void halo_live_key_frame(struct halo_live *live, int encoding);
-/* Requests the next filtered frame of the stream's own chain as "png" or "jpg". Returns -errno with
- * err filled, or 0; then events.snapshot is always called within two seconds. */
+/* Requests the next filtered frame of the stream's own chain as "png" or "jpg". Returns 0, or
+ * -errno with err filled. If this returns 0, events.snapshot is always called within two
+ * seconds. */
 int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
                        struct halo_error *err);
 
@@ -241,17 +248,18 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
  * a second. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
 
-/* Returns whether a stuck stream may be abandoned. It may if its stuck calls are in software
- * decoders or encoders, which wait for no device, and if its input can be opened a second time
- * meanwhile. */
+/* Returns whether a stuck stream may be abandoned. This is allowed if its stuck calls are in
+ * software decoders or encoders, which do not wait for a device, and if its input can be opened a
+ * second time meanwhile. */
 bool halo_live_stalls_alone(const struct halo_live *live);
 
-/* Ends all threads except the stuck one; used instead of halo_live_stop() if a thread is stuck.
- * Returns false if a thread is in an event callback now: call it again. Once it has returned true,
- * no event callback is invoked any more, whatever the stuck thread does when its blocked call
- * returns. halo_live_done() returns true when all threads have ended, which may never happen;
- * before that, neither the stream nor anything that its events use may be freed. This does not
- * block. Further calls also wake threads that have begun to wait in the meantime. */
+/* Ends all threads except the stuck one. Call this instead of halo_live_stop() if a thread is
+ * stuck. If this returns false, a thread is in an event callback at the moment: call this function
+ * again. Once it has returned true, no event callback is invoked any more, whatever the stuck
+ * thread does when its blocked call returns. halo_live_done() returns true when all threads have
+ * ended, which may never happen; before that, neither the stream nor anything that its events use
+ * may be freed. This function does not block. Further calls to it also wake threads that have begun
+ * to wait in the meantime. */
 bool halo_live_abandon(struct halo_live *live);
 
 /* Ends the stream: encoders are flushed and outputs are finished. Returns at once; halo_live_done()

@@ -17,15 +17,16 @@ struct halo_live_aside;
 int halo_live_aside_create(struct halo_live_aside **ret);    /* 0 or -ENOMEM */
 void halo_live_aside_destroy(struct halo_live_aside *aside); /* NULL: does nothing */
 
-/* These start and end the extra thread; only the source thread calls them. Before the extra thread
- * ends, it answers all requests and stops accepting new ones. */
+/* These functions start and end the extra thread. Only the source thread calls them. Before the
+ * extra thread ends, it answers all requests and stops accepting new ones. */
 int halo_live_aside_start(struct halo_live *live, struct halo_error *err);
 void halo_live_aside_end(struct halo_live *live);
 
-/* Wakes the thread because the format may have changed or the stream was stopped. Any thread. */
+/* Wakes the extra thread. Called when the format may have changed or the stream was stopped. Any
+ * thread. */
 void halo_live_aside_wake(struct halo_live_aside *aside);
-/* Wakes the thread if changes are waiting for confirmation. Called by any thread after a frame has
- * left a stage. */
+/* Wakes the extra thread if changes are waiting for confirmation. Called by any thread after a
+ * frame has left a stage. */
 void halo_live_aside_went_on(struct halo_live_aside *aside);
 
 #endif

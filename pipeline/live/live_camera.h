@@ -27,7 +27,7 @@ void halo_live_camera_wake(struct halo_live_camera *c);
 /* Returns the camera's state in one word, for halo_live_stats; "" if c is NULL. Any thread. */
 const char *halo_live_camera_state(const struct halo_live_camera *c);
 
-/* ---- a session; the source thread calls the functions below ---- */
+/* ---- functions for a session, which the source thread calls ---- */
 
 /* Reads a frame. Returns 1 with *ret_raw filled (for compressed formats, in->pkt), 0 if the stream
  * was stopped or has no viewers, or -errno with err filled. */
@@ -36,13 +36,13 @@ int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
 /* Records that no frame from the camera can be decoded. Returns the text for the card. */
 const char *halo_live_camera_stall(struct halo_live_camera *c);
 
-/* ---- live_camera_mode.c: the format of its frames ---- */
+/* ---- the format of the camera's frames (live_camera_mode.c) ---- */
 
-/* Describes the session (its format) of a camera that has been opened. */
+/* Describes the format of a session with a camera that has been opened. */
 int halo_live_camera_agree(struct halo_live *live, struct halo_live_input *in,
                            struct halo_error *err);
-/* Describes a session as the settings specify it, before a camera is present that could report its
- * formats. */
+/* Describes the format of a session as the settings specify it, before a camera is present that
+ * could report its own formats. */
 int halo_live_camera_describe(struct halo_live *live, struct halo_live_input *in,
                               struct halo_error *err);
 

@@ -21,8 +21,8 @@ struct halo_output_picture;
 int halo_live_cards_create(struct halo_live_cards **ret);    /* 0 or -ENOMEM */
 void halo_live_cards_destroy(struct halo_live_cards *cards); /* NULL: does nothing */
 
-/* These start and end the card thread, which only live inputs have. Only the source thread calls
- * them. */
+/* These functions start and end the card thread, which exists only for live inputs. Only the source
+ * thread calls them. */
 int halo_live_cards_start(struct halo_live *live, struct halo_error *err);
 void halo_live_cards_end(struct halo_live_cards *cards);
 
@@ -33,15 +33,15 @@ void halo_live_cards_wake(struct halo_live_cards *cards);
 void halo_live_cards_want(struct halo_live_cards *cards);
 /* Records that a frame with this timestamp (us) has left the gate. Collect thread. */
 void halo_live_cards_note(struct halo_live_cards *cards, int64_t pts);
-/* Drops the newest card because the format is about to be removed. Returns the number of cards made
- * so far. */
+/* Discards the newest card. Called when the format is about to be removed. Returns the number of
+ * cards made so far. */
 int64_t halo_live_cards_drop(struct halo_live_cards *cards);
 
 /* Draws a card with the stream's name, in the same way as halo_gate_card(). */
 int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
                         const char *words, int64_t pts, struct halo_output_picture **ret);
-/* Returns a card that the encoding has to show and has not shown yet, or NULL if there is no such
- * card. The caller owns the card. Called by the encoding's thread. */
+/* Returns the newest card if the encoding must show it and has not shown it yet. Otherwise returns
+ * NULL. The caller owns the returned card. Called by the encoding's thread. */
 struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);
 
 #endif

@@ -19,11 +19,12 @@ struct halo_live_clock {
     int64_t first;    /* source timestamp of this session's first frame */
     int64_t origin;   /* stream timestamp of the same frame */
     int64_t last;     /* timestamp of the last frame; 0: no frame yet */
-    int64_t duration; /* duration of that frame */
-    int64_t turn;     /* for a looping file: halo_live_loop.turn */
+    int64_t duration; /* duration of the last frame */
+    int64_t turn;     /* for a looping file: start of this repetition (halo_live_loop.turn) */
 };
 
-/* Converts the frame's timestamp to the stream's clock; waits until the frame is due. */
+/* Converts the frame's timestamp to the stream's clock. If the stream is paced, also waits until
+ * the frame is due. */
 void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_raw_picture *raw);
 int64_t halo_live_clock_map(const struct halo_live_clock *clock, int64_t ts, AVRational tb);

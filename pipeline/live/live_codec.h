@@ -27,16 +27,17 @@ struct halo_live_sent {
     bool card;
 };
 
-/* A zeroed struct is a closed codec. */
+/* The codec of an encoding. If all bytes are 0, it is closed. */
 struct halo_live_codec {
-    struct halo_encoder *encoder; /* for CODED and JPEG, while open */
+    struct halo_encoder *encoder; /* for CODED and JPEG encodings while the encoder is open */
     AVBSFContext *headers; /* inserts the parameter sets before each keyframe; NULL: not needed */
-    AVFormatContext *out;  /* describes the output: stream 0 video, 1 audio */
-    struct SwsContext *scaler; /* for RAW with another size than the frames */
+    AVFormatContext *out;  /* describes the output: stream 0 is the video, 1 the audio */
+    struct SwsContext *scaler; /* for RAW encodings whose size differs from that of the frames */
     AVBufferPool *raw;
     AVPacket *card[2];
     int64_t origin; /* time at which the encoder's timestamps begin */
-    /* last_sent: in encoder ticks; last_key: in us; INT64_MIN: none yet */
+    /* times of the last frame that was sent to the encoder (in encoder ticks) and of the last
+     * keyframe (in us); INT64_MIN: none yet */
     int64_t last_sent, last_key;
     struct halo_live_sent sent[64]; /* a ring buffer */
     unsigned sent_count;
@@ -46,18 +47,18 @@ struct halo_live_codec {
 /* Prepares the codec parameters and the cards. Returns 0, or -errno with err filled. */
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
-/* Returns the highest possible frame rate: the source's or, if lower, the encoding's `fps:`; 0/1 if
- * neither is known. */
+/* Returns the highest possible frame rate of the encoding: its key `fps` or the source's frame
+ * rate, whichever is lower. Returns 0/1 if neither is known. */
 AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
 /* Receives a packet from the open encoder. Returns 1 with pkt filled (its times are in
  * microseconds), 0 if no packet is ready, or -errno with err filled. */
 int halo_live_codec_receive(struct halo_live_encoding *e, AVPacket *pkt, struct halo_error *err);
-/* Stores the frame in a packet, for RAW encodings. */
+/* Stores the frame unencoded in a packet, for RAW encodings. */
 int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_picture *picture,
                          AVPacket *pkt, struct halo_error *err);
-/* Closes the video encoder; the next one begins with a keyframe. */
+/* Closes the video encoder. The next encoder begins with a keyframe. */
 void halo_live_codec_end(struct halo_live_encoding *e);
-/* Closes the encoder and everything that describes it. */
+/* Closes the video encoder, and frees everything that describes its output. */
 void halo_live_codec_close(struct halo_live_encoding *e);
 
 /* Encodes a frame as a complete image file. */

@@ -13,8 +13,9 @@ struct halo_live_controls;
 struct halo_live_controls *halo_live_controls_create(void);    /* returns NULL if out of memory */
 void halo_live_controls_destroy(struct halo_live_controls *c); /* NULL: does nothing */
 
-/* Sets all waiting controls and answers the requests. If camera is NULL, the camera is unavailable,
- * and the controls are set when it returns. Source thread. */
+/* Sets all camera controls that are waiting, and answers the requests. camera is NULL while the
+ * camera is unavailable; the controls are then set when it becomes available again. Source
+ * thread. */
 void halo_live_controls_set(struct halo_live *live, struct halo_camera *camera);
 
 #endif

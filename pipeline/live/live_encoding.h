@@ -23,10 +23,11 @@ struct halo_queue;
  * other file uses. */
 struct halo_live_passing {
     int waiting;    /* number of frames that the encoding has not finished yet */
-    bool holds;     /* its encoder holds frames of `epoch` or older */
-    bool let_go;    /* its encoder must output these frames because a change is waiting for that */
-    int64_t epoch;  /* epoch of the frame that its thread took last */
-    bool described; /* `begin` has been reported, or failed */
+    bool holds;     /* the encoder holds frames of `epoch` or of older epochs */
+    bool let_go;    /* the encoder must output these frames, because a change of filters is waiting
+                       for them */
+    int64_t epoch;  /* epoch of the frame that the encoding's thread received last */
+    bool described; /* `begin` has been reported, or it failed */
 };
 
 struct halo_live_encoding {
@@ -34,29 +35,29 @@ struct halo_live_encoding {
     int number;
     const struct halo_encoding *what;
     struct halo_queue *queue;
-    bool pushes; /* its packets are sent to a URL */
-    bool bound;  /* its viewers' container cannot announce new parameters */
-    /* any thread; watched: it has a receiver; key: a keyframe is requested */
+    bool pushes; /* the encoding's packets are sent to a URL */
+    bool bound;  /* the container for the encoding's viewers cannot announce new parameters */
+    /* watched: the encoding has a receiver; key: a keyframe is requested; any thread */
     atomic_bool watched, key;
     struct halo_live_passing passing;
-    pthread_t thread; /* this and `running`: set by the thread that starts and joins it */
+    pthread_t thread; /* this field and `running` are set by the thread that starts and joins it */
     bool running;     /* the thread is to be joined */
 
     struct halo_live_codec codec;
     struct halo_live_track sound;
-    int64_t epoch;    /* epoch of the frame that was taken last */
+    int64_t epoch;    /* epoch of the frame that this thread received last */
     int64_t cards;    /* number of the last card that this thread has seen */
-    bool after_card;  /* the last frame that it sent was a card */
+    bool after_card;  /* the last frame that the encoding sent was a card */
     int64_t last_pts; /* timestamp of the last encoded frame */
-    int64_t due; /* us; earliest time of the next frame, so that the frame rate is not exceeded */
+    int64_t due; /* earliest time of the next frame in us, so that the frame rate is not exceeded */
     int64_t last_dts[2]; /* last decoding timestamp of each stream */
-    int64_t retry;       /* halo_now_ns() from which the encoder may be retried */
+    int64_t retry;       /* time from which the encoder may be retried (as from halo_now_ns()) */
     double pause;        /* seconds */
 };
 
-void *halo_live_encode_main(void *arg); /* arg: a halo_live_encoding */
+void *halo_live_encode_main(void *arg); /* thread function; arg is a struct halo_live_encoding */
 
-/* Returns whether its frames are being encoded now. Any thread. */
+/* Returns whether frames are being encoded for this encoding now. Any thread. */
 static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
 {
     return e->what->writes || atomic_load(&e->watched);

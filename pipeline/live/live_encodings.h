@@ -25,22 +25,22 @@ struct halo_live_encodings {
 int halo_live_encodings_create(struct halo_live_encodings **ret, struct halo_live *live);
 void halo_live_encodings_destroy(struct halo_live_encodings *all);
 
-/* ---- the thread that starts and ends the stages ---- */
+/* ---- called by the thread that starts and ends the stages ---- */
 
 int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err);
-/* Outputs all frames, then joins the threads. */
+/* Makes the encodings output all of their frames, then joins their threads. */
 void halo_live_encodings_end(struct halo_live_encodings *all);
-/* Resets all encodings to their state before they were started; cards is the number of cards made
- * so far. */
+/* Resets all encodings to the state before they were started. cards is the number of cards made so
+ * far. */
 void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards);
 /* Returns whether a viewer would lose the stream if parameters changed, because its container
  * cannot announce new ones. */
 bool halo_live_encodings_are_bound(struct halo_live_encodings *all);
-/* Waits until all encodings have reported `begin`, until the stream is stopped, or until this time
- * (ns). */
+/* Waits until all encodings have reported `begin` or the stream is stopped, but not longer than
+ * until the given time (ns). */
 void halo_live_encodings_wait(const struct halo_live *live, int64_t until);
 
-/* ---- any thread ---- */
+/* ---- called by any thread ---- */
 
 /* Returns whether at least one encoding has a receiver. */
 bool halo_live_encodings_run(struct halo_live_encodings *all);
@@ -53,25 +53,25 @@ void halo_live_encodings_abort(struct halo_live_encodings *all);
 
 /* ---- frames ---- */
 
-/* Queues a filtered frame and takes ownership of it. If the stream is live, it works like
- * halo_queue_put_newest(). Collect thread. */
+/* Queues a filtered frame and takes ownership of it. In streams that drop late frames (see
+ * halo_live.live), works like halo_queue_put_newest(). Collect thread. */
 int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item);
-/* Called by the encoding's thread. halo_live_encodings_take() records that the thread now encodes a
- * frame of this epoch; halo_live_encodings_note() records that it has finished this many frames,
- * and whether its encoder still holds any. */
+/* The encoding's thread calls these two functions. halo_live_encodings_take() records that the
+ * thread now encodes a frame of this epoch. halo_live_encodings_note() records that the thread has
+ * finished `pictures` frames, and whether the encoder still holds any frames. */
 void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch);
 void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds);
-/* Called by the encoding's thread. halo_live_encodings_described() records that `begin` was
- * reported; halo_live_encodings_lets_go() returns whether the encoder must output the frames that
- * it holds, and returns true only once for each request. */
+/* The encoding's thread calls these two functions. halo_live_encodings_described() records that
+ * `begin` was reported. halo_live_encodings_lets_go() returns whether the encoder must output the
+ * frames that it holds; it returns true only once for each request. */
 void halo_live_encodings_described(struct halo_live_encoding *e);
 bool halo_live_encodings_lets_go(struct halo_live_encoding *e);
 
 /* Returns the oldest epoch from which an encoding still has a frame, or INT64_MAX if no encoding
  * has any. Extra thread. */
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all);
-/* Makes encoders output the frames from before this epoch that they still hold, unless newer frames
- * are waiting for them or have entered them. */
+/* Makes encoders output the frames of epochs before this one that they still hold. This does not
+ * apply to an encoder if newer frames are waiting for it or have entered it. */
 void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch);
 
 #endif

@@ -21,8 +21,8 @@ struct halo_live;
 struct halo_live_input;
 
 struct halo_live_format {
-    /* stream 0 is the video, 1 the audio, if any; its time base is microseconds. It only describes
-     * the streams: nothing is read from it */
+    /* describes the streams, but nothing is read from it. Stream 0 is the video, and stream 1 the
+     * audio, if there is any. Their time base is microseconds */
     AVFormatContext *like;
     AVRational framerate, aspect;
     struct halo_hdr hdr;

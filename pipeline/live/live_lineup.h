@@ -26,23 +26,25 @@ struct halo_lineup {
     bool failed; /* a frame could not be filtered; this field is owned by the collect thread */
     /* the files that its chains need have been read; this field is owned by the extra thread */
     bool loaded;
-    /* inside: number of frames that are in its gates or about to enter one; next: the next newer
-     * lineup. Both are guarded by the lock of live_lineups.c, which no other file uses. */
+    /* inside is the number of frames that are in the lineup's gates or about to enter one; next is
+     * the next newer lineup. Both fields are guarded by the lock of live_lineups.c, which no other
+     * file uses. */
     int inside;
     struct halo_lineup *next;
 };
 
 int halo_lineup_parse(struct halo_lineup **ret, const char *const *chains, int count,
                       enum halo_privacy privacy, struct halo_error *err);
-/* Reads the lineup's mask images. Returns 0, or -errno with err filled, also if a chain uses a
- * region feed and feed is NULL. This may block. */
+/* Reads the lineup's mask images. Returns 0, or -errno with err filled. It is also an error if a
+ * chain uses a region feed but feed is NULL. This may block. */
 int halo_lineup_load(struct halo_lineup *lineup, const struct halo_region_feed *feed,
                      struct halo_error *err);
 /* Creates the lineup's gates. feed is NULL if the stream has no region feed. */
 int halo_lineup_build(struct halo_lineup *lineup, struct halo_ring *ring,
                       const struct halo_gate_input *input, struct halo_region_feed *feed,
                       struct halo_error *err);
-void halo_lineup_strip(struct halo_lineup *lineup);   /* destroys its gates, which must be empty */
+void halo_lineup_strip(struct halo_lineup *lineup);   /* destroys the lineup's gates, which must be
+                                                         empty */
 void halo_lineup_destroy(struct halo_lineup *lineup); /* NULL: does nothing */
 
 #endif

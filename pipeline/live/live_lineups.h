@@ -26,11 +26,12 @@ enum halo_live_forming {
     HALO_LIVE_UNFORMED,
     /* the format is being replaced, and nothing new starts with the old format */
     HALO_LIVE_TURNING,
-    HALO_LIVE_FORMED, /* the format is known, but its first lineup is not built */
+    HALO_LIVE_FORMED, /* the format is known, but its first lineup is not built yet */
     HALO_LIVE_SHAPED, /* the first lineup is also built, so cards can be made */
 };
 
-/* The properties of live->format for threads that do not use it; all zero if there is no format. */
+/* A copy of some properties of live->format, for threads that do not use live->format itself. It is
+ * all zero if there is no format. */
 struct halo_live_outline {
     enum halo_live_forming forming;
     bool made_up;
@@ -40,24 +41,25 @@ struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live)
 /* If the format is SHAPED, keeps it until halo_live_lineups_used() is called, and returns true.
  * Otherwise returns false. Any thread. */
 bool halo_live_lineups_use(struct halo_live_lineups *all);
-/* Works like halo_live_lineups_use() but always succeeds, for a thread of the stages that passes on
- * something that uses the format. */
+/* Works like halo_live_lineups_use(), but always succeeds. Called by a thread of the stages when it
+ * passes on something that uses the format. */
 void halo_live_lineups_lend(struct halo_live_lineups *all);
 void halo_live_lineups_used(struct halo_live_lineups *all);
 
-/* ---- the thread that starts the stages ---- */
+/* ---- called by the thread that starts the stages ---- */
 
-/* Sets the lineup to begin with, and takes ownership of it. */
+/* Sets the lineup with which the stages will begin, and takes ownership of it. */
 void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup);
-/* Declares that a format exists. Returns its first lineup, with the wanted chains, which the caller
- * must build but does not own. */
+/* Declares that a format exists. Returns its first lineup, which has the wanted chains. The caller
+ * must build this lineup but does not own it. */
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
 void halo_live_lineups_formatted(
-    struct halo_live_lineups *all); /* to be called when that is built */
-/* Called in this order to change the format. After halo_live_lineups_turn(), nothing new starts
- * with the old format. halo_live_lineups_keep(), to be called after all threads of the stages have
- * ended, waits until the format has no users, and keeps the newest chains as the wanted ones.
- * halo_live_lineups_turned() records that the format was removed. */
+    struct halo_live_lineups *all); /* to be called when the first lineup is built */
+/* To change the format, these three functions are called in this order. After
+ * halo_live_lineups_turn(), nothing new starts with the old format. halo_live_lineups_keep() must
+ * be called after all threads of the stages have ended. It waits until the format has no users, and
+ * keeps the newest chains as the wanted ones. halo_live_lineups_turned() records that the format
+ * was removed. */
 void halo_live_lineups_turn(struct halo_live_lineups *all);
 void halo_live_lineups_keep(struct halo_live_lineups *all);
 void halo_live_lineups_turned(struct halo_live_lineups *all);
@@ -69,8 +71,8 @@ void halo_live_lineups_turned(struct halo_live_lineups *all);
  * thread. */
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all,
                                             struct halo_lineup *previous);
-/* Counts that a frame has left a gate, or will not enter it. whole: this was the frame's last gate,
- * and all of its gates have filtered it. Filter and collect thread. */
+/* Records that a frame has left a gate, or will not enter it. whole: this was the frame's last
+ * gate, and all of its gates have filtered it. Called by the filter and collect threads. */
 void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole);
 /* Frees the lineups that are older than this one; none of their frames may be in a gate any more.
  * Collect thread. */
@@ -79,17 +81,17 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all,
 
 /* ---- extra thread ---- */
 
-/* Returns the oldest epoch from which a frame is inside; INT64_MAX if no frame is inside. */
+/* Returns the oldest epoch of the frames that are inside the gates, or INT64_MAX if no frame is. */
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all);
-/* Returns the newest epoch from which a frame has passed all gates. */
+/* Returns the newest epoch of the frames that have passed all gates. */
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all);
-/* Gives a requested lineup its epoch. If this returns UNFORMED, the lineup is now the wanted one
- * and owned by `all`. If it returns TURNING, nothing was done: try again later. Otherwise the
+/* Assigns an epoch to a requested lineup. If this returns UNFORMED, the lineup is now the wanted
+ * one, and `all` owns it. If it returns TURNING, nothing was done: try again later. Otherwise, the
  * caller must build the lineup, and the format remains in use until halo_live_lineups_used() is
  * called. */
 enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
                                                  struct halo_lineup *lineup);
-/* Takes ownership of a lineup that was built, and makes it active with the next frame. */
+/* Takes ownership of a lineup that was built, and makes it active from the next frame on. */
 void halo_live_lineups_put(struct halo_live_lineups *all, struct halo_lineup *lineup);
 
 #endif

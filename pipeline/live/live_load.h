@@ -9,19 +9,18 @@
 #include <stdint.h>
 
 struct halo_live_load {
-    /* start of the current window in ns, and both counts at that time */
+    /* since: start of the current window in ns; lost, passed: both total counts at that time */
     int64_t since, lost, passed;
     bool behind;
-    /* how many were lost, and out of how many, in the window in which the part was found to be
-     * behind */
+    /* in the window in which the part was found to be behind: how many were lost, and out of how
+     * many */
     int64_t of[2];
 };
 
-/* Updates the result from the total counts so far: how many were lost and how many passed. now is
- * in ns. */
+/* Updates load->behind. lost and passed are the total counts so far. now is in ns. */
 void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed);
-/* Updates the result for decoding. slipped: total of the seconds by which decoding fell behind the
- * clock. now is in ns. */
+/* Updates load->behind for decoding. slipped is the total of the seconds by which decoding fell
+ * behind the clock. now is in ns. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped);
 /* If the part is behind and words is empty, writes text such as "40 of 50 WHAT" into words. */
 void halo_live_load_say(const struct halo_live_load *load, const char *what, char *words,

@@ -30,28 +30,29 @@ struct halo_live_file {
 
 /* The loop state of a session. */
 struct halo_live_loop {
-    bool rewound; /* the file was rewound, and its first packet is still to be compared */
+    bool rewound; /* the file was rewound, but its first packet has not been compared yet */
     bool goes_on; /* the decoder can accept the first packet right after the last one */
     struct halo_live_first first; /* the first video packet after the file was opened */
     struct halo_live_file file;   /* the file that was opened */
-    int64_t shift;                /* added to timestamps; in the video's time base */
-    /* in the same time base; turn: start of this repetition; last: the latest frame read so far */
+    int64_t shift;                /* offset that is added to timestamps, in the video's time base */
+    /* turn: timestamp at which this repetition starts; last: latest timestamp read so far; both in
+     * the video's time base */
     int64_t turn, last;
-    int64_t before; /* frames returned before this repetition */
+    int64_t before; /* number of frames returned before this repetition */
 };
 
 /* Records the identity of the file. Call it before opening the file. */
 void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in);
 /* Call halo_live_loop_shift() for every packet that was read, then halo_live_loop_pass() for video
- * packets. The latter returns false if the file no longer begins as before; treat this as the end
- * of the file. */
+ * packets. halo_live_loop_pass() returns false if the file no longer begins as before; treat this
+ * as the end of the file. */
 void halo_live_loop_shift(const struct halo_live_input *in, AVPacket *pkt);
 bool halo_live_loop_pass(struct halo_live *live, struct halo_live_input *in);
 /* Called at the end of the file. Returns true if the file was rewound and the decoder can
  * continue. */
 bool halo_live_loop_on(struct halo_live *live, struct halo_live_input *in);
-/* Called after the decoder was drained. Returns true if the file was rewound, or false if it must
- * be reopened. */
+/* Called after the decoder has been drained. Returns true if the file was rewound, or false if it
+ * must be reopened. */
 bool halo_live_loop_again(struct halo_live *live, struct halo_live_input *in);
 
 #endif

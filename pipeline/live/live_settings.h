@@ -8,7 +8,8 @@
 struct halo_live;
 
 /* Checks all settings that can be checked without opening anything, and sets live->live and other
- * constant fields. Returns 0 or a usage error. Loop thread, before the start. */
+ * constant fields. Returns 0 or a usage error. Called by the event loop's thread before the stream
+ * is started. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
 /* Computes the dimensions that text specifies for frames of width x height. text is "WxH", "Wx-1",
  * "-1xH" or one of FFmpeg's names for sizes. Returns 0, or -EINVAL if text is none of these. */

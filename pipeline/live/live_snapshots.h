@@ -17,15 +17,16 @@ struct halo_output_picture;
 struct halo_live_snapshots *halo_live_snapshots_create(void);    /* returns NULL if out of memory */
 void halo_live_snapshots_destroy(struct halo_live_snapshots *s); /* NULL: does nothing */
 
-/* Returns whether a snapshot is waiting. Any thread. */
+/* Returns whether any requested snapshot is still waiting. Any thread. */
 bool halo_live_snapshots_wait(struct halo_live_snapshots *s);
-/* Gives a filtered frame to all snapshots that have no frame yet; each keeps the format in use
- * until it is encoded. Collect thread. */
+/* Gives a filtered frame to all snapshots that have no frame yet. Each of these snapshots keeps the
+ * format in use until it is encoded. Collect thread. */
 void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture);
-/* Accepts no more snapshots. Source thread. */
+/* Makes all further requests for snapshots fail. Source thread. */
 void halo_live_snapshots_close(struct halo_live_snapshots *s);
-/* Answers the first snapshot that has its frame or has waited too long; with `all`, any snapshot if
- * there is no such one. Returns false if no snapshot was answered. Extra thread. */
+/* Answers the first snapshot that has its frame or has waited too long. If no snapshot is in this
+ * state and `all` is true, answers any snapshot. Returns false if no snapshot was answered. Extra
+ * thread. */
 bool halo_live_snapshots_answer(struct halo_live *live, bool all);
 
 #endif

@@ -18,7 +18,8 @@ struct halo_live;
 struct halo_live_encoding;
 struct halo_live_input;
 
-/* The audio of an encoding; owned by its thread. Zeroed: no audio. */
+/* The audio of an encoding; owned by the encoding's thread. If all bytes are 0, the encoding has no
+ * audio. */
 struct halo_live_track {
     bool is;                  /* whether the encoding has audio */
     struct halo_audio *audio; /* NULL: the audio is copied, or the encoder is closed */

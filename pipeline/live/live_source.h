@@ -17,10 +17,10 @@
 
 struct halo_live;
 
-/* State that outlives sessions. */
+/* State of the source thread that outlives sessions. */
 struct halo_live_reader {
-    pthread_t thread; /* this and the next field belong to the loop */
-    bool started;     /* the thread is to be joined */
+    pthread_t thread; /* only the event loop uses this field and the next */
+    bool started;     /* the thread must be joined */
     struct halo_source_limits limits;
     struct halo_damage damage; /* any thread may read its count */
     struct halo_live_clock clock;
@@ -32,7 +32,8 @@ struct halo_live_reader {
 struct halo_live_reader *halo_live_reader_create(const atomic_int *stop);
 void halo_live_reader_destroy(struct halo_live_reader *reader); /* NULL: does nothing */
 
-/* Start the source thread, interrupt its blocking read after a stop, and join it. Loop thread. */
+/* These functions start the source thread, interrupt its blocking read after a stop, and join the
+ * thread. The event loop's thread calls them. */
 int halo_live_source_start(struct halo_live *live, struct halo_error *err);
 void halo_live_source_wake(struct halo_live *live);
 void halo_live_source_join(struct halo_live *live);

@@ -24,7 +24,8 @@ struct halo_queue;
 struct halo_live_stages {
     pthread_mutex_t forming;
     pthread_t filter_thread, collect_thread;
-    /* both threads must be joined; guarded by `forming`, or used by the source thread only */
+    /* both threads must be joined; this field is guarded by `forming`, or used by the source thread
+     * only */
     bool running;
     pthread_mutex_t lock; /* guards the next two pointers */
     struct halo_queue *to_filter, *in_gate;
@@ -35,7 +36,8 @@ void halo_live_stages_destroy(struct halo_live_stages *stages); /* NULL: does no
 
 /* If there is no format yet, or the format was assumed and can be replaced, sets the format and
  * starts the threads. in is NULL if nothing is known about the source. Sets *ret_fatal if this
- * failed after a format was set, so a retry would fail again. Source and card thread. */
+ * failed after a format was set; a retry would then fail again. Called by the source and card
+ * threads. */
 int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
                            bool *ret_fatal, struct halo_error *err);
 /* Makes the threads end. Any thread. */
@@ -46,15 +48,15 @@ void halo_live_stages_abort(struct halo_live_stages *stages);
 /* Waits, at most a few seconds, until cards have been reported to the listener. Called before the
  * first frame enters a filter, so that viewers get cards even if that frame crashes the process. */
 void halo_live_wait_described(struct halo_live *live);
-/* Queues a decoded frame and takes ownership of it. If the stream is live, it works like
- * halo_queue_put_newest(). */
+/* Queues a decoded frame and takes ownership of it. In streams that drop late frames (see
+ * halo_live.live), works like halo_queue_put_newest(). */
 int halo_live_stages_give(struct halo_live *live, const struct halo_item *item);
 void halo_live_end_stages(struct halo_live *live); /* outputs all frames, then joins the threads */
-/* Ends the stages for good. Waits for the frames that are in a gate, while the loop still watches
- * the device. */
+/* Ends the stages permanently. Waits for the frames that are in a gate; meanwhile, the event loop
+ * still watches the device. */
 void halo_live_stages_close(struct halo_live_stages *stages);
 
-/* ---- live_filter.c: the thread functions; arg: a halo_live ---- */
+/* ---- thread functions (live_filter.c); arg is a struct halo_live ---- */
 
 void *halo_live_filter_main(void *arg);  /* lets frames enter the current gates */
 void *halo_live_collect_main(void *arg); /* passes frames on to running encodings */

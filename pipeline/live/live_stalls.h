@@ -16,35 +16,36 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode_hw.h"
 
-/* The number of the decoder's call. Smaller numbers are calls of the encoder of the encoding with
- * that number. */
+/* Each call that is watched has a number. This is the number of calls to the decoder; calls to the
+ * encoder of encoding i have the number i. */
 enum { HALO_CALL_DECODER = HALO_MAX_ENCODINGS };
 
 struct halo_live_stalls;
 
-/* Creates an object. *stop ends the wait for a turn, and must outlive the object. Returns NULL if
- * out of memory. */
+/* Creates an object. A nonzero *stop ends the wait for a turn; stop must outlive the object.
+ * Returns NULL if out of memory. */
 struct halo_live_stalls *halo_live_stalls_create(const atomic_int *stop);
 void halo_live_stalls_destroy(struct halo_live_stalls *s); /* NULL: does nothing */
 
-/* Called before and after a call that should not wait. own: during the call, the thread holds
- * nothing that other streams, or the next start of this stream, need. */
+/* These functions are called before and after a call that should not block for long. own: during
+ * the call, the thread holds nothing that other streams need, or that this stream needs when it is
+ * started again. */
 void halo_live_enter(struct halo_live_stalls *s, int call, bool own);
 void halo_live_leave(struct halo_live_stalls *s, int call);
 
-/* Called by the source thread to wait for the turn that opening something on the GPU requires. For
+/* The source thread calls these functions to wait for its turn to open something on the GPU. For
  * the decoder, halo_live_stalls_opening() returns a halo_opening that waits for the turn. For the
- * ring, which has its own watchdog, call halo_live_stalls_begin_ring() before creating it and
- * halo_live_stalls_end_ring() afterwards. If the former returns false, the stream was stopped, and
- * the latter must not be called. */
+ * ring, which has its own watchdog, call halo_live_stalls_begin_ring() before creating the ring and
+ * halo_live_stalls_end_ring() afterwards. If halo_live_stalls_begin_ring() returns false, the
+ * stream was stopped, and halo_live_stalls_end_ring() must not be called. */
 const struct halo_opening *halo_live_stalls_opening(const struct halo_live_stalls *s);
 bool halo_live_stalls_begin_ring(struct halo_live_stalls *s);
 void halo_live_stalls_end_ring(struct halo_live_stalls *s);
-/* Like halo_turn_place(); any thread. */
+/* Works like halo_turn_place(), for the turn of this stream. Any thread. */
 int halo_live_stalls_turn(const struct halo_live_stalls *s);
 
-/* Implements halo_live_is_stuck(). ring is NULL if it is not created yet; timeout is the number of
- * seconds that filters may run. Loop thread. */
+/* Implements halo_live_is_stuck(). ring is NULL if the ring has not been created yet. timeout is
+ * the number of seconds that filters may run. Loop thread. */
 bool halo_live_stalls_is_stuck(struct halo_live_stalls *s, struct halo_ring *ring, double timeout,
                                struct halo_error *err);
 /* Implements halo_live_stalls_alone(). Call it after halo_live_stalls_is_stuck(). Loop thread. */

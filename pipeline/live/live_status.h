@@ -13,14 +13,14 @@
 
 #include "pipeline/live/live.h"
 
-enum { HALO_LIVE_WORDS = 48 }; /* size of the text on a card, without the stream's name */
+enum { HALO_LIVE_WORDS = 48 }; /* size in bytes of the text on a card, without the stream's name */
 
 struct halo_live_status;
 
 /* A copy of the state for the card thread. */
 struct halo_live_standing {
     enum halo_live_state state;
-    /* ns; when the state began or, if later, when the format was set */
+    /* time in ns when the state began or, if later, when the format was set */
     int64_t since;
     char words[HALO_LIVE_WORDS]; /* why no frames arrive; shown to viewers */
 };
@@ -28,25 +28,27 @@ struct halo_live_standing {
 int halo_live_status_create(struct halo_live_status **ret);     /* 0 or -ENOMEM */
 void halo_live_status_destroy(struct halo_live_status *status); /* NULL: does nothing */
 
-/* Sets the state; err is NULL if there is no error. Sends the event if the state or the error has
- * changed. Any thread. */
+/* Sets the state; err is NULL if there is no error. Calls the callback `state` if the state or the
+ * error has changed. Any thread. */
 void halo_live_report(struct halo_live *live, enum halo_live_state state,
                       const struct halo_error *err);
-/* Sets HALO_LIVE_WAITING, with a short text for the card. The text must be written by us: no file
- * names and no host names. */
+/* Sets the state HALO_LIVE_WAITING, with a short text for the card. The text must be one of halod's
+ * own and must not contain names of files or hosts. */
 void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err);
-/* Sets HALO_LIVE_RUNNING, unless the frame was decoded before the source was last unavailable.
- * decoded is in ns. */
+/* Sets the state HALO_LIVE_RUNNING, unless the frame was decoded before the source last became
+ * unavailable. decoded is in ns. */
 void halo_live_report_running(struct halo_live *live, int64_t decoded);
 
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status); /* any thread */
 /* Sets the text for the card. */
 void halo_live_status_say(struct halo_live_status *status, const char *words);
-/* Restarts the measured time of the state, because cards for it can be made only from now on. */
+/* Measures the duration of the current state from now on, because cards for this state could not be
+ * made before. */
 void halo_live_status_restart(struct halo_live_status *status);
 
-/* Waits until this time (ns) or until the stream is stopped. Returns whether it was stopped. Source
- * thread. halo_live_status_wake() makes the wait check for a stop. */
+/* Waits until the given time (ns) or until the stream is stopped. Returns whether it was stopped.
+ * Called by the source thread. halo_live_status_wake() makes halo_live_wait() check whether the
+ * stream was stopped. */
 bool halo_live_wait(const struct halo_live *live, int64_t until);
 void halo_live_status_wake(struct halo_live_status *status);
 

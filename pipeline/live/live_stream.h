@@ -25,7 +25,7 @@
 #include "config/daemon.h"
 
 struct halo_live {
-    /* Constant after halo_live_create(): */
+    /* The following fields are constant after halo_live_create(). */
     /* a copy; constant except for camera controls, see live_controls.h */
     struct halo_stream_settings settings;
     struct halo_source_settings source; /* from the settings, except that its input is `name` */
@@ -33,13 +33,14 @@ struct halo_live {
     char *name;
     bool live;        /* the delay is bounded: late frames are dropped */
     bool paced;       /* frames wait until they are due */
-    bool local;       /* a file, test: or a camera: time limits of URLs do not apply */
-    bool may_make_up; /* may assume a format if the source is unavailable at startup */
+    bool local;       /* the input is a file, `test:` or a camera, so the time limits of URLs do not
+                         apply */
+    bool may_make_up; /* the stream may assume a format if the source is unavailable at startup */
 
     atomic_int stop;         /* 1: a stop was requested; 2: the stream has failed */
     atomic_bool done, ready; /* done: all threads have ended; ready: the ring exists */
-    /* Owned by the source thread until it starts others; the loop may use it once `ready` is
-     * set. */
+    /* Owned by the source thread until this thread starts other threads. The event loop may use it
+     * once `ready` is set. */
     struct halo_ring *ring;
     struct halo_region_feed *region_feed; /* NULL: no region feed; shared by all gates */
     struct halo_live_format *format;      /* live_format.h describes when it is set */

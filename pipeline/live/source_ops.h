@@ -20,27 +20,28 @@ struct halo_raw_picture;
 struct halo_source_ops {
     bool endless; /* the stream continues even if a session ends without an error */
     bool whole;   /* damaged frames are dropped */
-    /* Checks only the name; returns 0 or a usage error. NULL: every name is accepted. */
+    /* Checks only the name of the input. Returns 0 or a usage error. NULL: every name is
+     * accepted. */
     int (*check)(const char *input, struct halo_error *err);
     /* Implements halo_live_input_open(); `in` is zeroed except for its packet. */
     int (*open)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
-    /* Called when a session is over. failed: the session failed or could not be opened. NULL:
+    /* Called when a session has ended. failed: the session failed or could not be opened. NULL:
      * nothing needs to be done. */
     void (*end)(struct halo_live *live, bool failed);
-    /* Describes a session as the settings specify it, before the first session. NULL: the settings
-     * do not specify the format of the frames. */
+    /* Describes the format of a session as the settings specify it. Called before the first
+     * session. NULL: the settings do not specify the format of the frames. */
     int (*describe)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
     /* Returns the reason why there is no session, for the card. NULL: the reason is unknown. */
     const char *(*words)(const struct halo_live *live);
-    /* Returns the first pause after the last failure, and sets *ret_last to the longest pause, both
-     * in seconds. NULL: the default pauses apply. */
+    /* Returns the pause before the first retry after the last failure, and sets *ret_last to the
+     * longest pause between later retries, both in seconds. NULL: the default pauses apply. */
     double (*pauses)(const struct halo_live *live, double *ret_last);
-    /* Waits until this time (ns) or until there is a reason to retry sooner. Returns true if the
-     * stream was stopped. NULL: there is never such a reason. */
+    /* Waits until the given time (ns), or until there is a reason to retry sooner. Returns true if
+     * the stream was stopped. NULL: there is never such a reason. */
     bool (*wait)(struct halo_live *live, int64_t until);
-    /* rests returns whether the source is not needed now. rest waits until it is needed or the
-     * stream is stopped, and returns true if it was stopped. Both are NULL if the source is always
-     * open. */
+    /* rests returns whether the source is not needed at the moment. rest waits until the source is
+     * needed or the stream is stopped, and returns true if the stream was stopped. Both are NULL if
+     * the source is always open. */
     bool (*rests)(struct halo_live *live);
     bool (*rest)(struct halo_live *live);
 };
@@ -51,9 +52,10 @@ extern const struct halo_source_ops halo_source_camera, halo_source_test, halo_s
 /* Indexed by enum halo_source_kind; NULL if the kind is not available for streams. */
 extern const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS];
 
-/* These functions are not in the rows: functions that pass unfiltered frames are called by name, so
- * that the path of these frames can be followed (tests/style/frames.py). Each implements
- * halo_live_input_read() for its kind of source, and is called by that function. */
+/* These functions are not in the rows of the table, because functions that pass on unfiltered
+ * frames are called by name, so that a test can follow the path of these frames
+ * (tests/style/frames.py). Each of these functions implements halo_live_input_read() for its kind
+ * of source, and is called by halo_live_input_read(). */
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret, struct halo_error *err);
 int halo_live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,

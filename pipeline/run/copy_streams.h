@@ -20,17 +20,17 @@ enum halo_role {
     HALO_ROLE_FILTER,
 };
 
-/* Decides the role of a stream. If the stream is dropped, one log line gives the reason (except for
- * null outputs). Returns 0, or -EINVAL with err filled if the container does not support something
- * that should be kept. Any thread; does not block. */
+/* Decides whether a stream is dropped, copied or filtered. If the stream is dropped, one log line
+ * gives the reason (except for null outputs). Returns 0, or -EINVAL with err filled if the
+ * container does not support something that should be kept. Any thread; does not block. */
 int halo_role_of(const struct halo_run_settings *settings, const AVStream *in,
                  const AVOutputFormat *container, enum halo_role *ret, struct halo_error *err);
 
 /* Returns whether -c:a names an encoder. */
 bool halo_audio_is_coded(const struct halo_run_settings *settings);
 
-/* Copies the stream's language, title, disposition and side data, and for streams that are copied
- * also the codec parameters. */
+/* Copies the stream's language, title, disposition and side data. For streams that are copied, also
+ * copies the codec parameters. */
 int halo_copy_stream(const struct halo_run_settings *settings, const AVStream *in, AVStream *out,
                      enum halo_role role);
 

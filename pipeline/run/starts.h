@@ -12,16 +12,17 @@
 #include "config/run.h"
 #include "pipeline/input/source_file.h"
 
-/* Sets *ret to the time, in units of AV_TIME_BASE, that has to be subtracted from all timestamps so
- * that the streams begin at times that the container can store: 0 if they already do, or if -ss
- * defines time 0. May read the source ahead. Returns 0, or -errno with err filled. */
+/* Computes the offset that must be subtracted from all timestamps so that the streams begin at
+ * times that the container can store. Sets *ret to this offset, in units of AV_TIME_BASE. The
+ * offset is 0 if the container can store the original times, or if -ss defines time 0. May read
+ * ahead in the source. Returns 0, or -errno with err filled. */
 int halo_starts_offset(struct halo_source *source, const AVOutputFormat *container,
                        const struct halo_run_settings *settings, int64_t *ret,
                        struct halo_error *err);
 
-/* Returns whether audio that begins at start (in units of tb) must be padded with silence from time
- * 0, because the container counts samples from there, so that players would play it too early by a
- * packet or more. */
+/* Returns whether audio that begins at start (in units of tb) must be preceded by silence from time
+ * 0. This is the case if the container counts samples from time 0, so that players would otherwise
+ * play the audio too early, by a packet or more. */
 bool halo_starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
                           int64_t start, AVRational tb);
 

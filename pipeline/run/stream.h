@@ -34,7 +34,7 @@
 struct halo_stream;
 
 struct halo_stream_stats {
-    int64_t frames;  /* frames written (for null: discarded) */
+    int64_t frames;  /* number of frames written (for the output null: discarded) */
     int64_t total;   /* expected number of frames; 0 if unknown */
     double time;     /* length of the output so far, in seconds */
     double duration; /* expected length, in seconds; negative if unknown */
@@ -50,8 +50,8 @@ struct halo_stream_result {
 };
 
 /* Checks everything that can be checked without reading the input. settings and chain must outlive
- * the stream; the caller owns *ret. After each notify(arg), the loop should call halo_stream_done.
- * Returns 0, or -errno (mostly a usage error) with err filled. */
+ * the stream; the caller owns *ret. After each call to notify(arg), the event loop should call
+ * halo_stream_done(). Returns 0, or -errno (mostly a usage error) with err filled. */
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
                        const struct halo_chain *chain, void (*notify)(void *arg), void *arg,
                        struct halo_error *err);
@@ -59,15 +59,15 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
 void halo_stream_destroy(struct halo_stream *s);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
-/* Ends the source and finishes the output with the frames read so far. It may be called more than
- * once. If the sink accepts no more data, the stream ends with -EINTR. */
+/* Stops reading the source, and finishes the output with the frames read so far. It may be called
+ * more than once. If the sink accepts no more data, the stream ends with -EINTR. */
 void halo_stream_stop(struct halo_stream *s);
 /* Wakes a source that is blocked in a read, or a sink that is blocked in a write, if the stream was
  * stopped or has failed. Call this after notify(), and then repeatedly until the stream is done,
- * because the blocking call may begin after this one. */
+ * because the blocking read or write may begin only after this call. */
 void halo_stream_wake(struct halo_stream *s);
-/* Removes the name of the unfinished file. Call this only as a last resort, immediately before the
- * process exits. */
+/* Unlinks the unfinished file. Call this only as a last resort, immediately before the process
+ * exits. */
 void halo_stream_abandon(struct halo_stream *s);
 
 /* Returns whether the stream filters, or has filtered, on a device with its own driver. Call this
@@ -75,9 +75,8 @@ void halo_stream_abandon(struct halo_stream *s);
 bool halo_stream_has_device(const struct halo_stream *s);
 
 /* Returns whether the device has not responded for too long; err is then filled. The only remedy is
- * to end the process by _exit(), after halo_stream_abandon(). Call this at least once a second: if
- * the pause between two calls was longer, because the process was stopped, the measurement
- * restarts. */
+ * to end the process by _exit(), after halo_stream_abandon(). Call this at least once a second. If
+ * more time passed between two calls, because the process was stopped, the measurement restarts. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);
 
 bool halo_stream_done(const struct halo_stream *s); /* whether all threads have ended */

@@ -39,14 +39,15 @@ struct halo_stream {
     atomic_int stop;  /* bits of enum halo_stop; if any is set, source and sink no longer wait */
     atomic_bool done; /* all threads have ended */
     atomic_bool running;
-    atomic_llong opening; /* when the opening of the device began, as from halo_now_ns(); 0: it is
-                             not being opened */
+    atomic_llong opening; /* time at which opening the device began, as from halo_now_ns(); 0: the
+                             device is not being opened */
     struct halo_ring_watch watch;
     atomic_llong frames, bytes, total, time_us, duration_us;
 
     pthread_mutex_t lock;
-    struct halo_error error; /* the first error; under lock */
-    pthread_t writer; /* the encode thread while it writes; `writer` and `writing` are under lock */
+    struct halo_error error; /* the first error; guarded by lock */
+    pthread_t writer; /* the encode thread while it writes; `writer` and `writing` are guarded by
+                         lock */
     bool writing;
     const char *path;
 };
@@ -55,7 +56,8 @@ struct halo_stream {
  * thread. */
 void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
 
-/* Work like halo_queue_put and halo_queue_get, and record the waiting time for the stage `wait`. */
+/* These functions work like halo_queue_put() and halo_queue_get(), and also record the waiting time
+ * for the stage `wait`. */
 static inline int halo_stage_put(struct halo_stream *s, struct halo_queue *to,
                                  struct halo_item item, enum halo_stage wait)
 {
@@ -74,7 +76,7 @@ static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
     return got;
 }
 
-/* Runs the source stage on the caller's thread: reads the input to its end, decodes it, and checks
+/* Runs the source stage in the caller's thread: reads the input to its end, decodes it, and checks
  * that it was complete. Returns 0, -ECANCELED if another stage failed, or another -errno with err
  * filled. */
 int halo_stream_demux(struct halo_stream *s, struct halo_error *err);

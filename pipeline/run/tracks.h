@@ -16,8 +16,8 @@
 #include "pipeline/run/copy_streams.h"
 
 /* A stream of the input and the objects that process it. The source thread uses decoder; the filter
- * and collect threads use gate; the encode thread uses encoder. FILTER and COPY mark fields that
- * only tracks with this role use. */
+ * and collect threads use gate; the encode thread uses encoder. In the comments, FILTER and COPY
+ * mark fields that are used only in tracks with that role. */
 struct halo_track {
     enum halo_role role;
     AVStream *in;
@@ -25,8 +25,9 @@ struct halo_track {
     struct halo_decoder *decoder;   /* FILTER */
     struct halo_gate *gate;         /* FILTER */
     struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards everything */
-    struct halo_subtitle *subtitle; /* COPY to another format; used by the encode thread */
-    struct halo_audio *audio;       /* COPY to another codec; used by the encode thread */
+    struct halo_subtitle *subtitle; /* COPY, if subtitles are converted to another format; used by
+                                       the encode thread */
+    struct halo_audio *audio;       /* COPY, if audio is re-encoded; used by the encode thread */
     int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
     bool from_zero;   /* COPY: the output cannot store packets before 0 */
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
@@ -34,7 +35,7 @@ struct halo_track {
     /* For COPY; used by the source thread: */
     AVPacket *priming; /* a packet that the input hides; kept until the first audible packet */
     bool heard;        /* whether the first audible packet has arrived */
-    bool hides;        /* whether the output has edit lists, as the input has */
+    bool hides;        /* whether the output also has edit lists, which hide packets */
     bool says_once;    /* whether the output stores the parameters of AAC (`coded`) once, not in
                           each packet */
     struct halo_adts coded;
@@ -58,7 +59,7 @@ int halo_track_check(const char *name, const AVStream *stream, struct halo_error
 /* Returns the size, format and colour of the stream's frames, as the input of a gate. */
 struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy);
 
-/* The parts of a run that the tracks connect; all are borrowed. */
+/* The parts of a run that the tracks connect. All pointers are borrowed. */
 struct halo_route {
     const struct halo_run_settings *settings;
     struct halo_source *source;
@@ -73,9 +74,9 @@ struct halo_route {
 int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
                      struct halo_error *err);
 void halo_tracks_close(struct halo_tracks *tracks); /* also accepts tracks that are zeroed or only
-                                                       partly open */
+                                                       partly opened */
 
-/* Returns whether every track that the time limit applies to is past that limit. */
+/* Returns whether every track to which the time limit (-t) applies has passed that limit. */
 bool halo_tracks_over(const struct halo_tracks *tracks);
 
 #endif
