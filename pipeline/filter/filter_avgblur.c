@@ -35,7 +35,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_avgblur = {
     .name = "avgblur",
-    .about = "mean of a rectangle around each pixel; the cost does not depend on its size",
+    .about = "mean of a rectangle around each pixel; the cost does not depend on the "
+             "rectangle's size",
     .example = "avgblur=sizeX=9",
     .effect = HALO_EFFECT_HIDES,
     .notes = "On chroma planes that are smaller than luma, radii are scaled down in proportion\n"

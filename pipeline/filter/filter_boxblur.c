@@ -57,7 +57,8 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_boxblur = {
     .name = "boxblur",
-    .about = "mean of a square, applied several times; the cost does not depend on its size",
+    .about = "mean of a square around each pixel, applied several times; the cost does not "
+             "depend on the square's size",
     .example = "boxblur=lr=8:lp=2",
     .effect = HALO_EFFECT_HIDES,
     .notes = "Radii must be numbers: FFmpeg's expressions such as min(w,h)/10 are not supported.\n",

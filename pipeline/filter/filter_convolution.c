@@ -182,11 +182,12 @@ const struct halo_filter_kind halo_filter_convolution = {
         "one mask per plane: any odd size up to 63x63, or a row or column of up to 127 weights",
     .example = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16",
     .effect = HALO_EFFECT_HIDES,
-    .notes = "Mask 0m is for plane 0, 1m for plane 1, and so on. A plane without a mask passes\n"
-             "unchanged: to filter chroma, give 1m and 2m, too. Masks are not scaled for smaller\n"
-             "chroma planes: each weight applies to one sample of the mask's plane. Weights are\n"
-             "numbers or fractions such as 1/9, separated by blanks; put the list into single\n"
-             "quotes. If rdiv is 0 and the sum of the weights is 0, the factor is 1.\n",
+    .notes =
+        "Mask 0m is for plane 0, 1m for plane 1, and so on. A plane without a mask passes\n"
+        "unchanged: to filter chroma, set 1m and 2m, too. Masks are not scaled for smaller chroma\n"
+        "planes: each weight applies to one sample of the mask's plane. Weights are numbers or\n"
+        "fractions such as 1/9, separated by blanks; enclose the list in single quotes. If rdiv\n"
+        "is 0 and the sum of the weights is 0, the factor is 1.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

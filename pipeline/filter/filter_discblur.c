@@ -91,10 +91,10 @@ const struct halo_filter_kind halo_filter_discblur = {
     .about = "mean over a disc, like an out-of-focus lens",
     .example = "discblur=radius=7.5",
     .effect = HALO_EFFECT_HIDES,
-    .notes = "Points of light turn into discs. The edge is smooth: each weight is the fraction\n"
-             "of its pixel that lies inside the disc. On smaller chroma planes the disc is\n"
-             "scaled down in proportion. A disc with radius 0.5 lies within one pixel and\n"
-             "changes nothing.\n",
+    .notes =
+        "Points of light turn into discs. The edge is smooth: each weight is the fraction of its\n"
+        "pixel that lies inside the disc. On smaller chroma planes, the disc is scaled down in\n"
+        "proportion. A disc with radius 0.5 lies within one pixel and changes nothing.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

@@ -91,8 +91,8 @@ const struct halo_filter_kind halo_filter_prewitt = {
 
 const struct halo_filter_kind halo_filter_scharr = {
     .name = "scharr",
-    .about = "detect edges by the length of the gradient, measured with the weights 47 162 47 over "
-             "256; nearly the same in all directions",
+    .about = "detect edges by the length of the gradient, measured with the weights 47 162 "
+             "47 over 256, which respond almost equally in all directions",
     .example = "scharr=scale=4",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,

@@ -16,7 +16,7 @@ const struct halo_filter_kind halo_filter_null = {
     .about = "pass frames unchanged",
     .example = "null",
     .effect = HALO_EFFECT_IDENTITY,
-    .notes = "Use it to request explicitly that frames are not filtered.\n",
+    .notes = "Use this filter to request explicitly that frames pass unfiltered.\n",
     .options = (const struct halo_option[]){{NULL}},
     .plan = plan,
 };

@@ -56,11 +56,11 @@ const struct halo_filter_kind halo_filter_pixelize = {
     .example = "pixelize=w=16:h=16",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A plane is filtered only if it is selected by both planes and p. In mode, 0 is avg, 1 is\n"
-        "min and 2 is max. Blocks start at the upper left corner; those at the right and lower\n"
-        "edges may be smaller. border has no effect. On chroma planes that are smaller than luma,\n"
-        "the size of blocks is scaled down and rounded down, but is at least 1. If the size is\n"
-        "even, the blocks of all planes are aligned.\n",
+        "A plane is filtered only if both options, planes and p, select it. The values 0, 1 and 2\n"
+        "of mode mean avg, min and max. Blocks start at the upper left corner; blocks at the\n"
+        "right and lower edges may be smaller. The option border has no effect. On chroma planes\n"
+        "that are smaller than luma, the size of blocks is scaled down and rounded down, but is\n"
+        "at least 1. If the size is even, the blocks of all planes are aligned.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

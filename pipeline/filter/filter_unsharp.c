@@ -95,12 +95,11 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_unsharp = {
     .name = "unsharp",
-    .about = "sharpen, or blur with a negative amount",
+    .about = "sharpen, or blur if the amount is negative",
     .example = "unsharp=lx=7:ly=7:la=1.5",
     .effect = HALO_EFFECT_SHARPENS,
-    .notes =
-        "The blur is binomial. Sizes are in samples of their plane, as in FFmpeg. For RGB, the\n"
-        "luma options apply to all planes.\n",
+    .notes = "The blur uses binomial weights. Sizes are in samples of the filtered plane, as in\n"
+             "FFmpeg. For RGB, the luma options apply to all planes.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),
