@@ -83,8 +83,8 @@ int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_came
 int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument);
 
-/* Returns the queue type of a device with these capabilities, or 0 if the device does not
- * capture. */
+/* Returns the queue type of a device with these capabilities, or 0 if the device does not capture
+ * video. */
 uint32_t halo_camera_queue(uint32_t caps);
 
 /* ---- camera_modes.c ---- */

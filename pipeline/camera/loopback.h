@@ -46,8 +46,8 @@ size_t halo_loopback_size(const struct halo_loopback_mode *mode);
 int halo_loopback_write(struct halo_loopback *loopback, const void *picture, size_t size,
                         enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
 
-/* Returns 1 if programs have the device open, 0 if not, or -ENOTSUP if the module does not report
- * this (0.12.7). */
+/* Returns 1 if programs have the device open, 0 if not, or -ENOTSUP if the v4l2loopback module does
+ * not report this, as in version 0.12.7. */
 int halo_loopback_readers(struct halo_loopback *loopback);
 
 #endif

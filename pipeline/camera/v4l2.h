@@ -78,8 +78,8 @@ struct halo_v4l2_format {
     uint32_t fourcc;
     uint32_t planar;       /* its fourcc in the multi-planar API; 0: it has none */
     const char *name;      /* name in `format:` and `halod devices`: "yuyv", "nv12", "mjpeg" ... */
-    enum AVPixelFormat as; /* format of the unpacked frames on the host; NONE: the decoder
-                              decides */
+    enum AVPixelFormat as; /* format of the unpacked frames on the host; AV_PIX_FMT_NONE: the
+                              decoder decides */
     bool coded;            /* JPEG, which libavcodec decodes */
     int bits;              /* bits per pixel on the bus, to estimate bandwidth; 0: varies */
 };
