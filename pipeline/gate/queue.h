@@ -40,10 +40,10 @@ struct halo_item {
 void halo_item_finish(struct halo_item *item); /* frees the object that it owns */
 
 /* A queue has one producer thread and one consumer thread; any thread may call halo_queue_abort().
- * Items keep their order. The queue applies backpressure: halo_queue_put() blocks for a frame while
- * `pictures` frames are queued, and for a packet while `packets` packets are queued. Frames and
- * packets are in one FIFO, so a consumer that keeps removing items always makes room for a blocked
- * producer. */
+ * Items keep their order. The queue applies backpressure: halo_queue_put() blocks if it is called
+ * with a frame while `pictures` frames are queued, or with a packet while `packets` packets are
+ * queued. Frames and packets are in one FIFO, so a consumer that keeps removing items always makes
+ * room for a blocked producer. */
 struct halo_queue;
 
 struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL if memory runs out */

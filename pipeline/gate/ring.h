@@ -39,8 +39,8 @@ struct halo_ring_settings {
     struct halo_stats *stats; /* where waits and frames are recorded; NULL: nowhere */
 };
 
-/* Returns the ring's settings for the user's device settings. live is false, locked is negative and
- * stats is NULL. */
+/* Returns the ring's settings for the user's device settings. In the result, live is false, locked
+ * is negative and stats is NULL. */
 struct halo_ring_settings halo_ring_settings_of(const struct halo_device_settings *device);
 
 struct halo_lane {

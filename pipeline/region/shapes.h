@@ -88,9 +88,9 @@ void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape ow
  * part of a frame of another size. Returns false if shapes is NULL. */
 bool halo_shapes_in_pixels(const struct halo_shapes *shapes);
 
-/* Converts shapes from the frame as displayed to the frame as stored, which is width x height; turn
- * is its orientation (display.h). Mask images must be loaded. Returns 0 or -ENOMEM; the caller owns
- * *ret. */
+/* Converts shapes from the frame as displayed to the frame as stored, which is width x height. turn
+ * is the frame's display orientation (display.h). Mask images must be loaded. Returns 0 or -ENOMEM;
+ * the caller owns *ret. */
 int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown, int turn,
                       int width, int height);
 
@@ -129,10 +129,10 @@ int halo_shapes_draw(const struct halo_shape *shapes, int count,
 void halo_drawn_region_finish(struct halo_drawn_region *region);
 
 /* Computes the width and height, in luma pixels, of the smallest box around all shapes that extend
- * into the frame, limited to the frame's width and height. If no shape extends into the frame, the
- * result is the frame's width and height. Filters whose strength follows the size of a region use
- * this function. The box includes parts outside the frame, so that the strength does not decrease
- * while a region leaves the frame. */
+ * into the frame. The results are at most the frame's width and height. If no shape extends into
+ * the frame, the result is the frame's width and height. Filters whose strength follows the size of
+ * a region use this function. The box includes parts outside the frame, so that the strength does
+ * not decrease while a region leaves the frame. */
 void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_width,
                       int picture_height, double *ret_width, double *ret_height);
 

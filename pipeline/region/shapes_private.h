@@ -23,7 +23,8 @@ void *halo_shapes_room(void **memory, size_t *size, size_t bytes);
 /* Returns the smallest rectangle that contains both a and b. An empty rectangle is ignored. */
 struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b);
 
-/* Enlarges r by by_x and by_y samples on each side, limited to the plane's width and height. */
+/* Returns r, enlarged by by_x and by_y samples on each side, but not beyond the plane's width and
+ * height. */
 struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int width, int height);
 
 /* Gives each sample of region's mask the largest weight among its neighbours, in the directions of
