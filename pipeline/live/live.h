@@ -156,7 +156,8 @@ struct halo_live_capture {
     int64_t missed;   /* frames that the driver lost, according to the driver */
     /* complete frames skipped because a newer one was ready; also counted as HALO_DROP_LATE */
     int64_t late;
-    int64_t damaged;       /* frames flagged by the driver, too short or torn; they are not shown */
+    int64_t damaged;       /* frames that are flagged by the driver, too short or torn; they are not
+                              shown */
     int64_t width, height; /* size of the frames that the camera sends */
     char format[12];       /* the negotiated format, named as in v4l2.h; "" if there is none yet */
     double rate;           /* frames per second; 0: not reported */
@@ -266,6 +267,7 @@ bool halo_live_abandon(struct halo_live *live);
  * returns true when the stream has ended. */
 void halo_live_stop(struct halo_live *live);
 bool halo_live_done(const struct halo_live *live);
-void halo_live_destroy(struct halo_live *live); /* stops and joins; NULL: does nothing */
+void halo_live_destroy(struct halo_live *live); /* stops the stream and joins its threads; NULL:
+                                                   does nothing */
 
 #endif

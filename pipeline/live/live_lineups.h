@@ -66,9 +66,9 @@ void halo_live_lineups_turned(struct halo_live_lineups *all);
 
 /* ---- frames ---- */
 
-/* Returns the lineup for a frame that is about to enter, and counts the frame as being inside each
- * of its gates. previous: the previous frame's lineup, or NULL for the first frame. Filter
- * thread. */
+/* Returns the lineup for a frame that is about to enter the gates, and counts the frame as being
+ * inside each of the lineup's gates. previous: the previous frame's lineup, or NULL for the first
+ * frame. Filter thread. */
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all,
                                             struct halo_lineup *previous);
 /* Records that a frame has left a gate, or will not enter it. whole: this was the frame's last

@@ -41,7 +41,7 @@ struct halo_live_loop {
     int64_t before; /* number of frames returned before this repetition */
 };
 
-/* Records the identity of the file. Call it before opening the file. */
+/* Records the identity of the file. Call this function before opening the file. */
 void halo_live_loop_begin(const struct halo_live *live, struct halo_live_input *in);
 /* Call halo_live_loop_shift() for every packet that was read, then halo_live_loop_pass() for video
  * packets. halo_live_loop_pass() returns false if the file no longer begins as before; treat this

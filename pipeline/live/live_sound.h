@@ -28,9 +28,10 @@ struct halo_live_track {
 
 /* ---- source thread ---- */
 
-/* Sets the extradata of in->sound from the first packet; call it before any packet is read. Outputs
- * that copy audio must know its parameters before they begin, but ADTS (in MPEG-TS) carries the
- * parameters of AAC only in the packets. Returns 0, or -errno with err filled. */
+/* Looks ahead at the first audio packet, and sets the extradata of in->sound from it. Call this
+ * function before any packet is read. Outputs that copy audio must know its parameters before they
+ * begin, but ADTS (in MPEG-TS) carries the parameters of AAC only in the packets. Returns 0, or
+ * -errno with err filled. */
 int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *in,
                          struct halo_error *err);
 /* Sends an audio packet from the input, with the stream's timestamps, to every encoding that has

@@ -45,8 +45,9 @@ void halo_live_stages_abort(struct halo_live_stages *stages);
 
 /* ---- source thread ---- */
 
-/* Waits, at most a few seconds, until cards have been reported to the listener. Called before the
- * first frame enters a filter, so that viewers get cards even if that frame crashes the process. */
+/* Waits, for at most a few seconds, until cards have been reported to the listener. Called before
+ * the first frame enters a filter, so that viewers get cards even if that frame crashes the
+ * process. */
 void halo_live_wait_described(struct halo_live *live);
 /* Queues a decoded frame and takes ownership of it. In streams that drop late frames (see
  * halo_live.live), works like halo_queue_put_newest(). */

@@ -48,7 +48,8 @@ int halo_live_stalls_turn(const struct halo_live_stalls *s);
  * the number of seconds that filters may run. Loop thread. */
 bool halo_live_stalls_is_stuck(struct halo_live_stalls *s, struct halo_ring *ring, double timeout,
                                struct halo_error *err);
-/* Implements halo_live_stalls_alone(). Call it after halo_live_stalls_is_stuck(). Loop thread. */
+/* Implements halo_live_stalls_alone(). Call this function after halo_live_stalls_is_stuck(). Loop
+ * thread. */
 bool halo_live_stalls_is_alone(const struct halo_live_stalls *s);
 
 #endif

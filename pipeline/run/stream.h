@@ -59,8 +59,8 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
 void halo_stream_destroy(struct halo_stream *s);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
-/* Stops reading the source, and finishes the output with the frames read so far. It may be called
- * more than once. If the sink accepts no more data, the stream ends with -EINTR. */
+/* Stops reading the source, and finishes the output with the frames read so far. This function may
+ * be called more than once. If the sink accepts no more data, the stream ends with -EINTR. */
 void halo_stream_stop(struct halo_stream *s);
 /* Wakes a source that is blocked in a read, or a sink that is blocked in a write, if the stream was
  * stopped or has failed. Call this after notify(), and then repeatedly until the stream is done,
@@ -79,7 +79,7 @@ bool halo_stream_has_device(const struct halo_stream *s);
  * more time passed between two calls, because the process was stopped, the measurement restarts. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);
 
-bool halo_stream_done(const struct halo_stream *s); /* whether all threads have ended */
+bool halo_stream_done(const struct halo_stream *s); /* returns whether all threads have ended */
 void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret);
 /* Writes the reports that -stats, -stats_json and -trace request, to stderr and to files. Call this
  * after join. */

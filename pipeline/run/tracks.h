@@ -33,7 +33,8 @@ struct halo_track {
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
     bool over;        /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */
-    AVPacket *priming; /* a packet that the input hides; kept until the first audible packet */
+    AVPacket *priming; /* the last packet that the input hides; kept until the first audible packet,
+                          because decoders need it */
     bool heard;        /* whether the first audible packet has arrived */
     bool hides;        /* whether the output also has edit lists, which hide packets */
     bool says_once;    /* whether the output stores the parameters of AAC (`coded`) once, not in
