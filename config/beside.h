@@ -17,8 +17,8 @@ int halo_beside_check(const char *path, struct halo_error *err);
  * to the file's name, which the caller frees. */
 int halo_beside_make(const char *path, mode_t mode, char **ret_name);
 
-/* Syncs the folder of an existing file to disk, so that the file's name is stored; its contents are
- * not synced. Errors are ignored. */
+/* Syncs the folder of an existing file to disk, so that the file's name is stored; the file's
+ * contents are not synced. Errors are ignored. */
 void halo_beside_sync_folder(const char *path);
 
 #endif

@@ -64,7 +64,7 @@ enum halo_output_kind {
 /* When a camera is open, which is also when its light is on. */
 enum halo_capture_open {
     HALO_CAPTURE_ALWAYS,
-    HALO_CAPTURE_ON_DEMAND, /* while an encoding of the stream is in use */
+    HALO_CAPTURE_ON_DEMAND, /* only while an encoding of the stream is in use */
 };
 
 enum halo_mirror {
@@ -203,9 +203,9 @@ const char *halo_error_list_text(const struct halo_error_list *list, int index);
 void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
 
 /* Functions that check chains, encoders, cameras and outputs. The caller of the loader passes these
- * functions, because their code is in folders on which config/ does not depend. Each returns 0, or
- * a negative errno with err filled; each pointer may be NULL. `filters` also refuses a chain longer
- * than HALO_MAX_CHAIN. */
+ * functions, because their code is in folders on which config/ does not depend. Each function
+ * returns 0, or a negative errno with err filled; each of the pointers may be NULL. `filters` also
+ * refuses a chain longer than HALO_MAX_CHAIN. */
 struct halo_daemon_checks {
     /* Checks the chain's syntax and, unless privacy is HALO_PRIVACY_OFF, that this privacy setting
      * allows the chain. */
@@ -214,7 +214,7 @@ struct halo_daemon_checks {
      * known. */
     int (*coverage)(const char *chain, const struct halo_stream_settings *stream,
                     struct halo_error *err);
-    /* For a stream without a region feed: checks that the chain does not use one. */
+    /* Called for a stream without a region feed: checks that the chain does not use one. */
     int (*feed)(const char *chain, struct halo_error *err);
     /* Checks that codec names an audio or video encoder. Not called for copy, off or raw. */
     int (*encoder)(const char *codec, bool audio, struct halo_error *err);
@@ -228,8 +228,8 @@ struct halo_daemon_checks {
 /* Reads path and then conf.d/ *.yaml in the same folder, sorted by name; later files add streams
  * and replace single keys. ${NAME} is replaced by the systemd credential of that name or, if none
  * exists, by the environment variable; $${ becomes "${". Returns 0 (the caller owns *ret), -ENOMEM,
- * -EINVAL (the files have errors) or another -errno (a file could not be read). With -EINVAL or
- * another -errno, *ret_errors lists the errors, and the caller owns it. */
+ * -EINVAL (the files have errors) or another -errno (a file could not be read). If the files have
+ * errors or one could not be read, *ret_errors lists the errors, and the caller owns it. */
 int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
                      const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors);
 /* Does the same as halo_daemon_load() with text in memory, and without conf.d. Messages refer to

@@ -35,8 +35,8 @@ extern const char *const halo_camera_formats[];
 /* Returns the encoder's name or "raw"; if no codec is given, returns "libx264". */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
-/* Returns the format in which the output serves its viewers, or NULL if it is not a socket or an
- * address, or if its suffix or format is unknown. */
+/* Returns the format in which the output serves its viewers, or NULL if the output is neither a
+ * socket nor an address, or if its suffix or format is unknown. */
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
 /* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS

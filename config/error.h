@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Exit codes of all halod programs (from sysexits.h if it defines a suitable one). */
+/* Exit codes of all halod programs (those of sysexits.h, if it defines a suitable code). */
 enum halo_exit {
     HALO_EXIT_OK = 0,
     HALO_EXIT_FAILED = 1,

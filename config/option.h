@@ -76,9 +76,9 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
                          size_t count);
 /* Does the same as halo_nearest() for the names in a table. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
+enum { HALO_NEAREST_WORDS = 96 };
 /* Find the same names as the two functions above. Both return ret, which they fill with words to
  * append to a message, such as " (nearest: NAME)", or with "" if no name is near. */
-enum { HALO_NEAREST_WORDS = 96 };
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
                                const char *const *candidates, size_t count);
 const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct halo_option *table,

@@ -10,7 +10,8 @@
  * file: are considered paths, not URLs; see halo_path_of(). */
 bool halo_path_is_url(const char *name);
 
-/* Returns the path in name: the part after file:, or name itself. As in FFmpeg, file:///x is /x. */
+/* Returns the path in name: the part after file:, or name itself. As in FFmpeg, the path in
+ * file:///x is /x. */
 const char *halo_path_of(const char *name);
 
 #endif

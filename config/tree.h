@@ -44,12 +44,12 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
                     const struct halo_source *source, struct halo_error_list *errors);
 void halo_node_destroy(struct halo_node *node); /* may be NULL */
 
-/* Returns NULL if memory is exhausted. */
+/* Returns a new node, or NULL if memory is exhausted. */
 struct halo_node *halo_node_create(enum halo_node_kind kind, const struct halo_source *source,
                                    int line);
-/* Returns 0 (node now owns child) or -ENOMEM. */
+/* Appends child to node. Returns 0 (node now owns child) or -ENOMEM. */
 int halo_node_append(struct halo_node *node, struct halo_node *child);
-/* Returns NULL if memory is exhausted. */
+/* Returns a copy of node and of all nodes below it, or NULL if memory is exhausted. */
 struct halo_node *halo_node_copy(const struct halo_node *node);
 
 /* Returns the child with that key, or NULL. map may be NULL. */

@@ -54,8 +54,9 @@ struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *e
  * index, or -1 if there is no anchor or reading stopped. */
 int halo_reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int line);
 
-/* Adds nodes to the number of nodes read, and checks the limits; height is how many levels they are
- * nested below the current one. If a limit is exceeded, stops reading and returns false. */
+/* Adds `nodes` to the number of nodes read so far, and checks all limits. `height` is the number of
+ * levels that these nodes add below the current level. If a limit is exceeded, stops reading and
+ * returns false. */
 bool halo_reader_bound(struct halo_reader *r, int nodes, int height, int line);
 
 /* If there is a tag, reports an error and returns true; otherwise, returns false. */

@@ -10,7 +10,7 @@ struct halo_viewer_format {
     const char *suffix;
     const char *muxer; /* FFmpeg's name of the muxer; NULL: filtered frames are passed as
                         * descriptors */
-    bool raw;          /* whether it can contain unencoded frames */
+    bool raw;          /* whether the format can contain unencoded frames */
     bool rigid;        /* whether the contents are described only by one header at the beginning */
 };
 extern const struct halo_viewer_format halo_viewer_formats[]; /* the last entry has the suffix
@@ -26,7 +26,7 @@ const struct halo_viewer_format *halo_viewer_format_named(const char *name);
 enum halo_viewer_format_list {
     HALO_VIEWER_FORMATS_SUFFIXES, /* all suffixes: ".ts, .mkv, .nut or .fd" if word is "or" */
     HALO_VIEWER_FORMATS_RAW,   /* only the suffixes of formats that can contain unencoded frames */
-    HALO_VIEWER_FORMATS_NAMES, /* the names that halo_viewer_format_named accepts */
+    HALO_VIEWER_FORMATS_NAMES, /* the names that halo_viewer_format_named() accepts */
 };
 const char *halo_viewer_format_list(char *ret, size_t size, enum halo_viewer_format_list which,
                                     const char *word);

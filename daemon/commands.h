@@ -7,7 +7,7 @@
 
 struct halo_command {
     const char *name;
-    const char *words; /* its arguments as --help shows them */
+    const char *words; /* the command's arguments, as --help shows them */
     const char *help;
     int (*run)(int argc, char **argv);
 };

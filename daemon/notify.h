@@ -9,9 +9,9 @@
 #include "config/error.h"
 
 void halo_notify_ready(void);
-void halo_notify_reloading(void); /* reloading lasts until the next halo_notify_ready() */
+void halo_notify_reloading(void); /* a reload begins; the next halo_notify_ready() ends it */
 void halo_notify_stopping(void);
-/* allows the current step ms more milliseconds, counted from now */
+/* Extends the time limit of the current step to ms milliseconds from now. */
 void halo_notify_extend(int ms);
 void halo_notify_status(const char *text); /* one line */
 void halo_notify_alive(void);

@@ -84,7 +84,7 @@ struct engine_stream {
     int gpu; /* the GPU that its live stream last reported; -1: none */
     enum engine_phase phase;
     bool abandoned; /* abandoned because a thread is stuck; will soon be moved to `left` */
-    bool stop;      /* the supervisor has requested a stop, perhaps during creation */
+    bool stop;      /* the supervisor has requested a stop, possibly during the stream's creation */
     /* whether to record, and which encodings are watched: the last requests, including those that
      * arrived while the stream was being created */
     bool record, watched[HALO_MAX_ENCODINGS];

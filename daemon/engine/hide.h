@@ -11,10 +11,10 @@
 
 #include "config/error.h"
 
-/* Hides the memory; call it before the first byte of a frame is read. The effect lasts until
- * another program is executed, so every kind of process calls this for itself. In a service, this
- * also removes HALOD_DEBUGGABLE from the environment, so that engines do not inherit it. Returns 0,
- * or -errno with err filled if nothing is hidden. */
+/* Hides the process's memory from other processes; call it before the first byte of a frame is
+ * read. The effect lasts until another program is executed, so every kind of process calls this for
+ * itself. In a service, this also removes HALOD_DEBUGGABLE from the environment, so that engines do
+ * not inherit it. Returns 0, or -errno with err filled if nothing is hidden. */
 int halo_hide_memory(struct halo_error *err);
 
 #endif

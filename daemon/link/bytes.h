@@ -21,9 +21,9 @@ struct halo_bytes {
 int halo_bytes_put(struct halo_bytes *bytes, const uint8_t *data, size_t size,
                    const AVBufferRef *ref);
 
+enum { HALO_BYTES_TURN = 4 << 20 };
 /* Writes as much as the socket accepts now, but stops after HALO_BYTES_TURN bytes. Returns the
  * number of bytes written, or -errno if the socket has failed. */
-enum { HALO_BYTES_TURN = 4 << 20 };
 int halo_bytes_send(struct halo_bytes *bytes, int fd);
 
 void halo_bytes_clear(struct halo_bytes *bytes);

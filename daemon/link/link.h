@@ -63,8 +63,8 @@ struct halo_link;
 struct halo_link_ops {
     /* Receives a message, which is borrowed; the callee owns the `count` descriptors in fds. */
     void (*message)(void *arg, json_t *message, const int *fds, int count);
-    /* Reports that the other side has closed the link or violated the protocol; why is a reason in
-     * one line of text. No callbacks follow. */
+    /* Reports that the other side has closed the link or violated the protocol; `why` is the
+     * reason, as one line of text. No callbacks follow. */
     void (*closed)(void *arg, const char *why);
 };
 

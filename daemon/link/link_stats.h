@@ -55,7 +55,7 @@ struct halo_link_stats {
     double rate;
     struct halo_link_stage stage[HALO_LIVE_STAGES];
     struct halo_link_output output[HALO_MAX_OUTPUTS];
-    int outputs; /* how many entries of output are filled */
+    int outputs; /* number of entries of output[] that are filled */
 };
 
 /* A GPU that an engine uses. */

@@ -9,7 +9,8 @@
 enum { HALO_SEND_FDS_MAX = 8 };
 
 /* Sends as much as the socket accepts now and returns the number of bytes, or -errno (never
- * -EINTR). The caller keeps the descriptors. fd_count: 0 to HALO_SEND_FDS_MAX. Any thread. */
+ * -EINTR). The caller keeps the descriptors. fd_count is between 0 and HALO_SEND_FDS_MAX. Any
+ * thread. */
 ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int *fds,
                       int fd_count);
 

@@ -26,7 +26,7 @@ int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop);
 
 int halo_run_end_code(const struct halo_error *err);
 
-/* Ends the process with this code after `seconds` at the latest, because closing a device may
+/* If the process is still running after `seconds`, ends it with this code. Closing a device may
  * never return, and no watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
 /* Ends the process without running the driver's exit handlers, which take time and might wait for

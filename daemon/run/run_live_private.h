@@ -33,7 +33,7 @@ struct run_live {
     struct halo_histogram delay;
     struct halo_live_stats numbers; /* the statistics that were read last; loop thread only */
     atomic_int stop;
-    atomic_llong first; /* us: timestamp of the first frame; 0: none yet */
+    atomic_llong first; /* timestamp of the first frame in us; 0: none yet */
 
     pthread_mutex_t lock; /* guards the fields below */
     struct halo_error error;
@@ -50,7 +50,7 @@ extern const struct halo_live_events run_live_events; /* callbacks; arg is a str
  * error. Any thread. */
 void run_live_fail(struct run_live *run, const struct halo_error *err);
 
-/* ---- run_live_report.c; loop thread ---- */
+/* ---- run_live_report.c (loop thread only) ---- */
 /* Fills *ret with the statistics, and updates run->numbers. */
 void run_live_stats(struct run_live *run, struct halo_stream_stats *ret);
 /* Shows the progress for the last time, the result if the run had no error, and the statistics if

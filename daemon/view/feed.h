@@ -33,7 +33,7 @@ enum {
 struct halo_feed;
 
 /* A receiver of packets. All callbacks run on the loop thread. A callback may make its own taker
- * leave the feed, but not another one. */
+ * leave the feed, but no other taker. */
 struct halo_feed_taker {
     /* Passes the first parameters, or new ones. The packets that follow need them and begin with a
      * keyframe. */
@@ -49,7 +49,7 @@ struct halo_feed_taker {
     struct halo_feed *feed;
     struct halo_feed_taker *next;
     bool begun, keyed;
-    int64_t since; /* CLOCK_MONOTONIC in us: when it joined or last began */
+    int64_t since; /* when the taker joined or last began: us of CLOCK_MONOTONIC */
 };
 
 /* watched(arg, true) is called when the first taker joins, watched(arg, false) when the last taker

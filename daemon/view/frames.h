@@ -16,7 +16,7 @@
 struct halo_frames;
 
 struct halo_frames *halo_frames_create(void); /* returns NULL if out of memory */
-/* other processes keep the memory that they have mapped */
+/* Destroys the pool. Other processes keep the memory that they have mapped. */
 void halo_frames_destroy(struct halo_frames *frames);
 
 /* Sets the format of the frames that follow. Returns 0, or fills err and returns -EINVAL (the

@@ -50,7 +50,7 @@ struct halo_viewer {
     struct halo_viewer *next;
     uv_poll_t poll;
     int fd;
-    char peer[80]; /* its address or process, for the log */
+    char peer[80]; /* the viewer's address or process, for the log */
     /* set by the format so that flush is called when the socket is writable again */
     bool wants_write;
     /* the time in us since which no queued data could be sent; 0: nothing is queued */

@@ -33,9 +33,9 @@ struct halo_virtual_events {
 };
 
 /* Creates a virtual camera for output, which must be of kind V4L2 and is copied. events and arg
- * must outlive the camera. The loop opens the device soon afterwards; it may be missing. Returns 0,
- * or -errno with err filled if there is not enough memory or no free descriptor, or if no device
- * supports the format or size. */
+ * must outlive the camera. The loop opens the device soon afterwards; a missing device is not an
+ * error. Returns 0, or -errno with err filled if there is not enough memory or no free descriptor,
+ * or if no device supports the format or size. */
 int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
                         const struct halo_output_settings *output,
                         const struct halo_virtual_events *events, void *arg,
@@ -50,8 +50,8 @@ bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_s
  * format, and keeps a reference to it. taken is the frame's timestamp in us of CLOCK_MONOTONIC; if
  * it is 0, the frame is not included in the measured delay. */
 void halo_virtual_put(struct halo_virtual *v, const AVPacket *picture, int64_t taken);
-/* Sets the image to write while there is no frame, for compressed formats; if it is NULL, nothing
- * is written then. */
+/* For compressed formats: sets the image to write while there is no frame. If card is NULL, nothing
+ * is written while there is no frame. */
 void halo_virtual_card(struct halo_virtual *v, const AVPacket *card);
 /* Forgets the frame: from the next write on, gray or the card is shown. */
 void halo_virtual_clear(struct halo_virtual *v);
@@ -62,8 +62,8 @@ void halo_virtual_forget(struct halo_virtual *v);
  * or if it is open and its readers are unknown. */
 bool halo_virtual_is_watched(struct halo_virtual *v);
 bool halo_virtual_is_open(const struct halo_virtual *v);
-/* Returns why the device is not being written; FINE while it is being written, and before the first
- * attempt. */
+/* Returns the reason why nothing is being written to the device; FINE while frames are being
+ * written, and before the first attempt. */
 enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v);
 
 /* Returns the delays from a frame's timestamp to its first write, in ns; repeats are not
