@@ -108,7 +108,7 @@ class Late(LoadTest):
         status = daemon.status('fast')
         self.assertIn('late-decoder', status['degraded'])
         self.assertTrue(status['overloaded'])
-        self.assertIn('were lost', status['why'] + status['degraded']['late-decoder'])
+        self.assertIn('fell behind', status['why'] + status['degraded']['late-decoder'])
         self.assertIn('halod_stream_degraded{stream="fast",reason="late-decoder"} 1',
                       self.fetch('/metrics'))
         self.assertIn('stream fast: degraded (late-decoder): ', daemon.logged())

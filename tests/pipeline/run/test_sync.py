@@ -72,7 +72,7 @@ class Starts(HaloTest):
         """Sound gets silence in front, pictures the first of them; both are said or seen."""
         run = self.halod('run', '-i', source('.mp4', 'late sound'), '-vf', 'null',
                          self.path('sound.avi'))
-        self.says_once(run, 'stream 1.*encoded again.*silence')
+        self.says_once(run, 'stream 1.*re-encoded.*silence')
         given = source('.mp4', 'late pictures')
         made = self.filtered(given, 'pictures.avi')
         self.assertEqual(halotest.frame_count(made), halotest.frame_count(given) + 8)
