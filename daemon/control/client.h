@@ -27,7 +27,7 @@ struct halo_clients {
  * Returns 0 or -errno. */
 int halo_client_create(struct halo_clients *clients, int fd);
 /* Disconnects the client. The client is removed from the list at once; its memory is freed when the
- * event loop has closed its handles. why is the reason for the log, or NULL if the client has
+ * event loop has closed its handles. `why` is the reason for the log, or NULL if the client has
  * disconnected by itself. */
 void halo_client_cut(struct halo_client *client, const char *why);
 /* Called once a second. Disconnects the client if nothing could be sent from its queue of answers
@@ -56,17 +56,17 @@ void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
 /* Sends one of several answers to the current call. Takes the caller's reference to parameters. */
 void halo_client_continue(struct halo_client *client, json_t *parameters);
-/* Answers the current call repeatedly until the client disconnects. For each answer, tick is
- * called: at each event and every interval_ms milliseconds (0: only at events), but never before
- * the previous answer has been sent. */
+/* Answers the current call repeatedly until the client disconnects. Each answer is sent by tick,
+ * which is called at each event and every interval_ms milliseconds (0: only at events), but never
+ * before the previous answer has been sent. */
 void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_client *client),
                         int interval_ms);
 /* Returns the parameters of the current call, as a borrowed reference that is valid until the call
  * ends. */
 json_t *halo_client_parameters(const struct halo_client *client);
 void halo_client_subscribe(struct halo_client *client);
-/* Sends the event to all subscribers, and notifies all clients whose call is answered repeatedly.
- * event is borrowed. */
+/* Sends the event to all subscribers, and notifies all clients whose calls are answered repeatedly.
+ * `event` is borrowed. */
 void halo_clients_notify(struct halo_clients *clients, json_t *event);
 
 /* A token for a call that will be answered later. The token remains valid even if the client

@@ -28,7 +28,7 @@ struct halo_client {
     /* active while fully received calls wait for other clients to have their turn */
     uv_idle_t rest;
     bool more;   /* fully received calls are waiting */
-    int handles; /* number of handles that are not closed yet */
+    int handles; /* number of libuv handles that are not closed yet */
     int events;  /* libuv events for which `poll` is waiting, such as UV_READABLE */
     bool cut, eof, working;
 
@@ -36,8 +36,8 @@ struct halo_client {
     size_t in_length, in_size;
     struct out *out, **out_last;
     size_t out_bytes;
-    uint64_t moved; /* loop time in ms when bytes were last sent */
-    /* loop time in ms when the client connected, or when its last call was complete or answered */
+    uint64_t moved; /* loop time in ms at which bytes were last sent */
+    /* loop time in ms at which the client connected, or its last call was received or answered */
     uint64_t heard;
     bool called; /* the client has made a call */
 

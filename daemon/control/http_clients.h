@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    /* time limit for receiving a complete request, counted from the connection or the previous
+    /* time limit for a complete request; it begins when the client connects, and again after each
      * answer */
     HALO_HTTP_REQUEST_MS = 10000,
     /* time limit for a client to read an answer; it does not apply to endless answers */
@@ -40,7 +40,7 @@ struct halo_http_clients {
 };
 
 /* These functions record that a client has connected or disconnected. They must be called from the
- * callback that is set with MHD_OPTION_NOTIFY_CONNECTION. now is in ms; libmicrohttpd keeps the
+ * callback that is set with MHD_OPTION_NOTIFY_CONNECTION. `now` is in ms; libmicrohttpd keeps the
  * client in *state. */
 void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connection *connection,
                            void **state, uint64_t now);

@@ -9,8 +9,9 @@
 #include "daemon/control/metrics.h"
 #include "daemon/supervisor/supervisor.h"
 
-/* Makes the response for a page: what is HALO_HTTP_METRICS, HALO_HTTP_HEALTH, HALO_HTTP_STATUS or
- * HALO_HTTP_INDEX. Sets *status if the HTTP status is not 200. Returns NULL if out of memory. */
+/* Makes the response for the page `what`, which must be HALO_HTTP_METRICS, HALO_HTTP_HEALTH,
+ * HALO_HTTP_STATUS or HALO_HTTP_INDEX. Sets *status if the HTTP status is not 200. Returns NULL if
+ * out of memory. */
 struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status);
 

@@ -15,7 +15,7 @@ struct halo_http_viewers {
     int count;
     int64_t pictures, dropped, bytes, cut;
     /* Called when a connection was resumed. The callee must make sure that MHD_run() is called
-     * soon, but must not call it itself. */
+     * soon, but must not call MHD_run() itself. */
     void (*wake)(void *arg);
     void *arg;
 };
@@ -36,7 +36,7 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 
 /* Called once a second. Ends each viewer whose client has disconnected, reads too slowly, or has
- * waited too long for a snapshot. now is in ms. */
+ * waited too long for a snapshot. `now` is in ms. */
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now);
 /* Ends all viewers; MHD_run() must be called once afterwards. */
 void halo_http_viewers_end(struct halo_http_viewers *viewers);

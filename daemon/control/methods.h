@@ -62,7 +62,8 @@ struct halo_call {
 /* Parses one message; text does not include the NUL that ends it. Returns 0 if the message is a
  * valid call; the caller must then release *ret with halo_call_finish(). Returns -ENOMEM if out of
  * memory. Returns -EINVAL if the message is invalid. *ret_error is then a new reference to the
- * complete answer, or NULL if "oneway" requests no answer or if out of memory. */
+ * complete answer, or NULL if no answer is wanted because the call has "oneway", or if out of
+ * memory. */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 

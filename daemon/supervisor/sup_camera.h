@@ -15,7 +15,7 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err);
 /* Must be called before the stream's feeds are closed. The virtual cameras then show gray frames
  * until sv_camera_open() is called again. */
 void sv_camera_leave(struct sv_stream *stream);
-/* Forgets kept frames; see sv_feed_forget(). */
+/* Forgets the frames that the virtual cameras keep; see sv_feed_forget(). */
 void sv_camera_forget(struct sv_stream *stream);
 void sv_camera_close(struct sv_stream *stream);
 

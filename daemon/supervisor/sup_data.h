@@ -56,14 +56,15 @@ struct sv_engine {
     enum sv_engine_state state;
     struct sv_backoff backoff;
     int restarts;
-    int device_failures; /* number of consecutive exits with status 75: the GPU failed */
+    int device_failures; /* number of consecutive exits with status 75 (the GPU failed) */
     bool stalled;        /* the engine's process stalled and is about to be killed */
     int stood;           /* how many times in a row the engine's process stalled and was killed */
     uint64_t idle_since; /* time since which the engine has had no streams; 0: it has streams */
     /* earliest time at which a stream that found too little free GPU memory may try again */
     uint64_t room_after;
-    char why[600];   /* reason for the last failure, or "" */
-    int64_t ignored; /* number of malformed messages and of connections to the control socket */
+    char why[600]; /* reason for the last failure, or "" */
+    /* number of malformed messages from the engine, and of its connections to the control socket */
+    int64_t ignored;
     struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
     int gpus; /* number of valid entries in gpu_memory */
 };

@@ -9,7 +9,7 @@ struct sv_stream;
 /* Replaces the ring of an encoding with a new ring. fds are the two descriptors of the new ring;
  * the function takes ownership of both. */
 void sv_drain_add(struct sv_stream *stream, int encoding, const int *fds);
-/* Called by the timer. If memory was too short to read a packet, tries to read it again. */
+/* Called by the timer. If there was too little memory to read a packet, tries again. */
 void sv_drain_tick(struct sv_stream *stream);
 
 #endif

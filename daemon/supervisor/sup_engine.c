@@ -80,7 +80,7 @@ bool sv_engine_is_behind(const struct sv_engine *engine)
 
 void sv_engine_report_running(struct sv_engine *engine)
 {
-    halo_log(HALO_LOG_INFO, "engine %s runs (process %d)", engine->name,
+    halo_log(HALO_LOG_INFO, "engine %s is running (process %d)", engine->name,
              engine->process->handle.pid);
     sv_event(engine->sv, "engine", engine->name, "running", NULL);
 }

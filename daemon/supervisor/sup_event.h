@@ -5,8 +5,8 @@
 
 struct halo_supervisor;
 
-/* Sends an event. name is the name of a stream (of an engine if the event is "engine"), or NULL if
- * the event concerns the whole daemon. */
+/* Sends an event. `name` is the name of a stream (or of an engine, if the event is "engine"), or
+ * NULL if the event concerns the whole daemon. */
 void sv_event(struct halo_supervisor *sv, const char *event, const char *name, const char *state,
               const char *why);
 

@@ -16,12 +16,12 @@ struct sv_stream;
 /* Returns the files that the engine may open: all files named by streams that are on it or may move
  * to it. The caller owns the result. May block while it accesses these files. */
 json_t *sv_files_of(const struct sv_engine *engine);
-/* Returns whether the engine's process may open all files that a stream with these settings names;
- * true if the engine has no process yet. May block. */
+/* Returns whether the engine's process may open all files that a stream with these settings names.
+ * The result is true if the engine has no process yet. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
-/* Returns whether the stream needs another engine: its engine has reported that it cannot open a
- * file or folder of the stream, and is not allowed to open the file or folder that now has this
- * name. May block. */
+/* Returns whether the stream needs another engine because its files or folders were replaced. This
+ * is so if its engine has reported that it cannot open one of them, and is not allowed to open the
+ * file or folder that now has this name. May block. */
 bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

@@ -277,7 +277,7 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
         return halo_fail_usage(err, "the input of '%s' is not a camera", stream->name);
     if (!halo_is_name(to->control, strlen(to->control)))
         return halo_fail_usage(
-            err, "not the name of a control: run 'halod devices' to list the controls");
+            err, "not a valid name of a control: run 'halod devices' to list the controls");
     struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");

@@ -24,7 +24,7 @@ struct sv_ring {
 
 /* Opens a ring for an outlet that has none. Takes ownership of both descriptors, even on failure.
  * on_ring is called while the ring has packets to read. Returns 0, or -errno with err filled
- * (-EPROTO: the ring is malformed). */
+ * (-EPROTO if the ring is malformed). */
 int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
                  struct halo_error *err);
 /* Passes packets to the feed until the ring is empty or a limit is reached: `most` packets or

@@ -38,8 +38,8 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
 /* Opens the sockets and starts every enabled stream. Returns 0, or -errno with err filled if a
  * socket cannot be opened. */
 int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
-/* Stops everything and closes the supervisor's handles on the event loop. When everything has
- * ended, within ten seconds, done(arg) is called. */
+/* Stops everything and closes the supervisor's handles on the event loop. done(arg) is called when
+ * everything has ended, which takes at most ten seconds. */
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);
 /* Frees the supervisor. Must not be called before done(arg) was called; NULL is ignored. */
 void halo_supervisor_destroy(struct halo_supervisor *sv);

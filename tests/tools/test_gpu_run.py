@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do
     -c)
         mkdir "${{2%/*}}/files"
         touch "${{2%/*}}/files/1.mkv" "${{2%/*}}/files/2.mkv"
-        echo "engine gpu0 runs (process 1)"
+        echo "engine gpu0 is running (process 1)"
         echo "stream clip: running"
         exec sleep 60 ;;
     -backend) backend=$2; shift ;;

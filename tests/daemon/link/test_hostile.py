@@ -415,7 +415,7 @@ class Hostile(DaemonTest):
         self.end(daemon)
         daemon = self.on_gpus(self.autos('a', 'b'), [])
         self.assertEqual(self.places(daemon), {'cpu': ['a', 'b']})
-        self.assertIn('engine cpu runs', daemon.logged())
+        self.assertIn('engine cpu is running', daemon.logged())
         self.assertNotIn('engine gpu', daemon.logged())
 
     def test_lies_about_gpus(self):
