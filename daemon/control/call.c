@@ -131,7 +131,8 @@ static int unknown_method(const char *full, json_t **ret_error)
         char name[128];
         snprintf(name, sizeof name, "%.*s", (int)(length < 127 ? length : 127), full);
         halo_sanitise(name);
-        snprintf(what, sizeof what, "no interface '%s': use %s", name, HALO_VARLINK_CONTROL);
+        snprintf(what, sizeof what, "there is no interface '%s': use %s", name,
+                 HALO_VARLINK_CONTROL);
         *ret_error = halo_call_error(HALO_ERROR_INTERFACE, what, HALO_FIELD_INTERFACE, name);
         return -EINVAL;
     }

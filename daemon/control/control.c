@@ -40,8 +40,9 @@ static void free_closed(uv_handle_t *handle)
 /* Rejects a client beyond the limit, with an error if the socket accepts it. */
 static void turn_away(int fd)
 {
-    json_t *error = halo_call_error(HALO_ERROR_FAILED,
-                                    "too many clients: close another haloctl first", NULL, NULL);
+    json_t *error =
+        halo_call_error(HALO_ERROR_FAILED,
+                        "too many clients are connected: close another haloctl first", NULL, NULL);
     char *text = json_dumps(error, JSON_COMPACT);
     if (text && send(fd, text, strlen(text) + 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         halo_log(HALO_LOG_DEBUG, "control: a client disconnected while it was being refused");

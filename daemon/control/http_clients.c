@@ -76,7 +76,7 @@ static void cut(struct halo_http_clients *clients, struct halo_http_client *clie
 static void say_cuts(struct halo_http_clients *clients)
 {
     static const char *const why[] = {
-        [HALO_HTTP_NO_REQUEST] = "no complete request within 10 seconds",
+        [HALO_HTTP_NO_REQUEST] = "no complete request arrived within 10 seconds",
         [HALO_HTTP_NOT_TAKEN] = "the response was not read within 60 seconds",
         [HALO_HTTP_NO_ROOM] = "too many clients were connected, and these were the slowest",
     };

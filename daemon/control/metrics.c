@@ -185,7 +185,8 @@ static void write_stages(FILE *to, const json_t *streams)
             if (strcmp(stage, "total") != 0)
                 write_histogram(to, stages, name_of(stream), stage, times);
     write_head(to, all, "histogram",
-               "Time from decoding a frame (for cameras: capturing it) to its encoded packet.");
+               "Time from the decoding of a frame (with cameras, from its capture) to its encoded "
+               "packet.");
     json_array_foreach (streams, i, stream) {
         times = json_object_get(json_object_get(stream, "stages"), "total");
         if (times)
@@ -381,12 +382,12 @@ static void write_http(FILE *to, const struct halo_http_numbers *http)
     write_head(to, "halod_http_connections_cut_total", "counter",
                "HTTP connections closed because they were too slow or because too many were open.");
     fprintf(to, "halod_http_connections_cut_total %lld\n", (long long)http->cut);
-    write_head(to, "halod_http_viewers", "gauge", "Viewers of frames over HTTP.");
+    write_head(to, "halod_http_viewers", "gauge", "Clients that view frames over HTTP.");
     fprintf(to, "halod_http_viewers %d\n", http->viewers);
     write_head(to, "halod_http_frames_total", "counter", "Frames sent over HTTP.");
     fprintf(to, "halod_http_frames_total %lld\n", (long long)http->pictures);
     write_head(to, "halod_http_frames_dropped_total", "counter",
-               "Frames that were replaced by newer frames because a client read slowly.");
+               "Frames that were replaced by newer frames because a client read too slowly.");
     fprintf(to, "halod_http_frames_dropped_total %lld\n", (long long)http->dropped);
     write_head(to, "halod_http_sent_bytes_total", "counter", "Bytes of frames sent over HTTP.");
     fprintf(to, "halod_http_sent_bytes_total %lld\n", (long long)http->bytes);
@@ -405,7 +406,7 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     fprintf(to, "halod_build_info{version=\"%s\",cuda=\"%s\"} 1\n", HALO_VERSION, HALO_CUDA_BUILD);
     if (json_is_number(json_object_get(status, "since"))) {
         write_head(to, "halod_start_time_seconds", "gauge",
-                   "Time at which the daemon started, in Unix time.");
+                   "Unix time at which the daemon started.");
         fprintf(to, "halod_start_time_seconds %.3f\n",
                 json_number_value(json_object_get(status, "since")));
     }

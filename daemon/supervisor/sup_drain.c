@@ -19,7 +19,7 @@ enum {
 static void starve(struct sv_ring *ring)
 {
     if (!ring->starves)
-        halo_log(HALO_LOG_ERROR, "stream %s: out of memory for a packet",
+        halo_log(HALO_LOG_ERROR, "stream %s: not enough memory for a packet",
                  ring->outlet->stream->name);
     ring->starves = true;
     ring->more = false;

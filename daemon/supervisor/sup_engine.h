@@ -38,8 +38,7 @@ void sv_engine_drop(struct sv_engine *engine);
 void sv_engine_stalled(struct sv_engine *engine);
 /* Records that the engine has lost its process, and starts the pause before the next process.
  * `device` means that the engine's device failed, and `worked` that the process had filtered
- * frames. If only `worked` is true, this is not a crash loop, and the next process starts at once.
- * */
+ * frames. If only `worked` is true, this is not a crash loop: the next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

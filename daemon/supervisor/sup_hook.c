@@ -53,7 +53,7 @@ static void add_hook(struct sv_process *process, const struct sv_stream *stream,
         hook->hook = halo_hook_create(set->hook, stream->name, environment);
     }
     if (!hook || !hook->pattern || !hook->hook) {
-        halo_log(HALO_LOG_ERROR, "stream %s: out of memory for the hook %s", stream->name,
+        halo_log(HALO_LOG_ERROR, "stream %s: not enough memory for the hook %s", stream->name,
                  set->hook);
         if (hook)
             free_hook(hook);
