@@ -367,8 +367,13 @@ class Served:
         return self.figures.judged + sum(eye.so_far for eye in self.opened)
 
     def wait_for_pictures(self, end):
-        before = self.judged()
+        """Until one more was judged. Under a chain that paints all of a frame none ever is, so
+        stream c gets others."""
+        before, change = self.judged(), time.monotonic() + 5
         while self.judged() <= before and time.monotonic() < end:
+            if time.monotonic() > change:
+                self.haloctl('set', 'c', 'filters=' + self.random.choice(self.chains['c']))
+                change = time.monotonic() + 5
             time.sleep(0.05)
 
     def round(self, seconds, least=0, most=0):
