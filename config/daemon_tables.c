@@ -117,8 +117,8 @@ const struct halo_option halo_stream_options[] = {
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
      .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
-     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same "
-             "as on the CPU"},
+     .help = "where frames are decoded; auto: on the GPU that runs the filters, if the result is "
+             "the same as on the CPU"},
     {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1, 0, 1023, .choices = automatic,
      .help = "number of the GPU; auto: the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
@@ -132,18 +132,18 @@ const struct halo_option halo_stream_options[] = {
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
      .help = "largest number of pixels in a frame of the input; larger frames are not decoded"},
     {"input_timeout", NULL, HALO_OPTION_TIME, AT(input_timeout), 10, 0.1, 3600,
-     .help = "how long a live input may send nothing before it is reopened"},
+     .help = "time without data after which a live input is reopened"},
     {"on_error", NULL, HALO_OPTION_CHOICE, AT(on_error), HALO_ON_ERROR_CARD, .choices = on_errors,
      .help = "what viewers see while there is no filtered frame"},
     {"last_for", NULL, HALO_OPTION_TIME, AT(last_for), 5, 0.1, 3600,
-     .help = "how long on_error: last shows the last filtered frame"},
+     .help = "how long the last filtered frame is shown if on_error is 'last'"},
     {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
      .choices = halo_privacy_names,
      .help = "strict: every chain must remove detail from every plane; changed: every chain must "
              "change at least one plane; off: filters may be \"null\". As a default for all "
              "streams, only strict is accepted"},
     {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
-     .help = "the fraction of every plane that chains with fixed regions must hide"},
+     .help = "chains with fixed regions must hide at least this fraction of every plane"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
      .help = "whether a stream that ended or failed is restarted"},
     {NULL},
@@ -160,8 +160,8 @@ const struct halo_option halo_capture_options[] = {
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0.1, 1000,
      .help = "frames per second (default: the camera's rate, up to 30)"},
     {"format", NULL, HALO_OPTION_CHOICE, AT(format), 0, .choices = halo_capture_formats,
-     .help = "the camera's pixel format; auto: a format that reaches size and fps, preferably "
-             "uncompressed"},
+     .help = "the camera's pixel format; auto: one that allows the requested size and fps, "
+             "preferably uncompressed"},
     {"open", NULL, HALO_OPTION_CHOICE, AT(open), HALO_CAPTURE_ALWAYS, .choices = opens,
      .help = "when the camera is open: always, or (on-demand) only while someone is watching"},
     {"rotate", NULL, HALO_OPTION_CHOICE, AT(rotate), 0, .choices = turns,
@@ -169,7 +169,7 @@ const struct halo_option halo_capture_options[] = {
     {"mirror", NULL, HALO_OPTION_CHOICE, AT(mirror), HALO_MIRROR_NONE, .choices = mirrors,
      .help = "swap left and right, or top and bottom; applied before rotate"},
     {"stall", NULL, HALO_OPTION_TIME, AT(stall), 2, 0.1, 3600,
-     .help = "how long the camera may send no complete frame before it is reopened"},
+     .help = "time without a complete frame after which the camera is reopened"},
     {NULL},
 };
 
@@ -199,8 +199,7 @@ const struct halo_option halo_output_options[] = {
      .help = "tcp: ts (the default), mkv or nut; url: FFmpeg's muxer, if the URL does not "
              "determine it; v4l2: yuyv (the default), yu12, nv12 or mjpeg"},
     {"reach", NULL, HALO_OPTION_STRING, AT(reach),
-     .help = "tcp: set to network to let other machines connect and see the stream without a "
-             "password",
+     .help = "tcp: 'network' lets other machines connect and see the stream without a password",
      .pattern = "^network$", .must_be = "network"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
      .help = "file: begin a new file after this long (default: one file)"},

@@ -86,7 +86,7 @@ static void check_coded(struct halo_loader *l, const struct halo_output_settings
     char list[64];
     if (!strcmp(halo_video_codec(&output->video), "raw") && !takes_raw(output))
         halo_loader_say_of(
-            l, node, "video", "codec: raw is supported only for the socket formats %s",
+            l, node, "video", "'codec: raw' is supported only for the socket formats %s",
             halo_viewer_format_list(list, sizeof list, HALO_VIEWER_FORMATS_RAW, "and"));
     else if (l->checks && l->checks->output)
         halo_loader_passes(l, node, l->checks->output(output, &err), err.text);

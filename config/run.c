@@ -37,7 +37,7 @@ const struct halo_option halo_run_options[] = {
     {"ss", NULL, HALO_OPTION_TIME, AT(part.seek), -1, 0, INFINITY,
      .help = "start at this time in IN"},
     {"t", NULL, HALO_OPTION_TIME, AT(part.duration), -1, 0, INFINITY,
-     .help = "stop after this long"},
+     .help = "stop after this much time"},
     {"an", NULL, HALO_OPTION_FLAG, AT(source.no_audio), .help = "no audio"},
     {"map_metadata", NULL, HALO_OPTION_STRING, AT(map_metadata), .argument = "-1",
      .help = "drop metadata and chapters"},
@@ -48,7 +48,7 @@ const struct halo_option halo_run_options[] = {
     {"stats", NULL, HALO_OPTION_FLAG, AT(stats),
      .help = "at the end, print how the time was spent and what limited the speed"},
     {"stats_json", NULL, HALO_OPTION_STRING, AT(stats_json), .argument = "FILE",
-     .help = "write the information that -stats prints to a file, as JSON"},
+     .help = "write the statistics of -stats to a file as JSON"},
     {"trace", NULL, HALO_OPTION_STRING, AT(trace), .argument = "FILE",
      .help = "write a timeline for ui.perfetto.dev and chrome://tracing"},
     {"keep-going", "keep_going", HALO_OPTION_FLAG, AT(keep_going),
@@ -67,8 +67,8 @@ const struct halo_option halo_run_options[] = {
      .argument = "NAME", .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
      .argument = "NAME",
-     .help = "where frames are decoded; auto: on the GPU that filters, if the result is the same "
-             "as on the CPU"},
+     .help = "where frames are decoded; auto: on the GPU that runs the filters, if the result is "
+             "the same as on the CPU"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU, or auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,

@@ -209,8 +209,8 @@ static void on_watchdog(uv_timer_t *timer)
     if (alive)
         halo_notify_alive();
     else if (!daemon->dead)
-        halo_log(HALO_LOG_ERROR, "no stream makes progress, and restarting engines has not helped: "
-                                 "watchdog pings stopped");
+        halo_log(HALO_LOG_ERROR, "no stream makes progress, and restarting engines has not helped, "
+                                 "so the service manager gets no more watchdog pings");
     daemon->dead = !alive;
 }
 

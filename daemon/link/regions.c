@@ -111,7 +111,7 @@ static int read_corners(struct halo_regions *ret, struct halo_shape *shape, cons
         for (size_t axis = 0; axis < 2; axis++) {
             const json_t *corner = json_array_get(list, i), *value = json_array_get(corner, axis);
             if (json_array_size(corner) != 2 || !json_is_number(value))
-                return refuse(e, CORNERS, "each corner must be [x, y], two numbers", err);
+                return refuse(e, CORNERS, "each corner must be a list of two numbers, [x, y]", err);
             shape->corner[i][axis] = (struct halo_length){json_number_value(value), relative};
         }
     return 0;

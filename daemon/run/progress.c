@@ -41,7 +41,7 @@ int halo_progress_open(struct halo_progress **ret, const char *target, struct ha
     if (target && !p->blocks) {
         const int code = -errno;
         free(p);
-        return halo_fail(err, code, "-progress %s: cannot be opened for writing: %s", target,
+        return halo_fail(err, code, "-progress %s cannot be opened for writing: %s", target,
                          strerror(-code));
     }
     *ret = p;

@@ -27,7 +27,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
     else if (waits)
         halo_log(HALO_LOG_WARNING, "%s", halo_log_skip_number(err->text));
     else if (was && state == HALO_LIVE_RUNNING)
-        halo_log(HALO_LOG_INFO, "%s: frames arrive again", run->settings->source.input);
+        halo_log(HALO_LOG_INFO, "%s: frames are arriving again", run->settings->source.input);
     uv_async_send(&run->wake);
 }
 

@@ -74,10 +74,8 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
                                "can also play files and URLs into it: see v4l2 in halod.yaml(5))",
                                run->output);
     if (!strncmp(run->output, "v4l2:", 5))
-        return halo_fail_usage(err,
-                               "%s: name the virtual camera by its device, such as "
-                               "/dev/video10",
-                               run->output);
+        return halo_fail_usage(
+            err, "%s: specify the virtual camera by its device, such as /dev/video10", run->output);
     for (size_t i = 0; i < sizeof without / sizeof *without; i++)
         if (without[i][1])
             return halo_fail_usage(

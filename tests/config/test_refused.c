@@ -167,7 +167,7 @@ static void outputs(void **state)
     REFUSE(OUT "{unix: a.fd, video: {codec: libx264}}\n",
            AT_OUT ".video: a .fd socket carries unencoded frames: the codec must be raw");
     REFUSE(OUT "{unix: a.ts, video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd");
+           AT_OUT ".video: 'codec: raw' is supported only for the socket formats .nut and .fd");
     REFUSE(OUT "{unix: a.ts, video: {codec: copy}}\n",
            AT_OUT ".video.codec: copy would output unfiltered video: use an encoder");
     REFUSE(OUT "{unix: a.ts, video: {codec: libx265}, audio: mp3}\n",
@@ -192,7 +192,7 @@ static void outputs(void **state)
            AT_OUT ".tcp: other machines could connect without a password: use 127.0.0.1 or [::1], "
                   "or allow this with 'reach: network'");
     REFUSE(OUT "{tcp: '127.1.2.3:80', format: mkv, video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd");
+           AT_OUT ".video: 'codec: raw' is supported only for the socket formats .nut and .fd");
     REFUSE(OUT "{tcp: '[::1]:80'}\n    - {tcp: '[::1]:80'}\n",
            "f:7: streams.a.outputs[1].tcp: already used by streams.a.outputs[0].tcp (line 6)");
     REFUSE(OUT "{unix: a.ts, reach: network}\n",
@@ -210,8 +210,8 @@ static void outputs(void **state)
            AT_OUT ".file: % must be followed by one of YymdjHMSsFTzZaAbBuVG (write %% for %)");
     REFUSE(OUT
            "{file: a.mkv, video: {codec: raw}}\n    - {url: 'srt://h:1', video: {codec: raw}}\n",
-           AT_OUT ".video: codec: raw is supported only for the socket formats .nut and .fd",
-           "f:7: streams.a.outputs[1].video: codec: raw is supported only for the socket formats "
+           AT_OUT ".video: 'codec: raw' is supported only for the socket formats .nut and .fd",
+           "f:7: streams.a.outputs[1].video: 'codec: raw' is supported only for the socket formats "
            ".nut and .fd");
     REFUSE(OUT "{url: /tmp/x}\n",
            AT_OUT ".url: must begin with a protocol, as in rtsp://HOST/PATH");

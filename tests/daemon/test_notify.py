@@ -191,7 +191,7 @@ class Stages(WatchdogTest):
         self.assertLess(time.monotonic() - stood, 12 * PATIENCE + 3 * start)  # as this machine is
         self.assertFalse(reader.ended)
         self.come_in_time(manager, stood)
-        self.until(lambda: 'watchdog pings stopped' in daemon.logged(), daemon.logged, 60)
+        self.until(lambda: 'no more watchdog pings' in daemon.logged(), daemon.logged, 60)
         since = time.monotonic()
         time.sleep(4)  # four would have come
         self.assertEqual(manager.times('WATCHDOG', since), [])
@@ -209,7 +209,7 @@ class Stages(WatchdogTest):
                    daemon.logged, 90)
         time.sleep(3)  # of pings, which are looked at
         self.assertEqual(daemon.state('two'), 'running')
-        self.assertNotIn('watchdog pings stopped', daemon.logged())
+        self.assertNotIn('no more watchdog pings', daemon.logged())
         self.come_in_time(manager, since)
 
 

@@ -51,7 +51,7 @@ static void daemon_runs(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "halod %s answers at %s (process %.0f)", ctl_text(facts, "version"),
              path, ctl_number(facts, "pid"));
     else if (is_connected(seen))
-        find(f, DOCTOR_FAILED, "see the log for what the daemon is doing (journalctl -u halod)",
+        find(f, DOCTOR_FAILED, "the log shows what the daemon is doing (journalctl -u halod)",
              "the process that listens at %s does not answer", path);
     else if (!strcmp(connect, "denied"))
         find(f, DOCTOR_SKIPPED, "", "%s cannot be opened", path);
@@ -70,7 +70,7 @@ static void permission(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "you can open the control socket");
         return;
     }
-    snprintf(fix, sizeof fix, "usermod -aG %s YOU and log in again, or run haloctl as root",
+    snprintf(fix, sizeof fix, "run usermod -aG %s YOU and log in again, or run haloctl as root",
              *group ? group : "GROUP");
     find(f, DOCTOR_FAILED, fix, "you have no permission to open %s (its group is %s)",
          ctl_text(seen, "socket"), *group ? group : "unknown");
@@ -86,8 +86,8 @@ static void stale_sockets(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_OK, "", "every socket has a listening process");
     else
         find(f, DOCTOR_WARNING,
-             "remove the file; halod replaces its own stale sockets when it starts, and others do "
-             "no harm",
+             "you can remove the file; halod replaces its own stale sockets when it starts, and "
+             "other stale sockets do no harm",
              "no process is listening on %s (stale sockets: %zu)", first ? first : "?",
              json_array_size(stale));
 }
@@ -99,7 +99,7 @@ static void driver(const json_t *seen, struct doctor_finding *f)
     const json_t *wanting = json_object_get(facts, "cuda_streams");
     const char *stream = json_string_value(json_array_get(wanting, 0));
     if (stream && !strcmp(ctl_text(facts, "cuda"), "without CUDA"))
-        find(f, DOCTOR_FAILED, "use a build with CUDA, or backend: auto",
+        find(f, DOCTOR_FAILED, "use a build with CUDA, or set backend: auto",
              "stream %s requires CUDA, but this halod was built without it", stream);
     else if (*version)
         find(f, DOCTOR_OK, "", "NVIDIA's driver %s is loaded", version);
@@ -163,8 +163,8 @@ static void encoders(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (json_object_get(facts, "encoders"), i, one)
         if (json_is_false(json_object_get(one, "known")))
             find(f, DOCTOR_FAILED,
-                 "use an encoder that ffmpeg -encoders lists, or install an FFmpeg that has this "
-                 "one",
+                 "use an encoder that ffmpeg -encoders lists, or install a build of FFmpeg that "
+                 "has this encoder",
                  "stream %s: FFmpeg %s has no encoder '%s'", ctl_text(one, "stream"),
                  ctl_text(facts, "ffmpeg"), ctl_text(one, "codec"));
     find(f, DOCTOR_OK, "", "FFmpeg %s has all encoders that the settings name",
@@ -183,7 +183,7 @@ static void folders(const json_t *seen, struct doctor_finding *f)
             find(f, DOCTOR_FAILED,
                  "create the folder for the daemon's user (install -d -o halod FOLDER); under "
                  "systemd, also set ReadWritePaths=",
-                 "stream %s: the daemon cannot write into %s: %s", ctl_text(one, "stream"),
+                 "stream %s: the daemon cannot write to %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "", "every output folder is writable");
 }

@@ -223,7 +223,7 @@ class Files(CameraTest):
         self.assertTrue(wait_until(lambda: 'no camera' in self.said(process)))
         time.sleep(1)  # how long it is away
         self.played.plug(1)
-        self.assertTrue(wait_until(lambda: 'frames arrive again' in self.said(process)),
+        self.assertTrue(wait_until(lambda: 'frames are arriving again' in self.said(process)),
                         self.said(process))
         time.sleep(1)  # of pictures
         self.end(process)
