@@ -47,9 +47,9 @@ struct halo_complaints {
                                     NULL */
 };
 
-/* Sets the struct that records frames which are too large if they are decoded in this thread by
- * decoders without `opaque`: avformat_find_stream_info() opens such decoders. NULL: such frames are
- * not recorded. */
+/* Sets the struct in which this thread's decoders record a frame that is too large if their field
+ * `opaque` is not set. avformat_find_stream_info() opens such decoders. NULL: such frames are not
+ * recorded. */
 void halo_av_probe(struct halo_complaints *complaints);
 
 /* Checks that a frame of width x height has at most `most` pixels (0: no limit). Returns 0, or

@@ -65,10 +65,9 @@ struct halo_canary_area {
     int columns, rows;
 };
 
-/* Checks a YUV or gray frame that has one byte per sample and one plane per component. If area is
- * not NULL, only the cells that it selects must not contain anything unfiltered, and words are not
- * read. If area is NULL, no cell may contain anything unfiltered, and words are read. Any
- * thread. */
+/* Searches a frame for anything unfiltered. The frame must be YUV or gray, with one byte per sample
+ * and one plane per component. If area is NULL, all cells are checked, and words are read.
+ * Otherwise, only the cells that area selects are checked, and words are not read. Any thread. */
 void halo_canary_check(const AVFrame *frame, const struct halo_canary_area *area,
                        struct halo_canary_finding *ret);
 

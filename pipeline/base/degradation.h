@@ -5,9 +5,9 @@
 #define HALO_DEGRADATION_H
 
 enum halo_degradation {
-    HALO_DEGRADED_GPU,          /* the GPU failed: the CPU filters */
-    HALO_DEGRADED_GPU_MEMORY,   /* GPU memory is full: the CPU filters, or no frames are output
-                                   until some memory is free */
+    HALO_DEGRADED_GPU,          /* the GPU failed: the filters run on the CPU */
+    HALO_DEGRADED_GPU_MEMORY,   /* GPU memory is full: the filters run on the CPU, or no frames are
+                                   output until some memory is free */
     HALO_DEGRADED_DECODER,      /* the GPU cannot decode the stream: the CPU decodes */
     HALO_DEGRADED_SESSIONS,     /* the GPU's encoder has no free session: the CPU encodes */
     HALO_DEGRADED_ENCODER,      /* the GPU cannot encode for another reason: the CPU encodes */

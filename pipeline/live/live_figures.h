@@ -45,8 +45,9 @@ void halo_live_count_late(struct halo_live_figures *f, int encoding, int64_t pic
 void halo_live_count_made(struct halo_live_figures *f, int encoding);
 /* Counts a packet of any encoding: video, audio or a card. */
 void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sound, bool card);
-/* Records why an encoding uses a software encoder instead of the GPU's encoder; why is "" if this
- * is not the case. no_session: the reason is that the GPU has no free encoder session. */
+/* Records the reason why an encoding uses a software encoder instead of the GPU's encoder. An empty
+ * reason means that this is not the case. no_session: the reason is that the GPU has no free
+ * encoder session. */
 void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
                             bool no_session);
 /* Records the mode negotiated with the camera: its format, width, height and rate. */

@@ -42,8 +42,8 @@ void halo_live_report_running(struct halo_live *live, int64_t decoded);
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status); /* any thread */
 /* Sets the text for the card. */
 void halo_live_status_say(struct halo_live_status *status, const char *words);
-/* Measures the duration of the current state from now on, because cards for this state could not be
- * made before. */
+/* Restarts the measurement of how long the current state has lasted, because cards for this state
+ * can be made only from now on. */
 void halo_live_status_restart(struct halo_live_status *status);
 
 /* Waits until the given time (ns) or until the stream is stopped. Returns whether it was stopped.
