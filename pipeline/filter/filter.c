@@ -28,19 +28,20 @@ static const char *const border_names[] = {
 
 static const struct halo_option common_options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
-     .help =
-         "planes to filter: the sum of 1, 2 and 4; others pass unchanged; 8 (alpha) has no effect"},
+     .help = "planes to filter, as a sum of 1, 2 and 4; other planes pass unchanged; 8 (alpha) has "
+             "no effect"},
     {"border", NULL, HALO_OPTION_CHOICE, AT(border), HALO_BORDER_REPLICATE, .choices = border_names,
-     .help = "values outside the frame"},
+     .help = "values that the filter uses outside the frame"},
     {"border_value", NULL, HALO_OPTION_REAL, AT(border_value), 0, 0, 255,
      .help = "sample value for border=constant, on an 8-bit scale"},
     {"strategy", NULL, HALO_OPTION_STRING, AT(strategy), .argument = "NAME",
-     .help = "how to compute the filter (default auto); does not change the result"},
+     .help = "implementation that computes the filter (default auto); the result does not depend "
+             "on it"},
     {"region", NULL, HALO_OPTION_STRING, AT(region), .argument = "SHAPES",
      .help = "where the filter applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in "
              "pixels or percent (10%), joined by +; mask FILE; feed (default: everywhere)"},
     {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
-     .help = "1: apply the filter everywhere except in the region (default 0)"},
+     .help = "1 applies the filter everywhere except in the region (default 0)"},
     {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MAX_FEATHER,
      .help =
          "distance in luma pixels over which the filter fades out, outside the part that it hides"},

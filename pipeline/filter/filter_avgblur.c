@@ -12,7 +12,7 @@ static const struct halo_option options[] = {
     {"sizeX", NULL, HALO_OPTION_INT, AT(size_x), 1, 1, HALO_MAX_BOX_RADIUS,
      .help = "horizontal radius in luma pixels: 2*sizeX + 1 pixels are averaged"},
     {"sizeY", NULL, HALO_OPTION_INT, AT(size_y), 0, 0, HALO_MAX_BOX_RADIUS,
-     .help = "vertical radius; 0: the same as sizeX"},
+     .help = "vertical radius; 0 means the same as sizeX"},
     {NULL},
 };
 

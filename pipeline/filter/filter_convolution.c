@@ -36,10 +36,10 @@ static const char *const modes[] = {
      .help = "weights of plane " #p ", row by row (default: the identity)" note}
 #define RDIV(p, note)                                                                              \
     {#p "rdiv", NULL, HALO_OPTION_RATIO, AT(rdiv[p]), 0, 0, INT_MAX,                               \
-     .help = "factor for the plane's weights, such as 1/16; 0: the reciprocal of their sum" note}
+     .help = "factor for the plane's weights, such as 1/16; 0 means the reciprocal of their sum" note}
 #define BIAS(p, note)                                                                              \
     {#p "bias", NULL, HALO_OPTION_REAL, AT(bias[p]), 0, -MAX_BIAS, MAX_BIAS,                       \
-     .help = "value added to each sample, in code values of the video's depth" note}
+     .help = "value added to each sample, in code values at the video's bit depth" note}
 #define MODE(p, note)                                                                              \
     {#p "mode", NULL, HALO_OPTION_CHOICE, AT(mode[p]), MODE_SQUARE, .choices = modes,              \
      .help = "the layout of the mask" note}

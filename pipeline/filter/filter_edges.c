@@ -12,7 +12,7 @@ static const struct halo_option options[] = {
     {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, 65535,
      .help = "factor applied to the gradient"},
     {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -65535, 65535,
-     .help = "value added to the result, in code values of the video's depth"},
+     .help = "value added to the result, in code values at the video's bit depth"},
     {NULL},
 };
 

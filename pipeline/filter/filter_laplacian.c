@@ -19,9 +19,10 @@ static const struct halo_option options[] = {
     {"scale", NULL, HALO_OPTION_REAL, AT(scale), 1, 0, MAX_SCALE,
      .help = "factor applied to the derivative"},
     {"delta", NULL, HALO_OPTION_REAL, AT(delta), 0, -MAX_SCALE, MAX_SCALE,
-     .help = "value added to each sample, in code values of the video's depth"},
+     .help = "value added to each sample, in code values at the video's bit depth"},
     {"neighbours", NULL, HALO_OPTION_CHOICE, AT(neighbours), FOUR, .choices = neighbours,
-     .help = "4: above, below, left and right; 8: diagonal neighbours, too"},
+     .help = "neighbours to use: 4 means above, below, left and right, and 8 adds the diagonal "
+             "neighbours"},
     {NULL},
 };
 

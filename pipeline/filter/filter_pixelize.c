@@ -23,7 +23,8 @@ static const struct halo_option options[] = {
     {"mode", "m", HALO_OPTION_CHOICE, AT(mode), HALO_PIXELIZE_MEAN, .choices = mode_names,
      .help = "the value of a block: the mean, minimum or maximum of its samples"},
     {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
-     .help = "another selection of planes; only planes in both selections are filtered"},
+     .help =
+         "further selection of planes; a plane is filtered only if both planes and p select it"},
     {NULL},
 };
 
