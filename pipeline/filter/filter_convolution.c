@@ -36,7 +36,8 @@ static const char *const modes[] = {
      .help = "weights of plane " #p ", row by row (default: the identity)" note}
 #define RDIV(p, note)                                                                              \
     {#p "rdiv", NULL, HALO_OPTION_RATIO, AT(rdiv[p]), 0, 0, INT_MAX,                               \
-     .help = "factor for the plane's weights, such as 1/16; 0 means the reciprocal of their sum" note}
+     .help = "factor for the plane's weights, such as 1/16; 0 means the reciprocal of their "      \
+             "sum" note}
 #define BIAS(p, note)                                                                              \
     {#p "bias", NULL, HALO_OPTION_REAL, AT(bias[p]), 0, -MAX_BIAS, MAX_BIAS,                       \
      .help = "value added to each sample, in code values at the video's bit depth" note}
