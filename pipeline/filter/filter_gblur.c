@@ -59,9 +59,9 @@ const struct halo_filter_kind halo_filter_gblur = {
     .example = "gblur=sigma=12",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "This is a true convolution with a Gaussian that is cut off at three sigma. Its results\n"
+        "gblur is a true convolution with a Gaussian that is cut off at three sigma. The results\n"
         "differ from those of real arithmetic by at most 1 code value. If sigma is above 21 in\n"
-        "samples of the plane, the blur is computed on a smaller plane, and its results differ by\n"
+        "samples of the plane, the blur is computed on a smaller plane, and the results differ by\n"
         "at most 2 code values. On chroma planes that are smaller than luma, sigma is scaled down\n"
         "in proportion.\n",
     .options = options,

@@ -53,9 +53,9 @@ const struct halo_filter_kind halo_filter_laplacian = {
     .effect = HALO_EFFECT_UNDOABLE,
     .notes =
         "The derivative is the sum of the neighbours, minus the sample itself multiplied by the\n"
-        "number of neighbours. Flat areas become delta. The same applies to chroma planes, so\n"
-        "flat areas turn green if delta is 0; planes=1 keeps the original colours. Negative\n"
-        "values are clipped to 0; delta=128 makes them visible.\n",
+        "number of neighbours. Flat areas of every plane become delta. If delta is 0, flat areas\n"
+        "therefore turn green; planes=1 keeps the original colours. Negative values are clipped\n"
+        "to 0; delta=128 makes them visible.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),
