@@ -139,7 +139,7 @@ static void test_refused(void **state)
     played.opens_with = ENOENT;
     refuse(HALO_V4L2_ABSENT, "haloctl doctor");
     played.opens_with = EACCES;
-    refuse(HALO_V4L2_DENIED, "group video");
+    refuse(HALO_V4L2_DENIED, "group 'video'");
     played.driver = "uvcvideo";
     refuse(HALO_V4L2_UNFIT, "not a virtual camera");
     played.caps = V4L2_CAP_VIDEO_CAPTURE;

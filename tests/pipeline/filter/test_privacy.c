@@ -212,7 +212,7 @@ static void live_streams(void **state)
     struct halo_error err = {0};
     (void)state;
     assert_int_equal(create(&live, "null", NULL, HALO_PRIVACY_STRICT, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "unfiltered"));
+    assert_non_null(strstr(err.text, "pass frames unchanged"));
     assert_int_equal(create(&live, "avgblur", "none", HALO_PRIVACY_STRICT, NULL), -EINVAL);
     assert_int_equal(create(&live, NULL, NULL, HALO_PRIVACY_OFF, NULL), -EINVAL);
 
@@ -245,12 +245,12 @@ static void gates(void **state)
         enum halo_privacy privacy;
         const char *says; /* NULL: it may */
     } cases[] = {
-        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "unfiltered"},
-        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_CHANGED, "unfiltered"},
+        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "frames unchanged"},
+        {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_CHANGED, "frames unchanged"},
         {"null", AV_PIX_FMT_YUV420P, HALO_PRIVACY_OFF, NULL},
         {"sobel=planes=6", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "luma passes unchanged"},
         {"sobel=planes=6", AV_PIX_FMT_YUV420P, HALO_PRIVACY_CHANGED, NULL},
-        {"sobel=planes=6", AV_PIX_FMT_GRAY8, HALO_PRIVACY_CHANGED, "unfiltered"},
+        {"sobel=planes=6", AV_PIX_FMT_GRAY8, HALO_PRIVACY_CHANGED, "frames unchanged"},
         {"gblur=sigma=5:planes=1", AV_PIX_FMT_GRAY8, HALO_PRIVACY_STRICT, NULL},
         {"gblur=sigma=5:planes=1", AV_PIX_FMT_NV12, HALO_PRIVACY_STRICT, "chroma (plane 1) passes"},
         {"gblur=sigma=5:planes=3", AV_PIX_FMT_NV12, HALO_PRIVACY_STRICT, NULL},
