@@ -89,7 +89,7 @@ static bool add_to_map(struct halo_reader *r, struct halo_node *map, struct halo
 {
     const struct halo_node *old = halo_node_get(map, child->key);
     if (old) {
-        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s (already set in line %d)",
+        HALO_READER_SAY(r, child->key_line, "duplicate key %.80s (already set on line %d)",
                         child->key, old->key_line);
         if (!halo_node_append(r->refused, child))
             return true;

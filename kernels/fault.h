@@ -55,7 +55,7 @@ struct halo_fault_point {
 bool halo_fault(const char *who, const char *kind);
 bool halo_fault_at(struct halo_fault_point *point);
 
-/* Returns whether the last fault that this thread met is permanent. */
+/* Returns whether the last fault that this thread encountered is permanent. */
 bool halo_fault_stays(void);
 /* Returns whether the last fault that this thread met still applies. It always does, unless it
  * depends on a file. */

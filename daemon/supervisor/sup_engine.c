@@ -133,7 +133,7 @@ static void start_process(struct sv_engine *engine)
 void sv_engine_drop(struct sv_engine *engine)
 {
     if (engine->process)
-        halo_log(HALO_LOG_INFO, "engine %s (process %d): asked to finish: %s", engine->name,
+        halo_log(HALO_LOG_INFO, "engine %s (process %d): told to finish: %s", engine->name,
                  engine->process->handle.pid,
                  engine->sv->stopping ? "halod is stopping" : "no stream uses it");
     struct sv_engine **at = &engine->sv->engines;

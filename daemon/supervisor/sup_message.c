@@ -128,7 +128,8 @@ static bool take_encoding(struct sv_stream *stream, const json_t *message)
     if (why[0])
         halo_log(HALO_LOG_ERROR, "stream %s: an encoding failed: %s", stream->name, why);
     else
-        halo_log(HALO_LOG_INFO, "stream %s: the failed encoding works again", stream->name);
+        halo_log(HALO_LOG_INFO, "stream %s: the encoding that had failed works again",
+                 stream->name);
     sv_event(stream->sv, "encoding", stream->name, why[0] ? "failed" : "running", why);
     return true;
 }

@@ -9,8 +9,9 @@
 
 struct sv_engine;
 
-/* Must be called when the engine's process has sent `hello`. Also called when the driver did not
- * list the GPUs in time: each of the engine's streams then chooses its engine for itself. */
+/* Must be called when the engine's process has sent `hello`. Also called if the driver
+ * has not listed the GPUs in time: each stream that was assigned to this engine is then assigned to
+ * an engine individually. */
 void sv_engine_ready(struct sv_engine *engine);
 /* Handles an engine's list of the GPUs. Returns false if the list is malformed or was not
  * requested. */

@@ -45,7 +45,7 @@ static inline void put_wide(uint32_t *to, wide_vec sum, double unit)
     *(unaligned *)to = __builtin_convertvector(sum * unit + 0.5, half_vec);
 }
 
-/* Blurs if sums can be large, but are below 2^50, so that doubles hold them exactly. The centre
+/* Blurs with sums that may be large but stay below 2^50, so doubles hold them exactly. The centre
  * node is added to itself, and the result is multiplied by half the centre's weight. */
 static void blur_wide(uint32_t *to, const uint32_t *nodes, ptrdiff_t stride, const int32_t *side,
                       int reach, int bits)

@@ -68,7 +68,7 @@ static inline v32 mac(v32 sum, v32 a, v32 w)
 #elif defined(__SSE2__)
     return (v32)((u32v)sum + (u32v)_mm_madd_epi16((__m128i)a, (__m128i)w));
 #elif defined(__aarch64__)
-    /* The compiler splits each vector into its halves only once for all its uses. */
+    /* This way, the compiler splits each vector into halves only once, rather than at every use. */
     const int32x4_t va = (int32x4_t)a, vw = (int32x4_t)w;
     const int32x4_t low = vmlal_s16((int32x4_t)sum, vmovn_s32(va), vmovn_s32(vw));
     return (v32)vmlal_s16(low, vshrn_n_s32(va, 16), vshrn_n_s32(vw, 16));

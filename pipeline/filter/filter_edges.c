@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * sobel, prewitt, scharr: edges, as the length of the gradient that two 3x3 masks measure. */
+ * sobel, prewitt, scharr: edges, as the gradient magnitude that two 3x3 masks measure. */
 #include "pipeline/filter/filter.h"
 
 struct settings {
@@ -20,7 +20,7 @@ static const char *const positional[] = {"planes", "scale", "delta", NULL};
 
 static const char notes[] =
     "Masks are not scaled for smaller chroma planes: each weight applies to one sample of the\n"
-    "plane. As in FFmpeg, uniform chroma becomes 0, which is a colour and not gray; planes=1\n"
+    "plane. As in FFmpeg, uniform chroma becomes 0, which shows as green, not gray; planes=1\n"
     "keeps the original colours.\n";
 
 /* The smoothing mask (edge, middle, edge) / one, in integers. */
@@ -67,7 +67,7 @@ static int plan_scharr(const void *settings, const struct halo_plane_info *plane
 
 const struct halo_filter_kind halo_filter_sobel = {
     .name = "sobel",
-    .about = "detect edges by the length of the gradient, measured with the weights 1 2 1",
+    .about = "detect edges by the gradient magnitude, computed with the weights 1 2 1",
     .example = "sobel=scale=0.5",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
@@ -79,7 +79,7 @@ const struct halo_filter_kind halo_filter_sobel = {
 
 const struct halo_filter_kind halo_filter_prewitt = {
     .name = "prewitt",
-    .about = "detect edges by the length of the gradient, measured with the weights 1 1 1",
+    .about = "detect edges by the gradient magnitude, computed with the weights 1 1 1",
     .example = "prewitt=planes=1",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
@@ -91,7 +91,7 @@ const struct halo_filter_kind halo_filter_prewitt = {
 
 const struct halo_filter_kind halo_filter_scharr = {
     .name = "scharr",
-    .about = "detect edges by the length of the gradient, measured with the weights 47 162 "
+    .about = "detect edges by the gradient magnitude, computed with the weights 47 162 "
              "47 over 256, which respond almost equally in all directions",
     .example = "scharr=scale=4",
     .effect = HALO_EFFECT_UNDOABLE,

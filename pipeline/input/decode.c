@@ -329,7 +329,7 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
     if (!d->differs)
         halo_log(HALO_LOG_WARNING,
                  "stream %d: the input's frames are marked to be %s for display, but the output's "
-                 "frames are not; regions refer to the frames as players display the input",
+                 "frames are not; regions follow the orientation in which players show the input",
                  d->stream->index, halo_display_words(own));
     d->differs = true;
     return d->turn == 0 ? own : HALO_DISPLAY_UNKNOWN;

@@ -9,7 +9,7 @@
 #include "config/error.h"
 #include "config/source.h"
 
-/* Checks the settings' values. Returns 0, or a usage error if one is invalid. */
+/* Checks the settings' values. Returns 0, or a usage error if a setting is invalid. */
 int halo_raw_input_check(const struct halo_source_settings *settings, struct halo_error *err);
 
 /* Call this after the input could not be opened. Returns a usage error if the input seems to be raw

@@ -70,8 +70,8 @@ bool halo_live_encodings_lets_go(struct halo_live_encoding *e);
 /* Returns the oldest epoch from which an encoding still has a frame, or INT64_MAX if no encoding
  * has any. Extra thread. */
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all);
-/* Makes encoders output the frames of epochs before this one that they still hold. This does not
- * apply to an encoder if newer frames are waiting for it or have entered it. */
+/* Makes encoders output the frames of epochs before this one that they still hold. Does
+ * nothing to an encoder to which newer frames have been sent or for which they are waiting. */
 void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct halo_live_load {
-    /* since: start of the current window in ns; lost, passed: both total counts at that time */
+    /* since: start of the current window in ns; lost, passed: the running totals at that time */
     int64_t since, lost, passed;
     bool behind;
     /* in the window in which the part was found to be behind: how many were lost, and out of how

@@ -52,7 +52,7 @@ struct halo_stream {
     const char *path;
 };
 
-/* Stores the first error and stops all stages: later errors are only its consequences. Any
+/* Stores the first error and stops all stages: later errors are only consequences of it. Any
  * thread. */
 void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
 

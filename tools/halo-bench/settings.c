@@ -46,7 +46,7 @@ static const struct halo_option options[] = {
     {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
      .help = "measure which strategies are the fastest, so that auto uses them"},
     {"ring", NULL, HALO_OPTION_FLAG, AT(ring),
-     .help = "time whole frames that are uploaded, filtered and downloaded, and plain copies"},
+     .help = "measure the time of complete frames (upload, filter, download) and of plain copies"},
     {"backend", NULL, HALO_OPTION_STRING, AT(backend_name), .argument = "cpu|cuda",
      .help = "where to run (default: cuda if there is a device, otherwise cpu)"},
     {"device", NULL, HALO_OPTION_INT, AT(device), 0, 0, 1023, .help = "number of the CUDA device"},
@@ -195,9 +195,9 @@ static int parse_strategies(struct halo_bench_settings *s, struct halo_error *er
         const size_t length = strcspn(at, ",");
         char name[48];
         if (length >= sizeof name || s->strategy_count == HALO_BENCH_MAX_STRATEGIES)
-            return halo_fail_usage(
-                err, "--strategies %.80s: not a list of strategies, separated by commas",
-                s->strategy_list);
+            return halo_fail_usage(err,
+                                   "--strategies %.80s: not a comma-separated list of strategies",
+                                   s->strategy_list);
         memcpy(name, at, length);
         name[length] = '\0';
         const struct halo_strategy *found = halo_strategy_find(s->backend, name);

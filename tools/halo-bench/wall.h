@@ -11,9 +11,9 @@ struct halo_bench_wall;
 
 /* The copies that are to be timed. */
 struct halo_bench_copies {
-    void *const *up;   /* page-locked buffers, used in rotation; NULL: no copies to the device */
-    void *const *down; /* buffers for copies from the device, in the same way; NULL: no such
-                        * copies */
+    void *const *up; /* page-locked buffers, used in rotation; NULL: no copies to the device */
+    void *const *
+        down; /* likewise the buffers for copies from the device; NULL if no such copies are made */
     int buffers;
     size_t bytes; /* size of each copy */
     int count;    /* number of copies in each direction */

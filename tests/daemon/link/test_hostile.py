@@ -314,7 +314,7 @@ class Hostile(DaemonTest):
             os.unlink(self.path('starts'))
         self.be_honest(daemon := self.hostile('hello'))
         self.end(daemon)
-        self.assertIn('asked to finish: halod is stopping', daemon.logged())
+        self.assertIn('told to finish: halod is stopping', daemon.logged())
 
     def test_a_stream_that_stalls(self):
         """It leaves engines that go on, again and again: nobody else is disturbed, and few engines
