@@ -48,9 +48,9 @@ struct halo_gate_input {
 };
 
 /* Creates a gate and plans the chain for every plane. chain and ring must outlive the gate. Returns
- * 0, or -errno with err filled (-EINVAL: the chain does not fit these frames, or hides less than
- * privacy or min_coverage requires; -ENOTSUP: the pixel format is not supported). The caller owns
- * *ret. */
+ * 0, or -errno with err filled (-EINVAL: the chain does not fit these frames, is not allowed by
+ * privacy, or hides less than min_coverage; -ENOTSUP: the pixel format is not supported). The
+ * caller owns *ret. */
 int halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain, struct halo_ring *ring,
                      const struct halo_gate_input *input, struct halo_error *err);
 void halo_gate_destroy(struct halo_gate *gate); /* NULL is ignored */

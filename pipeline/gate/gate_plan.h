@@ -72,7 +72,7 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
  * and height. */
 double halo_gate_plan_level(int level);
 
-/* Checks whether the plan hides as much as the privacy setting in its input requires. Returns 0, or
+/* Checks whether the privacy setting in the plan's input allows the planned chain. Returns 0, or
  * an error as halo_privacy_judge() does. If a feed's small regions would be filtered too weakly,
  * they are filtered with the weakest level that is allowed. */
 int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);

@@ -30,7 +30,7 @@ enum { HALO_RING_MAX = 16 };
 struct halo_ring_settings {
     const char *backend;      /* "auto", or a name in halo_backends[] */
     int device;               /* number of the GPU; negative: the least loaded one */
-    int depth;                /* number of lanes, at most HALO_RING_MAX; the CPU always has one */
+    int depth;                /* number of lanes, 1 to HALO_RING_MAX; the CPU always has one */
     int threads;              /* number of threads of the CPU backend */
     bool live;                /* the stream takes precedence over files on the same GPU */
     int64_t locked;           /* limit for page-locked memory, in bytes; negative: a default
