@@ -270,8 +270,8 @@ const struct halo_method halo_methods[] = {
      record},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RELOAD,
-     "Reads the settings file again and changes the streams whose settings differ; with "
-     "\"check\", only checks the file.",
+     "Reads the settings file again and changes the streams whose settings or mask images differ; "
+     "with \"check\", only checks the file.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
      "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "
      "refused: ?[]string, coverage: ?[]object)",

@@ -91,11 +91,11 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
  * is invalid or the stream has no region_feed, or -EAGAIN if the stream is not running. */
 int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
                             json_t *regions, struct halo_error *err);
-/* Applies new settings. Only streams whose settings differ are changed. On success, takes ownership
- * of settings, and calls reply once, within five seconds, when all new filters are in force or
- * refused. The result lists the streams: {"added": [...], "removed": [...], "changed": [...],
- * "set": [...], "refused": [...]}; the entries of "refused" include the reasons. On failure, the
- * caller keeps ownership of settings, and reply is not called. */
+/* Applies new settings. Only streams whose settings or mask images differ are changed. On success,
+ * takes ownership of settings, and calls reply once, within five seconds, when all new filters are
+ * in force or refused. The result lists the streams: {"added": [...], "removed": [...],
+ * "changed": [...], "set": [...], "refused": [...]}; the entries of "refused" include the reasons.
+ * On failure, the caller keeps ownership of settings, and reply is not called. */
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
                            halo_reply *reply, void *arg, struct halo_error *err);
 

@@ -71,9 +71,10 @@ enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v);
 const struct halo_histogram *halo_virtual_delay(const struct halo_virtual *v);
 
 /* Returns a new reference to an object, or NULL if out of memory. The object's fields are "state",
- * "why", "pictures" (the number of frames written), "repeated" (how many of these were repeats),
- * "dropped_packets" (frames replaced by newer ones or not accepted by the device), "opened",
- * "failures", "delay_ms" ({"p50", "p99"}), and "readers" (true, false, or null if unknown). */
+ * "why", "pictures" (the number of frames written), "repeated" (how many of these were written
+ * because no new frame had arrived), "dropped_packets" (frames replaced by newer ones or not
+ * accepted by the device), "opened", "failures", "delay_ms" ({"p50", "p99"}), and "readers" (true,
+ * false, or null if unknown). */
 json_t *halo_virtual_status(const struct halo_virtual *v);
 
 #endif
