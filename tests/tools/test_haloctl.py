@@ -79,7 +79,7 @@ class Commands(HaloctlTest):
         self.good('record', 'door', 'start')
         self.good('record', 'door', 'stop')
         self.bad(1, 'no file', 'record', 'road', 'start')
-        self.bad(64, 'start or stop', 'record', 'road', 'on')
+        self.bad(64, "'start' or 'stop'", 'record', 'road', 'on')
 
     def test_snapshot(self):
         for name in ('a.png', 'b.JPG', 'c.jpeg'):

@@ -610,7 +610,7 @@ static void test_refused(void **state)
     }
     a = rect("a", 1, 2, 3, 4);
     a.shape.y.relative = true;
-    assert_refused(&a, 1, 5, "all pixels");
+    assert_refused(&a, 1, 5, "all in pixels");
     a = rect("a", 1, 2, 3, 4);
     a.ttl = -1;
     assert_refused(&a, 1, 5, "ttl");

@@ -93,7 +93,7 @@ class Messages(HaloTest):
         """Before the work, not after it."""
         run = self.halod('run', '-i', plain_clip(), '-vf', 'null', self.path('a' * 252 + '.mkv'),
                          code=1)
-        self.says_once(run, 'the name has 256 bytes')
+        self.says_once(run, 'the file name has 256 bytes')
         self.assertEqual(os.listdir(self.folder), [])
         self.filtered(plain_clip(), 'a' * 251 + '.mkv')
 
