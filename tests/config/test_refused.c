@@ -59,9 +59,9 @@ static void keys(void **state)
     REFUSE(OUT "unix: a.ts\n      video:\n        bitrat: 4M\n",
            "f:8: streams.a.outputs[0].video.bitrat: unknown key (nearest: bitrate)");
     REFUSE("http: {listn: x}\nstreams: {}\n", "f:1: http.listn: unknown key (nearest: listen)");
-    REFUSE(STREAM "input: b\n", "f:5: duplicate key input (already set in line 3)");
+    REFUSE(STREAM "input: b\n", "f:5: duplicate key input (already set on line 3)");
     REFUSE("streams:\n  a: {input: x, filters: solid}\n  a: {input: y, filters: solid}\n",
-           "f:3: duplicate key a (already set in line 2)");
+           "f:3: duplicate key a (already set on line 2)");
     REFUSE("streams:\n  a: {}\n",
            "f:2: streams.a.input: is missing: must be a file, a URL, a camera or \"test:\"",
            "f:2: streams.a.filters: is missing: name the filters (" PASS ")");
