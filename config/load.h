@@ -10,7 +10,7 @@
 struct halo_claim {
     const char *text; /* borrowed from the settings */
     bool is_path;
-    char *place; /* owned: the normalised text, for comparison; NULL until it is made */
+    char *place; /* normalised text, for comparison with others'; owned; NULL until it is made */
     const struct halo_node *node;
     char path[256]; /* path of the key, for messages */
 };

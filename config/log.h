@@ -23,8 +23,8 @@ void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Makes all further lines of this thread begin with "stream NAME: ", because they concern this
- * stream. This prefix replaces "stream NUMBER: ", with which messages about a stream of an input
- * begin. The name is copied; NULL removes the prefix. */
+ * stream. This prefix replaces the usual "stream NUMBER: " at the beginning of messages about a
+ * stream of an input. The name is copied; NULL removes the prefix. */
 void halo_log_set_stream(const char *name);
 /* Returns text without the prefix "stream NUMBER: ", for callers that name the stream in another
  * way. */

@@ -106,7 +106,8 @@ static bool is_allowed(const struct halo_http_request *request, struct halo_http
         fail(route, 403, "requests from pages of other sites are refused");
     else if (!route->embedded && is_for_another(request))
         fail(route, 403,
-             "pages of other origins cannot embed this one: add the origin to 'http: embed:' in "
+             "pages from other origins cannot embed this one: to allow an origin, add it to 'http: "
+             "embed:' in "
              "the settings");
     return route->what != HALO_HTTP_ERROR;
 }

@@ -92,8 +92,8 @@ struct column {
     size_t at;
 };
 
-/* Adds to a the products of w and the first `count` rows of the column, and to b those of w and the
- * `count` rows that begin with its second row. */
+/* Multiplies `count` rows of the column by the weights w, and adds the products to the sums: to `a`
+ * the products of the rows from the first one on, to `b` those of the rows from the second on. */
 static inline __attribute__((always_inline)) void add_rows(struct sums *a, struct sums *b,
                                                            struct column of, const int32_t *w,
                                                            int count, int pairs)

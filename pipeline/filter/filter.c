@@ -44,7 +44,7 @@ static const struct halo_option common_options[] = {
      .help = "1 applies the filter everywhere except in the region (default 0)"},
     {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MAX_FEATHER,
      .help =
-         "distance in luma pixels over which the filter fades out, outside the part that it hides"},
+         "width in luma pixels of the band around the hidden part in which the filter fades out"},
     {NULL},
 };
 

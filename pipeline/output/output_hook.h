@@ -16,8 +16,8 @@ void halo_hook_destroy(struct halo_hook *hook);
 
 void halo_hook_start(struct halo_hook *hook, const char *path);
 
-/* Waits until every program either has been started or has to wait for others to end, but for at
- * most ms milliseconds. Call this before the process ends. */
+/* Waits, for at most ms milliseconds, until every program either has been started or has to wait
+ * for others to end. Call this before the process ends. */
 void halo_hook_wait_begun(int ms);
 
 #endif

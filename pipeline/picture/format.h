@@ -13,10 +13,10 @@
 
 /* Any thread may call these functions; none of them blocks or owns memory. */
 
-/* Chroma spill: flags for a frame whose subsampled chroma samples also show pixels next to those
- * that they cover, horizontally (X) or vertically (Y). Interlaced frames have vertical spill,
- * because each field has its own chroma rows. Rotated or mirrored frames of odd width or height
- * have horizontal or vertical spill. */
+/* Chroma spill: flags for a frame whose subsampled chroma samples also contain colour from pixels
+ * next to the area that they cover: from the left or right (X), or from above or below (Y).
+ * Interlaced frames have vertical spill, because each field has its own chroma rows. Rotated or
+ * mirrored frames of odd width or height have horizontal or vertical spill. */
 enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
 
 bool halo_format_is_native(enum AVPixelFormat format);

@@ -63,8 +63,8 @@ int halo_stream_start(struct halo_stream *s, struct halo_error *err);
  * be called more than once. If the sink accepts no more data, the stream ends with -EINTR. */
 void halo_stream_stop(struct halo_stream *s);
 /* Wakes a source that is blocked in a read, or a sink that is blocked in a write, if the stream was
- * stopped or has failed. Call this after notify(), and then repeatedly until the stream is done,
- * because the blocking read or write may begin only after this call. */
+ * stopped or has failed. Call this after notify(), and then repeatedly until the stream is done: a
+ * call has no effect if the blocking read or write has not begun yet. */
 void halo_stream_wake(struct halo_stream *s);
 /* Unlinks the unfinished file. Call this only as a last resort, immediately before the process
  * exits. */
