@@ -180,7 +180,7 @@ static void on_tick(uv_timer_t *timer)
     if (run->ticks++ % SHOW_TICKS == 0 && run->running) {
         run_live_stats(run, &stats);
         /* no packet reports the first frame */
-        const bool unseen = run->encoding < 0 || !run->watched;
+        const bool unseen = run->encoding < 0 || (!run->sink && !run->watched);
         if (unseen && run->numbers.moved_at && !atomic_load(&run->first))
             atomic_store(&run->first, run->numbers.moved_at / 1000);
         halo_progress_show(run->progress, &stats, false);

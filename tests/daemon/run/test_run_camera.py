@@ -10,8 +10,9 @@ import subprocess
 import threading
 import time
 
-from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, frame_count, halod_environment, is_full,
-                      main, need_faults, packets, raw_frames, start_halod, wait_until)
+from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, frame_count, halod_environment,
+                      has_encoder, is_full, main, need_faults, packets, raw_frames, start_halod,
+                      wait_until)
 from halotest.played import HEIGHT, WIDTH, Played, draw
 from halotest.virtual import Device, is_card
 
@@ -210,6 +211,16 @@ class Files(CameraTest):
         self.assertEqual(frame_count(out), len(times))
         self.assertTrue(all(a < b for a, b in zip(times, times[1:])))
         self.assertEqual(times[0], 0)
+        self.assertLess(times[-1], 2)
+        self.assertGreater(times[-1], 2 - 0.2 * PATIENCE)
+
+    def test_length_with_a_late_encoder(self):
+        """Its first packet comes a second after its frame: -t counts from the frame all the same."""
+        if not has_encoder('libsvtav1'):
+            self.skipTest('FFmpeg has no libsvtav1')
+        out = self.path('out.mkv')
+        self.run_for(2, '-c:v', 'libsvtav1', '-preset', '12', out)
+        times = [float(p['pts_time']) for p in packets(out, 0)]
         self.assertLess(times[-1], 2)
         self.assertGreater(times[-1], 2 - 0.2 * PATIENCE)
 
