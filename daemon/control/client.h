@@ -27,7 +27,7 @@ struct halo_clients {
  * Returns 0 or -errno. */
 int halo_client_create(struct halo_clients *clients, int fd);
 /* Disconnects the client. The client is removed from the list at once; its memory is freed when the
- * event loop has closed its handles. `why` is the reason for the log, or NULL if the client has
+ * event loop has closed its handles. `why` is the reason that is logged, or NULL if the client has
  * disconnected by itself. */
 void halo_client_cut(struct halo_client *client, const char *why);
 /* Called once a second. Disconnects the client if nothing could be sent from its queue of answers
@@ -48,8 +48,8 @@ bool halo_client_wants_more(const struct halo_client *client);
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
 void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
                         const char *key, const char *value);
-/* Works like halo_client_refuse(), but sends a list of strings. Takes the caller's reference to
- * list (NULL means an empty list). */
+/* Answers the current call with an error, like halo_client_refuse(), but the value for `key` is a
+ * list of strings. Takes the caller's reference to list (NULL means an empty list). */
 void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
                              const char *key, json_t *list);
 void halo_client_fail(struct halo_client *client, const struct halo_error *err);

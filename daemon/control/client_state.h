@@ -25,7 +25,7 @@ struct halo_client {
     uv_poll_t poll;
     /* during a call, triggers its repeated answers; between calls, runs halo_client_work() */
     uv_timer_t timer;
-    /* active while fully received calls wait for other clients to have their turn */
+    /* active while fully received calls wait so that other clients get their turn */
     uv_idle_t rest;
     bool more;   /* fully received calls are waiting */
     int handles; /* number of libuv handles that are not closed yet */
@@ -37,7 +37,8 @@ struct halo_client {
     struct out *out, **out_last;
     size_t out_bytes;
     uint64_t moved; /* loop time in ms at which bytes were last sent */
-    /* loop time in ms at which the client connected, or its last call was received or answered */
+    /* loop time in ms of the client's last activity: it connected, or a call was received or
+     * answered */
     uint64_t heard;
     bool called; /* the client has made a call */
 

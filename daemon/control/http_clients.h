@@ -39,15 +39,16 @@ struct halo_http_clients {
     int unsaid[HALO_HTTP_CUTS];
 };
 
-/* These functions record that a client has connected or disconnected. They must be called from the
- * callback that is set with MHD_OPTION_NOTIFY_CONNECTION. `now` is in ms; libmicrohttpd keeps the
- * client in *state. */
+/* halo_http_client_came() records that a client has connected, halo_http_client_left() that it has
+ * disconnected. These functions must be called from the callback that is set with
+ * MHD_OPTION_NOTIFY_CONNECTION. `now` is in ms; libmicrohttpd keeps the client in *state. */
 void halo_http_client_came(struct halo_http_clients *clients, struct MHD_Connection *connection,
                            void **state, uint64_t now);
 void halo_http_client_left(struct halo_http_clients *clients, void **state);
 
-/* These functions record that the client's request is complete, or that it was answered. viewing is
- * true if the answer is endless; such an answer has its own timeout. */
+/* halo_http_client_asks() records that a request is complete, halo_http_client_is_answered() that
+ * it was answered. `viewing` is true if the answer is endless; such an answer has its own
+ * timeout. */
 void halo_http_client_asks(struct MHD_Connection *connection, bool viewing, uint64_t now);
 void halo_http_client_is_answered(struct MHD_Connection *connection, uint64_t now);
 

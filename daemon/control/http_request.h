@@ -40,8 +40,8 @@ struct halo_http_route {
 
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret);
 
-/* Returns whether host, which may include a port, is a name of this machine, the listen address, or
- * one of the names in the list hosts. */
+/* Returns whether `host`, which may include a port, is a name of this machine, the address
+ * `listen`, or one of the names in the list `hosts`. */
 bool halo_http_is_host(const char *host, const char *listen, const char *hosts);
 
 #endif

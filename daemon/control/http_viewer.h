@@ -22,8 +22,8 @@ struct halo_http_viewers {
 
 struct halo_http_viewer;
 
-/* Creates a viewer. Its connection is suspended whenever no frame is ready to be sent. Returns 0 or
- * -ENOMEM. */
+/* Creates a viewer. The viewer's connection is suspended whenever no frame is ready to be sent.
+ * Returns 0 or -ENOMEM. */
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
                             struct halo_feed *feed, struct MHD_Connection *connection);
 void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
@@ -31,8 +31,9 @@ void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
 /* Returns an endless multipart/x-mixed-replace response, or NULL if out of memory. The viewer must
  * outlive the response. */
 struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
-/* Returns a response with the first frame, if it has arrived. Otherwise returns NULL; *ret_wait is
- * then true if the connection is now suspended until that frame arrives. */
+/* Returns a response with the first frame, or NULL if no frame has arrived or if out of memory.
+ * Sets *ret_wait to true if the connection is now suspended until a frame arrives, and otherwise to
+ * false. */
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 
 /* Called once a second. Ends each viewer whose client has disconnected, reads too slowly, or has

@@ -45,7 +45,7 @@ struct halo_method {
     struct halo_parameter in[HALO_METHOD_PARAMETERS + 1];
     const char *out; /* result type in the interface description, such as "(name: string)" */
     enum halo_answers answers;
-    bool changes; /* subscribers receive an event that names each call and its caller */
+    bool changes; /* subscribers receive an event for each call, with the method and the caller */
     /* Runs the method. parameters is a borrowed object that matches `in`. The method must answer
      * the call exactly once, now or later, with the functions in client.h. */
     void (*run)(struct halo_client *client, json_t *parameters);
@@ -61,9 +61,9 @@ struct halo_call {
 
 /* Parses one message; text does not include the NUL that ends it. Returns 0 if the message is a
  * valid call; the caller must then release *ret with halo_call_finish(). Returns -ENOMEM if out of
- * memory. Returns -EINVAL if the message is invalid. *ret_error is then a new reference to the
- * complete answer, or NULL if no answer is wanted because the call has "oneway", or if out of
- * memory. */
+ * memory. If the message is invalid, returns -EINVAL and sets *ret_error to a new reference to the
+ * complete answer. *ret_error is NULL if the call has "oneway", which means that no answer is
+ * wanted, or if out of memory. */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 

@@ -46,7 +46,7 @@
 #define HALO_FIELD_FILTERS   "filters" /* string: a chain of filters, as in -vf CHAIN */
 #define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */
 #define HALO_FIELD_VALUE     "value"   /* a whole number */
-#define HALO_FIELD_PICTURE   "picture" /* int: timestamp in microseconds of CLOCK_MONOTONIC */
+#define HALO_FIELD_PICTURE   "picture" /* int: a frame's timestamp in us of CLOCK_MONOTONIC */
 #define HALO_FIELD_REGIONS   "regions" /* array of objects (regions.h) */
 #define HALO_FIELD_FORMAT    "format"  /* string: "png" or "jpg" */
 #define HALO_FIELD_ON        "on"      /* bool */
@@ -85,7 +85,7 @@ enum {
     HALO_VARLINK_CALLS = 16,
     /* maximum number of events queued for a subscriber; further events are dropped and counted */
     HALO_VARLINK_EVENTS = 256,
-    /* after this time without reading its answers, a client is disconnected */
+    /* a client that does not read its answers for this long is disconnected */
     HALO_VARLINK_STUCK_MS = 10000,
     /* time limit for making the first call, and for completing a call */
     HALO_VARLINK_CALL_MS = 30000,

@@ -7,8 +7,9 @@
 struct sv_engine;
 struct sv_stream;
 
-/* Returns an engine that is allowed to run the whole stream, and creates it if necessary. Returns
- * NULL if out of memory, or if the stream's GPU is not known yet (SV_GPU_WAIT). */
+/* Returns an engine that is allowed to open all files that the stream names, and creates the engine
+ * if necessary. Returns NULL if out of memory, or if the stream's GPU is not known yet
+ * (SV_GPU_WAIT). */
 struct sv_engine *sv_engine_choose(struct sv_stream *stream);
 /* Gives the engine the name and the GPU number that the stream's engine must have, unless an engine
  * with that name already exists. */

@@ -33,7 +33,8 @@ struct sv_process {
     char closed_why[128];
     char asker[68];  /* name of the stream that requested the end of the process, or "" */
     char asked[200]; /* why that stream requested the end */
-    char name[96]; /* the engine's name when the process started or was separated from the engine */
+    /* the engine's name; copied when the process starts and when it is separated from the engine */
+    char name[96];
     bool said_hello, device, exited;
     bool worked;   /* a stream in this process has filtered frames */
     int senseless; /* number of malformed messages since senseless_since */
@@ -102,7 +103,8 @@ struct halo_supervisor {
     void (*stopped)(void *arg);
     void *stopped_arg;
     int abandoned; /* number of processes that did not die in time after SIGKILL */
-    /* ids of ended engine processes whose connections to the control socket may still be waiting */
+    /* ids of ended engine processes whose connections to the control socket may still be waiting to
+     * be accepted */
     pid_t *dead;
     int deads;
 };

@@ -11,10 +11,10 @@
 struct sv_stream;
 
 /* Determines in which ways the stream is degraded, and reports changes. Must be called after any
- * event that may change this. */
+ * event that may degrade the stream or end its degradation. */
 void sv_degraded_update(struct sv_stream *stream);
-/* Records whether the GPU's memory is full, and the reason, both of which the engine reported
- * together with the stream's state. */
+/* Called when the engine has reported the stream's state. If `full` is true, records that the GPU's
+ * memory is full, with the engine's reason `why`. */
 void sv_degraded_memory(struct sv_stream *stream, bool full, const char *why);
 /* Must be called when the stream could not start because the GPU has too little free memory. The
  * stream leaves its engine and waits for another attempt. The caller must then call
@@ -23,8 +23,8 @@ void sv_degraded_wait(struct sv_stream *stream, const char *why);
 /* Returns whether the stream may enter its engine now. Streams that wait for memory are tried one
  * at a time; the stream whose last attempt was longest ago comes first. */
 bool sv_degraded_may_enter(struct sv_stream *stream);
-/* Writes one way in which the stream is degraded (the first in enum halo_degradation) as "WORD:
- * why", or "" if the stream is not degraded. */
+/* Writes the reason why the stream is degraded in the form "WORD: why", or "" if the stream is not
+ * degraded. Of several reasons, only the first in the order of enum halo_degradation is written. */
 void sv_degraded_words(const struct sv_stream *stream, char *ret, size_t size);
 
 #endif

@@ -17,7 +17,7 @@ struct sv_engine *sv_engine_make(struct halo_supervisor *sv, const char *name);
 int sv_engine_streams(const struct sv_engine *engine);
 
 bool sv_engine_is_ready(const struct sv_engine *engine);
-/* Returns a new message that requests an action (what) for the stream; the caller adds further
+/* Returns a new message that requests the action `what` for the stream; the caller adds further
  * fields. */
 json_t *sv_do(const char *what, const struct sv_stream *stream);
 /* Sends a message. Takes the caller's reference to message. Returns 0, -EPIPE if the engine is not
@@ -38,7 +38,7 @@ void sv_engine_drop(struct sv_engine *engine);
 void sv_engine_stalled(struct sv_engine *engine);
 /* Records that the engine has lost its process, and starts the pause before the next process.
  * `device` means that the engine's device failed, and `worked` that the process had filtered
- * frames. If only `worked` is true, this is not a crash loop: the next process starts at once. */
+ * frames. If `worked` is true and `device` is false, the next process starts at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

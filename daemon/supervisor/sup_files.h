@@ -13,15 +13,17 @@
 struct sv_engine;
 struct sv_stream;
 
-/* Returns the files that the engine may open: all files named by streams that are on it or may move
- * to it. The caller owns the result. May block while it accesses these files. */
+/* Returns the files that the engine may open: all files that are named by streams on this engine,
+ * or by streams that may move to this engine. The caller owns the result. May block while accessing
+ * the files. */
 json_t *sv_files_of(const struct sv_engine *engine);
-/* Returns whether the engine's process may open all files that a stream with these settings names.
- * The result is true if the engine has no process yet. May block. */
+/* Returns whether the engine's process may open all files that the settings of a stream name. The
+ * result is true if the engine has no process yet. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
-/* Returns whether the stream needs another engine because its files or folders were replaced. This
- * is so if its engine has reported that it cannot open one of them, and is not allowed to open the
- * file or folder that now has this name. May block. */
+/* Returns whether the stream needs another engine because its files or folders were replaced. The
+ * result is true if the engine has reported that a file cannot be opened, and a name in the
+ * stream's settings now belongs to a file or folder that the engine is not allowed to open. May
+ * block. */
 bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

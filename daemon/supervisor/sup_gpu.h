@@ -18,7 +18,7 @@ enum {
     SV_GPU_UNKNOWN = -2, /* no engine has reported which GPUs exist */
     SV_GPU_WAIT = -3,    /* an engine was asked, and will report soon */
 };
-/* Returns the number of the chosen GPU, or one of the (negative) values above. */
+/* Returns the number of the chosen GPU, or SV_GPU_NONE, SV_GPU_UNKNOWN or SV_GPU_WAIT. */
 int sv_gpu_choose(struct halo_supervisor *sv);
 /* Asks the engine for a report about the GPUs; the engine's process must be running. */
 void sv_gpu_ask(struct sv_engine *engine);

@@ -12,13 +12,12 @@
 struct sv_engine;
 
 /* Returns the identities of all mask images that the settings name; two results are equal if no
- * file has changed in between. The caller owns the result. May block while it accesses these
- * files. */
+ * file has changed in between. The caller owns the result. May block while accessing the files. */
 json_t *sv_masks_of(const struct halo_stream_settings *settings);
-/* Adds the identities of a chain's mask images to files. */
+/* Adds the identities of a chain's mask images to the array `files`. */
 void sv_masks_add(json_t *files, const char *filters);
-/* Sends descriptors of the mask images to an engine. Must be called before a message that names
- * these files is sent. May block while it accesses these files. */
+/* Sends descriptors of the mask images to an engine. Must be called before a message that names the
+ * mask images is sent. May block while accessing the files. */
 void sv_masks_send(struct sv_engine *engine, const json_t *masks);
 
 #endif

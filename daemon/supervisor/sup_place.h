@@ -14,7 +14,7 @@ enum {
     /* the first pause that is not zero; it doubles with each failure, up to SV_BACKOFF_MAX_MS */
     SV_BACKOFF_MS = 250,
     SV_BACKOFF_MAX_MS = 5000,
-    /* after running for this time, the next failure counts as the first again */
+    /* after running for this long, the next failure counts as the first again */
     SV_GOOD_MS = 10000,
 };
 
@@ -46,9 +46,9 @@ struct sv_placement {
 
     enum sv_phase phase;
     uint64_t since; /* when `start` or `stop` was last sent; not reset when the stream is out */
-    struct sv_engine *engine; /* kept while the engine is restarted; NULL: none */
+    struct sv_engine *engine; /* the stream's engine, kept while the engine restarts; NULL: none */
     uint64_t given;           /* when the stream was assigned to this engine */
-    uint64_t moved; /* when the search for suspects moved it to another engine; 0: never */
+    uint64_t moved; /* when the search for suspects moved the stream to another engine; 0: never */
 
     /* The stream's failures, kept until sv_placement_reset() is called. */
     struct sv_backoff backoff;
@@ -64,10 +64,10 @@ struct sv_placement {
     bool apart;
 };
 
-/* Makes the stream leave its current engine, if it is in one, and choose its engine again. */
+/* Makes the stream leave its current engine, if any, so that an engine is chosen again. */
 void sv_placement_leave(struct sv_placement *place);
-/* Must be called when the stream is started by hand or gets new settings. Forgets earlier failures,
- * and makes the stream choose its engine again. */
+/* Must be called when the stream is started by hand or gets new settings. Forgets the stream's
+ * earlier failures, and makes the stream leave its engine, so that an engine is chosen again. */
 void sv_placement_reset(struct sv_placement *place);
 
 /* Must be called after each failure, to determine the next pause. There is no pause after the first

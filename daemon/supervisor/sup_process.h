@@ -18,7 +18,7 @@ void sv_process_quit(struct sv_process *process);
 /* Separates the process from its engine and kills the process at once. */
 void sv_process_kill(struct sv_process *process);
 /* Removes the process from the list and frees it. Must be called when the process has ended, or
- * when it will never end. */
+ * when halod no longer waits for its end. */
 void sv_process_forget(struct sv_process *process);
 /* Kills and forgets all processes that have not ended yet. */
 void sv_process_forget_all(struct halo_supervisor *sv);

@@ -10,8 +10,8 @@
 struct sv_engine;
 
 /* Must be called when the engine's process has sent `hello`. Also called if the driver has not
- * listed the GPUs in time: the engine's streams then start in this engine, whose process chooses a
- * GPU for each of them. */
+ * listed the GPUs in time: the streams then start in this engine, and its process chooses a GPU for
+ * each stream. */
 void sv_engine_ready(struct sv_engine *engine);
 /* Handles an engine's list of the GPUs. Returns false if the list is malformed or was not
  * requested. */

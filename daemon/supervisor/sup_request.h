@@ -14,9 +14,9 @@ enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
 
 struct sv_stream;
 
-/* Sets the stream's filters. `file` is NULL, or new settings from a reload; the filters that it
- * contains for the stream's renditions are then set at the same time. If the stream is not in an
- * engine, the filters take effect at its next start. */
+/* Sets the stream's filters. If `file` is not NULL, it contains new settings from a reload, and its
+ * filters for the stream's renditions are set at the same time. If the stream is not in an engine,
+ * the filters take effect at its next start. */
 int sv_request_set(struct sv_stream *stream, const char *filters,
                    const struct halo_stream_settings *file, halo_reply *reply, void *arg,
                    struct halo_error *err);

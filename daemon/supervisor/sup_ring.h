@@ -22,9 +22,9 @@ struct sv_ring {
     bool starves; /* the supervisor had too little memory to read the next packet */
 };
 
-/* Opens a ring for an outlet that has none. Takes ownership of both descriptors, even on failure.
- * on_ring is called while the ring has packets to read. Returns 0, or -errno with err filled
- * (-EPROTO if the ring is malformed). */
+/* Opens the ring of an outlet (one encoding of a stream) that has no ring yet. Takes ownership of
+ * both descriptors, even on failure. on_ring is called while the ring has packets to read. Returns
+ * 0, or -errno with err filled (-EPROTO if the ring is malformed). */
 int sv_ring_open(struct sv_outlet *outlet, const int *fds, uv_poll_cb on_ring,
                  struct halo_error *err);
 /* Passes packets to the feed until the ring is empty or a limit is reached: `most` packets or

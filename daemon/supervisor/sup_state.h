@@ -19,8 +19,8 @@ extern const char *const sv_state_names[];
 
 struct sv_stream;
 
-/* Sets the stream's state and the reason for it. If either has changed, the change is logged and
- * sent as an event. `why` may be NULL, which means "". */
+/* Sets the stream's state and the reason for it. If the state or the reason has changed, the change
+ * is logged and sent as an event. `why` may be NULL, which means "". */
 void sv_stream_state(struct sv_stream *stream, enum sv_state state, const char *why);
 
 #endif

@@ -20,8 +20,9 @@ struct sv_stream;
 
 /* Takes one step. May free this stream if it is being removed, but never frees another stream. */
 void sv_stream_step(struct sv_stream *stream);
-/* These functions are called when the stream itself has failed or ended in its engine. The stream's
- * setting `restart` decides what happens next. */
+/* sv_stream_failed() is called when the stream itself has failed in its engine, and
+ * sv_stream_ended() when it has ended there. The stream's setting `restart` decides what happens
+ * next. */
 void sv_stream_failed(struct sv_stream *stream, const char *why);
 void sv_stream_ended(struct sv_stream *stream);
 /* Called when the engine has reported `gone`: it has released the stream. */

@@ -45,7 +45,7 @@ struct sv_stream {
     /* The virtual camera of each output (NULL: none). Virtual cameras are kept while the stream is
      * restarted, so they may have been opened with earlier settings. */
     struct halo_camera_out *camera[HALO_MAX_OUTPUTS];
-    bool open; /* the stream's feeds and viewers exist */
+    bool open; /* the feeds and the viewers' sockets are open */
 
     struct sv_placement place;
     bool recording; /* the stream writes its output files (haloctl record) */
@@ -60,11 +60,11 @@ struct sv_stream {
     json_t *regions;         /* queue of a detector's updates for the engine; NULL: empty */
     uint64_t regions_sent;   /* when updates were last sent to the engine */
     uint64_t regions_logged; /* when the log last mentioned the detector; 0: never */
-    bool regions_shown;      /* the detector works, so not everything is hidden */
-    bool regions_said;       /* the last value of regions_shown that was logged */
+    bool regions_shown; /* usable regions arrive from the detector, so not everything is hidden */
+    bool regions_said;  /* the last value of regions_shown that was logged */
 
     struct halo_link_stats stats;
-    /* for each way of being degraded, the reason as last reported, or "" */
+    /* for each value of enum halo_degradation: why the stream is degraded in this way, or "" */
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
     /* the engine's report that the GPU's memory is full, or "" */
     char no_memory[HALO_DEGRADATION_WORDS];

@@ -17,9 +17,9 @@ bool sv_suspect_may_enter(const struct sv_stream *stream);
  * The stream is started again on another engine. */
 void sv_suspect_stalled(struct sv_stream *stream);
 /* Called when the engine has died in a way that a stream may have caused. `first` is any of the
- * streams that were running in it (their records are marked `active`). `asker` is the name of the
- * stream that requested the engine's end, or "". After this call, the streams that must move to
- * another engine have no engine. */
+ * streams that were running in this engine (their records are marked `active`). `asker` is the name
+ * of the stream that requested the engine's end, or "". After this call, the streams that must move
+ * to another engine have no engine. */
 void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
                             const char *asker);
 

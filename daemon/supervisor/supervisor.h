@@ -122,8 +122,9 @@ int halo_supervisor_engines(const struct halo_supervisor *sv);
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
 void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
-/* Returns the feed of a stream's JPEG encoding for HTTP, or NULL if there is no such stream. The
- * feed is valid until the stream is removed; the feed's takers (feed.h) are ended at that time. */
+/* Returns the feed of a stream's JPEG encoding for HTTP, or NULL if there is no such stream or its
+ * feeds are closed. When the feeds are closed, for example when the stream is stopped or removed,
+ * end() is called for each receiver (struct halo_feed_taker), and the feed becomes invalid. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);
 
 /* A listener receives an event for every change of a state: {"time", "event", "stream", "state",

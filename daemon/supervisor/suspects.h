@@ -53,7 +53,7 @@ enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count,
 
 /* Called when one stream has stalled and left its engine, which continues with its other streams.
  * Returns HALO_VERDICT_FOUND if the stream now belongs on an extra engine. Returns
- * HALO_VERDICT_NONE if no extra engine is available; the stream's place then does not change. */
+ * HALO_VERDICT_NONE, and changes nothing, if no extra engine is available. */
 enum halo_verdict halo_suspects_stalled(struct halo_suspect *const *all, int count,
                                         struct halo_suspect *one);
 
