@@ -33,23 +33,24 @@ void halo_av_init_log(void);
  * demuxer's context must point to this struct (in a decoder's context, before the decoder is
  * opened). Decoders that conceal damage report it only in their log, because frames that are
  * decoded on several threads lose their error flags. If reordered_opaque in a decoder's context
- * contains the time of the packet that is being decoded, that time is recorded, too. This also
- * works for lines that the decoder's own threads log, because each of them has a copy of this
- * field. */
+ * contains the time of the packet that is being decoded, that time is recorded, too. The time is
+ * also recorded for lines that the decoder's own threads log, because each of these threads has a
+ * copy of reordered_opaque. */
 struct halo_complaints {
     atomic_int lines;
     atomic_llong too_large; /* size of a frame that max_pixels forbids, as width << 32 | height; 0:
                                none */
-    atomic_llong latest;    /* latest packet time among the counted lines; INT64_MIN: none */
+    atomic_llong latest;    /* latest time of a packet about which a line was counted; INT64_MIN:
+                               none */
     long long until;        /* lines about packets at or after this time are not counted; 0: all are
                                counted */
     const char *const *harmless; /* prefixes of lines that are not counted; NULL-terminated, or
                                     NULL */
 };
 
-/* Sets the struct in which this thread's decoders record a frame that is too large if their field
- * `opaque` is not set. avformat_find_stream_info() opens such decoders. NULL: such frames are not
- * recorded. */
+/* Makes *complaints record frames that are too large for those decoders of this thread whose field
+ * `opaque` is NULL. avformat_find_stream_info() opens decoders without setting `opaque`. If
+ * complaints is NULL, frames that are too large for such decoders are not recorded. */
 void halo_av_probe(struct halo_complaints *complaints);
 
 /* Checks that a frame of width x height has at most `most` pixels (0: no limit). Returns 0, or
@@ -87,13 +88,14 @@ struct halo_scaler_side {
     int full_range;
     bool left; /* Only for `to`: if the conversion halves chroma horizontally, each chroma sample is
                   sited at the left one of its two pixels, as players assume by default. If false,
-                  swscale sites it between the two pixels. If chroma is already halved in the input,
-                  its siting does not change. */
+                  swscale sites each chroma sample between the two pixels. If chroma is already
+                  halved in the input, its siting does not change. */
 };
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to);
 
-/* Scales the whole frame `from` into `to`. Both must have the formats and sizes of the scaler.
- * Returns 0, or -EIO if rows may be missing in `to`, which must then not be used. */
+/* Scales the whole frame `from` into `to`. The two frames must have the formats and sizes for which
+ * the scaler was created. Returns 0, or -EIO if rows may be missing in `to`, which must then not be
+ * used. */
 int halo_av_scale(struct SwsContext *sws, const AVFrame *from, const AVFrame *to);
 
 #endif

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define HALO_CANARY_LEAK          0.25f
-#define HALO_CANARY_LEAKING_BLOCK 0.35f /* more than the 0.16 that text on cards reaches */
+#define HALO_CANARY_LEAKING_BLOCK 0.35f /* text on cards reaches at most 0.16 */
 
 enum {
     HALO_CANARY_PLACES = 5,
@@ -38,9 +38,9 @@ enum {
 };
 
 /* Paints the whole frame, which must have a native format (format.h) of any depth. Each word of the
- * code contains number modulo 65536. Every painted sample is odd, so if a filter produces only even
- * samples (black is even in every format), none of its output can be mistaken for an unfiltered
- * sample. */
+ * code contains `number` modulo 65536. Every painted sample is odd, so if a filter produces only
+ * even samples (black is even in every format), none of its output can be mistaken for an
+ * unfiltered sample. */
 void halo_canary_paint(AVFrame *frame, unsigned number);
 
 /* Returns the value of one sample as halo_canary_paint() paints it. component is numbered as in
@@ -53,7 +53,8 @@ struct halo_canary_finding {
     int plane, x, y; /* plane and first sample of that cell */
     float block;     /* strength of the strongest block whose marks have the right signs */
     int words;       /* number of places with a readable word whose check bits are right */
-    int number;      /* the number in the first of these words; negative: no such word */
+    int number;      /* the number in the first readable word whose check bits are right; negative:
+                        no such word */
     bool plain;      /* the frame may be a card: no colours, and a single gray in the top and bottom
                         rows */
     bool leaks;

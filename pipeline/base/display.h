@@ -15,7 +15,8 @@ enum {
     HALO_DISPLAY_Y = 2,     /* the stored y axis is displayed in the opposite direction */
     HALO_DISPLAY_ASIDE = 4, /* the stored x axis is displayed as y, and y as x */
     HALO_DISPLAYS = 8,
-    HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* no combination of these flags, or players disagree */
+    HALO_DISPLAY_UNKNOWN = HALO_DISPLAYS /* the orientation is not a combination of these flags, or
+                                            players disagree about it */
 };
 
 /* Returns the orientation that a display matrix specifies. The matrix has 9 numbers, as described

@@ -17,7 +17,7 @@ enum {
     HALO_HISTOGRAM_BUCKETS = (HALO_HISTOGRAM_MAX - HALO_HISTOGRAM_BITS + 1) << HALO_HISTOGRAM_BITS,
 };
 
-/* A histogram. It is empty if all of its bytes are 0. */
+/* A histogram, which is empty if all of its bytes are 0. */
 struct halo_histogram {
     int64_t count, sum, least, most; /* exact */
     int64_t bucket[HALO_HISTOGRAM_BUCKETS];
@@ -36,8 +36,9 @@ static inline int64_t halo_histogram_edge(int i)
 /* Sets ret[i], for each edge i, to the exact number of values that are not above this edge. */
 void halo_histogram_below(const struct halo_histogram *h, int64_t ret[HALO_HISTOGRAM_EDGES]);
 
-/* Returns the value that a fraction of `share` (0 .. 1) of all values does not exceed. The result
- * is accurate to within half the width of a bucket. Returns 0 if the histogram is empty. */
+/* Returns a percentile: the value at or below which the fraction `share` (0 .. 1) of all values
+ * lies. The result is accurate to within half the width of a bucket. Returns 0 if the histogram is
+ * empty. */
 int64_t halo_histogram_percentile(const struct halo_histogram *h, double share);
 
 #endif

@@ -28,7 +28,7 @@ char *halo_path_follow(const char *path);
 int halo_path_descriptor(const char *path);
 
 /* Returns whether both paths lead to the same file, which need not exist. Returns false if either
- * is NULL. */
+ * path is NULL. */
 bool halo_path_same(const char *a, const char *b);
 
 /* Returns NAME.partial.EXT, or NAME.partial-NUMBER.EXT if number is 2 or more. NAME is shortened if

@@ -11,9 +11,10 @@
 
 struct halo_report_file;
 
-/* Checks that the file can be written, without changing an existing file. option and name are the
- * option and its value on the command line; both must remain valid while the report exists. Returns
- * 0, or -errno with err filled. The caller owns *ret. */
+/* Checks that the file can be written, without changing an existing file. On the command line,
+ * `option` is the option that requests the report, and `name` is its value; both strings must
+ * remain valid while the report exists. Returns 0, or -errno with err filled. The caller owns
+ * *ret. */
 int halo_report_open(struct halo_report_file **ret, const char *option, const char *name,
                      struct halo_error *err);
 void halo_report_destroy(struct halo_report_file *report); /* NULL is ignored */

@@ -51,8 +51,8 @@ enum halo_stage {
 };
 
 /* Creates *ret, which is NULL if settings request no statistics. Checks or opens the files that
- * settings name (report_file.h). The caller must already have checked that none of these is the
- * run's input or output file. Returns 0, or -errno with err filled. The caller owns *ret. */
+ * settings name (report_file.h). The caller must already have checked that none of the named files
+ * is the run's input or output file. Returns 0, or -errno with err filled. The caller owns *ret. */
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err);
 void halo_stats_destroy(struct halo_stats *s);
@@ -62,8 +62,8 @@ void halo_stats_destroy(struct halo_stats *s);
 int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage);
 void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin);
 
-/* Records that all spans of the stage (decode or encode) since the last call belong to one
- * frame. */
+/* Records that all spans of the stage (decode or encode) since the previous call of this function
+ * belong to one frame. */
 void halo_stats_frame(struct halo_stats *s, enum halo_stage stage);
 
 /* Records a frame's times on the device. The lanes of a ring share the copy engines and the

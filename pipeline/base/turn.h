@@ -17,7 +17,7 @@ enum halo_turn_state { HALO_TURN_NONE, HALO_TURN_WAITS, HALO_TURN_HAS };
  * while the thread waits or has the turn. */
 struct halo_turn {
     struct halo_turn *next;     /* in the queue */
-    enum halo_turn_state state; /* protected by the queue's lock, as is next */
+    enum halo_turn_state state; /* `state` and `next` are protected by the queue's lock */
     atomic_int place;           /* place in the queue: 1 is next; 0: not waiting */
 };
 
@@ -25,7 +25,8 @@ struct halo_turn {
  * returns false, the caller need not call halo_turn_end(). *stop is checked at the start and after
  * each halo_turns_wake(). */
 bool halo_turn_take(struct halo_turn *turn, const atomic_int *stop);
-void halo_turn_end(struct halo_turn *turn); /* does nothing without a turn */
+void halo_turn_end(struct halo_turn *turn); /* ends the thread's turn; does nothing if the thread
+                                               has no turn */
 void halo_turns_wake(void); /* makes waiting threads check their *stop; any thread */
 
 /* Returns the place of the turn's thread in the queue, or 0 if this thread is not waiting. Any

@@ -120,14 +120,15 @@ struct halo_live_events {
     void (*state)(void *arg, enum halo_live_state state, const struct halo_error *err);
     void (*begin)(void *arg, int encoding, const struct halo_live_begin *begin);
     /* Delivers a packet; its stream_index is 0 for video and 1 for audio. The packet belongs to the
-     * caller; use av_packet_ref() to keep it. For RAW encodings, it contains one frame whose planes
-     * have no padding, as av_image_copy_to_buffer() with align 1 stores them. For each encoding,
-     * only one thread calls this, and timestamps increase. */
+     * caller; use av_packet_ref() to keep it. For RAW encodings, the packet contains one frame
+     * whose planes have no padding, as av_image_copy_to_buffer() with align 1 stores them. For each
+     * encoding, only one thread calls this callback, and the timestamps of the packets increase. */
     void (*packet)(void *arg, int encoding, const AVPacket *pkt);
-    /* Delivers a card in place of a packet (see above). If this is NULL, cards are left out. */
+    /* Delivers a card in place of a packet (see above). If this callback is NULL, cards are left
+     * out. */
     void (*card)(void *arg, int encoding, const AVPacket *pkt);
-    /* Reports that an encoding has failed. It will be retried, and `begin` is called when it works
-     * again. The other encodings continue. */
+    /* Reports that an encoding has failed. The encoding will be retried, and `begin` is called when
+     * it works again. The other encodings continue. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
     /* Answers halo_live_control() or halo_live_set(). If err is NULL, the change is in force; if
      * chains were changed, the new chains have filtered all later frames (see above). If err is not
@@ -164,9 +165,9 @@ struct halo_live_capture {
 };
 
 struct halo_live_stats {
-    /* encoded, bytes and cards are sums over all encodings */
+    /* `encoded`, `bytes` and `cards` are sums over all encodings */
     int64_t decoded, filtered, encoded, bytes;
-    int64_t cards; /* not included in encoded */
+    int64_t cards; /* cards are not included in `encoded` */
     int64_t dropped[HALO_DROPS];
     int64_t opened;  /* how often the source was opened successfully */
     int64_t damaged; /* damaged places in the input */
@@ -194,20 +195,22 @@ struct halo_live_stats {
 };
 
 /* Creates a live stream: checks settings and chains and reads mask images, but opens neither the
- * source nor a device. Settings are copied; events and arg must outlive the stream. The hooks of
- * outputs are ignored. Returns 0 (the caller then owns *ret), or -errno with err filled. */
+ * source nor a device. Settings are copied; events and arg must outlive the stream. The field
+ * `hook` of outputs is ignored. Returns 0 (the caller then owns *ret), or -errno with err
+ * filled. */
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
                      const struct halo_live_events *events, void *arg, struct halo_error *err);
 /* Specifies which camera is the input: only the camera with this id is opened. id is a text that an
  * earlier stream passed to events.camera. Call this function before halo_live_start(). */
 void halo_live_know_camera(struct halo_live *live, const char *id);
-/* Starts the stream. Returns 0, or -errno with err filled if its thread could not be started. */
+/* Starts the stream. Returns 0, or -errno with err filled if the source thread could not be
+ * started. */
 int halo_live_start(struct halo_live *live, struct halo_error *err);
 
 /* Replaces all chains: chains[0] is the text of the stream's own chain, followed by one text for
- * each rendition. The texts are parsed immediately. If this returns 0, events.set will be called
- * later. Otherwise nothing is changed, and this returns -errno with err filled (-EINVAL: a chain is
- * invalid). */
+ * each rendition. The texts are parsed immediately. If this function returns 0, events.set will be
+ * called later. If halo_live_set() fails, it changes nothing and returns -errno with err filled
+ * (-EINVAL: a chain is invalid). */
 int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
                   struct halo_error *err);
 
@@ -244,23 +247,23 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
 /* Returns whether the stream is stuck; if so, fills err. If err->device is set, the device has not
  * responded for too long (as in halo_stream_is_stuck()), or the driver has not opened the decoder
- * within 30 seconds. Otherwise the decoder or an encoder has worked on one frame for eight seconds.
- * The caller must then abandon the stream or end the process with _exit(). Call this at least once
- * a second. */
+ * within 30 seconds. If err->device is not set, the decoder or an encoder has worked on one frame
+ * for eight seconds. The caller must then abandon the stream or end the process with _exit(). Call
+ * this at least once a second. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
 
-/* Returns whether a stuck stream may be abandoned. This is allowed if its stuck calls are in
- * software decoders or encoders, which do not wait for a device, and if its input can be opened a
- * second time meanwhile. */
+/* Returns whether a stuck stream may be abandoned. A stream may be abandoned if its stuck calls are
+ * in software decoders or encoders, which do not wait for a device, and if its input can be opened
+ * a second time meanwhile. */
 bool halo_live_stalls_alone(const struct halo_live *live);
 
 /* Ends all threads except the stuck one. Call this instead of halo_live_stop() if a thread is
  * stuck. If this returns false, a thread is in an event callback at the moment: call this function
- * again. Once it has returned true, no event callback is invoked any more, whatever the stuck
- * thread does when its blocked call returns. halo_live_done() returns true when all threads have
- * ended, which may never happen; before that, neither the stream nor anything that its events use
- * may be freed. This function does not block. Further calls to it also wake threads that have begun
- * to wait in the meantime. */
+ * again. Once this function has returned true, no event callback is invoked any more, whatever the
+ * stuck thread does when its blocked call returns. halo_live_done() returns true when all threads
+ * have ended, which may never happen; before that, neither the stream nor anything that its events
+ * use may be freed. This function does not block. Further calls to this function also wake threads
+ * that have begun to wait in the meantime. */
 bool halo_live_abandon(struct halo_live *live);
 
 /* Ends the stream: encoders are flushed and outputs are finished. Returns at once; halo_live_done()

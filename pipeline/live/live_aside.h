@@ -17,8 +17,8 @@ struct halo_live_aside;
 int halo_live_aside_create(struct halo_live_aside **ret);    /* 0 or -ENOMEM */
 void halo_live_aside_destroy(struct halo_live_aside *aside); /* NULL: does nothing */
 
-/* These functions start and end the extra thread. Only the source thread calls them. Before the
- * extra thread ends, it answers all requests and stops accepting new ones. */
+/* These functions start and end the extra thread. Only the source thread calls these functions.
+ * Before the extra thread ends, it answers all requests and stops accepting new ones. */
 int halo_live_aside_start(struct halo_live *live, struct halo_error *err);
 void halo_live_aside_end(struct halo_live *live);
 

@@ -29,8 +29,8 @@ const char *halo_live_camera_state(const struct halo_live_camera *c);
 
 /* ---- functions for a session, which the source thread calls ---- */
 
-/* Reads a frame. Returns 1 with *ret_raw filled (for compressed formats, in->pkt), 0 if the stream
- * was stopped or has no viewers, or -errno with err filled. */
+/* Reads a frame. Returns 1 with *ret_raw filled (for compressed formats: with in->pkt filled
+ * instead), 0 if the stream was stopped or has no viewers, or -errno with err filled. */
 int halo_live_camera_read(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret_raw, struct halo_error *err);
 /* Records that no frame from the camera can be decoded. Returns the text for the card. */

@@ -22,7 +22,7 @@ int halo_live_cards_create(struct halo_live_cards **ret);    /* 0 or -ENOMEM */
 void halo_live_cards_destroy(struct halo_live_cards *cards); /* NULL: does nothing */
 
 /* These functions start and end the card thread, which exists only for live inputs. Only the source
- * thread calls them. */
+ * thread calls these functions. */
 int halo_live_cards_start(struct halo_live *live, struct halo_error *err);
 void halo_live_cards_end(struct halo_live_cards *cards);
 

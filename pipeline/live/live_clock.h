@@ -17,7 +17,7 @@ struct halo_live_clock {
     bool set;         /* a frame has arrived in this session */
     bool joined;      /* timestamps continue from the end of the previous session */
     int64_t first;    /* source timestamp of this session's first frame */
-    int64_t origin;   /* stream timestamp of the same frame */
+    int64_t origin;   /* stream timestamp of this session's first frame */
     int64_t last;     /* timestamp of the last frame; 0: no frame yet */
     int64_t duration; /* duration of the last frame */
     int64_t turn;     /* for a looping file: start of this repetition (halo_live_loop.turn) */

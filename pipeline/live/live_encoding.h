@@ -24,10 +24,10 @@ struct halo_queue;
 struct halo_live_passing {
     int waiting;    /* number of frames that the encoding has not finished yet */
     bool holds;     /* the encoder holds frames of `epoch` or of older epochs */
-    bool let_go;    /* the encoder must output these frames, because a change of filters is waiting
-                       for them */
+    bool let_go;    /* the encoder must output the frames that it holds, because a change of filters
+                       is waiting for these frames */
     int64_t epoch;  /* epoch of the frame that the encoding's thread received last */
-    bool described; /* `begin` has been reported, or it failed */
+    bool described; /* `begin` has been reported, or preparing it has failed */
 };
 
 struct halo_live_encoding {
@@ -37,19 +37,22 @@ struct halo_live_encoding {
     struct halo_queue *queue;
     bool pushes; /* the encoding's packets are sent to a URL */
     bool bound;  /* the container for the encoding's viewers cannot announce new parameters */
-    /* watched: the encoding has a receiver; key: a keyframe is requested; any thread */
+    /* watched: the encoding has a receiver; key: a keyframe is requested; any thread may use both
+     * fields */
     atomic_bool watched, key;
     struct halo_live_passing passing;
-    pthread_t thread; /* this field and `running` are set by the thread that starts and joins it */
+    pthread_t thread; /* this field and `running` are set by the thread that starts and joins the
+                         encoding's thread */
     bool running;     /* the thread is to be joined */
 
     struct halo_live_codec codec;
     struct halo_live_track sound;
-    int64_t epoch;    /* epoch of the frame that this thread received last */
-    int64_t cards;    /* number of the last card that this thread has seen */
+    int64_t epoch;    /* epoch of the frame that the encoding's thread received last */
+    int64_t cards;    /* number of the last card that the encoding's thread has seen */
     bool after_card;  /* the last frame that the encoding sent was a card */
     int64_t last_pts; /* timestamp of the last encoded frame */
-    int64_t due; /* earliest time of the next frame in us, so that the frame rate is not exceeded */
+    int64_t due; /* earliest time (us) at which the next frame may be encoded without exceeding the
+                    frame rate */
     int64_t last_dts[2]; /* last decoding timestamp of each stream */
     int64_t retry;       /* time from which the encoder may be retried (as from halo_now_ns()) */
     double pause;        /* seconds */

@@ -30,11 +30,11 @@ void halo_live_encodings_destroy(struct halo_live_encodings *all);
 int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err);
 /* Makes the encodings output all of their frames, then joins their threads. */
 void halo_live_encodings_end(struct halo_live_encodings *all);
-/* Resets all encodings to the state before they were started. cards is the number of cards made so
- * far. */
+/* Resets all encodings to the state in which they were before they were started. cards is the
+ * number of cards made so far. */
 void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards);
-/* Returns whether a viewer would lose the stream if parameters changed, because its container
- * cannot announce new ones. */
+/* Returns whether a viewer would lose the stream if parameters changed, because the viewer's
+ * container cannot announce new parameters. */
 bool halo_live_encodings_are_bound(struct halo_live_encodings *all);
 /* Waits until all encodings have reported `begin` or the stream is stopped, but not longer than
  * until the given time (ns). */
@@ -70,8 +70,8 @@ bool halo_live_encodings_lets_go(struct halo_live_encoding *e);
 /* Returns the oldest epoch from which an encoding still has a frame, or INT64_MAX if no encoding
  * has any. Extra thread. */
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all);
-/* Makes encoders output the frames of epochs before this one that they still hold. Does
- * nothing to an encoder to which newer frames have been sent or for which they are waiting. */
+/* If encoders still hold frames of epochs before this one, makes them output these frames. An
+ * encoder is left alone if newer frames have been sent to it or are waiting for it. */
 void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch);
 
 #endif

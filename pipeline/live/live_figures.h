@@ -13,7 +13,7 @@
 
 #include "pipeline/live/live.h"
 
-/* Simple counters. Most of them are fields of halo_live_stats. */
+/* Simple counters. Most of these counters are fields of halo_live_stats. */
 enum halo_count {
     HALO_COUNT_DECODED,
     HALO_COUNT_OPENED,
@@ -46,8 +46,8 @@ void halo_live_count_made(struct halo_live_figures *f, int encoding);
 /* Counts a packet of any encoding: video, audio or a card. */
 void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sound, bool card);
 /* Records the reason why an encoding uses a software encoder instead of the GPU's encoder. An empty
- * reason means that this is not the case. no_session: the reason is that the GPU has no free
- * encoder session. */
+ * reason means that no software encoder is used instead. no_session: the reason is that the GPU has
+ * no free encoder session. */
 void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
                             bool no_session);
 /* Records the mode negotiated with the camera: its format, width, height and rate. */

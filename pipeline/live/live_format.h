@@ -21,8 +21,8 @@ struct halo_live;
 struct halo_live_input;
 
 struct halo_live_format {
-    /* describes the streams, but nothing is read from it. Stream 0 is the video, and stream 1 the
-     * audio, if there is any. Their time base is microseconds */
+    /* This context only describes the streams; no input is read through it. Stream 0 is the video,
+     * and stream 1 the audio, if there is any. The time base of the streams is microseconds. */
     AVFormatContext *like;
     AVRational framerate, aspect;
     struct halo_hdr hdr;

@@ -25,7 +25,7 @@ struct halo_test_source;
 struct halo_live_input {
     struct halo_source *source; /* NULL if the input is a test pattern or a camera */
     struct halo_camera *camera;
-    /* the camera's counts as far as they were already added to the stream's counts */
+    /* the camera's counts at the time when they were last added to the stream's counts */
     struct halo_camera_counts counted;
     struct halo_orient *orient; /* NULL: frames are not rotated or mirrored */
     struct halo_decoder *decoder;
@@ -34,7 +34,7 @@ struct halo_live_input {
     AVFormatContext *format;
     AVStream *video, *sound; /* sound is NULL if the source has no audio or no encoding uses it */
     AVBSFContext *adts;      /* removes the ADTS headers of AAC audio that is copied; NULL if the
-                                audio has none */
+                                audio has no such headers */
     struct halo_adts coded;  /* contents of the first ADTS header */
     /* the audio differs from the audio at the start of the outputs, and this was logged */
     bool unlike;
@@ -67,8 +67,8 @@ int halo_live_input_receive(struct halo_live *live, struct halo_live_input *in,
  * which the caller fills in. Returns 0, or -ENOMEM with err filled. */
 int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err);
 /* Reads a frame or an audio packet. Returns 1 with either *ret_raw or *ret_sound set; the caller
- * then owns it, and the other is NULL. Returns 0 at the end of the input, after a stop or at the
- * time limit, or -errno with err filled. */
+ * then owns it, and the other is NULL. Returns 0 at the end of the input, after a stop and at the
+ * time limit. On an error, returns -errno with err filled. */
 int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
                          struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err);

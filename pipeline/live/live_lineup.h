@@ -22,7 +22,7 @@ struct halo_lineup {
     struct halo_chain *chain[HALO_LIVE_CHAINS]; /* by rendition */
     int of[HALO_LIVE_CHAINS];                   /* index of each chain's gate */
     struct halo_gate *gate[HALO_LIVE_CHAINS];
-    uint64_t id; /* the id of the halo_live_set() call that requested it */
+    uint64_t id; /* the id of the halo_live_set() call that requested this lineup */
     bool failed; /* a frame could not be filtered; this field is owned by the collect thread */
     /* the files that its chains need have been read; this field is owned by the extra thread */
     bool loaded;

@@ -38,8 +38,8 @@ struct halo_live_outline {
     int width, height;
 };
 struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live); /* any thread */
-/* If the format is SHAPED, keeps it until halo_live_lineups_used() is called, and returns true.
- * Otherwise returns false. Any thread. */
+/* If the format is SHAPED, keeps the format in use until halo_live_lineups_used() is called, and
+ * returns true. Otherwise returns false. Any thread. */
 bool halo_live_lineups_use(struct halo_live_lineups *all);
 /* Works like halo_live_lineups_use(), but always succeeds. Called by a thread of the stages when it
  * passes on something that uses the format. */
@@ -50,16 +50,16 @@ void halo_live_lineups_used(struct halo_live_lineups *all);
 
 /* Sets the lineup with which the stages will begin, and takes ownership of it. */
 void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup);
-/* Declares that a format exists. Returns its first lineup, which has the wanted chains. The caller
- * must build this lineup but does not own it. */
+/* Declares that a format exists. Returns the format's first lineup, which has the wanted chains.
+ * The caller must build this lineup but does not own it. */
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
 void halo_live_lineups_formatted(
     struct halo_live_lineups *all); /* to be called when the first lineup is built */
 /* To change the format, these three functions are called in this order. After
  * halo_live_lineups_turn(), nothing new starts with the old format. halo_live_lineups_keep() must
- * be called after all threads of the stages have ended. It waits until the format has no users, and
- * keeps the newest chains as the wanted ones. halo_live_lineups_turned() records that the format
- * was removed. */
+ * be called after all threads of the stages have ended. halo_live_lineups_keep() waits until the
+ * format has no users, and keeps the newest chains as the wanted ones. halo_live_lineups_turned()
+ * records that the format was removed. */
 void halo_live_lineups_turn(struct halo_live_lineups *all);
 void halo_live_lineups_keep(struct halo_live_lineups *all);
 void halo_live_lineups_turned(struct halo_live_lineups *all);
@@ -85,10 +85,10 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all,
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all);
 /* Returns the newest epoch of the frames that have passed all gates. */
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all);
-/* Assigns an epoch to a requested lineup. If this returns UNFORMED, the lineup is now the wanted
- * one, and `all` owns it. If it returns TURNING, nothing was done: try again later. Otherwise, the
- * caller must build the lineup, and the format remains in use until halo_live_lineups_used() is
- * called. */
+/* Assigns an epoch to a requested lineup. If the result is UNFORMED, the lineup is now the wanted
+ * one, and `all` owns it. If the result is TURNING, nothing was done: try again later. If the
+ * result is FORMED or SHAPED, the caller must build the lineup, and the format remains in use until
+ * halo_live_lineups_used() is called. */
 enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
                                                  struct halo_lineup *lineup);
 /* Takes ownership of a lineup that was built, and makes it active from the next frame on. */

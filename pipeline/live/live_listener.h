@@ -38,8 +38,8 @@ void halo_live_listener_destroy(struct halo_live_listener *to); /* NULL: does no
 bool halo_live_event_begin(struct halo_live_listener *to);
 void halo_live_event_end(struct halo_live_listener *to);
 
-/* Prevents all further callbacks. Sets *ret_first to whether this is the first such call. Returns
- * false if a callback is running now. */
+/* Prevents all further callbacks. Sets *ret_first to whether this is the first call of this
+ * function. Returns false if a callback is running now. */
 bool halo_live_listener_abandon(struct halo_live_listener *to, bool *ret_first);
 
 #endif

@@ -12,8 +12,8 @@ struct halo_live_load {
     /* since: start of the current window in ns; lost, passed: the running totals at that time */
     int64_t since, lost, passed;
     bool behind;
-    /* in the window in which the part was found to be behind: how many were lost, and out of how
-     * many */
+    /* in the last window after which `behind` was true: of[0] is the number of frames that were
+     * lost, of[1] the number of all frames (for decoding: seconds instead of frames) */
     int64_t of[2];
 };
 
@@ -22,7 +22,7 @@ void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost
 /* Updates load->behind for decoding. slipped is the total of the seconds by which decoding fell
  * behind the clock. now is in ns. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped);
-/* If the part is behind and words is empty, writes text such as "40 of 50 WHAT" into words. */
+/* If the part is behind and `words` is empty, writes text such as "40 of 50 WHAT" into `words`. */
 void halo_live_load_say(const struct halo_live_load *load, const char *what, char *words,
                         size_t size);
 

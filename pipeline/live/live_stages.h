@@ -24,8 +24,8 @@ struct halo_queue;
 struct halo_live_stages {
     pthread_mutex_t forming;
     pthread_t filter_thread, collect_thread;
-    /* both threads must be joined; this field is guarded by `forming`, or used by the source thread
-     * only */
+    /* filter_thread and collect_thread must be joined. Until the card thread has ended, this field
+     * is guarded by `forming`; from then on, only the source thread uses it. */
     bool running;
     pthread_mutex_t lock; /* guards the next two pointers */
     struct halo_queue *to_filter, *in_gate;

@@ -16,8 +16,8 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode_hw.h"
 
-/* Each call that is watched has a number. This is the number of calls to the decoder; calls to the
- * encoder of encoding i have the number i. */
+/* Each kind of call that is watched is identified by a number: HALO_CALL_DECODER for calls to the
+ * decoder, and i for calls to the encoder of encoding i. */
 enum { HALO_CALL_DECODER = HALO_MAX_ENCODINGS };
 
 struct halo_live_stalls;

@@ -46,9 +46,9 @@ void halo_live_status_say(struct halo_live_status *status, const char *words);
  * can be made only from now on. */
 void halo_live_status_restart(struct halo_live_status *status);
 
-/* Waits until the given time (ns) or until the stream is stopped. Returns whether it was stopped.
- * Called by the source thread. halo_live_status_wake() makes halo_live_wait() check whether the
- * stream was stopped. */
+/* Waits until the given time (ns) or until the stream is stopped. Returns whether the stream was
+ * stopped. Called by the source thread. halo_live_status_wake() makes halo_live_wait() check
+ * whether the stream was stopped. */
 bool halo_live_wait(const struct halo_live *live, int64_t until);
 void halo_live_status_wake(struct halo_live_status *status);
 

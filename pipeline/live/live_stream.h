@@ -39,11 +39,11 @@ struct halo_live {
 
     atomic_int stop;         /* 1: a stop was requested; 2: the stream has failed */
     atomic_bool done, ready; /* done: all threads have ended; ready: the ring exists */
-    /* Owned by the source thread until this thread starts other threads. The event loop may use it
-     * once `ready` is set. */
+    /* Owned by the source thread until this thread starts other threads. The event loop may use the
+     * ring once `ready` is set. */
     struct halo_ring *ring;
     struct halo_region_feed *region_feed; /* NULL: no region feed; shared by all gates */
-    struct halo_live_format *format;      /* live_format.h describes when it is set */
+    struct halo_live_format *format;      /* live_format.h describes when this pointer is set */
 
     struct halo_live_listener *listener;
     struct halo_live_status *status;

@@ -33,15 +33,16 @@ struct halo_source_ops {
     int (*describe)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
     /* Returns the reason why there is no session, for the card. NULL: the reason is unknown. */
     const char *(*words)(const struct halo_live *live);
-    /* Returns the pause before the first retry after the last failure, and sets *ret_last to the
-     * longest pause between later retries, both in seconds. NULL: the default pauses apply. */
+    /* Returns the pause before the first retry after a failure, and sets *ret_last to the longest
+     * pause between later retries, both in seconds. Both pauses depend on the reason for the
+     * failure. NULL: the default pauses apply. */
     double (*pauses)(const struct halo_live *live, double *ret_last);
     /* Waits until the given time (ns), or until there is a reason to retry sooner. Returns true if
-     * the stream was stopped. NULL: there is never such a reason. */
+     * the stream was stopped. NULL: there is never a reason to retry sooner. */
     bool (*wait)(struct halo_live *live, int64_t until);
-    /* rests returns whether the source is not needed at the moment. rest waits until the source is
-     * needed or the stream is stopped, and returns true if the stream was stopped. Both are NULL if
-     * the source is always open. */
+    /* `rests` returns whether the source is not needed at the moment. `rest` waits until the source
+     * is needed or the stream is stopped, and returns true if the stream was stopped. `rests` and
+     * `rest` are NULL if the source is always open. */
     bool (*rests)(struct halo_live *live);
     bool (*rest)(struct halo_live *live);
 };

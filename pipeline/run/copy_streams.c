@@ -34,7 +34,7 @@ static enum halo_role drop_unheld(const struct halo_run_settings *set, const AVS
                                   const AVOutputFormat *container)
 {
     char why[100];
-    snprintf(why, sizeof why, "the output's container cannot store it%s",
+    snprintf(why, sizeof why, "the output's container cannot store the stream%s",
              halo_container_advice(container, " (.mkv can store nearly all)"));
     return drop(set, in, why);
 }
@@ -126,8 +126,8 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             return 0;
         }
         if (!set->copy_unfiltered) {
-            *ret =
-                drop(set, in, "halod does not know what it contains (-copy_unfiltered keeps it)");
+            *ret = drop(set, in,
+                        "halod does not know what the stream contains (-copy_unfiltered keeps it)");
             return 0;
         }
     }

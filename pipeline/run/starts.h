@@ -21,7 +21,7 @@ int halo_starts_offset(struct halo_source *source, const AVOutputFormat *contain
                        struct halo_error *err);
 
 /* Returns whether audio that begins at start (in units of tb) must be preceded by silence from time
- * 0. This is the case if the container counts samples from time 0, so that players would otherwise
+ * 0. Silence is needed if the container counts samples from time 0, so that players would otherwise
  * play the audio too early, by a packet or more. */
 bool halo_starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
                           int64_t start, AVRational tb);

@@ -44,7 +44,7 @@ struct halo_stream_stats {
 };
 
 struct halo_stream_result {
-    struct halo_error error; /* its code is 0 if the stream ended without an error */
+    struct halo_error error; /* error.code is 0 if the stream ended without an error */
     const char *path;        /* path of the finished file, or NULL; owned by the stream */
     bool interrupted;        /* whether halo_stream_stop() ended the stream */
 };

@@ -29,7 +29,7 @@ struct halo_track {
                                        the encode thread */
     struct halo_audio *audio;       /* COPY, if audio is re-encoded; used by the encode thread */
     int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
-    bool from_zero;   /* COPY: the output cannot store packets before 0 */
+    bool from_zero;   /* COPY: the output cannot store packets from before time 0 */
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
     bool over;        /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */

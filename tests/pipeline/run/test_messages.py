@@ -107,7 +107,7 @@ class Messages(HaloTest):
         run = self.halod('run', '-i', source, '-vf', 'null', '-copy_unfiltered',
                          self.path('out.mkv'))
         self.assertNotIn('.mkv supports nearly all', run.err)
-        self.says_once(run, 'container cannot store it')
+        self.says_once(run, 'container cannot store the stream')
 
     def test_mjpeg_of_limited_range(self):
         source = clip('.mkv', *video_source(), *X264, '-color_range', 'tv')
