@@ -51,10 +51,12 @@ unsigned halo_canary_sample(enum AVPixelFormat format, int component, int x, int
 struct halo_canary_finding {
     float cell;      /* strength of the strongest cell */
     int plane, x, y; /* plane and first sample of that cell */
-    float block;     /* strength of the strongest block whose marks have the right signs */
-    int words;       /* number of places with a readable word whose check bits are right */
-    int number;      /* the number in the first readable word whose check bits are right; negative:
-                        no such word */
+    float block;     /* strength of the strongest block of 2x2 cells whose marks all have the
+                        expected signs */
+    int words;       /* number of places in the frame where a word with correct check bits was
+                        read */
+    int number;      /* the number in the first word that was read with correct check bits;
+                        negative: no such word */
     bool plain;      /* the frame may be a card: no colours, and a single gray in the top and bottom
                         rows */
     bool leaks;

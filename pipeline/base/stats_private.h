@@ -21,7 +21,8 @@ struct halo_stage_row {
     const char *name;
     enum halo_track_of thread;
     enum halo_stage_kind kind;
-    bool by_frame;        /* halo_stats_frame() marks the end of a frame's spans */
+    bool by_frame;        /* in this stage, halo_stats_frame() marks the end of each frame's
+                             spans */
     const char *resource; /* the resource that the stage keeps busy, shown as "bound" in the report;
                              NULL: none */
 };

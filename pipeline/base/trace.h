@@ -16,13 +16,13 @@ enum halo_track_of {
     HALO_TRACK_FILTER,
     HALO_TRACK_COLLECT,
     HALO_TRACK_ENCODE,
-    HALO_TRACK_LANES, /* the first lane; the others follow */
+    HALO_TRACK_LANES, /* track of the first lane; the tracks of the other lanes follow */
     HALO_TRACKS = HALO_TRACK_LANES + 16,
 };
 
 enum {
     HALO_TRACE_MAX = 1 << 17,   /* maximum number of events in a track; they use 4 MB */
-    HALO_TRACE_LEAST_NS = 2000, /* shorter spans of threads are not drawn */
+    HALO_TRACE_LEAST_NS = 2000, /* spans of threads that are shorter than this are not drawn */
 };
 
 struct halo_trace_event {

@@ -18,7 +18,7 @@ enum halo_turn_state { HALO_TURN_NONE, HALO_TURN_WAITS, HALO_TURN_HAS };
 struct halo_turn {
     struct halo_turn *next;     /* in the queue */
     enum halo_turn_state state; /* `state` and `next` are protected by the queue's lock */
-    atomic_int place;           /* place in the queue: 1 is next; 0: not waiting */
+    atomic_int place;           /* place in the queue (1: the next one); 0: not waiting */
 };
 
 /* Waits for a turn. Returns true if the caller now has the turn, or false if *stop was not 0. If it

@@ -187,9 +187,9 @@ struct halo_live_stats {
     int width, height;
     double rate; /* frames per second, measured over the last few seconds */
     struct halo_histogram stage[HALO_LIVE_STAGES]; /* ns */
-    char degradation[HALO_DEGRADATIONS]
-                    [HALO_DEGRADATION_WORDS]; /* the reason for each kind of degradation, as text;
-                                                 "": the stream is not degraded in this way */
+    /* the reason for each kind of degradation, as text; "": the stream is not degraded in this
+     * way */
+    char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
     bool has_region_feed;
     struct halo_region_feed_stats region_feed;
 };
@@ -241,8 +241,8 @@ void halo_live_key_frame(struct halo_live *live, int encoding);
 int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
                        struct halo_error *err);
 
-/* Fills *ret with the statistics. This also checks whether the stream keeps up, so call it at least
- * once a second. */
+/* Fills *ret with the statistics. halo_live_stats() also checks whether the stream keeps up, so
+ * call it at least once a second. */
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
 /* Returns whether the stream is stuck; if so, fills err. If err->device is set, the device has not

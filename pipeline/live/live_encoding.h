@@ -53,7 +53,7 @@ struct halo_live_encoding {
     int64_t last_pts; /* timestamp of the last encoded frame */
     int64_t due; /* earliest time (us) at which the next frame may be encoded without exceeding the
                     frame rate */
-    int64_t last_dts[2]; /* last decoding timestamp of each stream */
+    int64_t last_dts[2]; /* last decoding timestamp of the video (0) and of the audio (1) */
     int64_t retry;       /* time from which the encoder may be retried (as from halo_now_ns()) */
     double pause;        /* seconds */
 };

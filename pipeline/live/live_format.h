@@ -29,8 +29,8 @@ struct halo_live_format {
     struct halo_gate_input input;
     bool made_up;              /* the format was assumed, and is not the source's own */
     enum AVPixelFormat format; /* pixel format of filtered frames */
-    struct halo_output_picture
-        *blank[2]; /* a gray frame with text and a black one, shown if the engine dies */
+    /* a gray frame with text and a black one, shown if the engine dies */
+    struct halo_output_picture *blank[2];
 };
 
 /* Makes live->format and the first lineup for it. in is NULL if only the settings are known.

@@ -53,8 +53,8 @@ void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *l
 /* Declares that a format exists. Returns the format's first lineup, which has the wanted chains.
  * The caller must build this lineup but does not own it. */
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all);
-void halo_live_lineups_formatted(
-    struct halo_live_lineups *all); /* to be called when the first lineup is built */
+/* Records that the format's first lineup has been built. */
+void halo_live_lineups_formatted(struct halo_live_lineups *all);
 /* To change the format, these three functions are called in this order. After
  * halo_live_lineups_turn(), nothing new starts with the old format. halo_live_lineups_keep() must
  * be called after all threads of the stages have ended. halo_live_lineups_keep() waits until the
@@ -81,7 +81,8 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all,
 
 /* ---- extra thread ---- */
 
-/* Returns the oldest epoch of the frames that are inside the gates, or INT64_MAX if no frame is. */
+/* Returns the oldest epoch of the frames that are inside the gates, or INT64_MAX if the gates are
+ * empty. */
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all);
 /* Returns the newest epoch of the frames that have passed all gates. */
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all);

@@ -28,7 +28,7 @@ struct halo_live {
     /* The following fields are constant after halo_live_create(). */
     /* a copy; constant except for camera controls, see live_controls.h */
     struct halo_stream_settings settings;
-    struct halo_source_settings source; /* from the settings, except that its input is `name` */
+    struct halo_source_settings source; /* copied from the settings, but with `name` as its input */
     /* name of the input for messages; secrets in a URL are removed */
     char *name;
     bool live;        /* the delay is bounded: late frames are dropped */

@@ -34,7 +34,7 @@
 struct halo_stream;
 
 struct halo_stream_stats {
-    int64_t frames;  /* number of frames written (for the output null: discarded) */
+    int64_t frames;  /* number of frames written (if the output is `null:`, discarded) */
     int64_t total;   /* expected number of frames; 0 if unknown */
     double time;     /* length of the output so far, in seconds */
     double duration; /* expected length, in seconds; negative if unknown */

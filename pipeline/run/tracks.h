@@ -21,7 +21,7 @@
 struct halo_track {
     enum halo_role role;
     AVStream *in;
-    AVStream *out;                  /* NULL if the stream is dropped or the output is null */
+    AVStream *out;                  /* NULL if the stream is dropped or the output is `null:` */
     struct halo_decoder *decoder;   /* FILTER */
     struct halo_gate *gate;         /* FILTER */
     struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards everything */
