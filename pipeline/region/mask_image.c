@@ -51,8 +51,8 @@ static enum AVCodecID find_codec(const uint8_t *bytes, size_t length)
 /* Called before opening, too, because opening some devices has an effect. */
 static const char *why_not(const struct stat *is)
 {
-    return !S_ISREG(is->st_mode)               ? "it is not a file"
-           : is->st_size > HALO_MAX_MASK_BYTES ? "it is larger than 32 MiB"
+    return !S_ISREG(is->st_mode)               ? "this is not a regular file"
+           : is->st_size > HALO_MAX_MASK_BYTES ? "the file is larger than 32 MiB"
                                                : NULL;
 }
 
@@ -151,7 +151,8 @@ static int check(const char *path, const uint8_t *bytes, ssize_t length, enum AV
         return no_file(path, (int)length, err);
     *ret = find_codec(bytes, (size_t)length);
     if (*ret == AV_CODEC_ID_NONE)
-        return no_image(path, length ? "it is not PNG, JPEG, PGM or PPM" : "it is empty", err);
+        return no_image(
+            path, length ? "the file is not PNG, JPEG, PGM or PPM" : "the file is empty", err);
     return 0;
 }
 
@@ -244,8 +245,8 @@ static int decode(const char *path, enum AVCodecID id, const AVPacket *packet, A
     if (code >= 0 && frame->width <= HALO_MAX_MASK_SIDE && frame->height <= HALO_MAX_MASK_SIDE)
         return 0;
     return no_image(path,
-                    code < 0 ? "it is damaged or larger than 8192x8192"
-                             : "it is larger than 8192 pixels on a side",
+                    code < 0 ? "the image is damaged or larger than 8192x8192"
+                             : "the image is larger than 8192 pixels on a side",
                     err);
 }
 
@@ -363,8 +364,9 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
     }
     if (code < 0) {
         free(weight);
-        return code == -ENOMEM ? halo_fail(err, code, "out of memory")
-                               : no_image(image->path, "its pixel format is unknown", err);
+        return code == -ENOMEM
+                   ? halo_fail(err, code, "out of memory")
+                   : no_image(image->path, "the image has an unknown pixel format", err);
     }
     free(image->weight);
     image->weight = weight;

@@ -350,10 +350,10 @@ class Refused(HaloTest):
     def test_masks(self):
         path = os.path.join(self.folder, 'mask.png')
         self.refuse(f'gblur=2:region=mask {path}', path, 'No such file')
-        self.refuse(f'gblur=2:region=mask {self.folder}', 'it is not a file')
+        self.refuse(f'gblur=2:region=mask {self.folder}', 'this is not a regular file')
         with open(path, 'wb'):
             pass
-        self.refuse(f'gblur=2:region=mask {path}', 'it is empty')
+        self.refuse(f'gblur=2:region=mask {path}', 'the file is empty')
         with open(path, 'w', encoding='ascii') as file:
             file.write('<svg/>')
         self.refuse(f'gblur=2:region=mask {path}', 'not PNG')

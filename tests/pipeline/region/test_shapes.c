@@ -63,9 +63,9 @@ static void refused(void **state)
         {"mask", "column 5: an image's path is missing"},
         {"rect 0 0 1 1+mask /nonexistent/a.png",
          "column 19: the mask image /nonexistent/a.png cannot be read: No such file"},
-        {"mask /dev", "column 6: the mask image /dev cannot be used: it is not a file"},
-        {"mask /dev/null", "it is not a file"},
-        {"mask /proc/self/maps", "it is not PNG"},
+        {"mask /dev", "column 6: the mask image /dev cannot be used: this is not a regular file"},
+        {"mask /dev/null", "this is not a regular file"},
+        {"mask /proc/self/maps", "the file is not PNG"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
