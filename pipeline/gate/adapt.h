@@ -34,8 +34,8 @@ int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFo
 /* Returns whether the size of the last frame differed from that of the first frame. */
 bool halo_adapter_scales(const struct halo_adapter *a);
 
-/* *frame must be a frame from halo_adapter_pass(). If it is on a device, replaces it with a frame
- * in host memory, in the native format. Returns 0, or -ENOMEM or -EIO with err filled. */
+/* *frame must be a frame from halo_adapter_pass(). If this frame is on a device, replaces it with a
+ * frame in host memory, in the native format. Returns 0, or -ENOMEM or -EIO with err filled. */
 int halo_adapter_to_host(struct halo_adapter *a, AVFrame **frame, struct halo_error *err);
 
 #endif

@@ -40,8 +40,10 @@ struct halo_gate_input {
     enum AVColorSpace space;
     enum AVColorRange range;
     enum halo_privacy privacy; /* what the chain may leave visible (privacy.h); off: everything */
-    double min_coverage; /* minimum part of each plane that the chain must hide (coverage.h) */
-    bool unsure;   /* the settings request another size, to which regions in pixels may refer */
+    double min_coverage; /* minimum fraction of each plane that the chain must hide (coverage.h) */
+    /* The frames' size may differ from the size in the settings, to which regions in pixels may
+     * refer. */
+    bool unsure;
     int turn;      /* display orientation of most frames (display.h) */
     int spill;     /* chroma spill of all frames (format.h) */
     int64_t epoch; /* number of the chain's configuration; 0 if there is only one */
@@ -99,15 +101,16 @@ void halo_pending_destroy(struct halo_pending *pending);
  * output frames are in host memory. Returns 0 or -ENOMEM; the caller owns *ret. */
 int halo_gate_blank(struct halo_gate *gate, bool black, struct halo_output_picture **ret);
 
-/* Makes a frame that shows the card, with the format, size, aspect ratio and colour description of
- * the frame `like`. Nothing else of `like`, in particular no sample, gets into the new frame, and
- * the memory of no other frame is accessed. Returns 0, -ENOMEM, or -ENOTSUP (`like` is on a
- * device); the caller owns *ret. Any thread may call this, even while `like` is in use. */
+/* Makes a frame that shows the card. The new frame takes only its format, size, aspect ratio and
+ * colour description from the frame `like`. No sample of `like` gets into the new frame, and no
+ * other frame's memory is accessed. Returns 0, -ENOMEM, or -ENOTSUP (`like` is on a device); the
+ * caller owns *ret. Any thread may call this, even while `like` is in use. */
 int halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
                    int64_t pts, struct halo_output_picture **ret);
 
-/* Returns the filtered frame, for encoders. It is read-only and valid until picture is destroyed.
- * Its buffers are reference-counted, so an encoder may keep a reference to them. */
+/* Returns the filtered frame, for encoders. The frame is read-only and valid until `picture` is
+ * destroyed. Because the frame's buffers are reference-counted, an encoder may keep a reference to
+ * them. */
 const AVFrame *halo_output_picture_frame(const struct halo_output_picture *picture);
 /* Returns the epoch under which the frame was filtered, or 0 for blank frames and cards, which have
  * no epoch. */

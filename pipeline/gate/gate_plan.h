@@ -20,9 +20,9 @@ struct halo_plane_steps {
 enum { HALO_PLAN_LEVELS = 12 };
 
 /* A filter, planned for each plane. Level 0 is planned for the size of the filter's region or, if
- * the filter uses a region feed, for the whole frame. Only filters whose sizes follow those of a
- * feed's regions have further levels. Each of these is planned for regions whose width and height
- * are those of the previous level divided by the square root of 2. */
+ * the filter uses a region feed, for the whole frame. Only filters whose sizes depend on the sizes
+ * of a feed's regions have further levels. Each further level is planned for smaller regions: their
+ * width and height are those of the previous level divided by the square root of 2. */
 struct halo_planned_filter {
     struct halo_plane_plan (*level)[HALO_MAX_PLANES];
     int levels;
@@ -33,7 +33,8 @@ struct halo_planned_filter {
     bool pixels;                /* the region in the text has lengths in pixels */
     int leader;                 /* number of the first filter with the same region */
     struct halo_shapes *stored; /* the shapes in the text, converted to frames as stored; owned */
-    /* Only for leaders: the region, drawn for the first plane of each canvas
+    /* Only for leaders: the drawn region, an element for each plane. If several planes have the
+     * same size and subsampling, only the element of the first one is used
      * (halo_gate_plan_canvas()). */
     struct halo_drawn_region *drawn;
 };
@@ -47,8 +48,8 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each filter of the chain */
-    bool feed, written, pixels;         /* true if the same field of any filter is true */
-    struct halo_conv copy;              /* the step for planes that no filter changes */
+    bool feed, written, pixels; /* true if the field with this name is true for any filter */
+    struct halo_conv copy;      /* the step for planes that no filter changes */
 };
 
 /* Initialises plan. The caller must zero *plan before the call and must not move it afterwards,

@@ -26,9 +26,12 @@ void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_r
 /* The regions whose position in a frame is known. A filter with a region whose position is not
  * known applies to the whole frame. */
 enum halo_gate_known {
-    HALO_KNOWN,        /* all */
-    HALO_KNOWN_PARTS,  /* only regions without lengths in pixels: the frame has another size */
-    HALO_KNOWN_TOLD,   /* only regions of the feed: the frame's display orientation is not known */
+    HALO_KNOWN, /* all */
+    /* All except regions in the chain's text with lengths in pixels: these lengths do not refer to
+     * frames of this size. */
+    HALO_KNOWN_PARTS,
+    /* Only regions of the region feed: the frame's display orientation is not known. */
+    HALO_KNOWN_TOLD,
     HALO_KNOWN_NOTHING /* none: no plan fits the frame */
 };
 

@@ -26,17 +26,20 @@ struct halo_gate_way {
 };
 
 struct halo_gate_ways {
-    /* For the input's orientation (as stored if unknown) and chroma spill. */
+    /* The way (plan) for frames with the input's chroma spill and display orientation. An unknown
+     * orientation counts as that of stored frames. */
     struct halo_gate_way first;
-    /* The ways for other frames. Each is NULL until the first frame that needs it arrives. */
+    /* The ways (plans) for all other frames. Each element is NULL until the first frame that needs
+     * it arrives. */
     struct halo_gate_way *other[HALO_GATE_WAYS];
-    bool refused[HALO_GATE_WAYS]; /* true: the chain does not fit the frames of this way */
+    /* True: the chain does not fit the frames for which the same element of `other` is meant. */
+    bool refused[HALO_GATE_WAYS];
     struct halo_ring *ring;
     struct halo_region_feed *feed;
     bool said_scaled, said_unknown;
 };
 
-/* Opens the ways of a gate. The caller must zero *ways before the call, must not move it
+/* Opens the ways (plans) of a gate. The caller must zero *ways before the call, must not move it
  * afterwards, and must close it even after a failure. Returns 0, or an error as halo_gate_create()
  * does. */
 int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *chain,

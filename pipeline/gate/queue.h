@@ -30,14 +30,14 @@ struct halo_item {
         struct halo_pending *pending;
         struct halo_output_picture *output;
     };
-    /* Only in live streams: */
+    /* The fields below are used only in live streams. */
     struct halo_lineup *lineup; /* PENDING: lineup (live_lineup.h) of the frame's gate; not owned */
     int64_t epoch;              /* OUTPUT: epoch of the lineup that filtered the frame */
     /* halo_now_ns() when the frame was decoded, and when it entered the gate. */
     int64_t decoded, entered;
 };
 
-void halo_item_finish(struct halo_item *item); /* frees the object that it owns */
+void halo_item_finish(struct halo_item *item); /* frees the object that the item owns */
 
 /* A queue has one producer thread and one consumer thread; any thread may call halo_queue_abort().
  * Items keep their order. The queue applies backpressure: halo_queue_put() blocks if it is called
@@ -47,7 +47,7 @@ void halo_item_finish(struct halo_item *item); /* frees the object that it owns 
 struct halo_queue;
 
 struct halo_queue *halo_queue_create(int pictures, int packets); /* NULL if memory runs out */
-void halo_queue_destroy(struct halo_queue *q);                   /* also frees its items */
+void halo_queue_destroy(struct halo_queue *q);                   /* also frees the queue's items */
 
 /* Appends an item and takes ownership of it; on failure the item is freed. Blocks while the queue
  * has no room. Returns 0, or -ECANCELED after an abort. */

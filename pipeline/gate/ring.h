@@ -74,8 +74,9 @@ int halo_ring_depth(const struct halo_ring *ring);  /* lanes */
 int halo_ring_device(const struct halo_ring *ring); /* number of the GPU, if the ring uses one */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
 
-/* Returns the number of the GPU that the stream's decoder or encoder should use. This is the lanes'
- * GPU; if the lanes are on the CPU, it is `asked`, or the first GPU if `asked` is negative. */
+/* Returns the number of the GPU that the stream's decoder or encoder should use. The result is the
+ * lanes' GPU; if the lanes are on the CPU, the result is `asked`, or the first GPU if `asked` is
+ * negative. */
 int halo_ring_gpu(const struct halo_ring *ring, int asked);
 
 /* Returns whether a lane that has not fallen back to the CPU can use this strategy for this
@@ -99,7 +100,8 @@ int halo_ring_finish(struct halo_ring *ring, struct halo_lane *lane);
  * check. While the process is stopped, it cannot notice that a device responds. Therefore all
  * deadlines start again if the pause between two checks was long. */
 struct halo_ring_watch {
-    int64_t checked, resumed; /* ns: times of the last check and of the first after a long pause */
+    /* Times in ns: of the last check, and of the first check after the last long pause. */
+    int64_t checked, resumed;
 };
 
 /* Returns whether a call to the device has exceeded its deadline, so that the device must be given
@@ -111,9 +113,10 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
 
 /* Call this after a call on an acquired lane has returned -EIO, or -ENOMEM (the device's memory is
  * full). With "auto" the lane continues on the CPU, which is logged once; this function then
- * returns 0, and the lane's frame may be submitted again. Otherwise it returns an error with err
- * filled. This is either `code`, with the device's message and marked as an error after which a
- * retry makes sense, or the error that occurred when the CPU backend was opened. */
+ * returns 0, and the lane's frame may be submitted again. If the lane cannot continue, this
+ * function returns an error with err filled. The error is either `code`, with the device's message
+ * and marked as an error after which a retry makes sense, or the error that occurred when the CPU
+ * backend was opened. */
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
                         struct halo_error *err);
 

@@ -10,8 +10,8 @@
 
 /* The struct must be zeroed before the first packet. */
 struct halo_adts {
-    unsigned char first[4]; /* parameters in the first header, which all other headers must have,
-                               too */
+    /* Parameters in the first header; all other headers must have the same parameters. */
+    unsigned char first[4];
     bool found, warned;
 };
 

@@ -16,8 +16,8 @@ enum {
                                                        bytes */
 };
 
-/* The information that viewers need before they can use packets. It is sent each time an encoder is
- * opened, and may already be sent before that. */
+/* The information that viewers need before they can use packets. This information is sent each time
+ * an encoder is opened, and may also be sent earlier. */
 struct halo_live_begin {
     const AVCodecParameters *video, *audio; /* audio is NULL if there is no audio */
     AVRational framerate;                   /* frame rate of the source; 0/1: unknown */
@@ -40,8 +40,8 @@ int halo_begin_copy_init(struct halo_begin_copy *ret, const struct halo_live_beg
 void halo_begin_copy_finish(struct halo_begin_copy *copy);
 struct halo_live_begin halo_begin_view(const struct halo_begin_copy *copy);
 
-/* Returns whether packets with parameters b can follow packets with parameters a in the same
- * decoder and the same file. a, b or both may be NULL. */
+/* Returns whether packets with the parameters `b` can follow packets with the parameters `a` in the
+ * same decoder and the same file. `a`, `b` or both may be NULL. */
 bool halo_begin_is_same(const AVCodecParameters *a, const AVCodecParameters *b);
 
 /* The fields of a packet that are sent with its data. Side data is not sent. */

@@ -25,10 +25,11 @@ int halo_container_check(const AVOutputFormat *container, const char *where,
  * which the suffix of the file name `name` belongs. Returns NULL if the container is unknown. */
 const AVOutputFormat *halo_container_guess(const char *format, const char *name);
 
-/* Returns the video encoder that `settings` specifies. If it specifies none, returns libx264 if the
- * container supports H.264 and its default codec is not raw video; otherwise returns the encoder
- * for the container's default codec. If no encoder is suitable, returns NULL with a usage error
- * that contains the name of the most similar encoder or recommends an encoder or container. */
+/* Returns the video encoder that `settings` specifies. If `settings` specifies no encoder, returns
+ * libx264 for a container that supports H.264 and whose default codec is not raw video, and the
+ * default codec's encoder for any other container. If no encoder is suitable, returns NULL with a
+ * usage error that contains the name of the most similar encoder or recommends an encoder or
+ * container. */
 const AVCodec *halo_container_encoder(const AVOutputFormat *container,
                                       const struct halo_run_settings *settings,
                                       struct halo_error *err);
@@ -53,8 +54,8 @@ enum halo_starts {
 enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id);
 
 /* Returns whether two consecutive frames of this codec may be further apart than one frame's
- * duration. If they may not, gaps have to be filled with frames, because otherwise everything after
- * a gap would be too early. */
+ * duration. If frames may not be further apart, gaps have to be filled with frames, because
+ * otherwise everything after a gap would be too early. */
 bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id);
 
 /* Returns whether the container's muxer removes the header with coding parameters (ADTS) from every

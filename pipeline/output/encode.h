@@ -14,7 +14,8 @@
 struct halo_output_picture;
 struct halo_encoder;
 
-/* Properties of the frames to encode. Their colours and geometry come from the input stream. */
+/* Properties of the frames to encode. The colours and geometry of the frames come from the input
+ * stream. */
 struct halo_encoder_input {
     enum AVPixelFormat format; /* native format, in which the gate releases frames */
     int width, height;
@@ -23,14 +24,15 @@ struct halo_encoder_input {
     AVRational aspect;    /* sample aspect ratio */
     struct halo_hdr hdr;
     int gpu; /* number of the GPU, for a hardware encoder */
-    /* For a hardware encoder, otherwise NULL. device and frames must stay valid during the call. */
+    /* The hardware encoder's device; NULL: a software encoder. `device` and `frames` must stay
+     * valid until halo_encoder_open() returns. */
     AVBufferRef *device;
     AVBufferRef *frames; /* the pool of frames in the device's memory; NULL: frames are in host
                             memory */
 };
 
 /* Settings of the encoder. If everything except the container is zero, the encoder's defaults are
- * used. The strings need to stay valid only during the call. */
+ * used. The strings need to stay valid only until halo_encoder_open() returns. */
 struct halo_encoder_settings {
     const AVOutputFormat *container;    /* the container that will store the packets */
     const char *bitrate, *crf, *preset; /* as the user wrote them; NULL: the encoder's default */
@@ -43,8 +45,8 @@ struct halo_encoder_settings {
     int chroma; /* enum halo_chroma of config/daemon.h; used only if live is set */
 };
 
-/* Opens codec with these settings. Returns 0, a usage error (for an option that the encoder
- * refuses) or -errno, with err filled. The caller owns *ret. */
+/* Opens the encoder `codec` with these settings. Returns 0, a usage error (for an option that the
+ * encoder refuses) or -errno, with err filled. The caller owns *ret. */
 int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
                       const struct halo_encoder_settings *settings,
                       const struct halo_encoder_input *input, struct halo_error *err);
@@ -60,7 +62,7 @@ bool halo_encoder_converts(const struct halo_encoder *e);
 bool halo_encoder_in_hardware(const struct halo_encoder *e);
 
 /* halo_encoder_instead() returns, as a message, the reason why this encoder is used instead of the
- * GPU's, or "" if it is not a replacement. halo_encoder_set_instead() sets that message. */
+ * GPU's, or "" if this encoder is no replacement. halo_encoder_set_instead() sets that message. */
 const char *halo_encoder_instead(const struct halo_encoder *e);
 void halo_encoder_set_instead(struct halo_encoder *e, const char *words);
 

@@ -8,9 +8,9 @@
 
 #include "config/error.h"
 
-/* Checks one setting of an encoder. codec is a name for halo_av_find_encoder(); the check accepts
- * unknown names. key is "bitrate", "crf" or "preset". Returns 0, a usage error whose text is to be
- * appended to the key's name, or -ENOMEM. */
+/* Checks one setting of an encoder. `codec` is a name for halo_av_find_encoder(); if no encoder has
+ * this name, any setting is accepted. `key` is "bitrate", "crf" or "preset". Returns 0, a usage
+ * error whose text is to be appended to the key's name, or -ENOMEM. */
 int halo_encode_check(const char *codec, const char *key, const char *value,
                       struct halo_error *err);
 

@@ -9,7 +9,8 @@
 #include "config/option.h"
 #include "pipeline/output/encode.h"
 
-/* Sets the size, format, colours, field order and time base of c, which is not open yet. */
+/* Sets the size, format, colours, field order and time base of the codec context `c`, which is not
+ * open yet. */
 void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
                         const struct halo_encoder_settings *settings,
                         const struct halo_encoder_input *input);

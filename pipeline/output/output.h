@@ -47,8 +47,8 @@ void halo_output_listen(struct halo_output *output, void (*finished)(void *arg, 
  * new one begins. The description is copied. Any thread may call this function, but not at the same
  * time as halo_output_packet(). */
 int halo_output_begin(struct halo_output *output, const struct halo_live_begin *begin);
-/* Queues a packet. Its times must be as described in live.h. Never blocks: if the queue is full,
- * packets are dropped up to the next keyframe. */
+/* Queues a packet. The packet's times must be as described in live.h. Never blocks: if the queue is
+ * full, packets are dropped up to the next keyframe. */
 void halo_output_packet(struct halo_output *output, const AVPacket *pkt);
 
 /* Switches the output on or off (`haloctl record`). An output is on when it is created. */

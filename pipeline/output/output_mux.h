@@ -11,8 +11,8 @@
 
 #include "pipeline/output/begin_wire.h"
 
-/* A muxer. It is closed if all fields are zero. The functions below return errors as AVERROR
- * codes. */
+/* A muxer. A muxer whose fields are all zero is closed. The functions below return errors as
+ * AVERROR codes. */
 struct halo_mux {
     AVFormatContext *format;
     AVPacket *pkt;

@@ -30,7 +30,8 @@ struct halo_place_ops {
     /* Returns the destination without passwords, for messages. */
     const char *(*where)(const struct halo_place *place);
     void (*destroy)(struct halo_place *place); /* call it only when the destination is closed */
-    bool live; /* packets that became old while it was being opened should be dropped */
+    /* Packets that became old while the destination was being opened should be dropped. */
+    bool live;
     int most_pause_s;
 };
 

@@ -31,11 +31,11 @@ bool halo_output_is_key(const AVPacket *pkt);
 /* Queues a description. If there is no packet between two descriptions, only the later one is kept,
  * so that the queue stays bounded. Returns 0 or -ENOMEM. */
 int halo_output_queue_begin(struct halo_output_queue *q, const struct halo_live_begin *begin);
-/* Queues a reference to the packet. Returns false if the packet was dropped. If it was a video
- * packet, all further video packets are dropped, too, until a keyframe arrives. */
+/* Queues a reference to the packet. Returns false if the packet was dropped. If the dropped packet
+ * was a video packet, all further video packets are dropped, too, until a keyframe arrives. */
 bool halo_output_queue_put(struct halo_output_queue *q, const AVPacket *pkt);
-/* Removes the oldest item and returns it. The caller then owns it. Returns NULL if the queue is
- * empty. */
+/* Removes the oldest item and returns it. The caller then owns the item. Returns NULL if the queue
+ * is empty. */
 struct halo_output_item *halo_output_queue_take(struct halo_output_queue *q);
 
 /* If the packets before the last keyframe in the queue cover more than a second, drops everything

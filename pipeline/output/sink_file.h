@@ -22,8 +22,9 @@ struct halo_sink;
 enum halo_sink_end {
     HALO_SINK_WHOLE,   /* complete: the trailer is written, and the file is synced and gets its
                           final name */
-    HALO_SINK_PARTIAL, /* interrupted: the same, but the file is named NAME.partial.EXT and contains
-                          what was written before the interruption */
+    HALO_SINK_PARTIAL, /* interrupted: the trailer is written, and the file is synced, but it is
+                          named NAME.partial.EXT and contains only what was written before the
+                          interruption */
     HALO_SINK_DISCARD, /* failed: no file remains */
 };
 

@@ -22,9 +22,9 @@ struct halo_mask_image {
     struct halo_rect inside; /* the smallest rectangle that contains all nonzero weights */
 };
 
-/* Enables a process that is not allowed to open the file to read it: from now on, fd is read
- * instead of path, until another descriptor is given for the same path. Takes ownership of fd. Any
- * thread. */
+/* Lets this process read a mask file that it is not allowed to open: from now on, `fd` is read
+ * instead of the file `path`, until another descriptor is given for the same path. Takes ownership
+ * of fd. Any thread. */
 void halo_mask_image_give(const char *path, int fd);
 
 /* Checks that the file exists, is readable and begins like an image, without decoding it. Returns

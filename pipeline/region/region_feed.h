@@ -59,7 +59,9 @@ enum {
 struct halo_region_update {
     char id[HALO_REGION_ID]; /* the same in all frames that show the object; "": no id */
     struct halo_shape shape; /* not MASK; its lengths are all relative or all in pixels */
-    double ttl;              /* seconds, at most an hour; 0: only the feed's `hold` applies */
+    /* Seconds, counted from the frame's time, for which the shape stays hidden at least; at most an
+     * hour. If 0, only the feed's `hold` applies. */
+    double ttl;
 };
 
 struct halo_region_feed;
@@ -76,9 +78,10 @@ void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us);
  * about this frame and about earlier frames of the session are accepted. */
 void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us);
 
-/* Checks an update as far as that is possible without a feed. now is in ns of CLOCK_MONOTONIC.
- * Returns 0; or -EINVAL with err filled if there are too many regions, if a shape is invalid, if an
- * id occurs twice, or if picture_us is more than a minute before or after now. Any thread. */
+/* Checks an update as far as that is possible without a feed. `now` is the current time in ns of
+ * CLOCK_MONOTONIC. Returns 0; or -EINVAL with err filled if there are too many regions, if a shape
+ * is invalid, if an id occurs twice, or if picture_us is more than a minute before or after `now`.
+ * Any thread. */
 int halo_region_check(int64_t picture_us, const struct halo_region_update *updates, int count,
                       int64_t now, struct halo_error *err);
 
@@ -112,11 +115,12 @@ bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int6
                          const char **ret_why);
 
 struct halo_region_feed_stats {
-    int64_t updates, refused; /* numbers of updates accepted, and of those refused or dropped */
-    int64_t pictures, whole;  /* numbers of queries, and of those that hid everything */
-    int regions;              /* number of regions in the last update */
-    double age;               /* seconds since the last update; negative: none in this session */
-    const char *why;          /* why a frame would be hidden entirely now, or NULL */
+    int64_t updates, refused; /* numbers of accepted updates, and of refused or dropped ones */
+    /* Numbers of queries for a frame's shapes, and of queries that hid everything. */
+    int64_t pictures, whole;
+    int regions;     /* number of regions in the last update */
+    double age;      /* seconds since the last update; negative: none in this session */
+    const char *why; /* why a frame would be hidden entirely now, or NULL */
 };
 void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
                             struct halo_region_feed_stats *ret);

@@ -26,7 +26,8 @@ struct halo_motion {
 int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
                      struct halo_error *err);
 
-/* Sets *motion to the bounding box of both shapes, which must be in the same unit. */
+/* Replaces *motion with the bounding box of *motion and *other, whose lengths must have the same
+ * unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
 /* Extrapolates the motion of a shape from `before` to `motion`: *ret is `motion`, moved on by `by`
@@ -41,15 +42,15 @@ struct halo_region_list {
     struct halo_box box[HALO_MAX_SHAPES];
 };
 
-/* Adds shapes to the list that cover everything that a shape, enlarged by margin, crosses on its
- * way from `from` to `to`. If `to` is NULL, the shape does not move. Adds at most `most` shapes. If
- * the list has no room, merges them into a shape of the list that has the same unit. Returns false
- * if the list is full and has no shape with that unit. */
+/* Adds to the list shapes that together cover everything that a shape, enlarged by margin, crosses
+ * on its way from `from` to `to`. If `to` is NULL, the shape does not move. Adds at most `most`
+ * shapes. If the list has no room, merges the new shapes into a shape of the list that has the same
+ * unit. Returns false if the list is full and has no shape with that unit. */
 bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
                      const struct halo_motion *to, double margin, int most);
 
-/* Adds the shape to the list, reduced by margin on all sides (a polygon is not reduced), if
- * anything is left of it and the list has room. */
+/* Reduces the shape by margin on all sides (a polygon is not reduced), and adds the result to the
+ * list if the result is not empty and the list has room. */
 void halo_motion_put_less(struct halo_region_list *list, const struct halo_motion *motion,
                           double margin);
 

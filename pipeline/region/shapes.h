@@ -36,7 +36,7 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MAX_SHAPES = 64,      /* largest number for a filter, or for one frame of a region feed */
+    HALO_MAX_SHAPES = 64,      /* most shapes for a filter, or for one frame of a region feed */
     HALO_MAX_CORNERS = 64,     /* corners of a polygon */
     HALO_MAX_FEATHER = 512,    /* luma pixels */
     HALO_MAX_LENGTH = 1 << 16, /* largest length in a shape, in luma pixels */
@@ -84,13 +84,13 @@ int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
 void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape owns */
 
-/* Returns whether any length other than 0 is in pixels, so that the region would be a different
- * part of a frame of another size. Returns false if shapes is NULL. */
+/* Returns whether any length other than 0 is in pixels, which means that the region covers a
+ * different part of the frame if the frame's size changes. Returns false if shapes is NULL. */
 bool halo_shapes_in_pixels(const struct halo_shapes *shapes);
 
-/* Converts shapes from the frame as displayed to the frame as stored, which is width x height. turn
- * is the frame's display orientation (display.h). Mask images must be loaded. Returns 0 or -ENOMEM;
- * the caller owns *ret. */
+/* Converts shapes from the frame as displayed to the frame as stored, which is width x height.
+ * `turn` is the frame's display orientation (display.h). Mask images must be loaded. Returns 0 or
+ * -ENOMEM; the caller owns *ret. */
 int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown, int turn,
                       int width, int height);
 
@@ -98,16 +98,16 @@ int halo_shapes_store(struct halo_shapes **ret, const struct halo_shapes *shown,
 struct halo_shape_canvas {
     int picture_width, picture_height; /* luma pixels */
     int log2_sub_x, log2_sub_y;        /* the plane's subsampling: 1, 1 for 4:2:0 chroma */
-    int width, height;                 /* samples of the plane */
+    int width, height;                 /* size of the plane, in samples */
     double feather;                    /* luma pixels, 0 .. HALO_MAX_FEATHER */
     bool invert;
     bool spill_x, spill_y; /* chroma spill (format.h), horizontally or vertically */
 };
 
 /* A region and the memory that it points to. Must be zeroed before the first drawing. Drawing again
- * reuses the memory. If the canvas is the same, only changed parts take time to draw. Rectangles
- * without feather stay rectangles; everything else becomes a mask plane in host memory.
- * region.number is for the caller and is set to 0 by each drawing. */
+ * reuses the memory. If the canvas is the same as in the last drawing, only changed parts take time
+ * to draw. Rectangles without feather stay rectangles; everything else becomes a mask plane in host
+ * memory. region.number is for the caller and is set to 0 by each drawing. */
 struct halo_drawn_region {
     struct halo_region region;
     struct halo_rect rects[HALO_MAX_SHAPES];
