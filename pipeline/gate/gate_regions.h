@@ -43,8 +43,8 @@ struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *re
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is ignored */
 
-/* Returns the steps for plane p; their number is the same as in the plan. If own is true, these are
- * the steps for the backend with which the ring was opened; otherwise they are the same steps
+/* Returns the steps for plane p; their number is the same as in the plan. If `own` is true, returns
+ * the steps for the backend with which the ring was opened; otherwise returns the same steps
  * without strategies. */
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,
                                                    int p, bool own);

@@ -23,9 +23,9 @@ struct halo_target {
 };
 
 /* Compares OUT, IN and the files of -progress, -stats_json and -trace with each other and with
- * existing files, even if they are standard input or output. Opens none of these files. Returns 0,
- * a usage error or -errno, with err filled. Always call halo_target_finish() afterwards, even after
- * a failure. */
+ * existing files, even if one of them is standard input or output. Opens none of these files.
+ * Returns 0, a usage error or -errno, with err filled. Always call halo_target_finish() afterwards,
+ * even after a failure. */
 int halo_target_init(struct halo_target *target, const struct halo_run_settings *set,
                      struct halo_error *err);
 void halo_target_finish(struct halo_target *target); /* accepts an all-zero target */

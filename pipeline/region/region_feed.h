@@ -53,7 +53,7 @@
 
 enum {
     HALO_REGION_ID = 32,       /* size of an id in bytes, including its terminating 0 */
-    HALO_REGION_CORNERS = 1024 /* limit for the corners of all polygons of an update or a frame */
+    HALO_REGION_CORNERS = 1024 /* most corners of all polygons of an update or a frame together */
 };
 
 struct halo_region_update {

@@ -77,8 +77,8 @@ struct halo_shapes {
  * Reads only the beginning of a mask file, so that a process that must not decode untrusted data
  * can check it. May block while it reads that file. The caller owns *ret. */
 int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_error *err);
-/* Reads and decodes the mask image, if the shapes have one. Call this before drawing. It may be
- * called again, to read the image again. Returns 0, or an error about the image as
+/* Reads and decodes the mask image, if the shapes have one. Call this before drawing. This function
+ * may be called again, to read the image again. Returns 0, or an error about the image as
  * halo_shapes_parse() does. Blocks. */
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
