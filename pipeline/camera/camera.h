@@ -85,8 +85,8 @@ void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_cou
 /* Waits for the next frame. A raw frame is returned in *ret_raw, an encoded one in *ret_pkt, which
  * the caller has allocated. Times are in ns of CLOCK_MONOTONIC. Returns 1 with a frame, 0 if the
  * wake descriptor ended the wait, or -errno with fault filled; after an error, the camera must be
- * closed. If a frame does not arrive within settings->stall seconds, no matter how often the wait
- * for it is interrupted, the function fails with HALO_V4L2_STALLED. */
+ * closed. If no frame arrives within settings->stall seconds, the function fails with
+ * HALO_V4L2_STALLED; interrupting the wait does not extend this time. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
                      AVPacket *ret_pkt, const struct halo_camera_fault *fault);
 
@@ -97,8 +97,8 @@ int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_r
 int halo_camera_control(struct halo_camera *camera, const char *name, int64_t value,
                         struct halo_error *err);
 
-/* The formats, sizes, rates and controls of a video node, as `halod devices` lists them. To read
- * them, halo_camera_ask() opens the node briefly. */
+/* The formats, sizes, rates and controls of a video node, as `halod devices` lists them.
+ * halo_camera_ask() opens the node briefly to fill this struct. */
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;

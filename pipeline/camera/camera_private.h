@@ -70,8 +70,8 @@ static inline bool halo_camera_is_planar(const struct halo_camera *camera)
 
 /* ---- camera.c ---- */
 
-/* Reports in fault that a V4L2 call failed. error is an errno, positive or negative. Returns the
- * code that the caller should return. */
+/* Reports in `fault` that a V4L2 call failed. `error` is an errno, positive or negative. Returns
+ * the code that the caller should return. */
 int halo_camera_fail(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, int error);
 /* Does the same as halo_camera_fail(), for a problem that was found without a failed call. Returns

@@ -39,8 +39,8 @@ struct halo_v4l2_state {
 };
 extern const struct halo_v4l2_state halo_v4l2_states[HALO_V4L2_TROUBLES];
 
-/* V4L2 calls. They are distinguished because messages name the call that failed, and because the
- * meaning of an errno depends on the call. */
+/* V4L2 calls. The calls are distinguished because messages name the call that failed, and because
+ * the meaning of an errno depends on the call. */
 enum halo_v4l2_call {
     HALO_V4L2_OPEN,
     HALO_V4L2_QUERYCAP,
@@ -63,8 +63,9 @@ int halo_v4l2_fail(struct halo_error *err, enum halo_v4l2_trouble *ret, const ch
                    enum halo_v4l2_call call, int error);
 
 /* halo_v4l2_open() calls open(O_RDWR | O_NONBLOCK | O_CLOEXEC), and halo_v4l2_call() calls ioctl().
- * Both repeat the call after EINTR. On success, halo_v4l2_open() returns the descriptor, and
- * halo_v4l2_call() returns 0; on failure, both return -errno. */
+ * halo_v4l2_open() and halo_v4l2_call() repeat the system call after EINTR. On success,
+ * halo_v4l2_open() returns the descriptor, and halo_v4l2_call() returns 0; on failure, both return
+ * -errno. */
 int halo_v4l2_open(const char *path);
 int halo_v4l2_call(int fd, unsigned long request, void *argument);
 
@@ -76,11 +77,11 @@ uint32_t halo_v4l2_caps(const struct v4l2_capability *cap);
  * earlier in halo_v4l2_formats is preferred. */
 struct halo_v4l2_format {
     uint32_t fourcc;
-    uint32_t planar;       /* its fourcc in the multi-planar API; 0: it has none */
+    uint32_t planar;       /* the format's fourcc in the multi-planar API; 0: none */
     const char *name;      /* name in `format:` and `halod devices`: "yuyv", "nv12", "mjpeg" ... */
     enum AVPixelFormat as; /* format of the unpacked frames on the host; AV_PIX_FMT_NONE: the
                               decoder decides */
-    bool coded;            /* JPEG, which libavcodec decodes */
+    bool coded;            /* the format is JPEG, which libavcodec decodes */
     int bits;              /* bits per pixel on the bus, to estimate bandwidth; 0: varies */
 };
 extern const struct halo_v4l2_format halo_v4l2_formats[];            /* ends with fourcc 0 */

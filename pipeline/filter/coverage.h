@@ -20,9 +20,9 @@ struct halo_coverage {
 /* Returns the region of filter f, drawn for plane p, or NULL if the filter applies everywhere. */
 typedef const struct halo_region *halo_coverage_region(void *arg, int f, int p);
 
-/* Computes the coverage of a planned chain, and calls `region` to get its drawn regions. If the
- * regions have not been drawn yet, `region` is NULL, and the coverage is known only if the filters
- * without a region hide enough on every plane. Returns 0, or -ENOMEM with err filled. */
+/* Computes the coverage of a planned chain, and calls `region` to get the chain's drawn regions. If
+ * the regions have not been drawn yet, `region` is NULL, and the coverage is known only if the
+ * filters without a region hide every plane. Returns 0, or -ENOMEM with err filled. */
 int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chain *planned,
                        halo_coverage_region *region, struct halo_error *err);
 

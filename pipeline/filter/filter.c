@@ -43,8 +43,7 @@ static const struct halo_option common_options[] = {
     {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
      .help = "1 applies the filter everywhere except in the region (default 0)"},
     {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MAX_FEATHER,
-     .help =
-         "width in luma pixels of the band around the hidden part in which the filter fades out"},
+     .help = "the filter fades out over this distance, in luma pixels, outside the hidden part"},
     {NULL},
 };
 

@@ -25,8 +25,8 @@ struct halo_filter_common {
     char *strategy;      /* "auto", or the name of a backend's strategy */
     char *region;        /* the region to which the filter applies (shapes.h); NULL: everywhere */
     bool invert;         /* apply the filter outside the region instead */
-    double feather;      /* distance in luma pixels over which the filter fades out, outside the
-                            part that it hides */
+    double feather;      /* width in luma pixels of the fade, which lies outside the part that the
+                            filter hides */
 };
 
 /* An option whose value is a fraction of the region's width or height, as in sigma=0.1*w. */
@@ -51,7 +51,7 @@ struct halo_plane_info {
     bool chroma;                    /* whether this is a chroma plane */
     int log2_sub_x, log2_sub_y;     /* subsampling shifts: 1, 1 for 4:2:0 chroma; 0, 0 for luma,
                                        gray and RGB */
-    int width, height;              /* in pixels of this plane */
+    int width, height;              /* in samples of this plane */
     struct halo_conv_target target; /* depth and border */
     struct halo_plane_colours colours;
     /* Size of the region in luma pixels, to which option values such as 0.1*w refer. 0: they refer
@@ -146,11 +146,11 @@ int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *er
 /* The following functions build one filter, as chain.c does from text: find its kind, initialise
  * the filter, set any number of options, and check the filter. Always call halo_filter_finish() in
  * the end, even if setting an option or checking has failed. The messages in err do not contain the
- * place of an error in the text. */
+ * position of an error in the text. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);
-/* Returns the option with this name, either the kind's own or a common one, or NULL. */
+/* Returns the option with this name (the kind's own or a common one), or NULL if there is none. */
 const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind, const char *name,
                                              size_t length);
 /* Sets an option. Returns 0, -ENOENT if the option does not exist, or an error from
@@ -181,9 +181,9 @@ int halo_filter_set_region(struct halo_filter *filter, const char *text, struct 
 int halo_filter_check_region(const struct halo_filter *filter, const char **ret_name,
                              struct halo_error *err);
 /* Returns the filter's settings, with a number in place of each fraction of the region's size: a
- * copy of the settings or, if there are no such fractions, the settings themselves. In both cases,
- * the caller calls halo_filter_resolved_free() when it no longer needs them. Returns NULL if memory
- * runs out. */
+ * copy of the settings or, if there are no such fractions, the settings themselves. The caller
+ * passes the returned settings, whether they are a copy or not, to halo_filter_resolved_free() when
+ * they are no longer needed. Returns NULL if memory runs out. */
 void *halo_filter_resolve(const struct halo_filter *filter, const struct halo_plane_info *plane);
 void halo_filter_resolved_free(const struct halo_filter *filter, void *settings);
 

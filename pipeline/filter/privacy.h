@@ -30,14 +30,15 @@ enum halo_chain_does {
 enum halo_chain_does halo_planned_chain_does(const struct halo_planned_chain *planned);
 enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *planned, int f);
 
-/* Checks whether this privacy setting allows the chain. Returns 0 if so, -EINVAL if not, or
- * -ENOMEM. After -EINVAL, err holds a message for the user; if the setting is strict, the message
- * names the plane and the detail that remains.
+/* Checks whether this privacy setting allows the chain. Returns 0 if the chain is allowed, -EINVAL
+ * if it is not, or -ENOMEM. After -EINVAL, err holds a message for the user; if the setting is
+ * strict, the message names the plane and the detail that remains.
  *
  *   strict    On every plane, at most a quarter of the detail (remains.h) may be left, or half on
- *             chroma planes that are smaller than luma. In a chain with regions, this must hold in
- *             each region, for the region's filters together with those that apply everywhere. In a
- *             chain without regions, it must hold for all filters together.
+ *             chroma planes that are smaller than luma. In a chain with regions, this limit on
+ *             detail must hold in each region, for the region's filters together with those that
+ *             apply everywhere. In a chain without regions, the limit on detail must hold for all
+ *             filters together.
  *   changed   At least one filter must change at least one plane.
  *   off       Every chain is allowed. */
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,

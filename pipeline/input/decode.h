@@ -42,14 +42,14 @@ int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err);
 
 /* Returns whether the decoder can continue from the end of the stream to its beginning without
  * being drained and rewound: `first`, the stream's first packet, may then directly follow the last
- * one. This saves time, because an H.264 decoder on the GPU is opened again when it is rewound. */
+ * one. Continuing saves time, because rewinding opens an H.264 decoder on the GPU again. */
 bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
 
 /* Sends a packet to the decoder, or NULL at the end. Afterwards, receive all frames with
  * halo_decoder_receive before sending the next packet. Packets before the first keyframe cannot be
  * decoded and are skipped; if `declared` was set in the decoder's settings, they count as damage.
- * Returns 0, or -errno with err filled. Damage is an error only if it is not accepted; err then
- * contains the time of the damage. */
+ * Returns 0, or -errno with err filled. Damage is an error only if damage->keep_going (see
+ * halo_decoder_open()) is false; err then contains the time of the damage. */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
 /* Returns 1 and a frame with its pts set, which the caller owns; 0 if the decoder needs more
@@ -65,9 +65,10 @@ bool halo_decoder_in_hardware(const struct halo_decoder *d);
  * "". */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
-/* Sets the window in which damage is reported: only frames with times from <= t < until count, in
- * the stream's time base (INT64_MIN and INT64_MAX: all). Damage outside the part that -ss and -t
- * select does not concern the user. Call this before the first packet. */
+/* Sets the time window in which damage is reported: only frames whose time t satisfies
+ * `from` <= t < `until` count, in the stream's time base (INT64_MIN and INT64_MAX: all frames).
+ * Damage outside the part that -ss and -t select does not concern the user. Call this before the
+ * first packet. */
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);
 
 #endif

@@ -34,9 +34,9 @@ struct halo_decode_hw_wish {
 
 struct halo_decode_hw;
 
-/* Returns NULL if the stream is to be decoded in software, and then logs the reason if the user
- * might expect NVDEC. `wish` and `stream` must outlive the result. Blocks while the driver
- * starts. */
+/* Returns NULL if the stream is to be decoded in software. If the user might expect NVDEC, the
+ * reason for decoding in software is logged. `wish` and `stream` must outlive the result. Blocks
+ * while the driver starts. */
 struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *wish,
                                              const AVStream *stream);
 void halo_decode_hw_destroy(struct halo_decode_hw *hw); /* accepts NULL */
@@ -48,7 +48,7 @@ const AVCodec *halo_decode_hw_codec(const struct halo_decode_hw *hw);
 int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c);
 
 /* Chooses one of the offered pixel formats. To be called by the decoder's callback get_format. If
- * it returns NVDEC's format, the decoder opens the hardware next, and the turn that `opening`
+ * NVDEC's format is returned, the decoder opens the hardware next, and the turn that `opening`
  * granted lasts until halo_decode_hw_opened(). */
 enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCodecContext *c,
                                          const enum AVPixelFormat *offered);

@@ -43,20 +43,21 @@ void halo_judge_init(struct halo_judge *judge, const AVCodecParameters *par, boo
  * packet. */
 void halo_judge_begin(struct halo_judge *judge);
 
-/* Sets which frames count: those with times from <= t < until (INT64_MIN, INT64_MAX: all). Call
- * this after halo_judge_begin(). */
+/* Sets which frames count: those whose time t satisfies `from` <= t < `until` (INT64_MIN and
+ * INT64_MAX: all). Call this after halo_judge_begin(). */
 void halo_judge_set_window(struct halo_judge *judge, int64_t from, int64_t until);
 
-/* Ignores the decoder's error messages so far. Call this if they do not mean damage, or if the
- * damage has already been reported. */
+/* Ignores the decoder's error messages so far. Call this if the messages do not mean damage, or if
+ * the damage has already been reported. */
 void halo_judge_forget(struct halo_judge *judge);
 
-/* Counts a packet. Call this before the packet is sent to the decoder. time is the packet's time,
+/* Counts a packet. Call this before the packet is sent to the decoder. `time` is the packet's time,
  * or AV_NOPTS_VALUE if it has no time. */
 void halo_judge_packet(struct halo_judge *judge, const AVPacket *pkt, int64_t time);
 
-/* Returns whether a decoding error concerns a packet before -ss and can therefore be ignored. This
- * is inferred from packet times, because a decoder's error messages do not name the packet. */
+/* Returns whether a decoding error concerns a packet before -ss and can therefore be ignored. Which
+ * packet caused the error is inferred from packet times, because a decoder's error messages do not
+ * name the packet. */
 bool halo_judge_tolerates(const struct halo_judge *judge);
 
 /* Returns whether the frame is damaged. frame->pts must be set. */

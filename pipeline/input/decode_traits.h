@@ -24,7 +24,8 @@ enum halo_decode_traits {
 int halo_decode_traits(enum AVCodecID id);
 
 /* Returns a NULL-terminated list of prefixes: error messages of a HALO_HONEST decoder that begin
- * with one of them do not indicate a damaged frame. Returns NULL if there are none. Any thread. */
+ * with one of them do not indicate a damaged frame. Returns NULL if there are no such prefixes. Any
+ * thread. */
 const char *const *halo_decode_harmless(enum AVCodecID id);
 
 #endif

@@ -9,8 +9,8 @@
 #include "config/error.h"
 #include "pipeline/input/source_file.h"
 
-/* Decodes the first frame into ret_frame, which stays empty if no frame can be decoded. This reads
- * packets ahead from the source. Returns 0, or -errno with err filled. */
+/* Decodes the first frame into ret_frame, which stays empty if no frame can be decoded. The
+ * function reads packets ahead from the source. Returns 0, or -errno with err filled. */
 int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVStream *stream,
                        struct halo_error *err);
 

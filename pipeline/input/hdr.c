@@ -47,7 +47,7 @@ static const char *rest_of(const AVStream *st, bool hdr)
     const uint8_t *data = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
     const AVDOVIDecoderConfigurationRecord *conf = (const void *)data;
     if (data && size >= sizeof *conf && conf->dv_bl_signal_compatibility_id == 0)
-        return "without it, players show the output in wrong colours";
+        return "without this metadata, players show the output in wrong colours";
     return hdr ? "the output is plain HDR" : "the output is SDR";
 }
 

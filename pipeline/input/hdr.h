@@ -34,9 +34,9 @@ int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);
 void halo_hdr_say_lost(const struct halo_hdr *hdr, const AVCodec *codec, const AVStream *out,
                        const AVOutputFormat *container);
 
-/* Appends the metadata to text as encoder parameters ("key=value:..."), in the syntax of this
- * codec. text may be empty or already contain other parameters. text is unchanged if the codec has
- * no such parameters. */
+/* Appends the metadata to the string `text` as encoder parameters ("key=value:..."), in the syntax
+ * of this codec. The string may be empty or already contain other parameters. The string is
+ * unchanged if the codec has no such parameters. */
 void halo_hdr_append(const struct halo_hdr *hdr, const AVCodec *codec, char *text, size_t size);
 
 #endif

@@ -22,9 +22,9 @@ struct halo_source_limits {
     atomic_llong deadline;  /* end at this time, in ns of CLOCK_MONOTONIC; 0: no deadline */
 };
 
-/* Opens settings->input and seeks to the beginning of the part (NULL: the whole input). Returns 0,
- * or -errno with err filled. settings, damage and limits must outlive the source; the caller owns
- * *ret. */
+/* Opens settings->input and seeks to the beginning of `part`; if `part` is NULL, the whole input is
+ * read. Returns 0, or -errno with err filled. settings, damage and limits must outlive the source;
+ * the caller owns *ret. */
 int halo_source_open(struct halo_source **ret, const struct halo_source_settings *settings,
                      const struct halo_source_part *part, struct halo_damage *damage,
                      const struct halo_source_limits *limits, struct halo_error *err);
@@ -34,19 +34,19 @@ AVFormatContext *halo_source_format(const struct halo_source *s);
 
 /* Reads the next packet into pkt, whose old references are dropped first, and corrects its times
  * for jumps of the clock. Returns 1 with a packet; 0 at the end, after a stop request or at the
- * deadline; or -errno with err filled, after a read error or for damage (err then contains its
- * time). */
+ * deadline; or -errno with err filled, after a read error or if the input is damaged (err then
+ * contains the time of the damage). */
 int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *err);
 
 /* Reads ahead and returns in *ret the packet that halo_source_read will return after `index`
- * others. The packet still belongs to the source. Call this only before the first read. Returns 1,
- * 0 if the input ends before that packet, or -errno with err filled. */
+ * others. The packet still belongs to the source. Call this only before the first read. Returns 1
+ * on success, 0 if the input ends before that packet, or -errno with err filled. */
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
                      struct halo_error *err);
 
 /* Goes back to the beginning, to read the same packets again. Call this after halo_source_read()
- * has reached the end. Returns 0, or -errno if the format or the input does not support this; the
- * source can then only be closed. */
+ * has reached the end. Returns 0, or -errno if the format or the input does not support rewinding;
+ * the source can then only be closed. */
 int halo_source_rewind(struct halo_source *s);
 
 /* Checks that the file is complete. Returns 0, or -EBADMSG with err filled if something that the
@@ -78,8 +78,8 @@ int64_t halo_source_end(const struct halo_source *s);
 /* Returns the duration of the part that will be read, in seconds; negative if unknown. */
 double halo_source_duration(const struct halo_source *s);
 
-/* Returns whether the input declares its duration. If so, data that is missing was recorded, but
- * has been lost. */
+/* Returns whether the input declares its duration. If the duration is declared, data that is
+ * missing was recorded, but has been lost. */
 bool halo_source_declares(const struct halo_source *s);
 
 #endif

@@ -21,7 +21,7 @@ enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
 
 bool halo_format_is_native(enum AVPixelFormat format);
 
-/* Returns format itself if it is native, otherwise the native format that loses least (alpha is
+/* Returns `format` itself if it is native, otherwise the native format that loses least (alpha is
  * always lost), or AV_PIX_FMT_NONE if swscale cannot read the format. */
 enum AVPixelFormat halo_format_nearest_native(enum AVPixelFormat format);
 
@@ -37,14 +37,14 @@ int halo_format_planes(enum AVPixelFormat native);
 /* Returns the number of interleaved channels in a plane: 1 or 2. */
 int halo_format_channels(enum AVPixelFormat native, int index);
 
-/* Returns plane number index of a frame in a native format. */
+/* Returns plane number `index` of a frame in a native format. */
 struct halo_plane halo_format_plane(const AVFrame *frame, int index);
-/* Does the same as halo_format_plane() for a frame in device memory. Such a frame's own format
- * field does not describe its planes, so `format` does. */
+/* Does the same as halo_format_plane() for a frame in device memory. The planes have the layout of
+ * `format`, because the format field of a frame in device memory does not describe them. */
 struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat format, int index);
 
-/* Returns the description of plane number index, as it is needed to plan filters. The border fields
- * of target are set later, by the filter. */
+/* Returns the description of plane number `index`, which is needed to plan filters. The border
+ * fields of `target` are set later, by the filter. */
 struct halo_plane_info halo_format_plane_info(enum AVPixelFormat native, int width, int height,
                                               int index);
 

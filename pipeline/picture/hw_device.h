@@ -10,10 +10,10 @@
 /* Returns an AVHWDeviceContext of type CUDA on the primary context of GPU number `gpu`, whatever
  * the context's flags. The kernels of the cuda backend run in the same context, so FFmpeg and the
  * kernels can use the same frames without a copy. The CUDA stream of the AVHWDeviceContext is the
- * default stream. The driver is loaded at run time, so this works in builds without CUDA, too. The
- * caller owns the returned reference. On failure, returns NULL, with the error in err: -ENODEV (no
- * driver, or no such GPU), -ENOMEM or -EIO. Any thread may call this function, which blocks while
- * the driver starts. */
+ * default stream. The driver is loaded at run time, so the function also works in builds without
+ * CUDA. The caller owns the returned reference. On failure, returns NULL, with the error in err:
+ * -ENODEV (no driver, or no such GPU), -ENOMEM or -EIO. Any thread may call this function, which
+ * blocks while the driver starts. */
 AVBufferRef *halo_hw_device_get(int gpu, struct halo_error *err);
 
 /* Waits until all work on the device's default stream has ended, and then copies size bytes of the

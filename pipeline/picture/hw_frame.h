@@ -21,15 +21,15 @@ bool halo_hw_frame_is(const AVFrame *frame);
  * format. */
 bool halo_hw_format_known(enum AVPixelFormat format);
 
-/* Returns wanted if the frame can be read in that format, otherwise the most common format in which
- * it can be read. */
+/* Returns `wanted` if the frame can be read in that format, otherwise the most common format in
+ * which it can be read. */
 enum AVPixelFormat halo_hw_frame_format(const AVFrame *frame, enum AVPixelFormat wanted);
 
 /* Return the frame's width or height in pixels, after cropping. */
 int halo_hw_frame_width(const AVFrame *frame);
 int halo_hw_frame_height(const AVFrame *frame);
 
-/* Sets ret->src and ret->gather, which describe the filters' input for plane number index
+/* Sets ret->src and ret->gather, which describe the filters' input for plane number `index`
  * (kernels/frame.h). `format` is from halo_hw_frame_format(). The other fields of *ret do not
  * change. */
 void halo_hw_frame_plane(const AVFrame *frame, enum AVPixelFormat format, int index,

@@ -8,9 +8,9 @@
 
 struct halo_raw_picture;
 
-/* Only the code that makes unfiltered frames, and the gate, see inside them. All other code may
- * only read or set a frame's time, in the stream's time base, and free the frame; any thread may do
- * so. Freeing NULL has no effect. */
+/* Only the gate and the code that makes unfiltered frames may access the content of such frames.
+ * All other code may only read or set a frame's time, in the stream's time base, and free the
+ * frame; any thread may do so. Freeing NULL has no effect. */
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw);
 void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
 /* Changes the frame's time base from `from` to `to`. pts is the frame's time in the new time base;

@@ -9,8 +9,8 @@
 
 #include "pipeline/picture/raw_picture.h"
 
-/* An unfiltered frame. It is allocated on the heap, initialised with zeros, and has one owner at a
- * time. */
+/* An unfiltered frame. The struct is allocated on the heap, initialised with zeros, and has one
+ * owner at a time. */
 struct halo_raw_picture {
     AVFrame *frame; /* its pts is in the input stream's time base; its samples may be on a device
                        (hw_frame.h) */
