@@ -12,9 +12,9 @@
 
 /* Prints "PREFIXname PREFIXname ...". */
 void halo_completion_names(const struct halo_option *table, const char *prefix, FILE *to);
-/* Prints the branches of a `case $last`, one for each option that requires a value. A branch sets
- * $words to the option's choices, sets $files, or does nothing if the possible values are unknown.
- * Each line begins with indent. */
+/* Prints the branches of the shell command `case $last`, one for each option that requires a value.
+ * A branch sets $words to the option's choices, sets $files, or does nothing if the possible values
+ * are unknown. Each line begins with indent. */
 void halo_completion_values(const struct halo_option *table, const char *prefix, const char *indent,
                             FILE *to);
 /* Print the beginning and the end of the shell function, around the lines that set $words. */

@@ -239,9 +239,9 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
                           struct halo_error_list **ret_errors);
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* may be NULL */
 
-/* Writes a settings file that yields the same settings when it is loaded. The file contains default
- * values, but no comments, and no strings that are not set. If secrets is false, passwords in URLs
- * are replaced by "***". Returns 0, or -EIO if writing to `to` fails. */
+/* Writes a settings file that yields the same settings when it is loaded. The file includes default
+ * values, but omits comments and unset strings. If secrets is false, passwords in URLs are replaced
+ * by "***". Returns 0, or -EIO if writing to `to` fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
 
 /* Prints the JSON Schema of the settings file. Returns 0 or -EIO. */

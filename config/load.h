@@ -10,7 +10,7 @@
 struct halo_claim {
     const char *text; /* borrowed from the settings */
     bool is_path;
-    char *place; /* normalised text, for comparison with others'; owned; NULL until it is made */
+    char *place; /* normalised text, compared with other claims; owned; NULL until it is made */
     const struct halo_node *node;
     char path[256]; /* path of the key, for messages */
 };
@@ -70,7 +70,8 @@ struct halo_section {
         /* Loads the key's value into the section's settings, to which `settings` points. NULL: the
          * caller loads this key. */
         void (*load)(struct halo_loader *l, void *settings, struct halo_node *node);
-        /* not NULL: this known key is refused for this reason, and load is not used */
+        /* the reason why this key, although known, is refused without calling `load`; NULL: the key
+         * is accepted */
         const char *refused;
     } key[16]; /* the last entry has the name NULL */
 };

@@ -18,13 +18,13 @@ void halo_log_set_level(enum halo_log_level level);
 enum halo_log_level halo_log_get_level(void);
 
 /* Writes "halod: TEXT\n" if level is at most the current level. Control characters in the text
- * become '?', because names in files are not trusted. */
+ * become '?', because the text may contain names from untrusted files. */
 void halo_log(enum halo_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Makes all further lines of this thread begin with "stream NAME: ", because they concern this
- * stream. This prefix replaces the usual "stream NUMBER: " at the beginning of messages about a
- * stream of an input. The name is copied; NULL removes the prefix. */
+ * stream. The prefix "stream NAME: " replaces the usual "stream NUMBER: " of messages about an
+ * elementary stream of an input. The name is copied; NULL removes the prefix. */
 void halo_log_set_stream(const char *name);
 /* Returns text without the prefix "stream NUMBER: ", for callers that name the stream in another
  * way. */

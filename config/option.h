@@ -37,8 +37,8 @@ struct halo_option {
      * always NULL) */
     double value;
     double min, max;            /* range of INT, REAL, RATIO, PART, TIME, BYTES */
-    const char *const *choices; /* CHOICE: the values, NULL-terminated; numbers: a single word that
-                                 * means the default */
+    const char *const *choices; /* CHOICE: the values, NULL-terminated; numeric types: one word that
+                                 * may be written for the default value; NULL: none */
     const char *argument;       /* placeholder in --help, such as "SECONDS"; NULL: derived from the
                                  * type */
     const char *help;           /* one line */
@@ -55,8 +55,9 @@ void halo_options_init(const struct halo_option *table, void *settings);
 /* Frees the strings and sets them to NULL. */
 void halo_options_finish(const struct halo_option *table, void *settings);
 
-/* Duplicates the strings of settings whose bytes were copied from other settings. Returns 0 or
- * -ENOMEM; after -ENOMEM, strings for which there was no memory are NULL. */
+/* Makes a byte-by-byte copy of a settings struct independent of the original: replaces the strings
+ * of `settings`, the copy, by duplicates. Returns 0 or -ENOMEM; after -ENOMEM, strings for which
+ * there was no memory are NULL. */
 int halo_options_own(const struct halo_option *table, void *settings);
 
 /* Returns the row with this name or alias, or NULL. length is the length of name, which need not be
@@ -77,8 +78,9 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
 /* Does the same as halo_nearest() for the names in a table. */
 const char *halo_option_nearest(const struct halo_option *table, const char *name, size_t length);
 enum { HALO_NEAREST_WORDS = 96 };
-/* Find the same names as the two functions above. Both return ret, which they fill with words to
- * append to a message, such as " (nearest: NAME)", or with "" if no name is near. */
+/* Find the same names as halo_nearest() and halo_option_nearest(). Both functions return ret, which
+ * they fill with words to append to a message, such as " (nearest: NAME)", or with "" if no name is
+ * near. */
 const char *halo_nearest_words(char ret[HALO_NEAREST_WORDS], const char *name,
                                const char *const *candidates, size_t count);
 const char *halo_option_nearest_words(char ret[HALO_NEAREST_WORDS], const struct halo_option *table,

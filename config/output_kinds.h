@@ -35,7 +35,7 @@ struct halo_output_row {
     bool coded;
     /* can be switched on and off while the stream runs; cards are not written to it */
     bool records;
-    const char *const *keys; /* the keys that have an effect for this output, apart from `key`;
+    const char *const *keys; /* the keys that have an effect on this output, apart from `key`;
                               * NULL-terminated */
     /* Adds errors for keys that contradict each other, and fills in this kind's own defaults. node
      * is the output's map; the target is already set. NULL: nothing has to be checked. */
@@ -45,7 +45,7 @@ struct halo_output_row {
 
 extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 
-/* The rows; each is defined in its own file. */
+/* The rows of the table of output kinds; each row is defined in a file of its own. */
 #define OUTPUT(kind, name) extern const struct halo_output_row halo_output_##name;
 #include "config/outputs.def"
 #undef OUTPUT

@@ -22,9 +22,9 @@
 /* Confines the calling thread and all threads and processes that it starts. Call it before other
  * threads exist, and before reading any untrusted byte. files lists everything that the thread may
  * open, and whether it may use sockets to reach other processes and machines (confine_files.h);
- * NULL means that neither is limited. Returns 0, or -errno with err filled if any of these
- * restrictions is not in force (no_new_privs is set first). In builds with sanitizers or without
- * libseccomp, this sets only no_new_privs. */
+ * NULL means that neither is limited. Returns 0, or -errno with err filled if a restriction could
+ * not be applied (no_new_privs is set first). In builds with sanitizers or without libseccomp, the
+ * function sets only no_new_privs. */
 int halo_confine(const struct halo_files *files, int count, struct halo_error *err);
 
 /* Returns whether this build can filter system calls. */

@@ -15,7 +15,8 @@ enum halo_files_how {
     HALO_FILES_WRITE,
     /* device nodes, or a folder of them, which may be read and written but not created */
     HALO_FILES_DEVICE,
-    HALO_FILES_RUN, /* may be read, and libraries may be loaded from it */
+    /* a file, or a folder with everything in it, for reading and for loading libraries */
+    HALO_FILES_RUN,
     /* not a file (the path is ""): allows Unix and IP sockets (confine.h) */
     HALO_FILES_NETWORK,
     HALO_FILES_HOW,

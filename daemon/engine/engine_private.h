@@ -112,8 +112,8 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
                          const char *camera);
 void engine_stream_stop(struct engine_stream *stream);
 /* Abandons a stuck stream; halo_live_stalls_alone() must have allowed it. The supervisor is
- * informed, the stream's outputs are finished, and the stream is removed. The memory that its stuck
- * threads may still use is kept in `left` until they have ended. */
+ * informed, the stream's outputs are finished, and the stream is removed. The memory that the
+ * stream's stuck threads may still use is kept in `left` until these threads have ended. */
 void engine_stream_abandon(struct engine_stream *stream, const struct halo_error *why);
 /* Frees the abandoned streams whose stuck calls have returned. */
 void engine_stream_free_left(struct engine *engine);
@@ -142,7 +142,7 @@ extern const struct halo_live_events engine_events;
 void engine_report_finished(void *arg, const char *path); /* arg is a struct engine_finished */
 /* Queues a message for the loop. Takes ownership of message and duplicates fds. Any thread. */
 void engine_note(struct engine *engine, json_t *message, const int *fds, int count, bool device);
-/* Waits until the loop has sent everything queued so far, for at most a second. Must not be called
+/* Waits for at most a second until the loop has sent everything queued so far. Must not be called
  * on the loop thread. */
 void engine_wait_sent(struct engine *engine);
 json_t *engine_message(const char *what, const char *stream);
@@ -152,9 +152,9 @@ void engine_report_state(struct engine_stream *stream, enum halo_live_state stat
 void engine_report_stall(struct engine_stream *stream, const struct halo_error *err);
 /* Reports that a stage of this stream is stuck and that only this stream ends. */
 void engine_report_stalled_source(struct engine_stream *stream, const struct halo_error *err);
-/* Sends the queued messages. Loop thread. Does not return if one of them reports that the GPU
- * failed: the process then ends with status 75 and frees nothing, so that it does not wait for a
- * driver's exit handlers. */
+/* Sends the queued messages. Loop thread. Does not return if one of the messages reports that the
+ * GPU failed: the process then ends with status 75 and frees nothing, so that it does not wait for
+ * a driver's exit handlers. */
 void engine_send_notes(struct engine *engine);
 
 #endif

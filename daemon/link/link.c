@@ -112,7 +112,7 @@ static void hand_over(struct halo_link *link, size_t length, const int *fds, int
     json_t *message = json_loadb(link->buffer, length, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(message)) {
         halo_link_close_fds(fds, count);
-        give_up(link, "it sent a malformed message");
+        give_up(link, "a malformed message was received");
     } else {
         link->ops->message(link->arg, message, fds, count);
     }
@@ -254,7 +254,7 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
 static int keep(struct halo_link *link, const char *text, size_t length, const int *fds, int count)
 {
     if (link->waiting == HALO_LINK_WAITING) {
-        give_up(link, "it does not read its messages");
+        give_up(link, "the receiver does not read its messages");
         return -EPIPE;
     }
     struct waiting *w = malloc(sizeof *w + length);

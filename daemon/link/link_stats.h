@@ -20,8 +20,8 @@ struct halo_link_stage {
     int64_t below[HALO_HISTOGRAM_EDGES];
 };
 
-/* The statistics of one output. An output's index is its number in the settings, from which the
- * supervisor knows the kind of output. */
+/* The statistics of one output. The index of an output is the same in `output` of struct
+ * halo_link_stats as in the stream's settings, in which the supervisor finds the output's kind. */
 struct halo_link_output {
     int state;     /* enum halo_output_state */
     char why[600]; /* one printable line, "" if there is no problem */
@@ -39,7 +39,8 @@ struct halo_link_regions {
 
 struct halo_link_stats {
     int64_t decoded, filtered, encoded, bytes, opened, damaged, epoch;
-    int64_t turn; /* position in the queue for a turn, as in halo_live_stats */
+    /* position in the queue of streams that wait to open something on the GPU; 0: not waiting */
+    int64_t turn;
     int64_t dropped[HALO_DROPS];
     /* for each kind of degradation, the reason for it; "": not degraded in this way */
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
@@ -60,14 +61,15 @@ struct halo_link_stats {
 
 /* A GPU that an engine uses. */
 struct halo_link_gpu {
-    int64_t number, used, size; /* used, size: bytes of its memory; used counts all processes */
+    /* `used`: bytes of GPU memory in use by all processes; `size`: bytes of GPU memory in total */
+    int64_t number, used, size;
 };
 
 /* Convert one GPU, or a list of GPUs, to JSON. Both functions return a new reference. */
 json_t *halo_link_gpu_write(const struct halo_link_gpu *gpu);
 json_t *halo_link_gpus_write(const struct halo_link_gpu *gpu, int count);
-/* Fills ret, an array of HALO_LINK_GPUS, and returns how many it filled. Invalid elements are
- * skipped. */
+/* Fills ret, an array with HALO_LINK_GPUS elements, and returns how many elements it filled.
+ * Invalid elements of the JSON list are skipped. */
 int halo_link_gpus_read(struct halo_link_gpu *ret, const json_t *from);
 
 /* Convert the free capacity of all GPUs of the machine, in the order of their numbers, to and from

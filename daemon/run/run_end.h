@@ -26,12 +26,12 @@ int halo_run_end_watch(struct halo_run_end *end, uv_loop_t *loop);
 
 int halo_run_end_code(const struct halo_error *err);
 
-/* If the process is still running after `seconds`, ends it with this code. Closing a device may
- * never return, and no watchdog runs any more. */
+/* If the process is still running after `seconds`, ends it with this code. This limit is needed
+ * because closing a device may never return, and no watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
 /* Ends the process without running the driver's exit handlers, which take time and might wait for
- * ever if the device is lost. The kernel cleans up as well as they do. Call it when all other work
- * is finished. */
+ * ever if the device is lost. The kernel cleans up as well as these handlers do. Call it when all
+ * other work is finished. */
 void halo_run_end_now(int code) __attribute__((noreturn));
 
 #endif

@@ -35,8 +35,8 @@ struct halo_feed;
 /* A receiver of packets. All callbacks run on the loop thread. A callback may make its own taker
  * leave the feed, but no other taker. */
 struct halo_feed_taker {
-    /* Passes the first parameters, or new ones. The packets that follow need them and begin with a
-     * keyframe. */
+    /* Passes the first parameters, or new ones. Decoding the packets that follow requires these
+     * parameters; the first of these packets is a keyframe. */
     void (*begin)(struct halo_feed_taker *taker, const struct halo_live_begin *begin);
     /* Passes a packet; use av_packet_ref() to keep it. The packet's timestamps are in microseconds
      * on the feed's timeline; its stream_index is 0 for video, 1 for audio. The first packet after

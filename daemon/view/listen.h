@@ -16,7 +16,8 @@ struct halo_listen {
     char path[108];
     dev_t device; /* device and inode of the name that this process created */
     ino_t inode;
-    bool passed; /* the socket is only lent: it is not closed, and its name is not removed */
+    /* the service manager passed the socket: it is given back, not closed, and keeps its name */
+    bool passed;
 };
 
 /* Uses the socket that the service manager passed for this path. If there is none, creates a socket
@@ -26,10 +27,10 @@ struct halo_listen {
  * -ENOENT or -EACCES. */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
 
-/* The number of descriptors that must still be free in this process after a client was accepted.
- * Viewers and HTTP leave some for control clients, engines and snapshots. */
+/* The number of descriptors that must still be free in this process after a client has been
+ * accepted. Viewers and HTTP leave some descriptors for control clients, engines and snapshots. */
 enum halo_listen_spare {
-    HALO_LISTEN_SPARE_VIEWERS = 32, /* or a quarter of the descriptor limit, if that is less */
+    HALO_LISTEN_SPARE_VIEWERS = 32, /* a quarter of the descriptor limit, if that is less */
     HALO_LISTEN_SPARE_CONTROL = 4,
 };
 

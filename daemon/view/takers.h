@@ -20,8 +20,9 @@ void halo_takers_remove(struct halo_takers *takers, struct halo_feed_taker *take
 
 void halo_takers_begin(struct halo_takers *takers, const struct halo_live_begin *begin);
 
-/* Gives pkt to all takers, except those still waiting for a video keyframe, which must be the first
- * packet after halo_takers_begin(). Returns the number of takers that are still waiting. */
+/* Gives pkt to each taker that has received a video keyframe since halo_takers_begin(), or to all
+ * takers if pkt is a video keyframe. Returns the number of takers that are still waiting for a
+ * keyframe. */
 int halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
 /* Gives pkt only to those takers that began at `since` (us of CLOCK_MONOTONIC) or later. */
 void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPacket *pkt);

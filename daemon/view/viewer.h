@@ -22,8 +22,8 @@ struct halo_viewers_shared {
     int64_t sent, dropped;      /* bytes; packets */
 };
 
-/* The functions of a format in which viewers are served. If one returns an error, the viewer is
- * closed; err then holds the reason. None of these functions blocks. */
+/* The functions of a format in which viewers are served. If a function returns an error, the
+ * viewer is closed; err then holds the reason. None of these functions blocks. */
 struct halo_viewer_ops {
     int (*open)(struct halo_viewer *viewer);
     int (*begin)(struct halo_viewer *viewer, const struct halo_live_begin *begin,
@@ -59,9 +59,9 @@ struct halo_viewer {
     bool deaf;  /* the client has shut down its sending side, but may still read */
 };
 
-/* Called by the format's code after it has sent or queued data. waits is true if data is still
- * queued because the viewer does not read; moved is true if some of the queued data has just been
- * sent. */
+/* Called by the format's code after it has sent or queued data. `waits` is true if data is
+ * still queued because the viewer does not read; `moved` is true if some of the queued data has
+ * just been sent. */
 void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
 
 #endif

@@ -155,7 +155,7 @@ static int release(struct halo_viewer *viewer, uint64_t id, struct halo_error *e
         halo_viewer_waits(viewer, false, false);
         return 0;
     }
-    return halo_fail(err, -EPROTO, "it released a frame that it does not hold");
+    return halo_fail(err, -EPROTO, "the viewer released a frame that it does not hold");
 }
 
 /* Whether the rest of a command has arrived after its header. */
@@ -173,7 +173,7 @@ static int obey(struct halo_viewer *viewer, struct halo_error *err)
     memcpy(&command, taking->heard, sizeof command);
     if (command.type == NEW_BUFFER || command.type == CAPS || command.size > MAX_SAID ||
         (command.type == RELEASE_BUFFER && command.size < sizeof id))
-        return halo_fail(err, -EPROTO, "it sent an unknown command");
+        return halo_fail(err, -EPROTO, "unknown command");
     if (!is_whole(taking, &command))
         return 0;
     taking->heard_size = 0;

@@ -125,7 +125,7 @@ static int listen_to(struct halo_viewer *viewer, struct halo_error *err)
     uint8_t said[MAX_READ];
     const ssize_t size = recv(viewer->fd, said, sizeof said, MSG_DONTWAIT);
     if (size > 0 && !viewer->viewers->listen.path[0]) /* e.g. a browser, sent by a web page */
-        return halo_fail(err, -EPROTO, "it sent data, which viewers must not do");
+        return halo_fail(err, -EPROTO, "viewers must not send data");
     if (size > 0)
         return viewer->ops->receive(viewer, said, (size_t)size, err);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -193,7 +193,7 @@ static void check(uv_timer_t *timer)
         viewers->cut++;
         halo_log(HALO_LOG_INFO, "%s: viewer (%s) was disconnected: it read nothing for %d seconds",
                  viewers->where, viewer->peer, STUCK_MS / 1000);
-        remove_viewer(viewer, "it read nothing");
+        remove_viewer(viewer, "nothing was read in time");
     }
     if (!uv_is_active((uv_handle_t *)&viewers->poll))
         uv_poll_start(&viewers->poll, UV_READABLE, came);

@@ -24,11 +24,12 @@ struct halo_virtual;
 /* Callbacks, which are never called by halo_virtual_create() or halo_virtual_destroy(). */
 struct halo_virtual_events {
     /* Reports a new state: "writing" or a name from halo_v4l2_states. `why` is one readable line
-     * ("" while writing). Both are borrowed. Not called if writing works from the start. */
+     * ("" while writing). Both strings are borrowed. Not called if writing works from the
+     * start. */
     void (*reported)(void *arg, const char *state, const char *why);
     /* Reports whether the device has readers. Called after each check, at least once per frame.
-     * Also called with false when the device is lost; the frames put in so far are then discarded.
-     * May be NULL. */
+     * Also called with false when the device is lost; the last frame has then been discarded. May
+     * be NULL. */
     void (*watched)(void *arg, bool somebody);
 };
 

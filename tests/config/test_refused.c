@@ -350,7 +350,8 @@ static void not_yaml(void **state)
     REFUSE("a: !!python/object x\nstreams: {}\n",
            "f:1: tags (tag:yaml.org,2002:python/object) are not supported");
     REFUSE("streams: *x\n", "f:1: *x: no anchor above this line has this name");
-    REFUSE("streams: &x {a: *x}\n", "f:1: *x: its anchor contains the alias itself");
+    REFUSE("streams: &x {a: *x}\n",
+           "f:1: *x: the value with this anchor contains the alias itself");
     REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
            "f:1: control characters, including NUL, are not allowed");
     static const char nul[] = "streams:\n  \0a: {}\n";

@@ -16,14 +16,15 @@ struct doctor_finding {
     char what[400], fix[400];
 };
 
-/* Members of the object seen; a member whose value is unknown is absent:
- *   socket, connect ("ok", "absent", "stale", "denied" or a message), group
- *   driver, library           versions of NVIDIA's kernel module and of libcuda
- *   stale [PATH]              sockets without a listening process
- *   port ("free", "ours", "other"), port_address
- *   clock_synchronised bool, now (Unix time)
- *   facts, status             the daemon's answers to Facts and Status
- *   later                     the streams from a second call to Status, one second later */
+/* Members of the object `seen`; a member whose value is unknown is absent:
+ * - "socket" and "group": the control socket's path and group
+ * - "connect": the result of connecting: "ok", "absent", "stale", "denied" or an error message
+ * - "driver" and "library": the versions of NVIDIA's kernel module and of libcuda
+ * - "stale": the paths of sockets without a listening process
+ * - "port": "free", "ours" or "other"; "port_address": the address of the HTTP port
+ * - "clock_synchronised": true or false; "now": the Unix time
+ * - "facts" and "status": the daemon's answers to Facts and Status
+ * - "later": the streams from a second call to Status, one second later */
 struct doctor_check {
     const char *name; /* NULL marks the end of the table */
     const char *about;
@@ -35,8 +36,8 @@ extern const struct doctor_check doctor_checks[];
  * status, and its status one second later. Returns a new reference, or NULL if memory ran out. */
 json_t *doctor_gather(struct ctl *ctl);
 
-/* Find a version number in files under root ("" or, in tests, $HALOCTL_ROOT). Both return malloc'ed
- * text, or NULL. */
+/* Find a version number in files under root ("" or, in tests, $HALOCTL_ROOT). Both functions return
+ * malloc'ed text, or NULL. */
 char *doctor_driver_version(const char *root);
 char *doctor_library_version(const char *root);
 

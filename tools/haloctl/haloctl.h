@@ -85,7 +85,7 @@ const char *ctl_coverage(const json_t *stream, bool parts_only);
  * is valid until the second call after this one. */
 const char *ctl_why(const json_t *stream);
 double ctl_number(const json_t *object, const char *key);
-/* Returns field b of the object that is field a of `object`, or NULL. */
+/* Returns the field `b` of the object in the field `a` of `object`, or NULL. */
 json_t *ctl_field(const json_t *object, const char *a, const char *b);
 
 /* ---- commands ---- */
