@@ -253,7 +253,7 @@ int halo_filter_print(const char *name, FILE *to, struct halo_error *err)
         fputc('\n', to);
     }
     if (kind->sizes) {
-        fputs("\nmay follow the region's width or height, as in 0.1*w: ", to);
+        fputs("\nmay be relative to the region's width or height, as in 0.1*w: ", to);
         for (int i = 0; kind->sizes[i]; i++)
             fprintf(to, "%s%s", i ? ", " : "", kind->sizes[i]);
         fputc('\n', to);

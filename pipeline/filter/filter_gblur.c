@@ -60,10 +60,10 @@ const struct halo_filter_kind halo_filter_gblur = {
     .effect = HALO_EFFECT_HIDES,
     .notes =
         "gblur is a true convolution with a Gaussian that is cut off at three sigma. The results\n"
-        "differ from an exact computation by at most 1 code value. If sigma is above 21 in\n"
-        "samples of the plane, the blur is computed on a smaller plane, and the results differ by\n"
-        "at most 2 code values. On chroma planes that are smaller than luma, sigma is scaled down\n"
-        "in proportion.\n",
+        "differ from an exact computation by at most 1 code value. If sigma exceeds 21 samples of\n"
+        "the plane, the blur is computed on a smaller plane, and the results differ by at most 2\n"
+        "code values. On chroma planes that are smaller than luma, sigma is scaled down in\n"
+        "proportion.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,

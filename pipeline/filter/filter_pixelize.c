@@ -24,7 +24,7 @@ static const struct halo_option options[] = {
      .help = "the value of a block: the mean, minimum or maximum of its samples"},
     {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
      .help =
-         "further selection of planes; a plane is filtered only if both planes and p select it"},
+         "further selection: a plane is filtered only if both p and the option planes select it"},
     {NULL},
 };
 
@@ -57,11 +57,11 @@ const struct halo_filter_kind halo_filter_pixelize = {
     .example = "pixelize=w=16:h=16",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A plane is filtered only if both options, planes and p, select it. The values 0, 1 and 2\n"
-        "of mode mean avg, min and max. Blocks start at the upper left corner; blocks at the\n"
-        "right and lower edges may be smaller. The option border has no effect. On chroma planes\n"
-        "that are smaller than luma, the size of blocks is scaled down and rounded down, but is\n"
-        "at least 1. If the size is even, the blocks of all planes are aligned.\n",
+        "A plane is filtered only if both options, planes and p, select it. For the option mode,\n"
+        "0 is the same as avg, 1 as min, and 2 as max. Blocks start at the upper left corner;\n"
+        "blocks at the right and lower edges may be smaller. The option border has no effect. On\n"
+        "chroma planes that are smaller than luma, the size of blocks is scaled down and rounded\n"
+        "down, but is at least 1. If the size is even, the blocks of all planes are aligned.\n",
     .options = options,
     .positional = positional,
     .sizes = sizes,
