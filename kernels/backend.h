@@ -59,7 +59,7 @@ struct halo_backend_settings {
     int threads; /* number of CPU worker threads; 0: one for each CPU that this process may use */
     int device;  /* CUDA device number */
     bool live;   /* the backend's work has priority on the device */
-    /* When kernels access page-locked host memory directly, without copies. */
+    /* Selects when kernels access page-locked host memory directly, without copies. */
     enum {
         HALO_MAPPED_AUTO, /* only if the device has no memory of its own */
         HALO_MAPPED_ON,
@@ -88,7 +88,8 @@ struct halo_backend_ops {
     bool (*has)(const struct halo_backend *b, const struct halo_strategy *strategy);
     /* NULL: convolve is called instead and timed with the host's clock. */
     int (*time)(struct halo_backend *b, const struct halo_trial *trial, double *ret_us);
-    /* See frame.h. These four are NULL if convolve() and malloc() suffice. */
+    /* See frame.h. submit, finish, memory and memory_free are NULL if convolve() and malloc()
+     * suffice. */
     int (*submit)(struct halo_backend *b, const struct halo_frame *frame);
     int (*finish)(struct halo_backend *b);
     void *(*memory)(size_t size);
@@ -114,8 +115,8 @@ struct halo_backend {
 
 extern const struct halo_backend_ops *const halo_backends[]; /* NULL-terminated: cpu, cuda */
 
-/* Return the backend with this name and the strategy of ops with this name, or NULL if none has
- * it. */
+/* halo_backend_find() returns the backend with this name, and halo_strategy_find() the strategy of
+ * ops with this name; both return NULL if there is none. */
 const struct halo_backend_ops *halo_backend_find(const char *name);
 const struct halo_strategy *halo_strategy_find(const struct halo_backend_ops *ops,
                                                const char *name);
@@ -133,14 +134,14 @@ const char *halo_backend_error(const struct halo_backend_ops *ops, const struct 
                                char *text, size_t size);
 
 /* Returns whether a device used by this process has failed in such a way that only the end of the
- * process can free it. From then on, no call reaches the device, its resources are not released,
- * and the process must end with _exit(), because the driver's own cleanup might wait forever. Any
- * thread. */
+ * process can free it. Once a device has failed in such a way, no call reaches it, its resources
+ * are not released, and the process must end with _exit(), because the driver's own cleanup might
+ * wait forever. Any thread. */
 bool halo_backend_is_lost(const struct halo_backend_ops *ops);
 
 /* Returns the number of the device with the most free memory. If several devices have about the
- * same amount of free memory, returns the least busy of them. Returns 0 if this is unknown. Does
- * not start any device. May be called from any thread; takes a few milliseconds. */
+ * same amount of free memory, returns the least busy of them. Returns 0 if the amounts are unknown.
+ * Does not start any device. May be called from any thread; takes a few milliseconds. */
 int halo_backend_least_loaded(const struct halo_backend_ops *ops);
 
 /* Returns whether b can apply conv, using this strategy, to planes with this many interleaved

@@ -173,8 +173,8 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
  * weights sum to at most 32767. scale is 0 to 65535; delta is -65535 to 65535, in code values of
  * this depth. The result is exact if scale^2 is a binary fraction and delta is an integer. Also
  * returns -ERANGE if a^2 + b^2 can reach 2^50, which is impossible if the weights of one sign sum
- * to at most 256. For masks whose sums reach that limit of 256, every scale is accepted up to depth
- * 15, but only exact scales at depth 16. */
+ * to at most 256. If the weights of one sign sum to 256, every scale is accepted up to depth 15,
+ * but only exact scales at depth 16. */
 int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
                        double delta, const struct halo_conv_target *target);
 

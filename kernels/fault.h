@@ -57,12 +57,13 @@ bool halo_fault_at(struct halo_fault_point *point);
 
 /* Returns whether the last fault that this thread encountered is permanent. */
 bool halo_fault_stays(void);
-/* Returns whether the last fault that this thread met still applies. It always does, unless it
- * depends on a file. */
+/* Returns whether the last fault that this thread met still applies. Every fault still applies,
+ * unless it depends on a file that has been removed. */
 bool halo_fault_lasts(void);
 
 /* Uses this list instead of HALOD_FAULT, and sets a function that is called with the log line of
- * each fault. For test programs, which may call it at most once and before they start threads. */
+ * each fault. For test programs, which may call this function at most once and before they start
+ * threads. */
 void halo_fault_begin(const char *list, void (*notify)(const char *words));
 
 /* Returns the number of fault points in the source code that have been reached so far. */

@@ -46,9 +46,9 @@ struct halo_frame_plane {
 struct halo_frame {
     struct halo_frame_plane plane[HALO_MAX_PLANES];
     int planes;
-    /* True if the planes are in memory of the lane's own device, in its primary context. They then
-     * need no upload or download. If false, the planes are in host memory. The CPU backend refuses
-     * frames in device memory. */
+    /* True if the planes are in memory of the lane's own device, in its primary context. Such
+     * planes need no upload or download. If false, the planes are in host memory. The CPU backend
+     * refuses frames in device memory. */
     bool src_on_device, dst_on_device;
     void *after; /* with src_on_device: the cudaStream_t on which src is being written */
 };
@@ -61,7 +61,7 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 
 /* Blocks until the submitted frame is done; afterwards the lane is idle. Returns 0 if every dst is
  * complete, -EIO if the frame failed and no dst of it must be shown, or -EINVAL if no frame was
- * submitted. Blocks forever if the device never answers. A caller that must not wait that long
+ * submitted. Blocks forever if the device never answers. A caller that must not wait forever
  * monitors the call from another thread (pipeline/gate/ring.h) and ends the process, because
  * nothing else stops the device from writing. */
 int halo_frame_finish(struct halo_backend *b);
@@ -79,7 +79,7 @@ struct halo_copies {
 
 /* The times at which the stages of a frame ran on a device. upload and download are empty if
  * nothing was copied. If a copy had to wait for another lane's copy, its span includes the time of
- * both. */
+ * both copies. */
 struct halo_frame_times {
     struct halo_span upload, kernels, download;
     struct halo_copies up, down, inside; /* inside: copies within the device, for alignment */
@@ -95,13 +95,13 @@ void halo_frame_measure(struct halo_backend *b);
 int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret);
 
 /* Allocates page-locked, mapped host memory, aligned to 256 bytes, which the device accesses in
- * place or copies from and to directly. Returns NULL if none is left; other memory works, too, but
- * is slower. Any thread. The memory may be freed after the backend is closed. */
+ * place or copies from and to directly. Returns NULL if no such memory is left; other host memory
+ * works, too, but is slower. Any thread. The memory may be freed after the backend is closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
 
-/* The number and size of this process's allocations of such memory so far, and the time that they
- * took, because page-locking is slow. */
+/* The number and size of this process's allocations with halo_backend_memory() so far, and the time
+ * that they took (page-locking is slow). */
 struct halo_memory_cost {
     int64_t count, bytes, ns; /* ns: total time of all threads, in nanoseconds */
 };

@@ -38,8 +38,9 @@ struct halo_region {
     const struct halo_rect *rects; /* may overlap */
     int rect_count;                /* if it is 0 and no mask is given, the region has no pixels
                                     * (with invert: all pixels) */
-    /* Used instead of the rectangles if its data is not NULL. It has one channel of depth 8, is as
-     * wide and high as the plane, and is in the same kind of memory as src. It is only read. */
+    /* Used instead of the rectangles if its data is not NULL. The mask has one channel of depth
+     * 8, is as wide and high as the plane, and is in the same kind of memory as src. The mask is
+     * only read. */
     struct halo_plane mask;
     /* If this is not 0, no other mask has the same number, and the samples of this mask never
      * change, so a device may keep them from frame to frame. halo_region_number() returns new
@@ -61,7 +62,7 @@ static inline HALO_HOST_DEVICE unsigned halo_region_blend(unsigned filtered, uns
 void halo_region_row(const struct halo_region *region, int y, int width, uint8_t *ret);
 
 /* Finds the columns [*ret_x0, *ret_x1) that contain every pixel of rows [y0, y1) whose weight is
- * not 0. Sets both to 0 if no such pixel exists. region may be NULL. */
+ * not 0. Sets *ret_x0 and *ret_x1 to 0 if no such pixel exists. region may be NULL. */
 void halo_region_columns(const struct halo_region *region, int y0, int y1, int width, int *ret_x0,
                          int *ret_x1);
 

@@ -57,9 +57,9 @@ int halo_tuning_parse(struct halo_tuning **ret, const char *text, size_t size,
                       const struct halo_backend_ops *ops, const char *device,
                       struct halo_tuning_fault *ret_fault);
 
-/* Reads and parses a file in the same way. On failure, fills text with a line for the user that
- * begins with path. Also returns -ENOENT and other errors from reading the file. May block on the
- * disk. */
+/* Reads a file, and parses it like halo_tuning_parse(). On failure, fills text with a line for the
+ * user that begins with path. Also returns -ENOENT and other errors from reading the file. May
+ * block on the disk. */
 int halo_tuning_read(struct halo_tuning **ret, const char *path, const struct halo_backend_ops *ops,
                      const char *device, char *text, size_t size);
 void halo_tuning_destroy(struct halo_tuning *tuning); /* may be NULL */

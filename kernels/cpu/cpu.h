@@ -19,7 +19,7 @@ void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size);
 /* A strategy of this backend. band fills the rows [y0, y1) of job->dst, and returns 0 or -ENOMEM.
  * band is called on several threads concurrently, with different rows and scratch. For PIXELIZE,
  * the rows form whole blocks, so y0 is the first row of a block. band must not use job->region
- * except to find its columns by halo_region_columns(), and may skip all other columns. */
+ * except to find its columns with halo_region_columns(), and may skip all other columns. */
 struct halo_cpu_strategy {
     struct halo_strategy base;
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -22,6 +22,6 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
 }
 
 const struct halo_cpu_strategy halo_cpu_nodes = {
-    .base = {.name = "nodes", .about = "wide Gaussians, blurred on a smaller plane", .can = can},
+    .base = {.name = "nodes", .about = "wide Gaussians, computed on a smaller plane", .can = can},
     .band = band,
 };

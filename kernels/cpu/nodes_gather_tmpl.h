@@ -46,7 +46,8 @@ static const void *source_row(const struct band *b, int y)
     return sy == HALO_GHOST ? b->ghosts : halo_plane_row(src, sy);
 }
 
-/* Computes S and F (see above) of each cell in the row of cells below line l of nodes. */
+/* Computes S (the sum of the pixels) and F (the sum of their partial sums) of each cell in the row
+ * of cells below line l of nodes. */
 static void sum_cells(const struct band *b, int l)
 {
     const struct halo_plane *src = &b->job->src;

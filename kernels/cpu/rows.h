@@ -12,12 +12,13 @@ extern const struct halo_cpu_strategy halo_cpu_rows, halo_cpu_rows_v3, halo_cpu_
 /* Returns the name of the instruction set that "rows" uses on this CPU, such as "AVX-512". */
 const char *halo_rows_isa(void);
 
-/* Return whether this CPU can run the code for x86-64-v3, and the code for x86-64-v4 with VNNI. */
+/* halo_has_v3() returns whether this CPU can run the code for x86-64-v3, and halo_has_v4() whether
+ * it can run the code for x86-64-v4 with VNNI. */
 bool halo_has_v3(void);
 bool halo_has_v4(void);
 
-/* Defined in rows_tmpl.c, which is compiled once for each HALO_ISA, the last part of each name. The
- * functions for v3 and v4 exist, and may be called, only on x86-64. */
+/* Defined in rows_tmpl.c, which is compiled once for each value of HALO_ISA; the functions' names
+ * end with this value. The functions for v3 and v4 exist, and may be called, only on x86-64. */
 int halo_rows_band_base(const struct halo_job *job, int y0, int y1,
                         struct halo_cpu_scratch *scratch);
 int halo_rows_band_v3(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);

@@ -22,7 +22,8 @@ struct fir {
         odd[FIR_INTS / 2]; /* set only if fast is true: Wa + Wb, -Wa and Wb of each pair of rows */
 };
 
-/* Sets *to = fa a + fb b for a pair of weights. Returns whether the results fit in 16 bits. */
+/* Sets each half of *to to fa * `a` + fb * `b`, computed from the same halves of `a` and `b`, which
+ * are pairs of weights. Returns whether the results fit in 16 bits. */
 static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
 {
     const int low = fa * (int16_t)a + fb * (int16_t)b, high = fa * (a >> 16) + fb * (b >> 16);
@@ -70,8 +71,9 @@ static inline __attribute__((always_inline)) void add_pair(struct sums *s, v32 p
     s->odd1 = mac(s->odd1, p1, odd);
 }
 
-/* Adds the products of row p and the weights wa to a, and those of p and wb to b. a or b may be
- * NULL; callers pass NULL as a constant, so the branches are optimised away. */
+/* Adds the products of row p and the weights wa to the sums `a`, and the products of row p and the
+ * weights wb to the sums `b`. `a` or `b` may be NULL; callers pass NULL as a constant, so the
+ * branches are optimised away. */
 static inline __attribute__((always_inline)) void add_row(struct sums *a, struct sums *b,
                                                           const uint16_t *p, const int32_t *wa,
                                                           const int32_t *wb, int pairs)

@@ -48,7 +48,7 @@ static inline v32 root(v32 v)
 #endif
 }
 
-/* Turns the two sums a and b into samples. c->accum must be HALO_ACCUM_I32. */
+/* Turns the gradient's sums `a` and `b` into samples. c->accum must be HALO_ACCUM_I32. */
 static inline v32 narrow_root(v32 a, v32 b, const struct halo_conv *c)
 {
     const u32v limit = (u32v)splat((int32_t)(uint32_t)c->limit);

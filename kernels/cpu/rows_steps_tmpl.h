@@ -18,7 +18,7 @@ struct steps {
 
 #if defined(__AVX512VNNI__)
 
-/* Returns whether the row pass of c can be computed by steps. If it can, fills *t. */
+/* Returns whether row_pass_by_steps() can do the row pass of c. If it can, fills *t. */
 static bool set_steps(struct steps *t, const struct halo_conv *c)
 {
     if (c->depth != 8 || c->radius_x == 0)

@@ -55,8 +55,8 @@ static inline void store(void *p, v32 v)
     memcpy(p, &v, sizeof v);
 }
 
-/* Returns, in each lane, sum plus the product of the low halves of a and w plus the product of
- * their high halves. All values are signed, and the result may wrap. */
+/* Returns, in each lane, `sum` plus the product of the low halves of `a` and `w` plus the product
+ * of their high halves. All values are signed, and the result may wrap. */
 static inline v32 mac(v32 sum, v32 a, v32 w)
 {
 #if defined(__AVX512VNNI__)

@@ -55,7 +55,7 @@ struct halo_cuda_backend {
 };
 
 /* Makes b at least size bytes long; its contents are lost. No work on the stream may still use
- * it. */
+ * b. */
 cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
                            cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *));
 

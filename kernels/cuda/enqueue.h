@@ -8,7 +8,7 @@
 #include "kernels/backend.h"
 
 /* Enqueues jobs, which must have been checked, on the backend's stream, and does not wait for them.
- * Their planes, including the masks of regions, must be in device memory, with addresses and
+ * The jobs' planes, including the masks of regions, must be in device memory, with addresses and
  * strides that are multiples of 16. Rectangles are in host memory, and are read before the function
  * returns. The first call with a given mask, a larger plane or more rectangles allocates memory and
  * waits; later calls do neither, so they can be captured into a graph. Returns 0 or -errno. */

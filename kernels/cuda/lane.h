@@ -25,8 +25,9 @@ int halo_cuda_finish(struct halo_backend *b);
 /* Frees the lane's resources. The backend's device must be current and its stream idle. */
 void halo_cuda_lane_close(struct halo_cuda_lane *lane);
 
-/* Checks, after a failure, whether the context still works. If it does not, the device is lost to
- * this process, which from then on neither waits for nor frees anything on it. */
+/* Checks, after a failure, whether the context still works. If the context does not work, the
+ * device is lost to this process, which from then on neither waits for nor frees anything on the
+ * device. */
 void halo_cuda_examine(struct halo_backend *b);
 bool halo_cuda_is_lost(void);
 

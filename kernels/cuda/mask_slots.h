@@ -40,13 +40,13 @@ struct halo_mask_slots {
 };
 
 /* Acquires `count` slots, 1 to HALO_MASK_SLOTS, on the current device. Work that is enqueued on the
- * stream from now on may overwrite them. Other threads block until the slots are released, so until
- * then the caller must do nothing except enqueue copies and launches. On failure no slot is
+ * stream from now on may overwrite the slots. Other threads block until the slots are released, so
+ * until then the caller must do nothing except enqueue copies and launches. On failure no slot is
  * held. */
 cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int count,
                                     int *ret_slots);
 
-/* Releases the slots. Must be called after the last launch that reads them, even if a launch
+/* Releases the slots. Must be called after the last launch that reads the slots, even if a launch
  * failed. */
 cudaError_t halo_mask_slots_release(struct halo_mask_slots *slots, cudaStream_t stream, int count,
                                     const int *taken);

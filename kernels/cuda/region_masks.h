@@ -17,7 +17,7 @@ struct halo_cuda_region_masks {
                           * have changed */
         struct halo_plane plane;
         size_t size;
-        uint64_t used, step;   /* the last frame and step that used it */
+        uint64_t used, step;   /* the last frame and step that used the mask */
     } kept[HALO_KEPT_REGIONS]; /* initially zeros */
     uint64_t frame, step;
 };
@@ -29,7 +29,7 @@ void halo_cuda_region_masks_step(struct halo_cuda_region_masks *masks, bool firs
 
 /* Makes *mask, which is in host memory, refer to its copy on the device. If no copy exists yet,
  * enqueues the transfer. The result is valid for work that is enqueued before the next step begins.
- * The host memory must remain valid until that work is done. */
+ * The host memory must remain valid until the work that was enqueued in this step is done. */
 cudaError_t halo_cuda_region_mask(struct halo_cuda_region_masks *masks, uint64_t number,
                                   struct halo_plane *mask, cudaStream_t stream);
 

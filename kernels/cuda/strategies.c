@@ -157,7 +157,7 @@ static bool nodes_can(const struct halo_conv *conv, int channels)
 
 static const struct halo_cuda_strategy nodes = {
     .base = {"nodes",
-             "wide Gaussians, blurred on a smaller plane; each pixel is read and written once",
+             "wide Gaussians, computed on a smaller plane; each pixel is read and written once",
              nodes_can},
     .launch = halo_cuda_launch_nodes,
     .prepared_bytes = halo_cuda_nodes_bytes,

@@ -34,9 +34,9 @@ struct halo_cuda_wanted {
     bool wraps;           /* the plane's border is HALO_BORDER_WRAP */
 };
 
-/* One plane in device memory. A launcher only enqueues work on the stream: it neither waits for the
- * kernels nor allocates memory. *conv is read before the launcher returns; it must not be in pinned
- * memory, which the copy engine would read later. */
+/* A launcher's arguments for one plane, which is in device memory. A launcher only enqueues work on
+ * the stream: it neither waits for the kernels nor allocates memory. *conv is read before the
+ * launcher returns; it must not be in pinned memory, which the copy engine would read later. */
 struct halo_cuda_call {
     const struct halo_conv *conv;
     /* In device memory; the addresses and strides are positive multiples of 16. The bytes between
@@ -55,7 +55,8 @@ struct halo_cuda_call {
     cudaStream_t stream; /* the same in all calls of a launch */
     bool early;   /* kernels that wait for the previous kernel themselves may be started before it
                    * has ended */
-    bool chained; /* the same, for kernels that follow another kernel of the same launcher */
+    bool chained; /* kernels that follow another kernel of the same launcher may be started before
+                   * that kernel has ended */
 };
 
 enum { HALO_CUDA_MAX_PLANES = 4 }; /* of one launch */
@@ -143,12 +144,12 @@ cudaError_t halo_cuda_region_map(struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count);
 
 /* Sets *ret_compute to the compute capability for which the kernels that run on this device were
- * compiled, such as 90 for 9.0. It is the device's own, or lower if the driver translated the
- * kernels from PTX. An error means that no kernel can run. */
+ * compiled, such as 90 for 9.0. This capability is the device's own, or a lower one if the driver
+ * translated the kernels from PTX. An error means that no kernel can run. */
 cudaError_t halo_cuda_probe(int *ret_compute);
 
-/* Returns the stride of the intermediate plane in int32 elements. Its rows are padded so that each
- * begins a memory transaction. */
+/* Returns the stride of the intermediate plane in int32 elements. The plane's rows are padded so
+ * that each row begins a memory transaction. */
 static inline ptrdiff_t halo_cuda_wide_stride(const struct halo_plane *p)
 {
     return ((ptrdiff_t)p->width * p->channels + 31) / 32 * 32;

@@ -65,8 +65,8 @@ static const struct halo_option options[] = {
     {"rounds", NULL, HALO_OPTION_INT, AT(rounds), 20, 1, MAX_ROUNDS,
      .help = "number of rounds over all planes"},
     {"limit", NULL, HALO_OPTION_REAL, AT(limit), 0, 0.001, 86400, .argument = "SECONDS",
-     .help = "approximate maximum time of a measurement; slow ones get fewer rounds (default 4; 1 "
-             "with --ring; 0.1 with --tune)"},
+     .help = "approximate maximum time of a measurement; slow measurements get fewer rounds "
+             "(default 4; 1 with --ring; 0.1 with --tune)"},
     {"region", NULL, HALO_OPTION_REAL, AT(region_part), -1, 0, 100, .argument = "PERCENT",
      .help =
          "filter only a rectangle in the middle of the plane, with this percentage of its pixels"},
