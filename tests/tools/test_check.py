@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # tools/check itself: which parts it runs, and what it says of the others. Scripts stand in for
 # everything that it calls.
+import json
 import os
 import re
 import shutil
@@ -45,7 +46,7 @@ class Check(unittest.TestCase):
         for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm',
                      'tests/tools', 'tests/pipeline/input'):
             os.makedirs(self.path(name))
-        for name in ('check', 'test_results.py'):
+        for name in ('check', 'test_results.py', 'test_targets.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
         self.program('bin/meson', MESON)
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
@@ -132,6 +133,32 @@ class Check(unittest.TestCase):
         lines = self.check(code=1)
         self.assertEqual(lines[-1], '6 passed, 1 failed, 0 skipped')
         self.assertIn('failed: build-plain: compile', lines)
+
+    def test_what_is_built(self):
+        """Of build-plain what its tests need, of build-nocuda three programs, of others everything."""
+        os.makedirs(self.path('build-plain/meson-info'))
+        self.program('build-plain/build.ninja', '')  # otherwise the folder is made again
+        ids = {'a': 'tests/kernels/kernels-check', 'b': 'daemon/halod', 'c': 'tests/test_gate'}
+        tests = [{'suite': ['halod:kernels'], 'depends': ['a']},
+                 {'suite': ['halod:daemon', 'halod:confined'], 'depends': ['b', 'a']},
+                 {'suite': ['halod:unit'], 'depends': ['c']}]
+        targets = [{'id': key, 'filename': [self.path('build-plain/' + path)]}
+                   for key, path in ids.items()]
+        for name, what in (('tests', tests), ('targets', targets)):
+            with open(self.path(f'build-plain/meson-info/intro-{name}.json'), 'w',
+                      encoding='utf-8') as file:
+                json.dump(what, file)
+        self.program('bin/ninja', '#!/bin/sh\necho "$@" >>ninja-ran\n')
+        self.check('sanitized')
+        self.check('plain')
+        self.check('nocuda')
+        self.check('random')
+        with open(self.path('ninja-ran'), encoding='utf-8') as file:
+            self.assertEqual(file.read().splitlines(), [
+                '-k 10 -C build-check',
+                '-k 10 -C build-plain tests/kernels/kernels-check daemon/halod',
+                '-k 10 -C build-nocuda daemon/halod tools/haloctl/haloctl tests/vm/uvcsim',
+                '-k 10 -C build-plain'])
 
     def test_the_virtual_machine_runs_ahead(self):
         """It begins while the first tests run, and counts once, where it is its turn."""
