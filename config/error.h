@@ -38,11 +38,11 @@ int halo_fail(struct halo_error *err, int code, const char *format, ...)
 int halo_fail_usage(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Does the same as halo_fail() for the failure of a device: also sets device, and returns -EIO. */
+/* Like halo_fail(), for the case that a device fails: also sets device, and returns -EIO. */
 int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Does the same as halo_fail() if a device's memory is full: also sets device and scarce, and
+/* Like halo_fail(), for the case that a device's memory is full: also sets device and scarce, and
  * returns -ENOMEM. */
 int halo_fail_scarce(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -28,7 +28,7 @@ enum halo_source_place {
 
 /* Whether a live stream holds frames back until they are due. */
 enum halo_source_pace {
-    HALO_PACE_NEVER, /* no: frames arrive when they are due */
+    HALO_PACE_NEVER, /* never paced: frames arrive when they are due */
     HALO_PACE_ASKED, /* only if `realtime` is set */
     HALO_PACE_ALWAYS,
 };

@@ -36,7 +36,7 @@ struct halo_control_host {
 
 /* Opens the socket with mode 0660. settings and host are copied. A stale socket at the same path is
  * replaced. Returns 0, -EADDRINUSE if another daemon listens on the socket, -EEXIST if the path
- * exists and is not a socket, or another -errno; on errors, err is filled. */
+ * exists and is not a socket, or another -errno; after an error, err is filled. */
 int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
                         const struct halo_control_settings *settings,
                         const struct halo_control_host *host, struct halo_error *err);

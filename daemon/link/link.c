@@ -254,7 +254,7 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
 static int keep(struct halo_link *link, const char *text, size_t length, const int *fds, int count)
 {
     if (link->waiting == HALO_LINK_WAITING) {
-        give_up(link, "the receiver does not read its messages");
+        give_up(link, "the receiver is not reading its messages");
         return -EPIPE;
     }
     struct waiting *w = malloc(sizeof *w + length);

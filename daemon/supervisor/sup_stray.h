@@ -6,7 +6,7 @@
 
 struct sv_process;
 
-/* Counts one invalid message or forbidden connection of the process; after too many of them, the
+/* Counts one invalid message or forbidden connection from the process; after too many of them, the
  * process is killed. `what` describes the act in the log, in a phrase without a subject, such as
  * "sent an invalid message". */
 void sv_process_strays(struct sv_process *process, const char *what);

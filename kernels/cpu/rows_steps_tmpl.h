@@ -18,7 +18,7 @@ struct steps {
 
 #if defined(__AVX512VNNI__)
 
-/* Returns whether row_pass_by_steps() can do the row pass of c. If it can, fills *t. */
+/* If row_pass_by_steps() can do the row pass of c, fills *t and returns true. */
 static bool set_steps(struct steps *t, const struct halo_conv *c)
 {
     if (c->depth != 8 || c->radius_x == 0)

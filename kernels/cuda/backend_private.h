@@ -59,8 +59,8 @@ struct halo_cuda_backend {
 cudaError_t halo_cuda_grow(struct halo_cuda_buffer *b, size_t size,
                            cudaError_t (*alloc)(void **, size_t), cudaError_t (*release)(void *));
 
-/* Returns the job's region, or NULL if the job is a copy, because its output equals the source both
- * inside and outside of a region. */
+/* Returns the job's region, or NULL for a copy: a copy's output equals the source both inside and
+ * outside of any region, so its region does not matter. */
 static inline const struct halo_region *halo_cuda_region_of(const struct halo_job *job)
 {
     return job->conv->kind == HALO_CONV_COPY ? NULL : job->region;

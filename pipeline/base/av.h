@@ -48,9 +48,9 @@ struct halo_complaints {
                                     NULL */
 };
 
-/* Makes *complaints record frames that are too large for those decoders of this thread whose field
- * `opaque` is NULL. avformat_find_stream_info() opens decoders without setting `opaque`. If
- * complaints is NULL, frames that are too large for such decoders are not recorded. */
+/* Makes *complaints record the size of frames that decoders on this thread reject as too large, if
+ * the decoder's field `opaque` is NULL, as it is for decoders that avformat_find_stream_info()
+ * opens. If complaints is NULL, such frames are not recorded. */
 void halo_av_probe(struct halo_complaints *complaints);
 
 /* Checks that a frame of width x height has at most `most` pixels (0: no limit). Returns 0, or

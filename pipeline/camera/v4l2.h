@@ -17,7 +17,7 @@ enum halo_v4l2_trouble {
     HALO_V4L2_FINE,
     HALO_V4L2_ABSENT,    /* missing or unplugged: ENOENT, ENODEV, ENXIO, and EINVAL from DQBUF */
     HALO_V4L2_DENIED,    /* EACCES, EPERM */
-    HALO_V4L2_BUSY,      /* another program uses it: EBUSY, for example from S_FMT or REQBUFS */
+    HALO_V4L2_BUSY,      /* in use by another program: EBUSY, for example from S_FMT or REQBUFS */
     HALO_V4L2_BANDWIDTH, /* not enough bandwidth on the USB bus: ENOSPC, for example from
                             STREAMON */
     HALO_V4L2_STALLED,   /* no frame has arrived for too long, or a call returned ETIMEDOUT */

@@ -48,8 +48,8 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each filter of the chain */
-    bool feed, written, pixels; /* true if the field with this name is true for any filter */
-    struct halo_conv copy;      /* the step for planes that no filter changes */
+    bool feed, written, pixels;         /* true if this field of any halo_planned_filter is true */
+    struct halo_conv copy;              /* the step for planes that no filter changes */
 };
 
 /* Initialises plan. The caller must zero *plan before the call and must not move it afterwards,

@@ -24,9 +24,9 @@ bool halo_live_snapshots_wait(struct halo_live_snapshots *s);
 void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture);
 /* Makes all further requests for snapshots fail. Source thread. */
 void halo_live_snapshots_close(struct halo_live_snapshots *s);
-/* Answers the first snapshot that has its frame or has waited too long. If `all` is true, answers
- * the first waiting snapshot, even if it has no frame yet. Returns false if no snapshot was
- * answered. Extra thread. */
+/* Answers the first snapshot request whose frame has arrived or that has waited too long. If `all`
+ * is true, answers the first request, even if its frame has not arrived. Returns false if no
+ * request was answered. Extra thread. */
 bool halo_live_snapshots_answer(struct halo_live *live, bool all);
 
 #endif

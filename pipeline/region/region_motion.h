@@ -30,9 +30,8 @@ int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
  * unit. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
-/* Extrapolates the motion of a shape from `before` to `motion`: *ret is `motion`, moved on by `by`
- * times the distance between them. If the shape has grown from `before` to `motion`, it continues
- * to grow; it never becomes smaller than `motion`. */
+/* Extrapolates the motion of a shape: *ret = *motion + by * (*motion - *before). If the shape has
+ * grown from `before` to `motion`, it continues to grow; it never becomes smaller than `motion`. */
 void halo_motion_go_on(struct halo_motion *ret, const struct halo_motion *motion,
                        const struct halo_motion *before, double by);
 

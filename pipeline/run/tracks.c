@@ -166,8 +166,8 @@ static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *cont
             in->index, name, container->name);
     else
         halo_fail_usage(err,
-                        "stream %d: in %s, copied %s audio would begin too early, at the same "
-                        "time as the video: choose a codec with -c:a, or use .mkv",
+                        "stream %d: %s cannot delay the start of copied %s audio, which would "
+                        "begin too early: choose a codec with -c:a, or use .mkv",
                         in->index, container->name, name);
     return codec;
 }

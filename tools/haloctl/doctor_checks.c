@@ -122,7 +122,7 @@ static void library(const json_t *seen, struct doctor_finding *f)
              "container, NVIDIA's container toolkit)",
              "the driver %s is loaded, but libcuda.so.1 was not found", kernel);
     else if (strcmp(kernel, user))
-        find(f, DOCTOR_FAILED, "restart the machine, or unload and load NVIDIA's modules",
+        find(f, DOCTOR_FAILED, "restart the machine, or reload NVIDIA's kernel modules",
              "the loaded driver has version %s, but its library has version %s: an update is "
              "incomplete",
              kernel, user);

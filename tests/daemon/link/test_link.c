@@ -246,7 +246,7 @@ static void gives_up_on_one_that_does_not_read(void **state)
     assert_int_equal(open_fds(), before);
     run(side);
     assert_int_equal(side->closed, 1);
-    assert_string_equal(side->why, "the receiver does not read its messages");
+    assert_string_equal(side->why, "the receiver is not reading its messages");
 }
 
 static void reports_that_the_other_side_is_gone(void **state)
