@@ -113,8 +113,8 @@ void halo_backend_memory_cost(struct halo_memory_cost *ret); /* any thread */
  * pixels, they show this value and never an older frame. */
 enum { HALO_POISON = 0x80 };
 
-/* The memory of a frame's planes before, between and after their steps. All planes have the formats
- * of the frame's planes. */
+/* The memory of a frame's planes before, between and after their steps. Each plane
+ * has the format of the frame's plane with the same index. */
 struct halo_frame_places {
     struct halo_plane src[HALO_MAX_PLANES], dst[HALO_MAX_PLANES];
     struct halo_plane scratch[2][HALO_MAX_PLANES];

@@ -42,7 +42,7 @@ static const struct family families[] = {
     {"halod_ring_dropped_packets_total", "counter",
      "Packets lost because the supervisor was too slow.", "streams", "stream", "ring_dropped", NULL,
      NULL},
-    {"halod_stream_restarts_total", "counter", "How often a stream was restarted.", "streams",
+    {"halod_stream_restarts_total", "counter", "Number of times a stream was restarted.", "streams",
      "stream", "restarts", NULL, NULL},
     {"halod_viewers", "gauge", "Viewers of a stream.", "streams", "stream", "viewers", NULL, NULL},
     {"halod_camera_failures_total", "counter", "Failures of a camera.", "streams", "stream",

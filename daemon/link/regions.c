@@ -70,7 +70,7 @@ static int read_id(struct halo_region_update *ret, const struct element *e, stru
     if (!value || (id && !*id))
         return 0;
     if (!id || !halo_is_name(id, strlen(id)) || strlen(id) >= HALO_REGION_ID)
-        return refuse(e, ID, "must be at most 31 letters, digits, _ and -", err);
+        return refuse(e, ID, "must consist of at most 31 letters, digits, _ or -", err);
     snprintf(ret->id, sizeof ret->id, "%s", id);
     return 0;
 }

@@ -64,7 +64,7 @@ struct sv_engine {
     /* earliest time at which a stream that found too little free GPU memory may try again */
     uint64_t room_after;
     char why[600]; /* reason for the last failure, or "" */
-    /* number of malformed messages from the engine, and of its connections to the control socket */
+    /* number of malformed messages from the engine, plus its connections to the control socket */
     int64_t ignored;
     struct halo_link_gpu gpu_memory[HALO_LINK_GPUS];
     int gpus; /* number of valid entries in gpu_memory */

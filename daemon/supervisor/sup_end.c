@@ -88,7 +88,7 @@ static void step_leaving(struct sv_process *process)
         return;
     }
     halo_log(HALO_LOG_ERROR,
-             "engine process %d survived SIGKILL: it hangs in a driver and is abandoned",
+             "engine process %d survived SIGKILL: it is stuck in a driver and has been abandoned",
              process->handle.pid);
     process->deadline = UINT64_MAX;
     sv->abandoned++;

@@ -27,8 +27,8 @@ struct halo_cpu_strategy {
 
 extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums, halo_cpu_nodes;
 
-/* Fills the rows [y0, y1) of a job that has a region, using the given strategy. Both scratch and
- * row are the worker's memory. */
+/* Fills the rows [y0, y1) of a job that has a region, using the given strategy. scratch and row
+ * both point to memory that belongs to the worker. */
 int halo_cpu_region_band(const struct halo_cpu_strategy *strategy, const struct halo_job *job,
                          int y0, int y1, struct halo_cpu_scratch *scratch,
                          struct halo_cpu_scratch *row);

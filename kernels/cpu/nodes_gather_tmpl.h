@@ -92,9 +92,9 @@ static void line_of_columns(const struct band *b)
     }
 }
 
-/* Copies one channel of the columns to b->pixels, with its ghost cells on both sides. The copy
- * begins one step (the distance between nodes) before the first node of R, the line of nodes with
- * its margins. */
+/* Copies one channel of the columns to b->pixels, with its ghost cells on both sides. R is the
+ * line of nodes including its margins. The copy begins one step (the distance between two nodes)
+ * before the first node of R. */
 static void fill_pixels(const struct band *b, int channel)
 {
     const struct halo_conv *c = b->job->conv;

@@ -15,8 +15,8 @@ typedef int halo_pool_fn(void *arg, int piece, int worker);
 struct halo_pool *halo_pool_create(int threads);
 void halo_pool_destroy(struct halo_pool *pool); /* may be NULL */
 
-/* Runs all pieces and blocks until the last one is done. Returns 0 or the first error of a piece.
- * After an error, pieces that have not begun are skipped. Only one thread may call this at a
+/* Runs all pieces, and returns only when the last one is done. Returns 0 or the first error of a
+ * piece. After an error, pieces that have not begun are skipped. Only one thread may call this at a
  * time. */
 int halo_pool_run(struct halo_pool *pool, halo_pool_fn *fn, void *arg, int count);
 

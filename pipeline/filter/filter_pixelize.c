@@ -23,7 +23,8 @@ static const struct halo_option options[] = {
     {"mode", "m", HALO_OPTION_CHOICE, AT(mode), HALO_PIXELIZE_MEAN, .choices = mode_names,
      .help = "the value of a block: the mean, minimum or maximum of its samples"},
     {"p", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
-     .help = "selects further: a plane is filtered only if both 'p' and 'planes' select it"},
+     .help =
+         "restricts the selection: a plane is filtered only if both 'p' and 'planes' select it"},
     {NULL},
 };
 

@@ -31,7 +31,7 @@ struct halo_judge {
                                         is delivered */
     int64_t early[HALO_JUDGE_EARLY]; /* ring buffer: times of the newest packets sent before the
                                         first frame was delivered */
-    int64_t packets, pictures;       /* numbers of packets and frames that count */
+    int64_t packets, pictures;       /* numbers of packets and frames counted, from `from` on */
     bool delivered, interlaced;
 };
 

@@ -60,8 +60,8 @@ static void say_turned(int turn)
 {
     if (turn != 0)
         halo_log(HALO_LOG_WARNING,
-                 "the input is marked to be %s for display, but outputs show the frames as stored; "
-                 "coordinates of regions apply to the input as players display it",
+                 "players display the input %s, but outputs show its frames as stored; regions "
+                 "follow the displayed orientation",
                  halo_display_words(turn));
 }
 
