@@ -125,7 +125,7 @@ void halo_client_check(struct halo_client *client)
     const uint64_t now = uv_now(client->clients->loop);
     const bool within = !client->called || client->in_length > 0;
     if (client->out && now - client->moved > (uint64_t)HALO_VARLINK_STUCK_MS)
-        halo_client_cut(client, "it does not read its answers");
+        halo_client_cut(client, "it does not read the answers to its calls");
     else if (client->busy || client->out || client->more)
         client->heard = now;
     else if (within && now - client->heard > (uint64_t)HALO_VARLINK_CALL_MS)
@@ -143,7 +143,8 @@ bool halo_clients_make_room(struct halo_clients *clients)
             oldest = client;
     if (oldest)
         halo_client_cut(oldest,
-                        "it had been silent longest, and another client needed its connection");
+                        "it had been silent for the longest time, and its place was needed for "
+                        "another client");
     return oldest;
 }
 

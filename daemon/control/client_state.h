@@ -25,7 +25,8 @@ struct halo_client {
     uv_poll_t poll;
     /* during a call, triggers its repeated answers; between calls, runs halo_client_work() */
     uv_timer_t timer;
-    /* active while fully received calls wait so that other clients get their turn */
+    /* active while calls that were received completely are held back, to give other clients their
+     * turn */
     uv_idle_t rest;
     bool more;   /* fully received calls are waiting */
     int handles; /* number of libuv handles that are not closed yet */

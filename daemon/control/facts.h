@@ -23,7 +23,7 @@ struct halo_facts *halo_facts_create(uv_loop_t *loop, int patience_ms);
  * before that check ends. NULL is ignored. */
 void halo_facts_destroy(struct halo_facts *facts);
 
-/* Checks the disks on a thread of libuv's pool, and later calls reply on the loop thread. Only one
+/* Checks the disks on a thread of libuv's pool, and then calls `reply` on the loop thread. Only one
  * check runs at a time: requests made during a check receive the result of that check. If a check
  * exceeds its timeout, reply receives an error that names the path or device that does not respond;
  * until that check ends, new requests fail at once with the same error. settings are not used after

@@ -35,7 +35,7 @@ struct halo_http_clients {
     struct halo_http_client *first;
     int count;
     int64_t cut;
-    /* for each reason, the number of disconnected clients that were not logged yet */
+    /* for each reason, the number of disconnected clients that have not been logged yet */
     int unsaid[HALO_HTTP_CUTS];
 };
 

@@ -171,7 +171,7 @@ void halo_http_route(const struct halo_http_request *request, struct halo_http_r
         if (route.what == HALO_HTTP_ERROR)
             route.what = find_stream(request, route.stream);
         if (route.what == HALO_HTTP_ERROR)
-            fail(&route, 404, "no such page: the page / lists all pages");
+            fail(&route, 404, "no such page: for a list of all pages, see '/'");
     }
     *ret = route;
 }

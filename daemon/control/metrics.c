@@ -35,15 +35,15 @@ static const struct family families[] = {
      "streams", "stream", "cards", NULL, NULL},
     {"halod_encoded_bytes_total", "counter", "Bytes produced by all encodings.", "streams",
      "stream", "bytes", NULL, NULL},
-    {"halod_source_opened_total", "counter", "How often the source was opened.", "streams",
-     "stream", "opened", NULL, NULL},
-    {"halod_damaged_total", "counter", "Damaged places in the source.", "streams", "stream",
+    {"halod_source_opened_total", "counter", "Number of times that the source was opened.",
+     "streams", "stream", "opened", NULL, NULL},
+    {"halod_damaged_total", "counter", "Damaged parts found in the source.", "streams", "stream",
      "damaged", NULL, NULL},
     {"halod_ring_dropped_packets_total", "counter",
      "Packets lost because the supervisor was too slow.", "streams", "stream", "ring_dropped", NULL,
      NULL},
-    {"halod_stream_restarts_total", "counter", "Number of times a stream was restarted.", "streams",
-     "stream", "restarts", NULL, NULL},
+    {"halod_stream_restarts_total", "counter", "Number of times that a stream was restarted.",
+     "streams", "stream", "restarts", NULL, NULL},
     {"halod_viewers", "gauge", "Viewers of a stream.", "streams", "stream", "viewers", NULL, NULL},
     {"halod_camera_failures_total", "counter", "Failures of a camera.", "streams", "stream",
      "failures", NULL, NULL, "capture"},
@@ -60,14 +60,15 @@ static const struct family families[] = {
     {"halod_region_feed_age_seconds", "gauge", "Age of a detector's last update.", "streams",
      "stream", "age_s", NULL, NULL, "region_feed"},
     {"halod_region_feed_pictures_total", "counter",
-     "Frames to which a region feed applied, counted for each chain.", "streams", "stream",
-     "pictures", NULL, NULL, "region_feed"},
+     "Frames for which a region feed was queried; a frame counts once for each chain that uses "
+     "the feed.",
+     "streams", "stream", "pictures", NULL, NULL, "region_feed"},
     {"halod_region_feed_hidden_total", "counter",
-     "Frames hidden completely because a detector's updates were missing, counted for each "
-     "chain.",
+     "Frames hidden completely because there were no usable regions from a detector; a frame "
+     "counts once for each chain that hides it.",
      "streams", "stream", "pictures_hidden", NULL, NULL, "region_feed"},
-    {"halod_engine_restarts_total", "counter", "How often an engine was restarted.", "engines",
-     "engine", "restarts", NULL, NULL},
+    {"halod_engine_restarts_total", "counter", "Number of times that an engine was restarted.",
+     "engines", "engine", "restarts", NULL, NULL},
     {"halod_engine_device_failures", "gauge", "Consecutive failures of the GPU.", "engines",
      "engine", "device_failures", NULL, NULL},
     {NULL},
@@ -185,8 +186,8 @@ static void write_stages(FILE *to, const json_t *streams)
             if (strcmp(stage, "total") != 0)
                 write_histogram(to, stages, name_of(stream), stage, times);
     write_head(to, all, "histogram",
-               "Time from the decoding of a frame (with cameras, from its capture) to its encoded "
-               "packet.");
+               "Time from the decoding of a frame (with cameras, from its capture) until its "
+               "encoded packet is ready.");
     json_array_foreach (streams, i, stream) {
         times = json_object_get(json_object_get(stream, "stages"), "total");
         if (times)

@@ -89,7 +89,9 @@ enum {
     HALO_VARLINK_STUCK_MS = 10000,
     /* time limit for making the first call, and for completing a call */
     HALO_VARLINK_CALL_MS = 30000,
-    HALO_VARLINK_IDLE_MS = 300000, /* time limit between two calls */
+    /* a client that makes no call for this long, and is not waiting for an answer, is
+     * disconnected */
+    HALO_VARLINK_IDLE_MS = 300000,
 };
 
 #endif

@@ -9,8 +9,8 @@
 
 struct sv_stream;
 
-/* Opens the stream's virtual cameras. Must be called after the stream's feeds were opened. Returns
- * 0, or -errno with err filled. */
+/* Opens the stream's virtual cameras. Must be called after the stream's feeds have been opened.
+ * Returns 0, or -errno with err filled. */
 int sv_camera_open(struct sv_stream *stream, struct halo_error *err);
 /* Must be called before the stream's feeds are closed. The virtual cameras then show gray frames
  * until sv_camera_open() is called again. */

@@ -32,7 +32,7 @@ struct sv_process {
     uint64_t deadline; /* when the process must have ended; 0: no deadline */
     char closed_why[128];
     char asker[68];  /* name of the stream that requested the end of the process, or "" */
-    char asked[200]; /* why that stream requested the end */
+    char asked[200]; /* why that stream requested the end of the process */
     /* the engine's name; copied when the process starts and when it is separated from the engine */
     char name[96];
     bool said_hello, device, exited;

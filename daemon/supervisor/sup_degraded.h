@@ -23,8 +23,9 @@ void sv_degraded_wait(struct sv_stream *stream, const char *why);
 /* Returns whether the stream may enter its engine now. Streams that wait for memory are tried one
  * at a time; the stream whose last attempt was longest ago comes first. */
 bool sv_degraded_may_enter(struct sv_stream *stream);
-/* Writes the reason why the stream is degraded in the form "WORD: why", or "" if the stream is not
- * degraded. Of several reasons, only the first in the order of enum halo_degradation is written. */
+/* Writes the reason for the stream's degradation to ret, in the form "WORD: why". Writes "" if the
+ * stream is not degraded. Of several reasons, only the first in the order of enum halo_degradation
+ * is written. */
 void sv_degraded_words(const struct sv_stream *stream, char *ret, size_t size);
 
 #endif

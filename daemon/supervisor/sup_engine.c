@@ -120,7 +120,8 @@ static void start_process(struct sv_engine *engine)
     struct halo_supervisor *sv = engine->sv;
     struct halo_error err = {0};
     if (sv->abandoned >= ABANDONED_MAX)
-        halo_fail(&err, -EAGAIN, "%d engines hang in a driver: reboot the machine", sv->abandoned);
+        halo_fail(&err, -EAGAIN, "%d engines are stuck in a driver: reboot the machine",
+                  sv->abandoned);
     if (err.code || sv_process_start(engine, &err) < 0) {
         sv_engine_failed(engine, err.text, false, false);
         return;

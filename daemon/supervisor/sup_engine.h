@@ -37,8 +37,9 @@ void sv_engine_drop(struct sv_engine *engine);
 /* Must be called before sv_engine_lost() if the engine was silent or stuck. */
 void sv_engine_stalled(struct sv_engine *engine);
 /* Records that the engine has lost its process, and starts the pause before the next process.
- * `device` means that the engine's device failed, and `worked` that the process had filtered
- * frames. If `worked` is true and `device` is false, the next process starts at once. */
+ * `device` means that the engine's device failed, and `worked` that the process filtered at least
+ * one frame before it was lost. If `worked` is true and `device` is false, the next process starts
+ * at once. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
 
 #endif

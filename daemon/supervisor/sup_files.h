@@ -21,9 +21,9 @@ json_t *sv_files_of(const struct sv_engine *engine);
  * result is true if the engine has no process yet. May block. */
 bool sv_files_cover(const struct sv_engine *engine, const struct halo_stream_settings *settings);
 /* Returns whether the stream needs another engine because its files or folders were replaced. The
- * result is true if the engine has reported that a file cannot be opened, and a name in the
- * stream's settings now belongs to a file or folder that the engine is not allowed to open. May
- * block. */
+ * result is true if both conditions hold: the engine has reported that a file cannot be opened, and
+ * a name in the stream's settings now belongs to a file or folder that the engine is not allowed to
+ * open. May block. */
 bool sv_files_are_replaced(const struct sv_stream *stream);
 
 #endif

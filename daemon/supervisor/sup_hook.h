@@ -13,12 +13,13 @@ struct sv_stream;
 
 /* Must be called when the stream is started in the process. The process may then request the
  * stream's hooks until this function is called again for the same process and stream, or until the
- * process ends. A process that was separated from its engine and still finishes files may request
- * the hooks, too. */
+ * process ends. A process that was separated from its engine but is still finishing files may
+ * request the hooks, too. */
 void sv_hooks_give(struct sv_process *process, const struct sv_stream *stream);
 /* Handles a report that a file is finished. Returns false if the message is invalid. */
 bool sv_hooks_finished(struct sv_process *process, const json_t *message);
-/* Withdraws all hooks from the process. Hooks that are running or queued continue. */
+/* Withdraws all hooks from the process. Hooks that are already running or queued are not
+ * cancelled. */
 void sv_hooks_forget(struct sv_process *process);
 
 #endif

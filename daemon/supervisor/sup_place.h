@@ -14,7 +14,8 @@ enum {
     /* the first pause that is not zero; it doubles with each failure, up to SV_BACKOFF_MAX_MS */
     SV_BACKOFF_MS = 250,
     SV_BACKOFF_MAX_MS = 5000,
-    /* after running for this long, the next failure counts as the first again */
+    /* once a stream or engine has been running for this long, its next failure counts as the first
+     * again */
     SV_GOOD_MS = 10000,
 };
 
@@ -23,7 +24,7 @@ enum {
 struct sv_backoff {
     int failures;
     uint64_t not_before; /* earliest time of the next start */
-    /* time since which the stream or engine has been running; 0: it is not running */
+    /* when the stream or engine last began to run; 0: it has not run since its last failure */
     uint64_t good_since;
 };
 
@@ -35,13 +36,14 @@ enum sv_phase {
 
 struct sv_engine;
 
-/* Where a stream is and where it should be. If all fields are zero, the stream is out of all
- * engines and should not run. */
+/* Where a stream is and where it should be. If all fields are zero, the stream is in no engine and
+ * should not run. */
 struct sv_placement {
     /* What should happen to the stream. */
     bool wanted;  /* the stream should run */
     bool removed; /* the stream must be destroyed once its phase is SV_OUT */
-    /* the stream must leave its engine once and then return, perhaps to another engine */
+    /* the stream must leave its engine once and then be placed in an engine again, perhaps a
+     * different one */
     bool again;
 
     enum sv_phase phase;

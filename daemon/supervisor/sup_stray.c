@@ -87,7 +87,8 @@ bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid)
             sv_process_strays(process, "tried to control halod");
         else
             halo_log(HALO_LOG_WARNING,
-                     "process %d of an engine that has ended tried to control halod: refused",
+                     "process %d, which belonged to an engine that has ended, tried to control "
+                     "halod: refused",
                      (int)pid);
         return true;
     }

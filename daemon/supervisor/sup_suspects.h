@@ -9,9 +9,10 @@
 struct sv_engine;
 struct sv_stream;
 
-/* Returns whether the stream may enter its engine now. If several engines die from one cause, they
- * die one after another. A stream that was moved to a running engine therefore waits for a while,
- * so that it is not suspected if that engine dies from the same cause. */
+/* Returns whether the stream may enter its engine now. Several engines may die from one cause, one
+ * after another. After a stream has been moved to an engine that was already running, the stream
+ * therefore waits for two seconds: if that engine dies from the same cause meanwhile, the stream is
+ * not in it and is not suspected. */
 bool sv_suspect_may_enter(const struct sv_stream *stream);
 /* Called when a thread of the stream is stuck in its engine, which continues without the stream.
  * The stream is started again on another engine. */

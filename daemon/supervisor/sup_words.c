@@ -159,8 +159,8 @@ void halo_supervisor_words(const struct halo_supervisor *sv, char *ret, size_t s
     halo_supervisor_count(sv, &running, &all);
     ret[0] = '\0';
     if (sv->stopping && engines) {
-        add(&text, "stopping: %d engine%s finish%s", engines, engines == 1 ? "" : "s",
-            engines == 1 ? "es" : "");
+        add(&text, "stopping: %d engine%s %s still finishing", engines, engines == 1 ? "" : "s",
+            engines == 1 ? "is" : "are");
     } else if (sv->stopping) {
         add(&text, "stopping");
     } else {

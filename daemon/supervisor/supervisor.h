@@ -41,7 +41,7 @@ int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
 /* Stops everything and closes the supervisor's handles on the event loop. done(arg) is called when
  * everything has ended, which takes at most ten seconds. */
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);
-/* Frees the supervisor. Must not be called before done(arg) was called; NULL is ignored. */
+/* Frees the supervisor. Must not be called before done(arg) has been called; NULL is ignored. */
 void halo_supervisor_destroy(struct halo_supervisor *sv);
 
 /* ---- functions for the control socket, HTTP and signals ---- */
@@ -91,11 +91,12 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
  * is invalid or the stream has no region_feed, or -EAGAIN if the stream is not running. */
 int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
                             json_t *regions, struct halo_error *err);
-/* Applies new settings. Only streams whose settings or mask images differ are changed. On success,
- * takes ownership of settings, and calls reply once, within five seconds, when all new filters are
- * in force or refused. The result lists the streams: {"added": [...], "removed": [...],
- * "changed": [...], "set": [...], "refused": [...]}; the entries of "refused" include the reasons.
- * On failure, the caller keeps ownership of settings, and reply is not called. */
+/* Applies new settings. Streams whose settings and mask images are the same as those in force are
+ * not affected. On success, takes ownership of `settings`, and calls `reply` exactly once: as soon
+ * as all new filters are in force or refused, but within five seconds in any case. The result lists
+ * the streams: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused":
+ * [...]}; the entries of "refused" include the reasons. On failure, the caller keeps ownership of
+ * settings, and reply is not called. */
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
                            halo_reply *reply, void *arg, struct halo_error *err);
 
@@ -115,16 +116,19 @@ bool halo_supervisor_is_alive(const struct halo_supervisor *sv);
 int halo_supervisor_engines(const struct halo_supervisor *sv);
 
 /* Returns whether the process with the id pid, which has connected to the control socket, is an
- * engine or was started by an engine, as far as its parent processes are known. If the result is
- * true, the connection counts as a malformed message. An engine that has died still counts as an
- * engine until halo_supervisor_forget_dead() is called. That function must be called only when no
- * connections are waiting to be accepted, because a dead engine may have made one of them. */
+ * engine or was started by an engine, as far as its parent processes are known. If so, and if the
+ * engine is still running, the connection counts as one malformed message from the engine; if the
+ * engine has ended, the connection is only logged. An engine that has died still counts as an
+ * engine until halo_supervisor_forget_dead() is called. halo_supervisor_forget_dead() must be
+ * called only when no connections are waiting to be accepted, because an engine may have made one
+ * of these connections before it died. */
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
 void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
 /* Returns the feed of a stream's JPEG encoding for HTTP, or NULL if there is no such stream or its
- * feeds are closed. When the feeds are closed, for example when the stream is stopped or removed,
- * end() is called for each receiver (struct halo_feed_taker), and the feed becomes invalid. */
+ * feeds are closed. When the stream's feeds are closed, for example when the stream is stopped or
+ * removed, end() is called for each receiver (struct halo_feed_taker), and the feed that was
+ * returned becomes invalid. */
 struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);
 
 /* A listener receives an event for every change of a state: {"time", "event", "stream", "state",

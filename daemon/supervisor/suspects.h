@@ -16,7 +16,7 @@
 
 enum {
     HALO_EXTRA_ENGINES = 4,
-    /* the search starts after this number of deaths during which the same stream was active */
+    /* the search starts after this number of engine deaths at which the same stream was active */
     HALO_SUSPECT_DEATHS = 2,
     HALO_SUSPECT_MS = 600000, /* longest time between two deaths that are counted together */
 };
@@ -31,8 +31,8 @@ struct halo_suspect {
     bool moved;     /* the stream was moved to another engine after the last death */
     bool suspected; /* the stream is in the set that contains the culprit */
     bool blamed;    /* the stream is the culprit; stays set until the caller resets it */
-    int deaths;     /* number of engine deaths during which the stream was active */
-    uint64_t died;  /* time of the last such death in ms */
+    int deaths;     /* number of engine deaths at which the stream was active */
+    uint64_t died;  /* time of the last such death, in ms */
 };
 
 enum halo_verdict {

@@ -255,7 +255,7 @@ class End(ServiceTest):
         since = time.monotonic()
         start = since - began
         daemon.process.send_signal(signal.SIGTERM)
-        self.until(lambda: 'stopping: 1 engine finishes' in manager.status(), manager.logged)
+        self.until(lambda: 'stopping: 1 engine is still finishing' in manager.status(), manager.logged)
         self.assertEqual(daemon.process.wait(20 * PATIENCE), 0)
         self.assertLess(time.monotonic() - since, 11 * PATIENCE + 3 * start)
         times = [since, *manager.times('EXTEND_TIMEOUT_USEC', since), time.monotonic()]

@@ -118,7 +118,7 @@ class Hostile(DaemonTest):
     def test_control_by_one_that_has_died(self):
         """Its call is read after its end was seen."""
         daemon = self.hostile('hello,start,running,controls_and_dies')
-        self.assertTrue(wait_until(lambda: 'of an engine that has ended tried' in daemon.logged(), 15), daemon.logged())
+        self.assertTrue(wait_until(lambda: 'to an engine that has ended, tried' in daemon.logged(), 15), daemon.logged())
         self.assertNotIn(daemon.state('one'), ('stopped', 'disabled'), daemon.logged())
         self.be_honest(daemon)
 
