@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 
 /* Parses "HOST:PORT", where HOST is an IPv4 address, an IPv6 address in brackets, or localhost.
- * Returns the length of the socket address in *ret, or 0 if text is malformed. */
+ * Stores the socket address in *ret and returns its length, or returns 0 if text is malformed. */
 socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret);
 
 /* Returns whether the address can be reached only from this machine. */

@@ -97,7 +97,8 @@ struct halo_region_feed_settings {
 
 /* The resolution of chroma in encoded video. */
 enum halo_chroma {
-    /* as SOURCE for editing and archive codecs; otherwise 4:2:0, which every player supports */
+    /* the same as SOURCE for editing and archive codecs; otherwise 4:2:0, which every player
+     * supports */
     HALO_CHROMA_AUTO,
     HALO_CHROMA_420,
     HALO_CHROMA_SOURCE, /* the resolution of the filtered frames, if the encoder supports it */
@@ -142,8 +143,8 @@ struct halo_stream_settings {
     struct halo_device_settings device;
     char *filters; /* the stream's own chain, as a single string */
     bool enabled;  /* whether the stream is started with the daemon */
-    /* for files: whether to play the file again when it ends; whether to read it no faster than its
-     * timestamps require */
+    /* For files. loop: play the file again when it ends. realtime: read the file no faster than its
+     * timestamps specify. */
     bool loop, realtime;
     bool own_engine;      /* whether the stream runs in an engine of its own */
     double input_timeout; /* a live input is reopened after this many seconds without a packet */
@@ -226,10 +227,11 @@ struct halo_daemon_checks {
 };
 
 /* Reads path and then conf.d/ *.yaml in the same folder, sorted by name; later files add streams
- * and replace single keys. ${NAME} is replaced by the systemd credential of that name or, if none
- * exists, by the environment variable; $${ becomes "${". Returns 0 (the caller owns *ret), -ENOMEM,
- * -EINVAL (the files have errors) or another -errno (a file could not be read). If the files have
- * errors or one could not be read, *ret_errors lists the errors, and the caller owns it. */
+ * and replace individual keys. ${NAME} is replaced by the systemd credential of that name or, if
+ * none exists, by the environment variable; $${ becomes "${". Returns 0 (the caller owns *ret),
+ * -ENOMEM, -EINVAL (the files have errors) or another -errno (a file could not be read). If the
+ * files have errors or one could not be read, *ret_errors lists the errors, and the caller owns
+ * it. */
 int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
                      const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors);
 /* Does the same as halo_daemon_load() with text in memory, and without conf.d. Messages refer to
@@ -271,14 +273,14 @@ enum halo_change {
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
 
-/* Returns a malloc'ed copy of the text in which "***" replaces passwords, values of query
- * parameters whose names suggest secrets, and RTMP stream keys in every URL. Returns NULL if memory
- * is exhausted. */
+/* Returns a malloc'ed copy of the text. In every URL in the copy, "***" replaces passwords, RTMP
+ * stream keys, and the values of query parameters whose names suggest secrets. Returns NULL if
+ * memory is exhausted. */
 char *halo_hide_secrets(const char *url);
 /* Hides the secrets in all URLs that text contains, in place, as halo_hide_secrets() does for one
- * URL. Each URL ends at a blank; the text after it is kept. Truncates the result at size. Meant for
- * messages from libraries; code that has the URL itself calls halo_hide_secrets() before it
- * composes a message. */
+ * URL. Each URL ends at a blank; the text after it is kept. Truncates the result if it does not fit
+ * into `size` bytes. Meant for messages from libraries; code that has the URL itself calls
+ * halo_hide_secrets() before it composes a message. */
 void halo_hide_in_words(char *text, size_t size);
 
 #endif

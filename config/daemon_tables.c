@@ -113,7 +113,7 @@ const struct halo_option halo_stream_options[] = {
     {"loop", NULL, HALO_OPTION_FLAG, AT(loop),
      .help = "play an input file again from its beginning when it ends"},
     {"realtime", NULL, HALO_OPTION_FLAG, AT(realtime),
-     .help = "read a file no faster than its timestamps require"},
+     .help = "read a file no faster than its timestamps specify"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
      .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
@@ -154,7 +154,9 @@ const struct halo_option halo_stream_options[] = {
 
 const struct halo_option halo_capture_options[] = {
     {"size", NULL, HALO_OPTION_STRING, AT(size),
-     .help = "WIDTHxHEIGHT, or the nearest size that the camera supports (default 1280x720)",
+     .help =
+         "WIDTHxHEIGHT (default 1280x720); if the camera does not support this size, the nearest "
+         "one that it supports is used",
      .pattern = "^[1-9][0-9]{0,3}x[1-9][0-9]{0,3}$",
      .must_be = "a size such as 1280x720, each side at most 9999"},
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0.1, 1000,
@@ -204,8 +206,8 @@ const struct halo_option halo_output_options[] = {
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
      .help = "file: begin a new file after this long (default: one file)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
-     .help = "file: remove the oldest segments when their total size exceeds this (default: keep "
-             "all)"},
+     .help = "file: remove the oldest segments when the total size of all segments exceeds this "
+             "(default: keep all)"},
     {"hook", NULL, HALO_OPTION_STRING, AT(hook),
      .help = "file: a program to run for each completed file, with its path as the argument"},
     {NULL},
@@ -231,7 +233,7 @@ const struct halo_option halo_video_options[] = {
      .pattern = "^" SIDE "x(-1|" SIDE ")$|^-1x" SIDE "$",
      .must_be = "WIDTHxHEIGHT such as 1280x720, or 640x-1"},
     {"chroma", NULL, HALO_OPTION_CHOICE, AT(chroma), 0, .choices = chromas,
-     .help = "420: chroma with half the luma's width and height, which all players support; "
+     .help = "420: chroma has half the width and height of luma (all players support this); "
              "source: chroma as in the filtered frames; auto: source for editing and archive "
              "codecs, otherwise 420"},
     {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between keyframes"},

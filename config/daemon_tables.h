@@ -37,8 +37,8 @@ extern const struct halo_option halo_video_options[];
 /* A regular expression for the name of a camera's control. */
 #define HALO_CONTROL_PATTERN "^[a-z0-9_]{1,64}$"
 
-/* Returns whether the row's field has a value, which can be written to the settings file. NULL and
- * numbers outside their range mean "not given". */
+/* Returns whether the row's field has a value, so that it can be written to the settings file. NULL
+ * and numbers outside their range mean "not given". */
 bool halo_option_is_given(const struct halo_option *row, const void *settings);
 
 #endif

@@ -41,8 +41,8 @@ const struct halo_viewer_format *halo_output_format(const struct halo_output_set
 
 /* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS
  * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encoding
- * is always the one for HTTP: JPEG of the stream's own chain. Returns the number of encodings,
- * which point into stream. */
+ * is always the one for HTTP: JPEG of the stream's own chain. Returns the number of encodings. The
+ * encodings point into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
 /* Returns the index of the stream's rendition with this name, or -1 if there is none. */

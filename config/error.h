@@ -23,7 +23,8 @@ struct halo_error {
     int code;    /* negative errno; 0: no error */
     bool usage;  /* the request was invalid (exit 64); nothing failed */
     bool device; /* the GPU failed: another attempt may succeed (exit 75) */
-    /* set in addition to device if the GPU's memory is full, but the GPU still works for others */
+    /* set in addition to device if only the GPU's memory is full: other streams can continue to use
+     * the GPU */
     bool scarce;
     char text[600]; /* one line, without a newline or the prefix "halod:" */
 };
@@ -38,12 +39,12 @@ int halo_fail(struct halo_error *err, int code, const char *format, ...)
 int halo_fail_usage(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Like halo_fail(), for the case that a device fails: also sets device, and returns -EIO. */
+/* Like halo_fail(), but for a device that fails: also sets device, and returns -EIO. */
 int halo_fail_device(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Like halo_fail(), for the case that a device's memory is full: also sets device and scarce, and
- * returns -ENOMEM. */
+/* Like halo_fail(), but for a device whose memory is full: also sets device and scarce, and returns
+ * -ENOMEM. */
 int halo_fail_scarce(struct halo_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -62,7 +62,7 @@ void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *n
 void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void *settings,
                      struct halo_node *node);
 
-/* The keys of a map: those that rows of a table define, and those that functions load. */
+/* The keys of a map: those defined by the rows of a table, and those loaded by functions. */
 struct halo_section {
     const struct halo_option *rows;
     struct halo_key {

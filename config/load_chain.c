@@ -87,7 +87,7 @@ static bool write_filter(struct halo_loader *l, struct halo_node *node, FILE *to
 {
     if (node->count != 1) {
         halo_loader_say(l, node,
-                        "each map must contain only one filter, as in - gblur: {sigma: 12}");
+                        "each map must contain only one filter, as in '- gblur: {sigma: 12}'");
         return false;
     }
     struct halo_node *filter = node->child[0];

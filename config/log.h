@@ -36,8 +36,8 @@ const char *halo_log_skip_number(const char *text);
  * logged as "TEXT (N times more)". Secrets in URLs are hidden. Must be called only once, before
  * threads are started. */
 void halo_log_be_service(void);
-/* Logs the lines that were only counted, once their half minute has passed. Must be called every
- * few seconds. */
+/* For each line that was first logged half a minute ago or earlier and has been repeated since:
+ * logs it with the number of its repetitions. Must be called every few seconds. */
 void halo_log_flush(void);
 
 /* Shows a status line that stays at the bottom of a terminal, below the log lines. NULL removes

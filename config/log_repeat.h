@@ -16,7 +16,8 @@ typedef void halo_log_write(enum halo_log_level level, const char *line);
  * the oldest line with its count and forgets it. */
 bool halo_log_repeat_is_new(enum halo_log_level level, const char *line, halo_log_write *write);
 
-/* Writes the lines whose HALO_LOG_REPEAT_S seconds have passed, with their counts. */
+/* For each line that was first written HALO_LOG_REPEAT_S seconds ago or earlier: if it has been
+ * repeated since, writes it with its count; then forgets it. */
 void halo_log_repeat_due(halo_log_write *write);
 
 #endif

@@ -46,8 +46,8 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     if (video->size && strstr(video->size, "-1"))
         halo_loader_say_of(
             l, node, "video",
-            "size: %s: a virtual camera needs both numbers, because programs read its size "
-            "before the first frame",
+            "size: %s: a virtual camera needs both a width and a height, because programs read "
+            "its size before the first frame",
             video->size);
     else if (video->size && sscanf(video->size, "%dx%d", &width, &height) == 2 &&
              (width % 2 || height % 2))

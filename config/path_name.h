@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* Returns whether name is a URL, which begins with SCHEME://, unix: or pipe:. Names that begin with
- * file: are considered paths, not URLs; see halo_path_of(). */
+/* Returns whether name is a URL, that is, whether it begins with SCHEME://, unix: or pipe:. Names
+ * that begin with file: are considered paths, not URLs; see halo_path_of(). */
 bool halo_path_is_url(const char *name);
 
 /* Returns the path in name: the part after file:, or name itself. As in FFmpeg, the path in

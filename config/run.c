@@ -42,7 +42,8 @@ const struct halo_option halo_run_options[] = {
     {"map_metadata", NULL, HALO_OPTION_STRING, AT(map_metadata), .argument = "-1",
      .help = "drop metadata and chapters"},
     {"y", NULL, HALO_OPTION_FLAG, AT(overwrite), .help = "replace OUT if it exists"},
-    {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite), .help = "never replace OUT (the default)"},
+    {"n", NULL, HALO_OPTION_FLAG, AT(never_overwrite),
+     .help = "never replace an existing OUT; this is the default"},
     {"progress", NULL, HALO_OPTION_STRING, AT(progress), .argument = "FILE",
      .help = "write progress as key=value lines to this file, or to standard output if it is -"},
     {"stats", NULL, HALO_OPTION_FLAG, AT(stats),
@@ -70,7 +71,7 @@ const struct halo_option halo_run_options[] = {
      .help = "where frames are decoded; auto: on the GPU that runs the filters, if the result is "
              "the same as on the CPU"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
-     .help = "number of the GPU, or auto (the default): the one with the most free memory"},
+     .help = "number of the GPU; auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
      .help = "number of frames that the GPU processes at the same time; 2 is double buffering"},
     {"max_pixels", NULL, HALO_OPTION_INT, AT(source.max_pixels), HALO_MAX_PIXELS, 1, INT_MAX,
@@ -125,7 +126,7 @@ static int check_place(const struct halo_run_settings *s, const struct halo_opti
         return halo_fail_usage(err, "more than one -i: %.80s and %.80s", s->source.input, value);
     if (row->offset == AT(filters) && s->filters)
         return halo_fail_usage(err,
-                               "more than one -vf: %.80s and %.80s (separate filters by commas)",
+                               "more than one -vf: %.80s and %.80s (separate filters with commas)",
                                s->filters, value);
     /* "-f X OUT -i IN" and "OUT -f X -i IN" are ambiguous. */
     const bool side_matters =

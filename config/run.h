@@ -13,7 +13,7 @@
 extern const char *const halo_log_levels[]; /* indexed by enum halo_log_level */
 
 struct halo_run_settings {
-    struct halo_source_settings source; /* -i, and the options for reading it */
+    struct halo_source_settings source; /* the input (-i) and how to read it */
     struct halo_source_part part;
     struct halo_device_settings device;
     char *output;             /* the last argument */

@@ -53,7 +53,8 @@ struct halo_source_row {
 /* Returns the row for an input's name; never returns NULL. */
 const struct halo_source_row *halo_source_row(const char *input);
 
-/* Returns the path of the file or device in an input's name, or NULL if the name has no path. */
+/* Returns the path that an input's name contains, of a file or a device, or NULL if the name
+ * contains no path. */
 const char *halo_source_path(const char *input);
 
 /* Returns whether this is the name of a camera or a virtual camera: "/dev/video...", "/dev/v4l/..."

@@ -80,7 +80,7 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
     if (!strcmp(text, "<<")) /* also in quotes: no key has this name */
         HALO_READER_SAY(
             r, line,
-            "merge keys (<<) are not supported: put settings that streams share under 'defaults'");
+            "merge keys (<<) are not supported: put settings shared by streams under 'defaults'");
     halo_node_destroy(key);
     return text;
 }

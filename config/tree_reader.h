@@ -10,7 +10,7 @@
 
 struct halo_anchor {
     char *name;
-    const struct halo_node *node; /* NULL while the node is being read */
+    const struct halo_node *node; /* NULL until the anchor's value has been read */
 };
 
 struct halo_reader {

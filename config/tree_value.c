@@ -90,7 +90,7 @@ struct halo_node *halo_reader_alias(struct halo_reader *r, const yaml_event_t *e
     if (i < 0 || !r->anchor[i].node) {
         HALO_READER_SAY(r, line, "*%s: %s", name,
                         i < 0 ? "no anchor above this line has this name"
-                              : "the value with this anchor contains the alias itself");
+                              : "this alias is inside the value to which it refers");
         return halo_reader_give_up(r, -EINVAL);
     }
     const struct halo_node *node = r->anchor[i].node;

@@ -19,8 +19,8 @@ extern const struct halo_viewer_format halo_viewer_formats[]; /* the last entry 
 /* Returns the format for the suffix of the path, or NULL. */
 const struct halo_viewer_format *halo_viewer_format_find(const char *path);
 
-/* Returns the format with this suffix, which is given without its dot, or NULL. Never returns the
- * format that passes frames as descriptors, which needs a path. */
+/* Returns the format with this suffix (given without its dot), or NULL if there is none. Never
+ * returns the format that passes frames as descriptors, because that format needs a path. */
 const struct halo_viewer_format *halo_viewer_format_named(const char *name);
 
 enum halo_viewer_format_list {

@@ -30,7 +30,8 @@ static const char *file_of(const char *option, int argc, char **argv)
     if (argc < 1 || !*argv[0])
         halo_log(HALO_LOG_ERROR, "%s: the argument FILE is missing", option);
     else if (argc > 1)
-        halo_log(HALO_LOG_ERROR, "%s accepts only one FILE, but got '%s', too", option, argv[1]);
+        halo_log(HALO_LOG_ERROR, "%s accepts only one FILE, but was also given '%s'", option,
+                 argv[1]);
     else
         halo_log(HALO_LOG_ERROR,
                  "%s: '%s' does not look like a file name (if it is one, write ./%s)", option,

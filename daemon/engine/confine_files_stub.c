@@ -15,5 +15,5 @@ int halo_confine_files(const struct halo_files *files, int count, struct halo_er
 
 const char *halo_confine_files_missing(void)
 {
-    return "this build of halod has no Landlock";
+    return "this build of halod has no Landlock support";
 }

@@ -63,7 +63,8 @@ enum engine_phase {
     ENGINE_RUNNING,
     ENGINE_STOPPING,  /* its live stream is ending */
     ENGINE_FINISHING, /* being finished on a libuv worker thread */
-    ENGINE_ABANDONED, /* one of its threads is stuck; its events will soon be muted */
+    /* one of the stream's threads is stuck; the stream's events will soon be muted */
+    ENGINE_ABANDONED,
 };
 
 struct engine_ring {
@@ -123,11 +124,13 @@ void engine_stream_record(struct engine_stream *stream, bool on);
 
 /* ---- engine_gpu.c ---- */
 /* Called by the timer. From time to time, a worker thread asks the driver how much of each GPU's
- * memory is in use. The loop thread does not ask, because the driver might never answer. */
+ * memory is in use. The loop thread does not ask the driver itself, because the driver might never
+ * answer. */
 void engine_gpu_tick(struct engine *engine);
 /* Reports the free capacity of all GPUs of the machine as soon as the driver returns it. */
 void engine_gpu_survey(struct engine *engine);
-/* Returns the list of GPUs to send over the link; it is empty if the last query is overdue. */
+/* Returns the list of GPUs to send over the link; it is empty if the answer to the last query is
+ * overdue. */
 json_t *engine_gpu_report(const struct engine *engine);
 
 /* ---- engine_probe.c ---- */
@@ -148,9 +151,10 @@ void engine_wait_sent(struct engine *engine);
 json_t *engine_message(const char *what, const char *stream);
 void engine_report_state(struct engine_stream *stream, enum halo_live_state state,
                          const struct halo_error *err);
-/* Reports that a stage of this stream, or the device, is stuck and that the process ends. */
+/* Reports that a stage of this stream, or the device, is stuck and that the process is about to
+ * end. */
 void engine_report_stall(struct engine_stream *stream, const struct halo_error *err);
-/* Reports that a stage of this stream is stuck and that only this stream ends. */
+/* Reports that a stage of this stream is stuck and that only this stream is about to end. */
 void engine_report_stalled_source(struct engine_stream *stream, const struct halo_error *err);
 /* Sends the queued messages. Loop thread. Does not return if one of the messages reports that the
  * GPU failed: the process then ends with status 75 and frees nothing, so that it does not wait for

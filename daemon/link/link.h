@@ -80,7 +80,7 @@ bool halo_link_is_behind(const struct halo_link *link);
 /* Returns whether a send failed because the other side has closed the link. Messages that still
  * arrive were sent before the link was closed. */
 bool halo_link_is_mute(const struct halo_link *link);
-/* Passes on all messages that arrived before the other side closed the link, without calling
+/* Passes on all messages that arrived before the other side closed the link. Does not call
  * ops->closed. Must not be called from ops. */
 void halo_link_drain(struct halo_link *link);
 void halo_link_close_fds(const int *fds, int count);

@@ -125,9 +125,9 @@ static int read_region(struct halo_regions *ret, const struct element *e, struct
     const json_t *ttl = e->value[TTL];
     memset(update, 0, sizeof *update);
     if (kind < 0)
-        return refuse(e, KIND, "must be one of rect, ellipse, polygon", err);
+        return refuse(e, KIND, "must be rect, ellipse or polygon", err);
     if (unit < 0)
-        return refuse(e, UNIT, "must be one of pixels, relative", err);
+        return refuse(e, UNIT, "must be pixels or relative", err);
     if (ttl && !json_is_number(ttl))
         return refuse(e, TTL, "must be a number", err);
     update->shape.kind = (enum halo_shape_kind)kind;

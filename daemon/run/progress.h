@@ -13,7 +13,7 @@
 struct halo_progress;
 
 /* Starts to show progress. target is the -progress argument ("-" for standard output), or NULL; it
- * must outlive *ret. Returns 0, or -errno with err filled. If the target cannot be written later, a
+ * must outlive *ret. Returns 0, or -errno with err filled. If writing to the target fails later, a
  * warning is logged and the target is no longer used. */
 int halo_progress_open(struct halo_progress **ret, const char *target, struct halo_error *err);
 void halo_progress_close(struct halo_progress *p); /* NULL: does nothing */

@@ -30,8 +30,8 @@ int halo_run_end_code(const struct halo_error *err);
  * because closing a device may never return, and no watchdog runs any more. */
 void halo_run_end_limit(double seconds, int code);
 /* Ends the process without running the driver's exit handlers, which take time and might wait for
- * ever if the device is lost. The kernel cleans up as well as these handlers do. Call it when all
- * other work is finished. */
+ * ever if the device is lost. They are not needed: when the process ends, the kernel releases what
+ * they would release. Call it when all other work is finished. */
 void halo_run_end_now(int code) __attribute__((noreturn));
 
 #endif

@@ -82,7 +82,7 @@ static void reported(void *arg, const char *state, const char *why)
     struct run_live *run = arg;
     struct halo_error err = {0};
     if (!strcmp(state, "writing")) {
-        halo_log(HALO_LOG_INFO, "%s: writing of frames has resumed", run->settings->output);
+        halo_log(HALO_LOG_INFO, "%s: frames are being written again", run->settings->output);
     } else if (run->writing) {
         halo_log(HALO_LOG_WARNING, "%s", why);
     } else if (halo_virtual_trouble(run->shown) == HALO_V4L2_UNFIT) {

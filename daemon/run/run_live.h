@@ -37,7 +37,7 @@ int halo_run_live_check(const struct halo_run_settings *run, const struct halo_c
 /* Fills *ret with the settings of the stream, whose output 0 is OUT. codec is the encoder's name,
  * or NULL if nothing is encoded; is_file is true if OUT is neither a pipe nor a URL. The function
  * searches for the camera and its formats; if there is no camera, it sets err->device. Returns 0, a
- * usage error or -errno; the caller must finish *ret, also on failure. */
+ * usage error or -errno; the caller must finish *ret even on failure. */
 int halo_run_live_settings(struct halo_stream_settings *ret, const struct halo_run_settings *run,
                            const struct halo_chain *chain, const char *codec, bool is_file,
                            struct halo_error *err);

@@ -28,13 +28,14 @@
 struct halo_camera_out;
 
 /* Reports a new state: "writing" or a name from halo_v4l2_states. `why` is the reason, as one line
- * of text ("" while writing). Both are borrowed. Never called by halo_camera_out_create() or
- * halo_camera_out_destroy(). */
+ * of text ("" while frames are being written). Both are borrowed. Never called by
+ * halo_camera_out_create() or halo_camera_out_destroy(). */
 typedef void halo_camera_report(void *arg, const char *state, const char *why);
 
-/* Creates a virtual camera for output, which must be of kind V4L2 and is copied. The loop opens the
- * device soon afterwards; a missing device is not an error. Returns 0, or -errno with err filled if
- * there is not enough memory or no free descriptor, or if no device supports the format or size. */
+/* Creates the virtual camera of `output`. `output` must be of kind V4L2 and is copied. The loop
+ * opens the device soon afterwards; a missing device is not an error. Returns 0, or -errno with err
+ * filled if there is not enough memory or no free descriptor, or if no device supports the format
+ * or size. */
 int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
                            const struct halo_output_settings *output, halo_camera_report *reported,
                            void *arg, struct halo_error *err);

@@ -49,7 +49,9 @@ struct halo_feed_taker {
     struct halo_feed *feed;
     struct halo_feed_taker *next;
     bool begun, keyed;
-    int64_t since; /* when the taker joined or last began: us of CLOCK_MONOTONIC */
+    /* us of CLOCK_MONOTONIC: when the taker joined or, if later, when begin() was last called; far
+     * in the past after a frame has arrived from the engine */
+    int64_t since;
 };
 
 /* watched(arg, true) is called when the first taker joins, watched(arg, false) when the last taker
@@ -66,8 +68,9 @@ int halo_feed_create(struct halo_feed **ret, uv_loop_t *loop,
  * handle. NULL is ignored. */
 void halo_feed_destroy(struct halo_feed *feed, const char *why);
 
-/* Passes the engine's parameters and packets to the feed. If the parameters have changed so that a
- * decoder cannot continue (halo_begin_is_same()), begin() of all takers is called again. */
+/* Passes the engine's parameters and packets to the feed. If the parameters have changed in such a
+ * way that a decoder cannot continue (halo_begin_is_same() returns false), begin() of all takers is
+ * called again. */
 void halo_feed_begin(struct halo_feed *feed, const struct halo_live_begin *begin);
 void halo_feed_packet(struct halo_feed *feed, const AVPacket *pkt);
 /* Called after the filters have changed: frames made with the old filters are not shown again (by

@@ -14,7 +14,7 @@
 struct halo_listen {
     int fd; /* non-blocking, SOCK_STREAM */
     char path[108];
-    dev_t device; /* device and inode of the name that this process created */
+    dev_t device; /* device and inode number of the socket file that this process created */
     ino_t inode;
     /* the service manager passed the socket: it is given back, not closed, and keeps its name */
     bool passed;

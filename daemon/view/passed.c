@@ -146,8 +146,8 @@ void halo_passed_notify_idle(void)
             continue;
         write_place(s, place, sizeof place);
         halo_log(HALO_LOG_WARNING,
-                 "the service manager passed socket '%s' at %s, but nothing uses it: its clients "
-                 "will wait",
+                 "the service manager passed socket '%s' at %s, but nothing uses it: clients "
+                 "that connect to it get no answer",
                  s->name, place);
     }
 }

@@ -28,7 +28,7 @@ void halo_passed_give_back(int fd);
 int halo_passed_take_address(const struct sockaddr *address);
 
 /* Returns the path of the socket with this name, or NULL if there is no such socket. The path stays
- * valid. */
+ * valid until the process ends. */
 const char *halo_passed_path(const char *name);
 
 /* Logs each socket that is not in use. */

@@ -53,7 +53,8 @@ struct halo_viewer {
     char peer[80]; /* the viewer's address or process, for the log */
     /* set by the format so that flush is called when the socket is writable again */
     bool wants_write;
-    /* the time in us since which no queued data could be sent; 0: nothing is queued */
+    /* the time in us when queued data was last sent or, if later, when data was first queued; 0:
+     * nothing is queued */
     int64_t waits_since;
     int events; /* poll() events for which the loop waits */
     bool deaf;  /* the client has shut down its sending side, but may still read */

@@ -24,8 +24,8 @@ struct halo_virtual;
 /* Callbacks, which are never called by halo_virtual_create() or halo_virtual_destroy(). */
 struct halo_virtual_events {
     /* Reports a new state: "writing" or a name from halo_v4l2_states. `why` is one readable line
-     * ("" while writing). Both strings are borrowed. Not called if writing works from the
-     * start. */
+     * ("" while frames are being written). Both strings are borrowed. Not called if writing works
+     * from the start. */
     void (*reported)(void *arg, const char *state, const char *why);
     /* Reports whether the device has readers. Called after each check, at least once per frame.
      * Also called with false when the device is lost; the last frame has then been discarded. May
@@ -33,10 +33,10 @@ struct halo_virtual_events {
     void (*watched)(void *arg, bool somebody);
 };
 
-/* Creates a virtual camera for output, which must be of kind V4L2 and is copied. events and arg
- * must outlive the camera. The loop opens the device soon afterwards; a missing device is not an
- * error. Returns 0, or -errno with err filled if there is not enough memory or no free descriptor,
- * or if no device supports the format or size. */
+/* Creates the virtual camera of `output`. `output` must be of kind V4L2 and is copied. events and
+ * arg must outlive the camera. The loop opens the device soon afterwards; a missing device is not
+ * an error. Returns 0, or -errno with err filled if there is not enough memory or no free
+ * descriptor, or if no device supports the format or size. */
 int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
                         const struct halo_output_settings *output,
                         const struct halo_virtual_events *events, void *arg,

@@ -69,10 +69,10 @@ static void keys(void **state)
     REFUSE("# nothing\n", "f:1: 'streams' is missing: it must be a map from names to streams");
     REFUSE(
         "<<: {}\nstreams: {}\n",
-        "f:1: merge keys (<<) are not supported: put settings that streams share under 'defaults'");
+        "f:1: merge keys (<<) are not supported: put settings shared by streams under 'defaults'");
     REFUSE(
         STREAM "\"<<\": {depth: 9}\n",
-        "f:5: merge keys (<<) are not supported: put settings that streams share under 'defaults'");
+        "f:5: merge keys (<<) are not supported: put settings shared by streams under 'defaults'");
     REFUSE("? [a]\n: b\n", "f:1: a key must be plain text, not a list or a map");
 }
 
@@ -122,8 +122,8 @@ static void chains(void **state)
            "\n    - solid\n    - gblur: {sigma: 900}\n    - {a: {}, b: {}}\n"
            "    - gblur: 3\n    - \"a b\": {}\n    - gblur: {sigma: [[[1]]]}\n    - [solid]\n",
            "f:6: streams.a.filters[1]: gblur: sigma=900: must be between 0 and 200",
-           "f:7: streams.a.filters[2]: each map must contain only one filter, as in - gblur: "
-           "{sigma: 12}",
+           "f:7: streams.a.filters[2]: each map must contain only one filter, as in '- gblur: "
+           "{sigma: 12}'",
            "f:8: streams.a.filters[3].gblur: must be a map of keys, not a single value",
            "f:9: streams.a.filters[4].a b: the name of a filter may contain only letters, digits "
            "and _",
@@ -152,9 +152,9 @@ static void outputs(void **state)
            AT_OUT ".video: size: 641x360: the width and height of a virtual camera must be even");
     REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x99998}}\n",
            AT_OUT ".video: size: 640x99998: a virtual camera can have at most 8192x8192 pixels");
-    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n", AT_OUT
-           ".video: size: 640x-1: a virtual camera needs both numbers, because programs read "
-           "its size before the first frame");
+    REFUSE(OUT "{v4l2: /dev/video10, video: {size: 640x-1}}\n",
+           AT_OUT ".video: size: 640x-1: a virtual camera needs both a width and a height, because "
+                  "programs read its size before the first frame");
     REFUSE(OUT "{v4l2: /dev/video10, video: {codec: raw, crf: 3}}\n",
            AT_OUT ".video: 'codec' has no effect on outputs of the kind 'v4l2'",
            AT_OUT ".video: 'crf' has no effect on outputs of the kind 'v4l2'");
@@ -350,8 +350,7 @@ static void not_yaml(void **state)
     REFUSE("a: !!python/object x\nstreams: {}\n",
            "f:1: tags (tag:yaml.org,2002:python/object) are not supported");
     REFUSE("streams: *x\n", "f:1: *x: no anchor above this line has this name");
-    REFUSE("streams: &x {a: *x}\n",
-           "f:1: *x: the value with this anchor contains the alias itself");
+    REFUSE("streams: &x {a: *x}\n", "f:1: *x: this alias is inside the value to which it refers");
     REFUSE("log: {level: \"a\\0b\"}\nstreams: {}\n",
            "f:1: control characters, including NUL, are not allowed");
     static const char nul[] = "streams:\n  \0a: {}\n";

@@ -108,7 +108,7 @@ static void refused(void **state)
         {"-i a -vf null b c", "more than one OUT: b and c"},
         {"-i a -i c -vf null b", "more than one -i: a and c"},
         {"-vf gblur -i a -filter:v null b",
-         "more than one -vf: gblur and null (separate filters by commas)"},
+         "more than one -vf: gblur and null (separate filters with commas)"},
         {"-i '' -vf null b", "-i: its value is empty"},
         {"-i a -vf null -preset '' b", "-preset: its value is empty"},
         {"-i a -vf null -vcodec '' b", "-c:v: its value is empty"},

@@ -118,7 +118,7 @@ static void library(const json_t *seen, struct doctor_finding *f)
         find(f, DOCTOR_SKIPPED, "", "no NVIDIA driver is loaded");
     else if (!*user)
         find(f, DOCTOR_FAILED,
-             "install the driver's libraries in the same version as the driver (libcuda1; in a "
+             "install the libraries that belong to this version of the driver (libcuda1; in a "
              "container, NVIDIA's container toolkit)",
              "the driver %s is loaded, but libcuda.so.1 was not found", kernel);
     else if (strcmp(kernel, user))
@@ -142,8 +142,8 @@ static void devices(const json_t *seen, struct doctor_finding *f)
     json_array_foreach (list, i, device)
         if (json_object_get(device, "error"))
             find(f, DOCTOR_FAILED,
-                 "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow it in "
-                 "the unit (DeviceAllow=)",
+                 "add the daemon's user to the device's group (ls -l /dev/nvidia*), or allow the "
+                 "device in the unit (DeviceAllow=)",
                  "the daemon cannot use %s: %s", ctl_text(device, "path"),
                  ctl_text(device, "error"));
     if (*ctl_text(seen, "driver") && json_array_size(list) == 0)
@@ -274,7 +274,8 @@ static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
                  ctl_text(one, "path"));
         else if (json_object_get(one, "error"))
             find(f, DOCTOR_FAILED,
-                 "add the daemon's user to the group video, or allow it in the unit (DeviceAllow=)",
+                 "add the daemon's user to the group video, or allow the device in the unit "
+                 "(DeviceAllow=)",
                  "stream %s: the daemon cannot use %s: %s", ctl_text(one, "stream"),
                  ctl_text(one, "path"), ctl_text(one, "error"));
     find(f, DOCTOR_OK, "",
@@ -333,8 +334,8 @@ static json_t *named(const json_t *list, const char *name)
 static void overload(const json_t *seen, struct doctor_finding *f)
 {
     static const char *const fix =
-        "use fewer streams, a smaller size or fps, a cheaper chain (see halod filters), or a GPU; "
-        "haloctl status NAME shows the slow stage";
+        "use fewer streams, a smaller size, a lower fps, a cheaper chain (see halod filters), or a "
+        "GPU; haloctl status NAME shows the slow stage";
     json_t *stream;
     size_t i;
     if (!facts_of(seen, f))

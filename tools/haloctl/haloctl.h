@@ -20,7 +20,7 @@ struct ctl {
     double interval; /* in seconds; 0: not given */
 
     /* The connection. */
-    char path[256]; /* the last path that was tried; socket paths cannot be longer */
+    char path[256]; /* the last path that was tried; the path of a socket always fits */
     int fd;         /* -1: not connected */
     int error;      /* errno of the failed connect(), or 0 */
     char *in;
@@ -78,8 +78,8 @@ int ctl_end_print(void);
  * until the eighth call after this one. */
 const char *ctl_text(const json_t *object, const char *key);
 /* Returns text that describes how much the stream's filters hide, or "" if this is unknown. With
- * parts_only, also returns "" if the filters hide everything. The string stays valid as long as a
- * string returned by ctl_text(). */
+ * parts_only, also returns "" if the filters hide everything. The string has the same lifetime as
+ * one returned by ctl_text(). */
 const char *ctl_coverage(const json_t *stream, bool parts_only);
 /* Returns the reason for the stream's state, or another remark about the stream, or "". The string
  * is valid until the second call after this one. */

@@ -37,8 +37,8 @@ static void print_help(void)
                options[i].argument ? options[i].argument : "", options[i].help);
     puts("\nexamples:\n  haloctl status --watch\n  haloctl set door filters=gblur=sigma=12\n"
          "  haloctl snapshot door now.png\n"
-         "\nexit codes: 0 success, 1 failure, 64 wrong usage, 69 no daemon answers. See "
-         "haloctl(1).");
+         "\nexit codes: 0 success, 1 failure, 64 wrong usage, 69 no answer from a daemon. "
+         "See haloctl(1).");
 }
 
 /* A script for bash, from the same tables: words of commands, names of streams as the daemon tells

@@ -348,11 +348,11 @@ class Told(RegionTest):
         wrong = {
             'must be an object': 7,
             "has an unknown field 'wdth'": {**good, 'wdth': 3},
-            'kind: must be one of rect, ellipse, polygon': {**good, 'kind': 'mask'},
+            'kind: must be rect, ellipse or polygon': {**good, 'kind': 'mask'},
             'w: is missing': {k: v for k, v in good.items() if k != 'w'},
             'h: must be a number': {**good, 'h': '4'},
             'greater than 0': {**good, 'h': 0},
-            'unit: must be one of pixels, relative': {**good, 'unit': 'percent'},
+            'unit: must be pixels or relative': {**good, 'unit': 'percent'},
             'at most': {**good, 'x': 1e9},
             'id: must be': {**good, 'id': 'a b'},
             'ttl: must be a number': {**good, 'ttl': []},
