@@ -12,7 +12,7 @@ enum {
     HALO_TREE_MAX_BYTES = 1 << 20, /* of a file */
     HALO_TREE_MAX_DEPTH = 16,
     HALO_TREE_MAX_NODES = 50000,
-    HALO_TREE_MAX_TEXT = 8 << 20, /* bytes of text that ${} and aliases add */
+    HALO_TREE_MAX_TEXT = 8 << 20, /* most bytes of text that ${} and aliases may add */
     HALO_TREE_MAX_KEYS = 1024,    /* of one map */
     HALO_TREE_MAX_ANCHORS = 256,
 };

@@ -14,8 +14,8 @@
 #include "kernels/plane.h"
 #include "kernels/region.h"
 
-/* The public part of a strategy. Each backend has a table of its strategies, whose rows are of its
- * own type and begin with this struct. */
+/* The public part of a strategy. Each backend has a table of its strategies. Each backend defines
+ * its own type for the rows of this table; the type begins with this struct. */
 struct halo_strategy {
     const char *name;                                        /* as in strategy=NAME */
     const char *about;                                       /* one line */
@@ -48,8 +48,8 @@ struct halo_trial {
         HALO_ONE_BY_ONE, /* one call for each plane, in order on one stream */
         HALO_GRAPH,      /* the same calls in a CUDA graph; like HALO_ONE_BY_ONE if the backend has
                           * no graphs */
-        HALO_TOGETHER,   /* each call filters as many planes as a frame can have or, with yuv420,
-                          * all planes of one frame */
+        HALO_TOGETHER,   /* each call filters several planes: with yuv420, all planes of one frame;
+                          * otherwise, the largest number of planes that a frame can have */
         HALO_APART,      /* like HALO_ONE_BY_ONE, but each call is started only after the previous
                           * one has ended */
     } calls;

@@ -97,8 +97,8 @@ enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
 
 /* A type that is proved to hold the sums of a mask, in whatever order the terms are added. */
 enum halo_accum {
-    HALO_ACCUM_F24, /* every partial sum is below 2^24, so it is exact in float, int32 and on tensor
-                     * cores */
+    HALO_ACCUM_F24, /* every partial sum is below 2^24, so it is exact in float, in int32 and on
+                     * tensor cores */
     HALO_ACCUM_I32, /* below 2^31 */
     HALO_ACCUM_I64, /* below 2^62 */
 };
@@ -110,8 +110,8 @@ struct halo_conv {
     int radius_x, radius_y; /* pixels */
     enum halo_border border;
     int border_value;   /* HALO_BORDER_CONSTANT: the sample value of ghost cells */
-    double error_bound; /* upper bound on the error for all inputs, compared with the same mask in
-                         * real numbers; in code values */
+    double error_bound; /* upper bound, for all inputs, on the difference from the result of the
+                         * same mask in real numbers; in code values */
 
     int32_t row[HALO_MAX_TAPS], col[HALO_MAX_TAPS]; /* SEPARABLE: 2 radius + 1 weights each */
     int row_bits, frac, col_bits;
@@ -172,9 +172,10 @@ int halo_conv_box(struct halo_conv *ret, int radius_x, int radius_y,
  * of the 3x3 masks mx and my. The masks are stored row by row, and the magnitudes of each mask's
  * weights sum to at most 32767. scale is 0 to 65535; delta is -65535 to 65535, in code values of
  * this depth. The result is exact if scale^2 is a binary fraction and delta is an integer. Also
- * returns -ERANGE if a^2 + b^2 can reach 2^50, which is impossible if the weights of one sign sum
- * to at most 256. If the weights of one sign sum to 256, every scale is accepted up to depth 15,
- * but only exact scales at depth 16. */
+ * returns -ERANGE if a^2 + b^2 can reach 2^50. This is impossible if, in each mask, the sum of the
+ * positive weights is at most 256 and the sum of the negative weights is at least -256. If one of
+ * these sums is 256 or -256, every scale is accepted up to depth 15; at depth 16, only exact scales
+ * are accepted. */
 int halo_conv_gradient(struct halo_conv *ret, const int mx[9], const int my[9], double scale,
                        double delta, const struct halo_conv_target *target);
 

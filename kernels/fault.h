@@ -57,8 +57,8 @@ bool halo_fault_at(struct halo_fault_point *point);
 
 /* Returns whether the last fault that this thread encountered is permanent. */
 bool halo_fault_stays(void);
-/* Returns whether the last fault that this thread met still applies. Every fault still applies,
- * unless it depends on a file that has been removed. */
+/* Returns whether the last fault that this thread met still applies. A fault stops applying only if
+ * it depends on a file and this file has been removed. */
 bool halo_fault_lasts(void);
 
 /* Uses this list instead of HALOD_FAULT, and sets a function that is called with the log line of

@@ -29,17 +29,17 @@ struct halo_step {
 };
 
 /* A plane and its path from src, through one or more steps, to dst. Copies from and to memory of
- * halo_backend_memory() are asynchronous; with other host memory they may block. The bytes between
- * the rows of dst may be written, because dst is downloaded in one copy if it has the same layout
- * as on the device. In device memory, every row, including the last, must have room for a multiple
- * of 16 bytes: the bytes after a row's samples may be read and, in dst, also written. */
+ * halo_backend_memory() are asynchronous; with other host memory they may block. dst is downloaded
+ * in one copy if it has the same layout as on the device, so the download may overwrite the bytes
+ * between the rows of dst. In device memory, every row, including the last, must have room for a
+ * multiple of 16 bytes: the bytes after a row's samples may be read and, in dst, also written. */
 struct halo_frame_plane {
     struct halo_plane src, dst; /* must have the same format and must not overlap */
     const struct halo_step *steps;
     int count;
-    /* If this is not 0, only every gather-th sample of src is used. These samples are gathered
-     * first (gather.h), and the shift of src may differ from that of dst. Requires src_on_device
-     * and a positive stride. */
+    /* If this is not 0, every gather-th sample of src is gathered first (gather.h), and only the
+     * gathered samples are used; the shift of src may then differ from that of dst. Requires
+     * src_on_device and a positive stride. */
     int gather;
 };
 
@@ -60,10 +60,10 @@ struct halo_frame {
 int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 
 /* Blocks until the submitted frame is done; afterwards the lane is idle. Returns 0 if every dst is
- * complete, -EIO if the frame failed and no dst of it must be shown, or -EINVAL if no frame was
- * submitted. Blocks forever if the device never answers. A caller that must not wait forever
- * monitors the call from another thread (pipeline/gate/ring.h) and ends the process, because
- * nothing else stops the device from writing. */
+ * complete, -EIO if the frame failed (then none of its dst planes may be shown), or -EINVAL if no
+ * frame was submitted. Blocks forever if the device never answers. A caller that must not wait
+ * forever monitors the call from another thread (pipeline/gate/ring.h) and ends the process,
+ * because nothing else stops the device from writing. */
 int halo_frame_finish(struct halo_backend *b);
 
 struct halo_span {
@@ -72,8 +72,8 @@ struct halo_span {
 
 struct halo_copies {
     int count;     /* number of plane copies */
-    int pageable;  /* number of copies from or to pageable host memory, which the driver copies a
-                    * second time */
+    int pageable;  /* number of copies from or to pageable host memory; the driver copies such data
+                    * a second time */
     int64_t bytes; /* includes the bytes between rows if they were copied */
 };
 
@@ -95,8 +95,9 @@ void halo_frame_measure(struct halo_backend *b);
 int halo_frame_times(struct halo_backend *b, struct halo_frame_times *ret);
 
 /* Allocates page-locked, mapped host memory, aligned to 256 bytes, which the device accesses in
- * place or copies from and to directly. Returns NULL if no such memory is left; other host memory
- * works, too, but is slower. Any thread. The memory may be freed after the backend is closed. */
+ * place or uses directly as the source or destination of a copy. Returns NULL if no such memory is
+ * left; other host memory works, too, but is slower. Any thread. The memory may be freed even after
+ * the backend has been closed. */
 void *halo_backend_memory(const struct halo_backend_ops *ops, size_t size);
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory);
 

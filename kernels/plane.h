@@ -14,7 +14,8 @@ struct halo_plane {
     void *data;       /* first sample of the first row */
     ptrdiff_t stride; /* bytes from one row to the next; negative if the image is stored upside
                        * down */
-    int width;        /* pixels in a row, that is, samples of one channel */
+    int width;        /* number of pixels in each row, which is also the number of samples of each
+                       * channel in a row */
     int height;       /* rows */
     int channels;     /* interleaved channels: 1, or 2 (the chroma plane of NV12 and P010) */
     int depth;        /* significant bits of a sample */

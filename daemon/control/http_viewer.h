@@ -28,11 +28,11 @@ int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_view
                             struct halo_feed *feed, struct MHD_Connection *connection);
 void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
 
-/* Returns an endless multipart/x-mixed-replace response, or NULL if out of memory. The viewer must
- * outlive the response. */
+/* Returns an endless multipart/x-mixed-replace response, or NULL if memory runs out. The viewer
+ * must outlive the response. */
 struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
-/* Returns a response with the first frame, or NULL if no frame has arrived or if out of memory.
- * Sets *ret_wait to true if the connection is now suspended until a frame arrives, and otherwise to
+/* Returns a response with the first frame, or NULL if no frame has arrived or memory runs out. Sets
+ * *ret_wait to true if the connection is now suspended until a frame arrives, and otherwise to
  * false. */
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 

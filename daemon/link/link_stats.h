@@ -20,8 +20,9 @@ struct halo_link_stage {
     int64_t below[HALO_HISTOGRAM_EDGES];
 };
 
-/* The statistics of one output. The index of an output is the same in `output` of struct
- * halo_link_stats as in the stream's settings, in which the supervisor finds the output's kind. */
+/* The statistics of one output. `output` in struct halo_link_stats lists the outputs in the same
+ * order as the stream's settings, so the supervisor finds an output's kind in the settings by its
+ * index. */
 struct halo_link_output {
     int state;     /* enum halo_output_state */
     char why[600]; /* one printable line, "" if there is no problem */

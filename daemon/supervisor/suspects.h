@@ -46,8 +46,8 @@ enum halo_verdict {
 /* Called when an engine has died. device and extra identify the engine, and `now` is the time in
  * ms. `all` contains the records of all streams that should run and share engines; the streams that
  * ended together with this engine are marked `active`. `asker` is the stream that requested the
- * engine's end, or NULL if no stream did. If asker is not NULL, the death counts only for that
- * stream. */
+ * engine's end, or NULL if no stream did. If asker is not NULL, the engine's death counts against
+ * that stream only. */
 enum halo_verdict halo_suspects_died(struct halo_suspect *const *all, int count, int device,
                                      int extra, struct halo_suspect *asker, uint64_t now);
 

@@ -6,7 +6,8 @@ enum { LANES = 16, HALF = LANES / 2, BLOCK = 2 * LANES };
 
 typedef uint32_t nodes_vec __attribute__((vector_size(4 * LANES), may_alias));
 typedef nodes_vec nodes_unaligned __attribute__((aligned(4)));
-/* signed, because CPUs have instructions that convert signed integers */
+/* signed, because some CPUs have vector instructions that convert between doubles and signed
+ * integers, but none for unsigned integers */
 typedef int32_t half_vec __attribute__((vector_size(4 * HALF), may_alias));
 typedef double wide_vec __attribute__((vector_size(8 * HALF)));
 

@@ -46,8 +46,8 @@ static const void *source_row(const struct band *b, int y)
     return sy == HALO_GHOST ? b->ghosts : halo_plane_row(src, sy);
 }
 
-/* Computes S (the sum of the pixels) and F (the sum of their partial sums) of each cell in the row
- * of cells below line l of nodes. */
+/* For each cell in the row of cells below node line l, computes S (the sum of the pixels) and F
+ * (the sum of their partial sums). */
 static void sum_cells(const struct band *b, int l)
 {
     const struct halo_plane *src = &b->job->src;
@@ -92,9 +92,9 @@ static void line_of_columns(const struct band *b)
     }
 }
 
-/* Copies one channel of the columns to b->pixels, with its ghost cells on both sides. R is the
- * line of nodes including its margins. The copy begins one step (the distance between two nodes)
- * before the first node of R. */
+/* Copies one channel of b->columns to b->pixels, and adds the ghost cells to the left and to the
+ * right of it. R is the line of nodes including its margins. The copy begins one step (the distance
+ * between two nodes) before the first node of R. */
 static void fill_pixels(const struct band *b, int channel)
 {
     const struct halo_conv *c = b->job->conv;

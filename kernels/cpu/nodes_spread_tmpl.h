@@ -23,8 +23,9 @@ INLINE void spread_words(uint16_t *restrict out, const uint32_t *restrict v, int
     }
 }
 
-/* Computes one channel of an output row from V, a line of nodes interpolated down to that row. Only
- * complete cells are computed, so up to step - 1 pixels are written past the end of the row. */
+/* Computes one channel of an output row from V, a line of node values that was interpolated
+ * vertically for that row. Only complete cells are computed, so up to step - 1 pixels are written
+ * past the end of the row. */
 static void spread(const struct band *b, const uint32_t *v)
 {
     const struct halo_conv *c = b->job->conv;

@@ -26,8 +26,8 @@ static bool set_pairs(struct fir *f, const struct halo_conv *c)
     return true;
 }
 
-/* Computes one segment of four output rows. The segment begins at word `segment` of the window's
- * rows and at word `first` of the output rows. */
+/* Computes the same segment of each of four output rows. The segment begins at word `segment` of
+ * the window's rows and at word `first` of the output rows. */
 static void dense_by_pairs(const struct strip *s, const struct fir *f, const struct window *w,
                            size_t segment, size_t first)
 {

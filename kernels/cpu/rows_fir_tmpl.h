@@ -22,8 +22,9 @@ struct fir {
         odd[FIR_INTS / 2]; /* set only if fast is true: Wa + Wb, -Wa and Wb of each pair of rows */
 };
 
-/* Sets each half of *to to fa * `a` + fb * `b`, computed from the same halves of `a` and `b`, which
- * are pairs of weights. Returns whether the results fit in 16 bits. */
+/* `a` and `b` are pairs of weights, one weight in each half. For each of the two halves, computes
+ * fa * (this half of `a`) + fb * (this half of `b`), and stores the result in the same half of *to.
+ * Returns whether the results fit in 16 bits. */
 static bool combine(int32_t *to, int fa, int32_t a, int fb, int32_t b)
 {
     const int low = fa * (int16_t)a + fb * (int16_t)b, high = fa * (a >> 16) + fb * (b >> 16);

@@ -22,7 +22,8 @@ static void row_pass(v32 *restrict to, const uint16_t *restrict a, const uint16_
     }
 }
 
-/* Does the row pass if it is the identity, T = p << frac, whose weight does not fit in 16 bits. */
+/* Computes the row pass for the case in which it is the identity, T = p << frac. row_pass() cannot
+ * be used then, because the weight of the identity does not fit in 16 bits. */
 static void row_identity(v32 *restrict to, const uint16_t *restrict a, const uint16_t *restrict b,
                          int n, int frac)
 {
@@ -83,8 +84,8 @@ struct row_taps {
     struct steps steps;
 };
 
-/* Computes row pair m of the band: T, the result of the row pass, for row y0 - radius_y + 2m, which
- * may be outside of the plane, and for the row below it. */
+/* Computes row pair m of the band. This pair is the result T of the row pass for row y0 - radius_y
+ * + 2m and for the row below it; both rows may be outside of the plane. */
 static void make_row_pair(const struct strip *s, const struct row_taps *t, int m)
 {
     const struct halo_conv *c = s->job->conv;

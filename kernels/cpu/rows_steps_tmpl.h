@@ -12,8 +12,9 @@
 struct steps {
     int first[HALO_MAX_TAPS]; /* the weights themselves */
     int taps, quads;
-    int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* differences of neighbouring weights for each quad
-                                                * of samples, shifted by 0 to 3 taps */
+    int32_t weights[HALO_MAX_TAPS / 4 + 2][4]; /* for each quad of samples, and for weights shifted
+                                                * by 0 to 3 taps: four differences of neighbouring
+                                                * weights */
 };
 
 #if defined(__AVX512VNNI__)

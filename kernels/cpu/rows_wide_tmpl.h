@@ -50,8 +50,8 @@ static void wide_pass(double *restrict to, const double *const *tap, const doubl
     }
 }
 
-/* Writes T, the result of the row pass, of one row into its place in the ring. The row may be
- * outside of the plane. */
+/* Writes T (the result of the row pass) for one row into that row's place in the ring. The row may
+ * be outside of the plane. */
 static void wide_source_row(const struct strip *s, const struct wide *w, const double *weights,
                             double *to, int y)
 {

@@ -29,8 +29,8 @@ struct halo_cuda_buffer {
     size_t size;
 };
 
-/* A mask in the layout of a strategy's kernels. Masks are looked up by their strategy, conv (a
- * copy) and channels. */
+/* A mask in the layout of a strategy's kernels. Masks are looked up by `strategy`, `conv` (this
+ * struct holds a copy of it) and `channels`. */
 struct halo_cuda_kept_mask {
     const struct halo_cuda_strategy *strategy;
     struct halo_conv conv;

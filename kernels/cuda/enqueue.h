@@ -14,8 +14,8 @@
  * waits; later calls do neither, so they can be captured into a graph. Returns 0 or -errno. */
 int halo_cuda_enqueue(struct halo_backend *b, const struct halo_job *jobs, int count);
 
-/* Sets whether kernels may be started early (launch.cuh). By default, they may if the device
- * supports it. */
+/* Sets whether kernels may be started early (launch.cuh). By default, kernels may be started early
+ * if the device supports it. */
 void halo_cuda_set_early(struct halo_backend *b, bool early);
 
 cudaStream_t halo_cuda_stream(const struct halo_backend *b);

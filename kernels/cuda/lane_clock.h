@@ -30,15 +30,15 @@ enum halo_cuda_mark {
 struct halo_cuda_clock *halo_cuda_clock_create(cudaStream_t stream);
 void halo_cuda_clock_destroy(struct halo_cuda_clock *clock);
 
-/* Enqueues an event on the stream that records when the device reaches this mark. */
+/* Enqueues an event on the stream; the event records when the device reaches this mark. */
 cudaError_t halo_cuda_clock_mark(struct halo_cuda_clock *clock, enum halo_cuda_mark mark,
                                  cudaStream_t stream);
 /* Counts the copies that the frame needs. */
 void halo_cuda_clock_count(struct halo_cuda_clock *clock, const struct halo_frame *frame,
                            const struct halo_frame_places *places);
 
-/* Fills *ret with the times of the frame, which must be done. Returns 0, -ENOTSUP (no clock) or
- * -EIO. */
+/* Fills *ret with the times of the frame. The device must have finished the frame before this call.
+ * Returns 0, -ENOTSUP (no clock) or -EIO. */
 int halo_cuda_clock_read(struct halo_cuda_clock *clock, struct halo_frame_times *ret);
 
 #endif

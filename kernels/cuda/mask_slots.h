@@ -27,8 +27,8 @@ enum {
     HALO_CUDA_MAX_DEVICES = 32,
 };
 
-/* The slots of one bank of constant memory. This struct is static, like the bank itself, and is
- * initialised with {PTHREAD_MUTEX_INITIALIZER}. Any thread. */
+/* The slots of one bank of constant memory. Each instance of this struct is static, like the bank
+ * to which it belongs, and is initialised with {PTHREAD_MUTEX_INITIALIZER}. Any thread. */
 struct halo_mask_slots {
     pthread_mutex_t lock; /* held from acquire to release */
     struct {

@@ -13,7 +13,7 @@ enum {
 
 /* Every plane of a step can always have a slot that no other plane of the step uses. */
 _Static_assert((int)HALO_KEPT_REGIONS >= (int)HALO_MAX_PLANES,
-               "all masks of a step must have a slot");
+               "each mask of a step must have a slot");
 
 static bool is_held(const struct halo_cuda_region_masks *masks,
                     const struct halo_cuda_region_mask *m)

@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Flags for each patch of HALO_PATCH_WIDTH elements by HALO_PATCH_HEIGHT rows, which show what a
- * region needs in this part of a plane. */
+/* Each patch of HALO_PATCH_WIDTH elements by HALO_PATCH_HEIGHT rows has a set of flags, which show
+ * what a region needs in this part of a plane. */
 enum {
     HALO_PATCH_WIDTH = 64,
     HALO_PATCH_HEIGHT = 32,
@@ -43,8 +43,8 @@ struct halo_cuda_call {
      * the end of a row of dst and the next multiple of 16 may be written. */
     struct halo_plane src, dst;
     int32_t *wide;        /* scratch between passes, of halo_cuda_scratch_bytes(conv, &src) bytes */
-    const void *prepared; /* the mask in device memory, in the layout that the strategy's prepare
-                           * writes */
+    const void *prepared; /* the mask in device memory, in the layout that the strategy's function
+                           * `prepare` writes */
     const struct halo_region *region; /* NULL: the whole plane. The region's mask is in device
                                        * memory */
     void *region_memory;              /* memory of halo_cuda_region_bytes() bytes */
@@ -53,8 +53,8 @@ struct halo_cuda_call {
      * after its wait. */
     struct halo_cuda_wanted wanted;
     cudaStream_t stream; /* the same in all calls of a launch */
-    bool early;   /* kernels that wait for the previous kernel themselves may be started before it
-                   * has ended */
+    bool early;   /* kernels that contain a wait for the end of the previous kernel may be started
+                   * before that end */
     bool chained; /* kernels that follow another kernel of the same launcher may be started before
                    * that kernel has ended */
 };
@@ -148,8 +148,8 @@ cudaError_t halo_cuda_region_merge(const struct halo_cuda_call *calls, int count
  * translated the kernels from PTX. An error means that no kernel can run. */
 cudaError_t halo_cuda_probe(int *ret_compute);
 
-/* Returns the stride of the intermediate plane in int32 elements. The plane's rows are padded so
- * that each row begins a memory transaction. */
+/* Returns the stride of the intermediate plane in int32 elements. This plane's rows are padded so
+ * that each of them starts at the boundary of a memory transaction. */
 static inline ptrdiff_t halo_cuda_wide_stride(const struct halo_plane *p)
 {
     return ((ptrdiff_t)p->width * p->channels + 31) / 32 * 32;

@@ -40,8 +40,8 @@ struct halo_complaints {
     atomic_int lines;
     atomic_llong too_large; /* size of a frame that max_pixels forbids, as width << 32 | height; 0:
                                none */
-    atomic_llong latest;    /* latest time of a packet about which a line was counted; INT64_MIN:
-                               none */
+    atomic_llong latest;    /* the latest of the times of the packets about which a decoder's line
+                               was counted; INT64_MIN: none */
     long long until;        /* lines about packets at or after this time are not counted; 0: all are
                                counted */
     const char *const *harmless; /* prefixes of lines that are not counted; NULL-terminated, or

@@ -32,7 +32,7 @@ enum halo_gate_known {
     HALO_KNOWN_PARTS,
     /* Only regions of the region feed: the frame's display orientation is not known. */
     HALO_KNOWN_TOLD,
-    HALO_KNOWN_NOTHING /* none: no plan fits the frame */
+    HALO_KNOWN_NOTHING /* no position is known, because no plan fits the frame */
 };
 
 /* Returns the regions for the frame with the timestamp picture_us (microseconds on the feed's

@@ -102,7 +102,7 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int
     av_free(way);
     halo_log(HALO_LOG_WARNING,
              "stream %d: the regions cannot be applied to frames that are %s for display, so "
-             "these frames are filtered completely: %s",
+             "the whole area of these frames is filtered: %s",
              input.stream, halo_display_words(turn), err.text);
     return NULL;
 }

@@ -26,8 +26,8 @@ struct halo_gate_way {
 };
 
 struct halo_gate_ways {
-    /* The way (plan) for frames with the input's chroma spill and display orientation. An unknown
-     * orientation counts as that of stored frames. */
+    /* The way (plan) for frames with the input's chroma spill and display orientation. If that
+     * orientation is unknown, this is the way for frames that are displayed as they are stored. */
     struct halo_gate_way first;
     /* The ways (plans) for all other frames. Each element is NULL until the first frame that needs
      * it arrives. */

@@ -61,8 +61,8 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
  * wait for that GPU. */
 bool halo_decoder_in_hardware(const struct halo_decoder *d);
 
-/* If decoding on the GPU was tried but the CPU decodes the stream, returns the reason, otherwise
- * "". */
+/* Returns the reason if decoding on the GPU was tried but the CPU decodes the stream; otherwise,
+ * returns "". */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
 /* Sets the time window in which damage is reported: only frames whose time t satisfies

@@ -58,7 +58,8 @@ enum {
 
 struct halo_region_update {
     char id[HALO_REGION_ID]; /* the same in all frames that show the object; "": no id */
-    struct halo_shape shape; /* not MASK; its lengths are all relative or all in pixels */
+    struct halo_shape shape; /* of any kind except MASK; its lengths are either all relative or all
+                              * in pixels */
     /* Seconds, counted from the frame's time, for which the shape stays hidden at least; at most an
      * hour. If 0, only the feed's `hold` applies. */
     double ttl;

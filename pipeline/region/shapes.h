@@ -107,7 +107,8 @@ struct halo_shape_canvas {
 /* A region and the memory that it points to. Must be zeroed before the first drawing. Drawing again
  * reuses the memory. If the canvas is the same as in the last drawing, only changed parts take time
  * to draw. Rectangles without feather stay rectangles; everything else becomes a mask plane in host
- * memory. region.number is for the caller and is set to 0 by each drawing. */
+ * memory. Each call that draws sets region.number to 0; the caller may set it to another value
+ * afterwards. */
 struct halo_drawn_region {
     struct halo_region region;
     struct halo_rect rects[HALO_MAX_SHAPES];

@@ -106,7 +106,7 @@ static int read_corners(struct reader *r, struct halo_shape *shape)
         if (shape->corners == HALO_MAX_CORNERS)
             return halo_fail(r->err, -EINVAL, "column %zu: a polygon may have at most %d corners",
                              r->at + 1, HALO_MAX_CORNERS);
-        int code = read_length(r, "x of a corner (a polygon has at least 3)", &corner[0]);
+        int code = read_length(r, "x of a corner (a polygon has at least 3 corners)", &corner[0]);
         if (code == 0)
             code = read_length(r, "y of a corner", &corner[1]);
         if (code)

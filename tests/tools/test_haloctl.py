@@ -176,7 +176,7 @@ class Words(HaloctlTest):
         except PermissionError:
             self.skipTest('another user cannot run this haloctl')
         self.assertEqual(done.returncode, 69, done.stderr)
-        self.assertRegex(done.stderr, rb'\Ahaloctl: you cannot open .*: .*usermod -aG \w+')
+        self.assertRegex(done.stderr, rb'\Ahaloctl: you are not permitted to open .*: .*usermod -aG \w+')
 
     def test_the_users_own_daemon(self):
         os.mkdir(self.path('halod'))

@@ -47,7 +47,7 @@ int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings 
     if (code == 0)
         return HALO_EXIT_OK;
     if (devices > 0 && code == -ENODEV)
-        halo_bench_say("%s: device %d does not exist: the number of devices is %d", ops->name,
+        halo_bench_say("%s: device %d does not exist (devices found: %d)", ops->name,
                        settings->device, devices);
     else if (code == -ENODEV)
         halo_bench_say("%s: no usable device: %s", ops->name, text);

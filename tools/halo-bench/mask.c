@@ -62,9 +62,9 @@ static int parse_one(struct halo_bench_mask *ret, int *kind, const char *item,
     if (halo_parse_integer(number, &width) < 0)
         return halo_fail_usage(err, "--masks: '%s': the width must be a whole number", item);
     if (width < 3 || width > widest[*kind] || (int)width % 2 == 0)
-        return halo_fail_usage(err,
-                               "--masks: '%s': the width of a %s mask must be odd and from 3 to %d",
-                               item, kind_names[*kind], widest[*kind]);
+        return halo_fail_usage(
+            err, "--masks: '%s': the width of a %s mask must be an odd number from 3 to %d", item,
+            kind_names[*kind], widest[*kind]);
     *ret = (struct halo_bench_mask){(enum halo_bench_kind) * kind, (int)width};
     return 0;
 }

@@ -9,8 +9,8 @@
 
 struct halo_bench_npp; /* npp.h */
 
-/* A strategy or a peer to be timed. The caller fills the fields up to mask, and owns the memory
- * that they point to; halo_bench_measure() fills the others. */
+/* A strategy or a peer to be timed. The caller fills the fields up to and including `mask`, and
+ * owns the memory that they point to; halo_bench_measure() fills the others. */
 struct halo_bench_candidate {
     const char *name;                     /* name of the strategy or the peer */
     const struct halo_conv *conv;         /* for halod */
@@ -35,8 +35,8 @@ struct halo_bench_job {
 
 /* Times all candidates with interleaved rounds: some rounds of each, then some more of each. A slow
  * candidate gets fewer rounds, then fewer planes, and is left out if a single plane would exceed
- * the limit; its note gives the reason. Blocks. Returns 0, -ENOMEM, or -EIO (then failed is true
- * for a candidate). */
+ * the limit; its note gives the reason. Blocks. Returns 0, -ENOMEM, or -EIO (in this case, `failed`
+ * is true for one of the candidates). */
 int halo_bench_measure(const struct halo_bench_job *plan, struct halo_bench_candidate *candidates,
                        int count);
 

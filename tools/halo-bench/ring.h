@@ -13,8 +13,8 @@ struct halo_bench_ring_run {
 };
 
 enum halo_bench_ring_kind {
-    HALO_BENCH_COPY_UP, /* plain copies to the device, without filters, whose rate is the upper
-                         * limit */
+    HALO_BENCH_COPY_UP, /* plain copies to the device, without filters; the rate of these copies is
+                         * the upper limit */
     HALO_BENCH_COPY_DOWN,
     HALO_BENCH_COPY_BOTH,
     HALO_BENCH_DEPTH,   /* frames through the lanes of one stream, as fast as possible */
@@ -30,13 +30,14 @@ struct halo_bench_ring_row {
     size_t bytes; /* size of a frame, which is copied in each direction */
     int depth, streams;
     int frames;        /* number of frames that were timed */
-    double rate;       /* frames per second of all streams together, the median of the turns */
+    double rate;       /* frames per second of all streams together (the median over all turns) */
     double up, down;   /* GB/s */
-    double wall;       /* rate divided by that of copies in both directions in the same turn */
+    double wall;       /* the rate divided by the rate of plain copies in both directions, measured
+                        * in the same turn */
     double submit_us;  /* mean time that the host needs to start a frame */
     double cpu_us;     /* mean CPU time per frame, of all threads */
     double kernels_us; /* mean time of the kernels on the device, per frame */
-    double p50_us, p99_us, max_us; /* times from submit to the end of finish */
+    double p50_us, p99_us, max_us; /* time from the call of submit to the return of finish */
     int late; /* only if paced: number of frames that were not finished when the next one was due */
 };
 

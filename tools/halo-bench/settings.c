@@ -41,7 +41,8 @@ static const struct halo_option options[] = {
     {"list", NULL, HALO_OPTION_FLAG, AT(list),
      .help = "list backends, devices and strategies, and show which of them run here"},
     {"reuse", NULL, HALO_OPTION_FLAG, AT(reuse),
-     .help = "compute how often tiling reuses a loaded cell, and measure the times"},
+     .help =
+         "compute how often tiling reuses a loaded cell, and time the tiling strategies on a GPU"},
     {"peers", NULL, HALO_OPTION_FLAG, AT(peers), .help = "compare with NVIDIA's NPP"},
     {"tune", NULL, HALO_OPTION_FLAG, AT(tune),
      .help = "measure which strategies are the fastest, so that auto uses them"},
@@ -86,7 +87,7 @@ static const struct halo_option options[] = {
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0, 100000,
      .help = "--ring: frames per second of each stream; 0 means as many as possible"},
     {"alone", NULL, HALO_OPTION_INT, AT(alone), 2000, 1, 1000000,
-     .help = "--ring: number of frames to time one at a time"},
+     .help = "--ring: number of frames that are timed singly, one after the other"},
     {"csv", NULL, HALO_OPTION_FLAG, AT(csv),
      .help = "print comma-separated values instead of a table"},
     {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "print JSON instead of a table"},
@@ -95,7 +96,7 @@ static const struct halo_option options[] = {
     {NULL},
 };
 _Static_assert(sizeof options / sizeof *options <= 64,
-               "the field given has one bit for each option");
+               "the field `given` has one bit for each option");
 
 bool halo_bench_is_given(const struct halo_bench_settings *settings, const char *name)
 {

@@ -46,7 +46,7 @@ struct halo_bench_settings {
     char *format_list, *depth_list, *stream_list;
     int channels, threads, device, rounds, planes, launch, frame;
     double limit;       /* approximate maximum time for one measurement, in seconds; 0: not given */
-    int alone;          /* number of frames to time one at a time */
+    int alone;          /* number of frames that are timed singly, one after the other */
     double fps;         /* frame rate of each stream; 0: as fast as possible */
     double region_part; /* percentage of each plane; negative: no region */
 
@@ -72,13 +72,13 @@ struct halo_bench_settings {
 
 /* Parses the arguments after the program's name. Returns 0, and the caller must pass *ret to
  * halo_bench_finish(); or, without changing *ret, returns -EINVAL (a usage error, with err filled)
- * or -ENOMEM. If no backend is named, asks the driver which devices exist, which may block. Opens
- * no device. */
+ * or -ENOMEM. If no backend is named, asks the driver which devices exist; this may block. Opens no
+ * device. */
 int halo_bench_parse(struct halo_bench_settings *ret, int argc, char **argv,
                      struct halo_error *err);
 void halo_bench_finish(struct halo_bench_settings *settings);
 void halo_bench_print_help(void);
-/* Prints a completion script for bash, which packages install. */
+/* Prints the bash completion script that packages install. */
 void halo_bench_print_completion(void);
 
 /* Returns whether the option with that name (not an alias) was on the command line. */

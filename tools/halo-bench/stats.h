@@ -7,8 +7,8 @@ struct halo_bench_stats {
     double median, min, max;
 };
 
-/* Sorts count >= 1 values, which may be in any order, and returns their statistics. The median of
- * an even number of values is the mean of the two middle values. */
+/* Sorts `count` values (at least one), which may be in any order, and returns their statistics. The
+ * median of an even number of values is the mean of the two middle values. */
 struct halo_bench_stats halo_bench_stats_of(double *values, int count);
 
 /* Return how often tiling (docs/performance.md) reuses a loaded cell, for tiles with T = tile

@@ -14,8 +14,8 @@ struct halo_bench_streams {
 };
 
 /* Filters `frames` frames in each of `count` streams, at `fps` frames per second each, or as fast
- * as possible if fps is 0. us is memory for the times of all frames if they are paced, or NULL.
- * Blocks. Returns 0 or -errno. */
+ * as possible if fps is 0. us must be NULL if fps is 0; otherwise, us points to memory for the
+ * times of all frames, or is NULL if these times are not needed. Blocks. Returns 0 or -errno. */
 int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double fps, int frames,
                            double *us, struct halo_bench_streams *ret);
 

@@ -68,7 +68,7 @@ const char *ctl_group(const struct ctl *ctl)
 static int say_denied(const struct ctl *ctl)
 {
     const char *group = ctl_group(ctl);
-    ctl_say("you cannot open %s: %s%s%s", ctl->path,
+    ctl_say("you are not permitted to open %s: %s%s%s", ctl->path,
             group ? "join its group (usermod -aG " : "run haloctl as root", group ? group : "",
             group ? " YOU, then log in again), or run haloctl as root" : "");
     return CTL_EXIT_NO_DAEMON;

@@ -82,7 +82,7 @@ class Install(unittest.TestCase):
         self.assertEqual(os.stat(SETTINGS).st_uid, 0)
 
     def test_5_who_is_not_in_the_group(self):
-        self.assertIn('you cannot open',
+        self.assertIn('you are not permitted to open',
                       ran('runuser', '-u', 'nobody', 'haloctl', 'list', code=None))
         systemctl('stop', 'halod')  # its pictures are more than this machine is good for
 
