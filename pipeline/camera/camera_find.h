@@ -38,16 +38,16 @@ struct halo_camera_id {
 int halo_camera_check(const char *input, struct halo_error *err);
 
 /* Finds the node that input currently refers to. `known` is the camera that was last opened, or
- * NULL. If `known` is not NULL, a device number in `input` refers only to that camera: while that
- * camera is unplugged, no other camera with this number matches, because it might show another
- * room. Returns 0 with *ret filled, -ENODEV if no camera matches, or -EEXIST if several do (err
- * names them). */
+ * NULL. If `known` is not NULL, a device number in `input` refers only to the camera `known`: while
+ * that camera is unplugged, no other camera with the same number matches, because the other camera
+ * might show another room. Returns 0 with *ret filled, -ENODEV if no camera matches, or -EEXIST if
+ * several do (err names them). */
 int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err);
 
 /* Returns whether id's node still belongs to the camera that was found; if the node's data can no
- * longer be read, returns false. Call this after opening the node: from then on, no other camera
- * can get the node's number. */
+ * longer be read, returns false. Call this after opening the node: while the node is open, no other
+ * camera can get its number. */
 bool halo_camera_is_still(const struct halo_camera_id *id);
 
 /* halo_camera_id_write() writes the camera's identity as one line of text, so that a later process

@@ -89,10 +89,10 @@ uint32_t halo_camera_queue(uint32_t caps);
 
 /* ---- camera_modes.c ---- */
 
-/* Lists all modes of the device whose format halod knows. `type` is the type of the device's queue.
- * If the driver reports ranges of sizes, the list includes the size nearest to want_width x
- * want_height. The caller frees *ret with free(). Returns the number of modes, or -errno if a call
- * failed. */
+/* Lists all modes of the device that have a format known to halod. `type` is the type of the
+ * device's queue. If the driver reports ranges of sizes, the list includes the size nearest to
+ * want_width x want_height. The caller frees *ret with free(). Returns the number of modes, or
+ * -errno if a call failed. */
 int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
                       struct halo_camera_offered_mode **ret);
 

@@ -223,7 +223,7 @@ static int refuse_links(const struct parser *p)
                                p->source.at[p->pos], c);
     if (c == ';')
         return halo_fail_usage(
-            p->err, "column %zu: ';': only one chain is supported: separate filters by ','",
+            p->err, "column %zu: ';': only one chain is supported: put ',' between filters",
             p->source.at[p->pos]);
     return 0;
 }

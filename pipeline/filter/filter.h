@@ -77,7 +77,7 @@ enum halo_effect {
     HALO_EFFECT_IDENTITY, /* nothing: samples are copied */
     HALO_EFFECT_UNDOABLE, /* samples change, but detail stays: moved, negated, weakly blurred ... */
     HALO_EFFECT_SHARPENS, /* detail increases */
-    HALO_EFFECT_HIDES,    /* too little detail is left to restore it */
+    HALO_EFFECT_HIDES,    /* so little detail is left that the original cannot be restored */
 };
 
 struct halo_filter_kind {
@@ -139,8 +139,8 @@ void halo_chain_destroy(struct halo_chain *chain); /* NULL is ignored */
  * for -EINVAL, err names the filter. Blocks. */
 int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 
-/* Checks a chain for callers that have no region feed. Returns 0, or -EINVAL with err filled if a
- * filter has region=feed. */
+/* Refuses chains that need a region feed, for callers that have none. Returns 0, or -EINVAL with
+ * err filled if a filter of the chain has region=feed. */
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
 
 /* The following functions build one filter, as chain.c does from text: find its kind, initialise

@@ -6,7 +6,7 @@
 #include "pipeline/filter/filter.h"
 
 struct settings {
-    double sigma, sigma_v; /* luma pixels; sigma_v negative: same as sigma */
+    double sigma, sigma_v; /* luma pixels; if sigma_v is negative, sigma is used */
     int steps;             /* 0: not given */
 };
 
@@ -16,7 +16,7 @@ static const struct halo_option options[] = {
     {"sigma", NULL, HALO_OPTION_REAL, AT(sigma), 0.5, 0, HALO_MAX_SIGMA,
      .help = "standard deviation in luma pixels"},
     {"sigmaV", NULL, HALO_OPTION_REAL, AT(sigma_v), -1, -1, HALO_MAX_SIGMA,
-     .help = "vertical standard deviation; negative values mean the same as sigma"},
+     .help = "vertical standard deviation; if negative, sigma is used instead"},
     {"steps", NULL, HALO_OPTION_INT, AT(steps), 0, 1, 6,
      .help = "accepted for compatibility with FFmpeg, but has no effect"},
     {NULL},

@@ -57,8 +57,8 @@ const struct halo_filter_kind halo_filter_pixelize = {
     .example = "pixelize=w=16:h=16",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "A plane is filtered only if both options, planes and p, select it. For the option mode,\n"
-        "0 is the same as avg, 1 as min, and 2 as max. Blocks start at the upper left corner;\n"
+        "A plane is filtered only if both options, planes and p, select it. In the option mode,\n"
+        "the values 0, 1 and 2 stand for avg, min and max. Blocks start at the upper left corner;\n"
         "blocks at the right and lower edges may be smaller. The option border has no effect. On\n"
         "chroma planes that are smaller than luma, the size of blocks is scaled down and rounded\n"
         "down, but is at least 1. If the size is even, the blocks of all planes are aligned.\n",

@@ -58,7 +58,7 @@ void halo_remains_add(struct halo_remains *remains, const struct halo_plane_plan
 double halo_remains_detail(const struct halo_remains *remains);
 
 /* Returns the combined effect of all plans added so far: HIDES if the fraction of the detail that
- * is left is at most `most`. */
+ * is left does not exceed `most`. */
 enum halo_effect halo_remains_effect(const struct halo_remains *remains, double most);
 
 #endif

@@ -385,9 +385,10 @@ static int agree(const struct halo_pending *pending, int64_t epoch, struct halo_
     if (pending->epoch == epoch && input->epoch == epoch && !fault)
         return 0;
     return halo_fail(err, -ESTALE,
-                     "stream %d: a frame entered under configuration %" PRId64
-                     " and was about to leave a gate with configuration %" PRId64 ", but %" PRId64
-                     " was expected; the frame is not shown",
+                     "stream %d: a frame that entered under configuration %" PRId64
+                     " was about to leave a gate with configuration %" PRId64
+                     ", but both were expected to be configuration %" PRId64
+                     "; the frame is not shown",
                      input->stream, pending->epoch, input->epoch, epoch);
 }
 

@@ -80,9 +80,9 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
 void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed);
 
 /* Starts filtering a frame in the next lane of the ring; blocks while the lane is busy. The caller
- * keeps raw. If a frame's size or format differs from the first frame's, the frame is converted to
- * match. On success the caller owns *ret. Returns 0; -ENOMEM or -EIO (a conversion or the device
- * failed) with err filled; or -ECANCELED (the ring was aborted) with err empty. */
+ * keeps ownership of raw. If a frame's size or format differs from the first frame's, the frame is
+ * converted to match. On success the caller owns *ret. Returns 0; -ENOMEM or -EIO (a conversion or
+ * the device failed) with err filled; or -ECANCELED (the ring was aborted) with err empty. */
 int halo_gate_enter(struct halo_gate *gate, const struct halo_raw_picture *raw,
                     struct halo_pending **ret, struct halo_error *err);
 

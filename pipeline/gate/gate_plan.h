@@ -28,13 +28,13 @@ struct halo_planned_filter {
     int levels;
     const struct halo_strategy *strategy; /* NULL: auto */
     const struct halo_filter *filter;
-    bool feed;                  /* a region feed supplies the filter's region for each frame */
-    bool written;               /* the region is in the chain's text, for frames as displayed */
-    bool pixels;                /* the region in the text has lengths in pixels */
-    int leader;                 /* number of the first filter with the same region */
+    bool feed;    /* a region feed supplies the filter's region for each frame */
+    bool written; /* the chain's text specifies the region, which refers to frames as displayed */
+    bool pixels;  /* the region in the text has lengths in pixels */
+    int leader;   /* number of the first filter with the same region */
     struct halo_shapes *stored; /* the shapes in the text, converted to frames as stored; owned */
-    /* Only for leaders: the drawn region, an element for each plane. If several planes have the
-     * same size and subsampling, only the element of the first one is used
+    /* Only for leaders: the drawn region, as an array with one element for each plane. If several
+     * planes have the same size and subsampling, only the element of the first one is used
      * (halo_gate_plan_canvas()). */
     struct halo_drawn_region *drawn;
 };
@@ -81,7 +81,7 @@ int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);
 /* Returns whether all filters of the plan's chain are `null` filters. */
 bool halo_gate_plan_is_passthrough(const struct halo_gate_plan *plan);
 
-/* Computes how much of the frames the plan hides. Returns 0; or, with err filled, -ENOMEM or
+/* Computes how much of each frame is hidden by the plan. Returns 0; or, with err filled, -ENOMEM or
  * -EINVAL (the coverage is below the min_coverage of the plan's input). */
 int halo_gate_plan_cover(const struct halo_gate_plan *plan, struct halo_coverage *ret,
                          struct halo_error *err);

@@ -27,10 +27,11 @@ void halo_gate_regions_set_feed(struct halo_gate_regions *regions, struct halo_r
  * known applies to the whole frame. */
 enum halo_gate_known {
     HALO_KNOWN, /* all */
-    /* All except regions in the chain's text with lengths in pixels: these lengths do not refer to
-     * frames of this size. */
+    /* All regions except those in the chain's text that have lengths in pixels, because such
+     * lengths may refer to frames of another size. */
     HALO_KNOWN_PARTS,
-    /* Only regions of the region feed: the frame's display orientation is not known. */
+    /* Only regions of the region feed, which refer to the frame as stored. Regions in the chain's
+     * text refer to the frame as displayed, and the frame's display orientation is not known. */
     HALO_KNOWN_TOLD,
     HALO_KNOWN_NOTHING /* no position is known, because no plan fits the frame */
 };

@@ -32,7 +32,8 @@ struct halo_gate_ways {
     /* The ways (plans) for all other frames. Each element is NULL until the first frame that needs
      * it arrives. */
     struct halo_gate_way *other[HALO_GATE_WAYS];
-    /* True: the chain does not fit the frames for which the same element of `other` is meant. */
+    /* refused[i] is true if the chain does not fit the frames for which other[i] is intended;
+     * other[i] then remains NULL. */
     bool refused[HALO_GATE_WAYS];
     struct halo_ring *ring;
     struct halo_region_feed *feed;

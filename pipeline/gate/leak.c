@@ -25,7 +25,7 @@ const char *const halo_leak_names[HALO_LEAKS] = {
     "an equal mixture of an unfiltered frame and its filtered version",
     "one 16x16 tile of an unfiltered frame",
     "an older unfiltered frame, as stale output memory would show it",
-    "rows of an older unfiltered frame, as scratch memory would show them",
+    "rows of an older unfiltered frame, as if stale scratch memory were shown",
 };
 
 /* A rectangle in sixteenths of the frame's width and height; x1 and y1 are exclusive. */

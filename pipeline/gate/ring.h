@@ -114,9 +114,9 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
 /* Call this after a call on an acquired lane has returned -EIO, or -ENOMEM (the device's memory is
  * full). With "auto" the lane continues on the CPU, which is logged once; this function then
  * returns 0, and the lane's frame may be submitted again. If the lane cannot continue, this
- * function returns an error with err filled. The error is either `code`, with the device's message
- * and marked as an error after which a retry makes sense, or the error that occurred when the CPU
- * backend was opened. */
+ * function returns an error with err filled. The error is either `code` or the error that occurred
+ * when the CPU backend was opened. If it is `code`, err contains the device's message and is marked
+ * as an error after which a retry makes sense. */
 int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code,
                         struct halo_error *err);
 

@@ -328,8 +328,9 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
         return own;
     if (!d->differs)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: the input's frames are marked to be %s for display, but the output's "
-                 "frames are not; regions follow the orientation in which players show the input",
+                 "stream %d: metadata in the input's frames says that they must be %s for "
+                 "display, but this metadata is not written to the output; regions follow the "
+                 "orientation in which players show the input",
                  d->stream->index, halo_display_words(own));
     d->differs = true;
     return d->turn == 0 ? own : HALO_DISPLAY_UNKNOWN;

@@ -65,10 +65,10 @@ bool halo_decoder_in_hardware(const struct halo_decoder *d);
  * returns "". */
 const char *halo_decoder_refusal(const struct halo_decoder *d);
 
-/* Sets the time window in which damage is reported: only frames whose time t satisfies
- * `from` <= t < `until` count, in the stream's time base (INT64_MIN and INT64_MAX: all frames).
- * Damage outside the part that -ss and -t select does not concern the user. Call this before the
- * first packet. */
+/* Sets the time window in which damage is reported: only frames whose time t satisfies `from` <= t
+ * < `until` count, in the stream's time base (INT64_MIN and INT64_MAX: all frames). The caller sets
+ * the window to the part that -ss and -t select, so damage outside that part is not reported. Call
+ * this before the first packet. */
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until);
 
 #endif

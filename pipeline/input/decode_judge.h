@@ -27,8 +27,8 @@ struct halo_judge {
                                         contains a frame */
     int64_t from;                    /* packets and frames count from this time on: -ss at first,
                                         later the time of the first frame delivered */
-    bool seeks;                      /* whether -ss is set; `from` is then -ss until the first frame
-                                        is delivered */
+    bool seeks;                      /* whether -ss is set; if so, `from` is the time that -ss sets,
+                                        until the first frame is delivered */
     int64_t early[HALO_JUDGE_EARLY]; /* ring buffer: times of the newest packets sent before the
                                         first frame was delivered */
     int64_t packets, pictures;       /* numbers of packets and frames counted, from `from` on */
@@ -47,8 +47,8 @@ void halo_judge_begin(struct halo_judge *judge);
  * INT64_MAX: all). Call this after halo_judge_begin(). */
 void halo_judge_set_window(struct halo_judge *judge, int64_t from, int64_t until);
 
-/* Ignores the decoder's error messages so far. Call this if the messages do not mean damage, or if
- * the damage has already been reported. */
+/* Ignores the decoder's error messages so far. Call this if the messages do not indicate damage, or
+ * if the damage has already been reported. */
 void halo_judge_forget(struct halo_judge *judge);
 
 /* Counts a packet. Call this before the packet is sent to the decoder. `time` is the packet's time,

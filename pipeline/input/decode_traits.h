@@ -8,7 +8,7 @@
 enum halo_decode_traits {
     HALO_STARTS_MIDWAY = 1, /* a recording may begin between two keyframes, and demuxers mark
                                keyframes */
-    HALO_HONEST = 2,        /* the decoder's error messages mean damage, except for those that
+    HALO_HONEST = 2,        /* the decoder's error messages indicate damage, except for those that
                                halo_decode_harmless() lists; without this trait, they may be
                                harmless */
     HALO_FUSSY = 4,         /* the decoder rejects undamaged frames if it is set to stop at
@@ -16,7 +16,7 @@ enum halo_decode_traits {
     HALO_EXACT = 8,         /* the standard defines every bit of the decoded frames */
     HALO_FUSSY_ON_GPU = 16, /* HALO_FUSSY, but only when the GPU decodes */
     HALO_BRITTLE = 32,      /* if the decoder is set to stop at errors and uses frame threads, it
-                               aborts */
+                               may abort the process */
     HALO_ONE_FOR_ONE = 64,  /* each packet contains one frame, or one field */
 };
 

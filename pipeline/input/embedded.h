@@ -24,7 +24,7 @@ bool halo_embedded_tag_is_picture(const char *key, const char *value);
  * parameters. */
 bool halo_embedded_side_data_is_plain(enum AVPacketSideDataType type);
 
-/* Removes anything that may contain images from the codec headers of a stream that is not video:
+/* Removes, from the codec headers of a stream that is not video, anything that may contain images:
  * Vorbis comments, files inside ASS scripts, images after other headers. If images were found, this
  * is logged in one line that begins with name, the name of the input. Returns 0, or -ENOMEM with
  * err filled. */

@@ -12,7 +12,7 @@
 /* Checks the settings' values. Returns 0, or a usage error if a setting is invalid. */
 int halo_raw_input_check(const struct halo_source_settings *settings, struct halo_error *err);
 
-/* Call this after the input could not be opened. Returns a usage error if the input seems to be raw
+/* Call this if the input could not be opened. Returns a usage error if the input seems to be raw
  * video and no size is set, otherwise 0. */
 int halo_raw_input_check_size(const struct halo_source_settings *settings, struct halo_error *err);
 

@@ -78,8 +78,8 @@ int64_t halo_source_end(const struct halo_source *s);
 /* Returns the duration of the part that will be read, in seconds; negative if unknown. */
 double halo_source_duration(const struct halo_source *s);
 
-/* Returns whether the input declares its duration. If the duration is declared, data that is
- * missing was recorded, but has been lost. */
+/* Returns whether the input declares its duration. If the duration is declared, any missing data
+ * was once recorded and has since been lost. */
 bool halo_source_declares(const struct halo_source *s);
 
 #endif

@@ -104,8 +104,8 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
                   halo_av_reason(code, why, sizeof why));
     av_dict_free(&options);
     if (code >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
-        code = halo_fail(err, -EBADMSG, "%s: is text, not a video (-f tty reads it as ANSI art)",
-                         set->input);
+        code = halo_fail(err, -EBADMSG,
+                         "%s: this is text, not a video (-f tty reads it as ANSI art)", set->input);
     if (code >= 0)
         code = check_index(f, set->input, err);
     if (code < 0)

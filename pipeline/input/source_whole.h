@@ -19,8 +19,8 @@ void halo_whole_destroy(struct halo_whole *w); /* accepts NULL */
 /* Records a packet. Call this for each packet of the streams that existed when w was created. */
 void halo_whole_note(struct halo_whole *w, const AVPacket *pkt);
 
-/* halo_whole_time() returns the time of the stream's last packet, and halo_whole_end() the time at
- * which everything that was read ends, both in seconds. */
+/* halo_whole_time() returns the time of the stream's last packet. halo_whole_end() returns the
+ * latest end time among all packets read from all streams. Both times are in seconds. */
 double halo_whole_time(const struct halo_whole *w, int stream);
 double halo_whole_end(const struct halo_whole *w);
 

@@ -60,9 +60,9 @@ bool halo_packet_fields_is_good(const struct halo_packet_fields *fields);
 void halo_packet_fields_apply(const struct halo_packet_fields *fields,
                               AVPacket *pkt); /* sets all fields except size */
 
-/* Serializes begin into bytes that are allocated with av_malloc and belong to the caller. A card
- * may have at most most_card bytes. Returns 0, -ENOMEM, -EINVAL, or -EMSGSIZE if the extradata or a
- * card is too large. */
+/* Serializes begin into bytes that are allocated with av_malloc and belong to the caller. The size
+ * of a card is limited to `most_card` bytes. Returns 0, -ENOMEM, -EINVAL, or -EMSGSIZE if the
+ * extradata or a card is too large. */
 int halo_begin_write(const struct halo_live_begin *begin, size_t most_card, uint8_t **ret,
                      size_t *ret_size);
 

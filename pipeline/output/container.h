@@ -15,9 +15,9 @@
  * and codec are checked. */
 bool halo_container_holds(const AVOutputFormat *container, const AVCodecParameters *par);
 
-/* Checks whether the container of one of the daemon's outputs supports a stream. par may be NULL if
- * there is no such stream. Returns 0, or -ENOTSUP with a one-line message that begins with
- * `where`. */
+/* Checks whether the container of one of the daemon's outputs supports the stream with the codec
+ * parameters `par`. par may be NULL if there is no stream to check. Returns 0 (also if par is
+ * NULL), or -ENOTSUP with a one-line message that begins with `where`. */
 int halo_container_check(const AVOutputFormat *container, const char *where,
                          const AVCodecParameters *par, struct halo_error *err);
 
@@ -53,9 +53,9 @@ enum halo_starts {
  * earliest start for most codecs. */
 enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id);
 
-/* Returns whether two consecutive frames of this codec may be further apart than one frame's
- * duration. If frames may not be further apart, gaps have to be filled with frames, because
- * otherwise everything after a gap would be too early. */
+/* Returns whether, in this container, consecutive frames of this codec can be further apart than
+ * one frame's duration. If they cannot, gaps have to be filled with frames, because otherwise
+ * everything after a gap would be too early. */
 bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id);
 
 /* Returns whether the container's muxer removes the header with coding parameters (ADTS) from every

@@ -328,8 +328,8 @@ static int grow(struct halo_encoder *e, int64_t *pts, struct halo_error *err)
     if (av_cmp_q(e->codec->time_base, e->input.stream->time_base) != 0)
         return halo_fail(err, -ENOTSUP,
                          "stream %d: at %s a frame would be %.3f s late, because the output has a "
-                         "fixed rate of %.5g frames per second and the input has more: use .mkv or "
-                         ".mp4 with libx264, which support any timestamps",
+                         "fixed rate of %.5g frames per second and the input has a higher rate: "
+                         "use .mkv or .mp4 with libx264, which support any timestamps",
                          index, clock, late, 1 / tick);
     return halo_fail(err, -EBADMSG, "stream %d: at %s the frame timestamps go backwards by %.3f s",
                      index, clock, late);

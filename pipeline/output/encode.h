@@ -40,7 +40,8 @@ struct halo_encoder_settings {
                                            frames */
     int gop;                            /* largest distance between keyframes, in frames; 0: the
                                            encoder's default */
-    bool live;  /* no frame waits for a later one; keyframes are closed, and can be forced */
+    bool live;  /* no frame waits for a later one; groups of pictures are closed, and keyframes
+                   can be forced */
     bool jpeg;  /* samples use the full range, as in JPEG files */
     int chroma; /* enum halo_chroma of config/daemon.h; used only if live is set */
 };
@@ -61,8 +62,9 @@ bool halo_encoder_converts(const struct halo_encoder *e);
 /* Returns whether the encoder runs on a device. */
 bool halo_encoder_in_hardware(const struct halo_encoder *e);
 
-/* halo_encoder_instead() returns, as a message, the reason why this encoder is used instead of the
- * GPU's, or "" if this encoder is no replacement. halo_encoder_set_instead() sets that message. */
+/* halo_encoder_instead() returns a message that explains why this encoder is used instead of the
+ * GPU's, or "" if this encoder is not a replacement. halo_encoder_set_instead() sets that
+ * message. */
 const char *halo_encoder_instead(const struct halo_encoder *e);
 void halo_encoder_set_instead(struct halo_encoder *e, const char *words);
 

@@ -19,10 +19,10 @@ bool halo_nvenc_maps_preset(const char *name);
 
 /* Works like halo_encoder_open(), for an NVENC encoder. If the lanes are on the encoder's GPU and
  * the encoder supports the format, the gate leaves its output frames on the GPU
- * (halo_gate_set_device), and they never reach the host. If output frames cannot stay on the GPU,
- * or if `gate` is NULL, FFmpeg uploads them to the GPU. If NVENC is not available, the reason is
- * logged in one line, and the codec's software encoder is opened instead, with roughly equivalent
- * options. Blocks while the driver starts. */
+ * (halo_gate_set_device), and they never reach the host. If output frames are in host memory
+ * instead (because they cannot stay on the GPU, or because `gate` is NULL), FFmpeg uploads them to
+ * the GPU. If NVENC is not available, the reason is logged in one line, and the codec's software
+ * encoder is opened instead, with roughly equivalent options. Blocks while the driver starts. */
 int halo_nvenc_open(struct halo_encoder **ret, const AVCodec *codec, struct halo_gate *gate,
                     const struct halo_encoder_settings *settings,
                     const struct halo_encoder_input *input, struct halo_error *err);

@@ -11,7 +11,7 @@
 
 #include "pipeline/output/begin_wire.h"
 
-/* A muxer. A muxer whose fields are all zero is closed. The functions below return errors as
+/* A muxer. A muxer whose fields are all zero counts as closed. The functions below return errors as
  * AVERROR codes. */
 struct halo_mux {
     AVFormatContext *format;

@@ -42,8 +42,8 @@ int halo_packet_writer_event(const struct halo_packet_writer *writer);  /* the e
  * it is kept and written later, before the next packet that fits. Returns 0; -EMSGSIZE if the
  * extradata has more than 64 KiB or a card more than a quarter of the ring; -EINVAL if begin
  * contains values that no codec has; or -ENOMEM. After an error no packet is accepted until another
- * description is written. Only one thread at a time may call halo_packet_write_begin() and
- * halo_packet_write(). Neither of them ever blocks. */
+ * description is written. halo_packet_write_begin() and halo_packet_write() never block; only one
+ * thread at a time may call them. */
 int halo_packet_write_begin(struct halo_packet_writer *writer, const struct halo_live_begin *begin);
 /* Writes a packet without its side data. Returns 0; -ENOSPC if the packet was dropped; or -EINVAL
  * if the packet has no timestamp or no data, or if no description was written before it. */

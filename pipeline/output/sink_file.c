@@ -157,7 +157,8 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
     const int code = halo_av_errno(averror);
     if (averror == AVERROR_EXIT)
         return halo_fail(err, code,
-                         "%s: this output accepted no data for %d seconds, so its end is missing",
+                         "%s: this output accepted no data for %d seconds, so writing was "
+                         "stopped, and the end of the output is missing",
                          sink->settings->output, GRACE_US / 1000000);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
                      halo_av_reason(averror, why, sizeof why),

@@ -16,7 +16,8 @@
 /* Chroma spill: flags for a frame whose subsampled chroma samples also contain colour from pixels
  * next to the area that they cover: from the left or right (X), or from above or below (Y).
  * Interlaced frames have vertical spill, because each field has its own chroma rows. Rotated or
- * mirrored frames of odd width or height have horizontal or vertical spill. */
+ * mirrored frames have horizontal spill if their width is odd, and vertical spill if their height
+ * is odd. HALO_SPILLS is the number of combinations of these flags. */
 enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
 
 bool halo_format_is_native(enum AVPixelFormat format);

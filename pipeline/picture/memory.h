@@ -13,8 +13,8 @@
 
 struct halo_memory;
 
-/* `most` is the limit on page-locked memory, in bytes. If it is negative, the limit is a quarter of
- * the machine's memory, but at most 2 GiB. Returns NULL if memory runs out. */
+/* `most` is the limit on page-locked memory, in bytes. If `most` is negative, a quarter of the
+ * machine's memory, but at most 2 GiB, is used as the limit. Returns NULL if memory runs out. */
 struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64_t most);
 void halo_memory_destroy(struct halo_memory *m); /* NULL is ignored */
 

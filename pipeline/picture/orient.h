@@ -14,9 +14,9 @@ struct halo_orient;
 struct halo_raw_picture;
 
 /* Prepares to mirror frames (mirror is an enum halo_mirror) and then to rotate them clockwise by
- * `quarters` times 90 degrees. The new frames are allocated from memory, which must outlive them
- * and *ret. Returns 0, or -ENOMEM with err filled. *ret is NULL if frames need neither be mirrored
- * nor rotated. */
+ * `quarters` times 90 degrees. The new frames are allocated from `memory`, which must outlive them
+ * and *ret. Returns 0, or -ENOMEM with err filled. *ret is NULL if frames need neither mirroring
+ * nor rotation. */
 int halo_orient_create(struct halo_orient **ret, struct halo_memory *memory, int quarters,
                        int mirror, struct halo_error *err);
 void halo_orient_destroy(struct halo_orient *o); /* NULL is ignored */

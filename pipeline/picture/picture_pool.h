@@ -18,18 +18,19 @@ struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
                                                    int height);
 
 /* Creates a pool of frames in the memory of an FFmpeg device, for a hardware encoder. Some frames
- * are allocated at once, and more when they are needed, so an encoder that holds back many frames
- * never stops the stream. *ret_frames is the pool's AVHWFramesContext, valid as long as the pool.
- * Returns NULL if memory runs out or the device does not support the format. */
+ * are allocated immediately, and more when they are needed, so an encoder that holds back many
+ * frames never stops the stream. *ret_frames is the pool's AVHWFramesContext, valid as long as the
+ * pool. Returns NULL if memory runs out or the device does not support the format. */
 struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
                                                       enum AVPixelFormat format, int width,
                                                       int height, AVBufferRef **ret_frames);
 void halo_picture_pool_destroy(struct halo_picture_pool *pool); /* NULL is ignored */
 
 /* Returns a frame with undefined content, or NULL if memory runs out. If gray is true, all samples
- * are gray, so samples that are never written do not show an older frame. The padding between rows
- * always contains gray, or older content from this pool. On a device, gray has no effect: the
- * writer must fill the frame. The caller frees the frame. Any thread. */
+ * are gray, so samples that are never written do not show an older frame. In host memory, the
+ * padding between rows contains either gray or older content from this pool, never anything else.
+ * On a device, gray has no effect: the writer must fill the frame. The caller frees the frame. Any
+ * thread. */
 AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray);
 
 #endif

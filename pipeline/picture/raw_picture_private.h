@@ -17,7 +17,8 @@ struct halo_raw_picture {
     enum AVPixelFormat format; /* the format that software decoding produces; equal to frame->format
                                   if the frame is on the host */
     int turn;                  /* its display orientation (display.h) */
-    int spill;                 /* its chroma spill (format.h), except that of interlaced frames */
+    int spill;                 /* the frame's chroma spill (format.h); the gate adds vertical spill
+                                  if `frame` is marked as interlaced */
 };
 
 #endif

@@ -34,8 +34,8 @@ int halo_mask_image_find(struct halo_mask_image **ret, const char *path, struct 
 /* Reads and decodes the file. If reading or decoding fails, the weights do not change. Blocks.
  * Returns 0, or an error as halo_mask_image_find() does. */
 int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
-/* Converts an image that is meant for frames as displayed to the orientation of stored frames
- * (display.h). Returns 0 or -ENOMEM; the caller owns *ret. */
+/* Converts an image from the orientation of frames as displayed to the orientation of frames as
+ * stored (display.h). Returns 0 or -ENOMEM; the caller owns *ret. */
 int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
                           int turn);
 void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is ignored */

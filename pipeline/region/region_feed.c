@@ -294,7 +294,7 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
         halo_fail(
             err, code,
             "the update is about a frame that is older than the previous update's frame or than "
-            "the session");
+            "the first frame of the session");
     if (code == -ERANGE)
         halo_fail(
             err, code,

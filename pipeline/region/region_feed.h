@@ -53,7 +53,8 @@
 
 enum {
     HALO_REGION_ID = 32,       /* size of an id in bytes, including its terminating 0 */
-    HALO_REGION_CORNERS = 1024 /* most corners of all polygons of an update or a frame together */
+    HALO_REGION_CORNERS = 1024 /* maximum total number of corners of all polygons in one update or
+                                  one frame */
 };
 
 struct halo_region_update {
@@ -87,10 +88,10 @@ int halo_region_check(int64_t picture_us, const struct halo_region_update *updat
                       int64_t now, struct halo_error *err);
 
 /* Applies an update, which lists what was found in the frame with the timestamp picture_us. The
- * caller keeps `updates`. Returns 0; or, with err filled, -EINVAL as halo_region_check() does,
- * -ESTALE (the update is about a frame that is older than the last update's frame or than the
- * session), or -ERANGE (the update is about a frame that is more than 100 ms ahead of the newest
- * frame in the pipeline). */
+ * caller keeps ownership of `updates`. Returns 0; or, with err filled, -EINVAL as
+ * halo_region_check() does, -ESTALE (the update is about a frame that is older than the last
+ * update's frame or than the first frame of the session), or -ERANGE (the update is about a frame
+ * that is more than 100 ms ahead of the newest frame in the pipeline). */
 int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
                             const struct halo_region_update *updates, int count, int64_t now,
                             struct halo_error *err);
@@ -117,7 +118,7 @@ bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int6
 
 struct halo_region_feed_stats {
     int64_t updates, refused; /* numbers of accepted updates, and of refused or dropped ones */
-    /* Numbers of queries for a frame's shapes, and of queries that hid everything. */
+    /* Number of queries for a frame's shapes, and number of those queries that hid everything. */
     int64_t pictures, whole;
     int regions;     /* number of regions in the last update */
     double age;      /* seconds since the last update; negative: none in this session */

@@ -41,10 +41,10 @@ struct halo_region_list {
     struct halo_box box[HALO_MAX_SHAPES];
 };
 
-/* Adds to the list shapes that together cover everything that a shape, enlarged by margin, crosses
- * on its way from `from` to `to`. If `to` is NULL, the shape does not move. Adds at most `most`
- * shapes. If the list has no room, merges the new shapes into a shape of the list that has the same
- * unit. Returns false if the list is full and has no shape with that unit. */
+/* Adds shapes to the list. Together, they cover everything that a shape, enlarged by margin,
+ * crosses on its way from `from` to `to`. If `to` is NULL, the shape does not move. Adds at most
+ * `most` shapes. If the list has no room, merges the new shapes into a shape of the list that has
+ * the same unit. Returns false if the list is full and has no shape with that unit. */
 bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
                      const struct halo_motion *to, double margin, int most);
 

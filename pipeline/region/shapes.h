@@ -36,7 +36,8 @@
 #include "kernels/region.h"
 
 enum {
-    HALO_MAX_SHAPES = 64,      /* most shapes for a filter, or for one frame of a region feed */
+    HALO_MAX_SHAPES = 64,      /* maximum number of shapes of a filter, or of one frame of a region
+                                  feed */
     HALO_MAX_CORNERS = 64,     /* corners of a polygon */
     HALO_MAX_FEATHER = 512,    /* luma pixels */
     HALO_MAX_LENGTH = 1 << 16, /* largest length in a shape, in luma pixels */
@@ -77,9 +78,9 @@ struct halo_shapes {
  * Reads only the beginning of a mask file, so that a process that must not decode untrusted data
  * can check it. May block while it reads that file. The caller owns *ret. */
 int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_error *err);
-/* Reads and decodes the mask image, if the shapes have one. Call this before drawing. This function
- * may be called again, to read the image again. Returns 0, or an error about the image as
- * halo_shapes_parse() does. Blocks. */
+/* Reads and decodes the mask image, if the shapes have one. Call this before drawing. Calling this
+ * function again rereads the image. Returns 0, or an error about the image as halo_shapes_parse()
+ * does. Blocks. */
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
 void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape owns */
