@@ -67,7 +67,7 @@ const struct halo_option *halo_option_find(const struct halo_option *table, cons
 
 /* Parses text into the field. Returns 0, -EINVAL (text is not of the row's type), -ERANGE (outside
  * of min .. max) or -ENOMEM. On failure, the field is unchanged, and err contains "NAME=TEXT: "
- * followed by the fault and the values that are allowed. */
+ * followed by what is wrong with the text and which values are allowed. */
 int halo_option_set(const struct halo_option *row, void *settings, const char *text,
                     struct halo_error *err);
 

@@ -137,7 +137,7 @@ static int check_head(const char *line, int number, const char *device, const ch
 {
     static const char version[] = "version ", of[] = "device ";
     if (number == 1 && strcmp(line, FIRST_LINE) != 0) {
-        *ret_what = "the table is not in this format (" FIRST_LINE ")";
+        *ret_what = "the table is not in the format \"" FIRST_LINE "\"";
         return strncmp(line, FIRST_LINE, strlen(FIRST_LINE) - 1) ? -EINVAL : -ESTALE;
     }
     if ((number == 2 && strncmp(line, version, strlen(version)) != 0) ||

@@ -283,7 +283,8 @@ static void write_streams(FILE *to, const json_t *streams)
         const char *name, *help;
         void (*write)(FILE *to, const char *family, const json_t *stream);
     } rows[] = {
-        {"halod_stream_up", "1 if the stream is running and frames pass its filters.", write_up},
+        {"halod_stream_up", "1 if the stream is running and frames pass through its filters.",
+         write_up},
         {"halod_stream_privacy_off", "1 if the settings allow unfiltered frames.", write_privacy},
         {"halod_stream_coverage_ratio",
          "Fraction of a plane's samples that a chain hides in every frame; plane 0 is luma.",

@@ -47,7 +47,8 @@ struct sv_placement {
     bool again;
 
     enum sv_phase phase;
-    uint64_t since; /* when `start` or `stop` was last sent; not reset when the stream is out */
+    uint64_t since; /* when `start` or `stop` was last sent; unchanged when the phase becomes
+                       SV_OUT */
     struct sv_engine *engine; /* the stream's engine, kept while the engine restarts; NULL: none */
     uint64_t given;           /* when the stream was assigned to this engine */
     uint64_t moved; /* when the search for suspects moved the stream to another engine; 0: never */

@@ -49,8 +49,8 @@ struct halo_cuda_call {
                                        * memory */
     void *region_memory;              /* memory of halo_cuda_region_bytes() bytes */
     /* Computed from the region; kernels may skip tiles outside of the region (region.cuh). The
-     * flags are written by a kernel on the stream, so a kernel that is started early reads them
-     * after its wait. */
+     * flags are written by an earlier kernel on the same stream, so a kernel that is started early
+     * reads them only after it has waited for the previous kernel. */
     struct halo_cuda_wanted wanted;
     cudaStream_t stream; /* the same in all calls of a launch */
     bool early;   /* kernels that contain a wait for the end of the previous kernel may be started

@@ -33,9 +33,9 @@ void halo_av_init_log(void);
  * demuxer's context must point to this struct (in a decoder's context, before the decoder is
  * opened). Decoders that conceal damage report it only in their log, because frames that are
  * decoded on several threads lose their error flags. If reordered_opaque in a decoder's context
- * contains the time of the packet that is being decoded, that time is recorded, too. The time is
- * also recorded for lines that the decoder's own threads log, because each of these threads has a
- * copy of reordered_opaque. */
+ * contains the time of the packet that is being decoded, that time is recorded, too. It is also
+ * recorded for lines that the decoder's own threads log, because each of these threads works with
+ * its own context, which has a copy of reordered_opaque. */
 struct halo_complaints {
     atomic_int lines;
     atomic_llong too_large; /* size of a frame that max_pixels forbids, as width << 32 | height; 0:
@@ -48,9 +48,10 @@ struct halo_complaints {
                                     NULL */
 };
 
-/* Makes *complaints record the size of frames that decoders on this thread reject as too large, if
- * the decoder's field `opaque` is NULL, as it is for decoders that avformat_find_stream_info()
- * opens. If complaints is NULL, such frames are not recorded. */
+/* From now on, if a decoder on this thread rejects a frame because it is too large, the frame's
+ * size is recorded in *complaints. This applies only to decoders whose field `opaque` is NULL, such
+ * as those that avformat_find_stream_info() opens. If complaints is NULL, such frames are no longer
+ * recorded. */
 void halo_av_probe(struct halo_complaints *complaints);
 
 /* Checks that a frame of width x height has at most `most` pixels (0: no limit). Returns 0, or
@@ -87,7 +88,7 @@ struct halo_scaler_side {
     enum AVColorSpace space;
     int full_range;
     bool left; /* Only for `to`: if the conversion halves chroma horizontally, each chroma sample is
-                  sited at the left one of its two pixels, as players assume by default. If false,
+                  sited at the left of its two pixels, as players assume by default. If false,
                   swscale sites each chroma sample between the two pixels. If chroma is already
                   halved in the input, its siting does not change. */
 };

@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define HALO_CANARY_LEAK          0.25f
-#define HALO_CANARY_LEAKING_BLOCK 0.35f /* text on cards reaches at most 0.16 */
+#define HALO_CANARY_LEAKING_BLOCK 0.35f /* blocks of a card's text have at most 0.16 */
 
 enum {
     HALO_CANARY_PLACES = 5,
@@ -69,8 +69,9 @@ struct halo_canary_area {
 };
 
 /* Searches a frame for anything unfiltered. The frame must be YUV or gray, with one byte per sample
- * and one plane per component. If area is NULL, all cells are checked, and words are read.
- * Otherwise, only the cells that area selects are checked, and words are not read. Any thread. */
+ * and one plane per component. If area is NULL, all cells are checked, and the words of the code
+ * are read in all places. If area is not NULL, only the cells that it selects are checked, and no
+ * words are read. Any thread. */
 void halo_canary_check(const AVFrame *frame, const struct halo_canary_area *area,
                        struct halo_canary_finding *ret);
 

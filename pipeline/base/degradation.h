@@ -8,10 +8,10 @@ enum halo_degradation {
     HALO_DEGRADED_GPU,          /* the GPU failed: the filters run on the CPU */
     HALO_DEGRADED_GPU_MEMORY,   /* GPU memory is full: the filters run on the CPU, or no frames are
                                    output until some memory is free */
-    HALO_DEGRADED_DECODER,      /* the GPU cannot decode the stream: the CPU decodes */
+    HALO_DEGRADED_DECODER,      /* the GPU cannot decode the stream: the CPU decodes it */
     HALO_DEGRADED_SESSIONS,     /* the GPU's encoder has no free session: the CPU encodes */
-    HALO_DEGRADED_ENCODER,      /* the GPU cannot encode, but not for lack of sessions: the CPU
-                                   encodes */
+    HALO_DEGRADED_ENCODER,      /* the GPU cannot encode, for a reason other than a lack of
+                                   sessions: the CPU encodes */
     HALO_DEGRADED_LATE,         /* filters are slower than the frame rate: frames are dropped */
     HALO_DEGRADED_LATE_DECODER, /* decoding is too slow: frames are late */
     HALO_DEGRADED_LATE_ENCODER, /* an encoding is too slow: it drops frames */

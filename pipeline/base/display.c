@@ -71,10 +71,10 @@ const char *halo_display_words(int turn)
         "mirrored left to right",
         "mirrored top to bottom",
         "rotated by 180 degrees",
-        "mirrored and rotated by 270 degrees clockwise",
+        "mirrored left to right and then rotated by 270 degrees clockwise",
         "rotated by 270 degrees clockwise",
         "rotated by 90 degrees clockwise",
-        "mirrored and rotated by 90 degrees clockwise",
+        "mirrored left to right and then rotated by 90 degrees clockwise",
         "rotated by an angle that is not a multiple of 90 degrees, or scaled",
     };
     return words[turn];

@@ -9,8 +9,8 @@
 enum {
     HALO_HISTOGRAM_BITS = 5, /* the number of bits after a value's leading 1 that select its
                                 bucket */
-    HALO_HISTOGRAM_MAX = 42, /* maximum number of bits in a value (over an hour in ns); larger
-                                values are clipped */
+    HALO_HISTOGRAM_MAX = 42, /* maximum number of bits in a value (2^42 ns are more than an hour);
+                                larger values are clipped */
     HALO_HISTOGRAM_EDGES = 20,
     HALO_HISTOGRAM_FIRST_EDGE = 14, /* the first edge is at 2^14 ns (16 us), the last one at 8.6
                                        s */
@@ -24,7 +24,7 @@ struct halo_histogram {
 };
 
 /* Adds a value. Negative values count as 0, and values with more than HALO_HISTOGRAM_MAX bits count
- * as the largest value with that many bits. */
+ * as the largest value with HALO_HISTOGRAM_MAX bits. */
 void halo_histogram_add(struct halo_histogram *h, int64_t value);
 
 /* Returns the largest value that counts as below edge i. No bucket extends across an edge. */

@@ -10,7 +10,8 @@
 
 /* Returns whether an input can be opened a second time, with the same content, while it is open.
  * This is possible for a file and for a URL to which halod connects, but not for a pipe or for a
- * URL on which halod listens. Returns false if this is not known. May block on disk. */
+ * URL on which halod listens. Returns false if it is not known whether the input can be opened a
+ * second time. May block on disk. */
 bool halo_path_opens_again(const char *name);
 
 /* Returns the /dev/fd path of the open descriptor that name refers to. As in FFmpeg, "-" refers to

@@ -50,9 +50,10 @@ enum halo_stage {
     HALO_STAGES,
 };
 
-/* Creates *ret, which is NULL if settings request no statistics. Checks or opens the files that
- * settings name (report_file.h). The caller must already have checked that none of the named files
- * is the run's input or output file. Returns 0, or -errno with err filled. The caller owns *ret. */
+/* Creates *ret, which is NULL if settings request no statistics. Opens each file that is named in
+ * settings if it is a pipe, a device or a descriptor, and otherwise only checks that it can be
+ * written (report_file.h). The caller must already have checked that none of the named files is the
+ * run's input or output file. Returns 0, or -errno with err filled. The caller owns *ret. */
 int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *settings,
                       struct halo_error *err);
 void halo_stats_destroy(struct halo_stats *s);
@@ -67,8 +68,8 @@ void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin);
 void halo_stats_frame(struct halo_stats *s, enum halo_stage stage);
 
 /* Records a frame's times on the device. The lanes of a ring share the copy engines and the
- * processors, so time in which an earlier frame used them counts as waiting and is left out. One
- * thread. */
+ * processors, so time in which an earlier frame used them is not included in the recorded times of
+ * this frame. One thread. */
 void halo_stats_device(struct halo_stats *s, int lane, const struct halo_frame_times *times);
 
 /* Records that a frame was copied or converted on the host. picture is the resulting frame; the

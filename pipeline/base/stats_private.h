@@ -32,8 +32,8 @@ extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
 struct halo_stage_record {
     pthread_mutex_t lock;
     int64_t busy;                /* total length of all spans, in ns */
-    int64_t pending;             /* length of the spans of the frame that is not complete yet, in
-                                    ns */
+    int64_t pending;             /* total length, in ns, of the spans so far of the current frame,
+                                    which is not complete yet */
     int64_t until;               /* for device stages: end of the previous span */
     struct halo_histogram times; /* time for each frame, in ns */
 };

@@ -22,7 +22,8 @@ enum halo_track_of {
 
 enum {
     HALO_TRACE_MAX = 1 << 17,   /* maximum number of events in a track; they use 4 MB */
-    HALO_TRACE_LEAST_NS = 2000, /* spans of threads that are shorter than this are not drawn */
+    HALO_TRACE_LEAST_NS = 2000, /* on the tracks of threads, spans shorter than this are not
+                                   drawn */
 };
 
 struct halo_trace_event {

@@ -27,7 +27,8 @@ struct halo_turn {
 bool halo_turn_take(struct halo_turn *turn, const atomic_int *stop);
 void halo_turn_end(struct halo_turn *turn); /* ends the thread's turn; does nothing if the thread
                                                has no turn */
-void halo_turns_wake(void); /* makes waiting threads check their *stop; any thread */
+void halo_turns_wake(void); /* makes waiting threads check their *stop; any thread may call this
+                               function */
 
 /* Returns the place of the turn's thread in the queue, or 0 if this thread is not waiting. Any
  * thread. */

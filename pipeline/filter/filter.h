@@ -144,9 +144,9 @@ int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
 
 /* The following functions build one filter, as chain.c does from text: find its kind, initialise
- * the filter, set any number of options, and check the filter. Always call halo_filter_finish() in
- * the end, even if setting an option or checking has failed. The messages in err do not contain the
- * position of an error in the text. */
+ * the filter, set any number of options, and check the filter. Always call halo_filter_finish()
+ * last, even if setting an option or checking the filter has failed. The messages in err do not
+ * contain the position of an error in the text. */
 const struct halo_filter_kind *halo_filter_find(const char *name, size_t length,
                                                 struct halo_error *err);
 int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kind);

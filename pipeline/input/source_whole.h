@@ -28,8 +28,8 @@ double halo_whole_end(const struct halo_whole *w);
 bool halo_whole_declares(const AVFormatContext *input);
 
 /* Returns 0, or -EBADMSG with err filled if the file is truncated. err then contains the time at
- * which data is missing. Call this after the demuxer has reached the end. The check reads a few
- * bytes of the file. */
+ * which the data that could be read ends. Call this after the demuxer has reached the end. The
+ * check reads a few bytes of the file. */
 int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_error *err);
 
 #endif

@@ -96,7 +96,7 @@ struct halo_live_begin; /* begin_wire.h */
 enum halo_live_state {
     HALO_LIVE_STARTING, /* no frame has passed the filters yet */
     HALO_LIVE_RUNNING,  /* frames pass the filters */
-    HALO_LIVE_WAITING,  /* the source is unavailable or filters fail; both are retried */
+    HALO_LIVE_WAITING,  /* the source is unavailable, or filters fail; the stream keeps trying */
     HALO_LIVE_ENDED,    /* a file without loop has ended, or the stream was stopped */
     /* the stream has failed, and the error gives the reason; if error.device is set, restarting the
      * stream in a new process may help */
@@ -131,8 +131,9 @@ struct halo_live_events {
      * it works again. The other encodings continue. */
     void (*failed)(void *arg, int encoding, const struct halo_error *err);
     /* Answers halo_live_control() or halo_live_set(). If err is NULL, the change is in force; if
-     * chains were changed, the new chains have filtered all later frames (see above). If err is not
-     * NULL, the change is not in force, or the stream ended before this could be confirmed. */
+     * chains were changed, the new chains have filtered all later frames (see above). A non-NULL
+     * err means that the change is not in force, or that the stream ended before it could be
+     * confirmed that the change is in force. */
     void (*set)(void *arg, uint64_t id, const struct halo_error *err);
     /* Reports that an unknown camera was opened: the stream's first camera, or one that differs
      * from the camera known so far. id is the text that halo_camera_id_write() writes. */
@@ -247,9 +248,9 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret);
 
 /* Returns whether the stream is stuck; if so, fills err. If err->device is set, the device has not
  * responded for too long (as in halo_stream_is_stuck()), or the driver has not opened the decoder
- * within 30 seconds. If err->device is not set, the decoder or an encoder has worked on one frame
- * for eight seconds. The caller must then abandon the stream or end the process with _exit(). Call
- * this at least once a second. */
+ * within 30 seconds. If err->device is not set, the decoder or an encoder has been working on one
+ * frame for eight seconds. The caller must then abandon the stream or end the process with _exit().
+ * Call this at least once a second. */
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err);
 
 /* Returns whether a stuck stream may be abandoned. A stream may be abandoned if its stuck calls are

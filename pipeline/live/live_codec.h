@@ -20,8 +20,8 @@ struct halo_live;
 struct halo_live_encoding;
 struct halo_output_picture;
 
-/* Describes a frame that was sent to the encoder: the timestamp that its packet will have, when the
- * frame was decoded, and whether it is a card. */
+/* Describes a frame that was sent to the encoder: the timestamp that its packet will have, the time
+ * at which the frame was decoded, and whether the frame is a card. */
 struct halo_live_sent {
     int64_t pts, decoded;
     bool card;
@@ -48,8 +48,8 @@ struct halo_live_codec {
 int halo_live_codec_prepare(struct halo_live_encoding *e, struct halo_error *err);
 int halo_live_codec_open(struct halo_live_encoding *e, struct halo_error *err);
 /* Returns the highest possible frame rate of the encoding: its key `fps` or the source's frame
- * rate, whichever is lower. Returns 0/1 if neither the key `fps` nor the source's frame rate is
- * known. */
+ * rate, whichever is lower. Returns the fraction 0/1 if neither the key `fps` nor the source's
+ * frame rate is known. */
 AVRational halo_live_codec_rate(const struct halo_live_encoding *e);
 /* Receives a packet from the open encoder. Returns 1 with pkt filled (its times are in
  * microseconds), 0 if no packet is ready, or -errno with err filled. */

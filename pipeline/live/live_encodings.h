@@ -36,8 +36,8 @@ void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards);
 /* Returns whether a viewer would lose the stream if parameters changed, because the viewer's
  * container cannot announce new parameters. */
 bool halo_live_encodings_are_bound(struct halo_live_encodings *all);
-/* Waits until all encodings have reported `begin` or the stream is stopped, but not longer than
- * until the given time (ns). */
+/* Waits until all encodings have reported `begin`, the stream is stopped, or the given time (ns) is
+ * reached. */
 void halo_live_encodings_wait(const struct halo_live *live, int64_t until);
 
 /* ---- called by any thread ---- */

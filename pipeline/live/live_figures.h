@@ -45,16 +45,16 @@ void halo_live_count_late(struct halo_live_figures *f, int encoding, int64_t pic
 void halo_live_count_made(struct halo_live_figures *f, int encoding);
 /* Counts a packet of any encoding: video, audio or a card. */
 void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sound, bool card);
-/* Records the reason why an encoding uses a software encoder instead of the GPU's encoder. An empty
- * reason means that no software encoder is used instead. no_session: the reason is that the GPU has
- * no free encoder session. */
+/* Records the reason why an encoding uses a software encoder instead of the GPU's encoder. The
+ * reason is empty if the encoding does not use a software encoder in place of the GPU's. no_session
+ * is true if the reason is that the GPU has no free encoder session. */
 void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
                             bool no_session);
 /* Records the mode negotiated with the camera: its format, width, height and rate. */
 void halo_live_note_capture(struct halo_live_figures *f,
                             const struct halo_live_capture *capture_mode);
 
-/* Fills *ret with the statistics and checks whether the stream keeps up. runs[i] is whether
+/* Fills *ret with the statistics and checks whether the stream keeps up. runs[i] is true if
  * encoding i has a receiver. Fields of halo_live_stats that other parts fill in are left at 0. */
 void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int encodings,
                             struct halo_live_stats *ret);

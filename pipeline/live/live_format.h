@@ -33,7 +33,7 @@ struct halo_live_format {
     struct halo_output_picture *blank[2];
 };
 
-/* Makes live->format and the first lineup for it. in is NULL if only the settings are known.
+/* Makes live->format and the first lineup for it. `in` is NULL if only the settings are known.
  * Returns 0, or -errno with err filled; on an error live->format may or may not be set. */
 int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *in,
                           struct halo_error *err);

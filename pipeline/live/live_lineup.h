@@ -26,9 +26,9 @@ struct halo_lineup {
     bool failed; /* a frame could not be filtered; this field is owned by the collect thread */
     /* the files that its chains need have been read; this field is owned by the extra thread */
     bool loaded;
-    /* inside is the number of frames that are in the lineup's gates or about to enter one; next is
-     * the next newer lineup. Both fields are guarded by the lock of live_lineups.c, which no other
-     * file uses. */
+    /* `inside`: the number of frames that are in the lineup's gates or about to enter them, each
+     * counted once for each gate; `next`: the next newer lineup in the stream's list (NULL: none).
+     * Both fields are guarded by the lock of live_lineups.c, which no other file uses. */
     int inside;
     struct halo_lineup *next;
 };

@@ -41,7 +41,7 @@ struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live)
 /* If the format is SHAPED, keeps the format in use until halo_live_lineups_used() is called, and
  * returns true. Otherwise returns false. Any thread. */
 bool halo_live_lineups_use(struct halo_live_lineups *all);
-/* Works like halo_live_lineups_use(), but always succeeds. Called by a thread of the stages when it
+/* Works like halo_live_lineups_use(), but always succeeds. Called by a stage's thread when it
  * passes on something that uses the format. */
 void halo_live_lineups_lend(struct halo_live_lineups *all);
 void halo_live_lineups_used(struct halo_live_lineups *all);
@@ -86,10 +86,10 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all,
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all);
 /* Returns the newest epoch of the frames that have passed all gates. */
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all);
-/* Assigns an epoch to a requested lineup. If the result is UNFORMED, the lineup is now the wanted
- * one, and `all` owns it. If the result is TURNING, nothing was done: try again later. If the
- * result is FORMED or SHAPED, the caller must build the lineup, and the format remains in use until
- * halo_live_lineups_used() is called. */
+/* Assigns an epoch to a requested lineup. If the result is UNFORMED, the stages will begin with
+ * this lineup, and `all` now owns it. If the result is TURNING, nothing was done: try again later.
+ * If the result is FORMED or SHAPED, the caller must build the lineup, and the format remains in
+ * use until halo_live_lineups_used() is called. */
 enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
                                                  struct halo_lineup *lineup);
 /* Takes ownership of a lineup that was built, and makes it active from the next frame on. */

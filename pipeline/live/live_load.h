@@ -12,17 +12,18 @@ struct halo_live_load {
     /* since: start of the current window in ns; lost, passed: the running totals at that time */
     int64_t since, lost, passed;
     bool behind;
-    /* in the last window after which `behind` was true: of[0] is the number of frames that were
-     * lost, of[1] the number of all frames (for decoding: seconds instead of frames) */
+    /* counts of the last window after which `behind` was true: of[0] is the number of frames that
+     * were lost, and of[1] is the number of all frames (for decoding: seconds instead of frames) */
     int64_t of[2];
 };
 
-/* Updates load->behind. lost and passed are the total counts so far. now is in ns. */
+/* Updates load->behind. `lost` and `passed` are the total counts so far. `now` is in ns. */
 void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed);
-/* Updates load->behind for decoding. slipped is the total of the seconds by which decoding fell
- * behind the clock. now is in ns. */
+/* Updates load->behind for decoding. `slipped` is the total time, in seconds, by which decoding
+ * fell behind the clock so far. `now` is in ns. */
 void halo_live_load_judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped);
-/* If the part is behind and `words` is empty, writes text such as "40 of 50 WHAT" into `words`. */
+/* If load->behind is true and `words` is empty, writes text such as "40 of 50 WHAT" into
+ * `words`. */
 void halo_live_load_say(const struct halo_live_load *load, const char *what, char *words,
                         size_t size);
 

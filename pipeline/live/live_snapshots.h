@@ -19,14 +19,15 @@ void halo_live_snapshots_destroy(struct halo_live_snapshots *s); /* NULL: does n
 
 /* Returns whether any requested snapshot is still waiting. Any thread. */
 bool halo_live_snapshots_wait(struct halo_live_snapshots *s);
-/* Gives a filtered frame to all snapshots that have no frame yet. Each of these snapshots keeps the
- * format in use until it is encoded. Collect thread. */
+/* Gives a filtered frame to all snapshots that have no frame yet. From then on, each of these
+ * snapshots counts as a user of the format (live_lineups.h) until the snapshot has been encoded.
+ * Collect thread. */
 void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture);
 /* Makes all further requests for snapshots fail. Source thread. */
 void halo_live_snapshots_close(struct halo_live_snapshots *s);
-/* Answers the first snapshot request whose frame has arrived or that has waited too long. If `all`
- * is true, answers the first request, even if its frame has not arrived. Returns false if no
- * request was answered. Extra thread. */
+/* Answers one snapshot request: if `all` is false, the first one whose frame has arrived or that
+ * has waited too long; if `all` is true, the first one of all, even if its frame has not arrived.
+ * Returns false if no request was answered. Extra thread. */
 bool halo_live_snapshots_answer(struct halo_live *live, bool all);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct halo_live;
 
-/* State of the source thread that outlives sessions. */
+/* The part of the source thread's state that outlives sessions. */
 struct halo_live_reader {
     pthread_t thread; /* only the event loop uses this field and the next */
     bool started;     /* the thread must be joined */
@@ -32,8 +32,8 @@ struct halo_live_reader {
 struct halo_live_reader *halo_live_reader_create(const atomic_int *stop);
 void halo_live_reader_destroy(struct halo_live_reader *reader); /* NULL: does nothing */
 
-/* These functions start the source thread, interrupt its blocking read after a stop, and join the
- * thread. The event loop's thread calls these functions. */
+/* These functions start the source thread, interrupt its blocking read if the stream has been asked
+ * to stop, and join the thread. The event loop's thread calls these functions. */
 int halo_live_source_start(struct halo_live *live, struct halo_error *err);
 void halo_live_source_wake(struct halo_live *live);
 void halo_live_source_join(struct halo_live *live);

@@ -35,9 +35,9 @@ int halo_live_stages_create(struct halo_live_stages **ret);     /* 0 or -ENOMEM 
 void halo_live_stages_destroy(struct halo_live_stages *stages); /* NULL: does nothing */
 
 /* If there is no format yet, or the format was assumed and can be replaced, sets the format and
- * starts the threads. in is NULL if nothing is known about the source. Sets *ret_fatal if this
- * failed after a format was set; a retry would then fail again. Called by the source and card
- * threads. */
+ * starts the threads. If nothing is known about the source, `in` is NULL. Sets *ret_fatal if the
+ * failure occurred after a format had been set, because a retry would then fail again. Called by
+ * the source and card threads. */
 int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
                            bool *ret_fatal, struct halo_error *err);
 /* Makes the threads end. Any thread. */

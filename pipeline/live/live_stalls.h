@@ -34,8 +34,8 @@ void halo_live_enter(struct halo_live_stalls *s, int call, bool own);
 void halo_live_leave(struct halo_live_stalls *s, int call);
 
 /* The source thread calls these functions to wait for its turn to open something on the GPU. For
- * the decoder, halo_live_stalls_opening() returns a halo_opening that makes the decoder wait for
- * the thread's turn (turn.h) before it is opened. For the ring, which has its own watchdog, call
+ * the decoder, halo_live_stalls_opening() returns a halo_opening: the thread that opens the decoder
+ * with it first waits for its turn (turn.h). For the ring, which has its own watchdog, call
  * halo_live_stalls_begin_ring() before creating the ring and halo_live_stalls_end_ring()
  * afterwards. If halo_live_stalls_begin_ring() returns false, the stream was stopped, and
  * halo_live_stalls_end_ring() must not be called. */

@@ -28,7 +28,7 @@ struct halo_source_ops {
     /* Called when a session has ended. failed: the session failed or could not be opened. NULL:
      * nothing needs to be done. */
     void (*end)(struct halo_live *live, bool failed);
-    /* Describes the format of a session as the settings specify it. Called before the first
+    /* Describes the format that the settings specify for a session. Called before the first
      * session. NULL: the settings do not specify the format of the frames. */
     int (*describe)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);
     /* Returns the reason why there is no session, for the card. NULL: the reason is unknown. */
@@ -40,10 +40,10 @@ struct halo_source_ops {
     /* Waits until the given time (ns), or until there is a reason to retry sooner. Returns true if
      * the stream was stopped. NULL: there is never a reason to retry sooner. */
     bool (*wait)(struct halo_live *live, int64_t until);
-    /* `rests` returns whether the source is not needed at the moment. `rest` waits until the source
-     * is needed or the stream is stopped, and returns true if the stream was stopped. `rests` and
-     * `rest` are NULL if the source is always open. */
+    /* Returns whether the source is not needed at the moment. NULL: the source is always open. */
     bool (*rests)(struct halo_live *live);
+    /* Waits until the source is needed or the stream is stopped. Returns true if the stream was
+     * stopped. NULL: the source is always open. */
     bool (*rest)(struct halo_live *live);
 };
 
@@ -53,10 +53,10 @@ extern const struct halo_source_ops halo_source_camera, halo_source_test, halo_s
 /* Indexed by enum halo_source_kind; NULL if the kind is not available for streams. */
 extern const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS];
 
-/* These functions are not in the rows of the table, because functions that pass on unfiltered
- * frames are called by name, so that a test can follow the path of these frames
- * (tests/style/frames.py). Each of these functions implements halo_live_input_read() for its kind
- * of source, and is called by halo_live_input_read(). */
+/* Functions that pass on unfiltered frames are called by name, so that a test can follow the path
+ * of these frames (tests/style/frames.py); therefore the following functions are not in the rows of
+ * the table. Each of these functions implements halo_live_input_read() for its kind of source, and
+ * is called by halo_live_input_read(). */
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret, struct halo_error *err);
 int halo_live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,

@@ -17,8 +17,8 @@ struct halo_output;
 enum halo_output_state {
     HALO_OUTPUT_IDLE, /* no packet has arrived yet, or the output is switched off */
     HALO_OUTPUT_WRITING,
-    /* The output failed and is retried after pauses that grow. This state ends when the output has
-     * been writing for a second. `why` contains the reason. */
+    /* The output failed and is retried after increasingly long pauses. This state ends when the
+     * output has been writing for a second. `why` contains the reason. */
     HALO_OUTPUT_FAILED,
 };
 
@@ -51,7 +51,7 @@ int halo_output_begin(struct halo_output *output, const struct halo_live_begin *
  * full, packets are dropped up to the next keyframe. */
 void halo_output_packet(struct halo_output *output, const AVPacket *pkt);
 
-/* Switches the output on or off (`haloctl record`). An output is on when it is created. */
+/* Switches the output on or off (`haloctl record`). A new output is switched on. */
 void halo_output_switch(struct halo_output *output, bool on);
 void halo_output_stats(struct halo_output *output, struct halo_output_stats *ret);
 

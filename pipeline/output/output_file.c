@@ -262,8 +262,8 @@ static int check_pattern(const struct file_place *f, struct halo_error *err)
                                f->pattern, strerror(-code));
     if (f->keep_size > 0 && !halo_names_match(f->pattern, path))
         return halo_fail_usage(err,
-                               "%s: keep_size cannot distinguish these names from others: use only "
-                               "%%Y, %%m, %%d, %%H, %%M, %%S, %%j or %%s",
+                               "%s: keep_size cannot distinguish files with such names from other "
+                               "files: use only %%Y, %%m, %%d, %%H, %%M, %%S, %%j or %%s",
                                f->pattern);
     return 0;
 }

@@ -61,8 +61,8 @@ struct halo_region_update {
     char id[HALO_REGION_ID]; /* the same in all frames that show the object; "": no id */
     struct halo_shape shape; /* of any kind except MASK; its lengths are either all relative or all
                               * in pixels */
-    /* Seconds, counted from the frame's time, for which the shape stays hidden at least; at most an
-     * hour. If 0, only the feed's `hold` applies. */
+    /* The minimum number of seconds, counted from the frame's time, for which the shape stays
+     * hidden; must be 0 to 3600. If 0, only the feed's `hold` applies. */
     double ttl;
 };
 

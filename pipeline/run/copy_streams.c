@@ -104,7 +104,8 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
             return 0;
         }
         if (par->sample_rate <= 0) {
-            *ret = drop(set, in, "the input declares this stream, but no audio was found in it");
+            *ret = drop(set, in,
+                        "the input declares this stream, but no audio was found in the stream");
             return 0;
         }
         break;

@@ -20,9 +20,9 @@ int halo_starts_offset(struct halo_source *source, const AVOutputFormat *contain
                        const struct halo_run_settings *settings, int64_t *ret,
                        struct halo_error *err);
 
-/* Returns whether audio that begins at start (in units of tb) must be preceded by silence from time
- * 0. Silence is needed if the container counts samples from time 0, so that players would otherwise
- * play the audio too early, by a packet or more. */
+/* Returns whether audio that begins at start (in units of tb) must be preceded by silence that
+ * begins at time 0. Silence is needed if the container counts samples from time 0 and players would
+ * therefore play the audio too early, by more than a packet. */
 bool halo_starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
                           int64_t start, AVRational tb);
 

@@ -75,7 +75,7 @@ void halo_stream_abandon(struct halo_stream *s);
 bool halo_stream_has_device(const struct halo_stream *s);
 
 /* Returns true, with err filled, if the device has not responded for longer than is allowed. The
- * only remedy is to end the process by _exit(), after halo_stream_abandon(). Call this at least
+ * only remedy is to end the process with _exit(), after halo_stream_abandon(). Call this at least
  * once a second. If more than two seconds passed between two calls, for example because the process
  * was stopped, the measurement restarts. */
 bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);

@@ -15,7 +15,8 @@
 #include "pipeline/run/tracks.h"
 
 enum halo_stop {
-    HALO_STOP_ASKED = 1,  /* the output is finished with the frames read so far */
+    HALO_STOP_ASKED = 1,  /* reading ends; the output is completed with the frames that were read
+                             until then */
     HALO_STOP_FAILED = 2, /* the output is discarded */
 };
 
@@ -81,7 +82,7 @@ static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
  * filled. */
 int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
 
-/* Thread functions of the other stages; arg is the stream. The filter thread enters frames into the
+/* Thread functions of the other stages; arg is the stream. The filter thread puts frames into the
  * gate, and the collect thread takes them out (stage_filter.c); the encode thread encodes, muxes
  * and writes. */
 void *halo_stream_filter_main(void *arg);

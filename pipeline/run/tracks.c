@@ -161,13 +161,13 @@ static const AVCodec *find_refill(const AVStream *in, const AVOutputFormat *cont
     if (codec)
         halo_log(
             HALO_LOG_INFO,
-            "stream %d: %s audio is re-encoded with silence added before it, because a copy in "
-            "%s would begin too early, at the same time as the video",
+            "stream %d: %s audio is re-encoded, with silence added before it: copied audio in %s "
+            "would begin too early, at the same time as the video",
             in->index, name, container->name);
     else
         halo_fail_usage(err,
-                        "stream %d: %s cannot delay the start of copied %s audio, which would "
-                        "begin too early: choose a codec with -c:a, or use .mkv",
+                        "stream %d: %s cannot delay the start of copied %s audio, so the audio "
+                        "would begin too early: choose a codec with -c:a, or use .mkv",
                         in->index, container->name, name);
     return codec;
 }

@@ -25,16 +25,17 @@ struct halo_track {
     struct halo_decoder *decoder;   /* FILTER */
     struct halo_gate *gate;         /* FILTER */
     struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards everything */
-    struct halo_subtitle *subtitle; /* COPY, if subtitles are converted to another format; used by
-                                       the encode thread */
-    struct halo_audio *audio;       /* COPY, if audio is re-encoded; used by the encode thread */
+    struct halo_subtitle *subtitle; /* only for COPY, if the subtitles are converted to another
+                                       format; otherwise NULL; used by the encode thread */
+    struct halo_audio *audio;       /* only for COPY, if the audio is re-encoded; otherwise NULL;
+                                       used by the encode thread */
     int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
     bool from_zero;   /* COPY: the output cannot store packets from before time 0 */
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
     bool over;        /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */
-    AVPacket *priming; /* the last packet that the input hides; kept until the first audible packet,
-                          because decoders need it */
+    AVPacket *priming; /* the last packet that must not be heard, according to the input's edit
+                          list; kept until the first audible packet, because decoders need it */
     bool heard;        /* whether the first audible packet has arrived */
     bool hides;        /* whether the output also has edit lists, which hide packets */
     bool says_once;    /* whether the output stores the parameters of AAC (`coded`) once, not in
