@@ -88,7 +88,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 
 const struct halo_filter_kind halo_filter_discblur = {
     .name = "discblur",
-    .about = "mean over a disc, like an out-of-focus lens",
+    .about = "mean over a disc, like the blur of an out-of-focus lens",
     .example = "discblur=radius=7.5",
     .effect = HALO_EFFECT_HIDES,
     .notes =

@@ -92,7 +92,7 @@ const struct halo_filter_kind halo_filter_prewitt = {
 const struct halo_filter_kind halo_filter_scharr = {
     .name = "scharr",
     .about = "detect edges by the gradient magnitude, computed with the weights 47 162 "
-             "47 over 256, which respond almost equally in all directions",
+             "47 over 256, so that the response is almost equal in all directions",
     .example = "scharr=scale=4",
     .effect = HALO_EFFECT_UNDOABLE,
     .notes = notes,
