@@ -354,7 +354,7 @@ class Told(RegionTest):
             'greater than 0': {**good, 'h': 0},
             'unit: must be pixels or relative': {**good, 'unit': 'percent'},
             'at most': {**good, 'x': 1e9},
-            'id: must be': {**good, 'id': 'a b'},
+            'id: must consist of': {**good, 'id': 'a b'},
             'ttl: must be a number': {**good, 'ttl': []},
             'ttl must be between': {**good, 'ttl': 1e9},
             'corners: only polygons': {**good, 'corners': []},
