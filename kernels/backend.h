@@ -71,7 +71,7 @@ struct halo_backend; /* an opened backend; used by one thread at a time */
 struct halo_frame;   /* frame.h */
 
 struct halo_backend_ops {
-    const char *name;                              /* as in backend: NAME */
+    const char *name; /* the name that the setting `backend: NAME` uses */
     const struct halo_strategy *const *strategies; /* NULL-terminated, in the order in which auto
                                                     * prefers them */
     /* Fills text with one line for --version, such as "2 threads, AVX-512", or with the reason why

@@ -125,7 +125,7 @@ static const char *what_is_cut(const struct msghdr *message, int fds)
 {
     return (message->msg_flags & MSG_TRUNC) || fds == HALO_LINK_FDS
                ? "received a message that is too large"
-               : "no file descriptor is left for a message: too many open files";
+               : "the file descriptors of a message cannot be received: too many open files";
 }
 
 /* Receives one message. Returns whether there may be more. */

@@ -10,17 +10,17 @@ struct sv_engine;
 struct sv_stream;
 
 /* Returns whether the stream may enter its engine now. Several engines may die from one cause, one
- * after another. After a stream has been moved to an engine that was already running, the stream
- * therefore waits for two seconds: if that engine dies from the same cause meanwhile, the stream is
- * not in it and is not suspected. */
+ * after another. Therefore, a stream that is to move to an engine that is already running enters it
+ * only after two seconds. If that engine dies from the same cause before then, the stream was not
+ * in it and is not suspected. */
 bool sv_suspect_may_enter(const struct sv_stream *stream);
 /* Called when a thread of the stream is stuck in its engine, which continues without the stream.
  * The stream is started again on another engine. */
 void sv_suspect_stalled(struct sv_stream *stream);
-/* Called when the engine has died in a way that a stream may have caused. `first` is any of the
- * streams that were running in this engine (their records are marked `active`). `asker` is the name
- * of the stream that requested the engine's end, or "". After this call, the streams that must move
- * to another engine have no engine. */
+/* Called when the engine has died in a way that a stream may have caused. `first` is any one of the
+ * streams that were running in this engine; the others are found by their records, which are marked
+ * `active`. `asker` is the name of the stream that requested the engine's end, or "". After this
+ * call, the streams that must move to another engine have no engine. */
 void sv_suspect_engine_died(struct sv_engine *engine, const struct sv_stream *first,
                             const char *asker);
 

@@ -85,7 +85,7 @@ int64_t halo_feed_origin(const struct halo_feed *feed);
 
 struct halo_feed_stats {
     int takers;
-    bool card;     /* the card is being sent to the takers now */
+    bool card;     /* true while the card is being sent to the viewers and other consumers */
     int64_t cards; /* cards sent, including the engine's cards */
     int64_t late;  /* packets dropped because their timestamp was not later than the previous one */
 };

@@ -30,7 +30,8 @@ int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_erro
 /* The number of descriptors that must still be free in this process after a client has been
  * accepted. Viewers and HTTP leave some descriptors for control clients, engines and snapshots. */
 enum halo_listen_spare {
-    HALO_LISTEN_SPARE_VIEWERS = 32, /* a quarter of the descriptor limit, if that is less */
+    HALO_LISTEN_SPARE_VIEWERS =
+        32, /* this many, or a quarter of the descriptor limit, whichever is less */
     HALO_LISTEN_SPARE_CONTROL = 4,
 };
 

@@ -17,12 +17,12 @@ struct halo_frames;
 /* Data that the viewers of a socket share. */
 struct halo_viewers_shared {
     const struct halo_viewer_format *format;
-    int64_t origin;             /* time 0 of the feed: us of CLOCK_MONOTONIC */
+    int64_t origin;             /* time 0 of the feed, in microseconds of CLOCK_MONOTONIC */
     struct halo_frames *frames; /* memory shared with viewers; NULL if the format has none */
     int64_t sent, dropped;      /* bytes; packets */
 };
 
-/* The functions of a format in which viewers are served. If a function returns an error, the
+/* The functions that implement one of the formats for viewers. If a function returns an error, the
  * viewer is closed; err then holds the reason. None of these functions blocks. */
 struct halo_viewer_ops {
     int (*open)(struct halo_viewer *viewer);

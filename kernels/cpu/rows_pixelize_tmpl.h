@@ -40,7 +40,8 @@ static inline __attribute__((always_inline)) void gather_rows(uint32_t *into,
     }
 }
 
-/* Reduces n columns, whose values are `step` entries apart, to one value. */
+/* Reduces the values of n columns to a single value. The values are in every `step`-th entry of
+ * `from`. */
 static int gather_columns(const uint32_t *from, int n, int step, int rows, enum halo_pixelize mode)
 {
     uint64_t sum = 0;

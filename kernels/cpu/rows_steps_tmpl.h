@@ -79,8 +79,8 @@ static inline void add_up(v32 steps[4], v32 *next)
     steps[0] = base;
 }
 
-/* Does the same as row_pass(), but reads bytes, including up to 4 * quads - 1 bytes after the
- * n-th. */
+/* Does the same as row_pass(), but the input samples are bytes. Reads up to 4 * quads - 1 bytes
+ * beyond the n-th, which must be readable. */
 static void row_pass_by_steps(v32 *restrict to, const uint8_t *restrict a,
                               const uint8_t *restrict b, int n, const struct steps *t, int shift)
 {

@@ -40,9 +40,9 @@ struct halo_mask_slots {
 };
 
 /* Acquires `count` slots, 1 to HALO_MASK_SLOTS, on the current device. Work that is enqueued on the
- * stream from now on may overwrite the slots. Other threads block until the slots are released, so
- * until then the caller must do nothing except enqueue copies and launches. On failure no slot is
- * held. */
+ * stream after this call can safely overwrite the slots. Other threads block until the slots are
+ * released, so until then the caller must do nothing except enqueue copies and launches. On failure
+ * no slot is held. */
 cudaError_t halo_mask_slots_acquire(struct halo_mask_slots *slots, cudaStream_t stream, int count,
                                     int *ret_slots);
 

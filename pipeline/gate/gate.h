@@ -46,7 +46,7 @@ struct halo_gate_input {
     bool unsure;
     int turn;      /* display orientation of most frames (display.h) */
     int spill;     /* chroma spill of all frames (format.h) */
-    int64_t epoch; /* number of the chain's configuration; 0 if there is only one */
+    int64_t epoch; /* serial number of the chain's configuration; 0 if it never changes */
 };
 
 /* Creates a gate and plans the chain for every plane. chain and ring must outlive the gate. Returns

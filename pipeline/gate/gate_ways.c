@@ -65,11 +65,12 @@ static void say_scaled(struct halo_gate_ways *ways)
 {
     const struct halo_gate_input *in = &ways->first.plan.input;
     if (!ways->said_scaled)
-        halo_log(HALO_LOG_WARNING,
-                 "stream %d: regions have lengths in pixels, but the frame size has changed from "
-                 "%dx%d or is not the one in the settings, so whole frames are filtered (lengths "
-                 "in %% work for every size)",
-                 in->stream, in->width, in->height);
+        halo_log(
+            HALO_LOG_WARNING,
+            "stream %d: whole frames are filtered, because regions in pixels apply to one frame "
+            "size only, and the size is no longer %dx%d or differs from the settings (lengths "
+            "in %% work for every size)",
+            in->stream, in->width, in->height);
     ways->said_scaled = true;
 }
 

@@ -63,7 +63,7 @@ void halo_ring_destroy(struct halo_ring *ring); /* no lane may be busy; NULL is 
 
 /* Returns the backend with which the ring was opened. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
-/* Returns the memory for the ring's frames, which the ring owns. */
+/* Returns the memory for the ring's frames. The ring keeps ownership of it. */
 struct halo_memory *halo_ring_memory(const struct halo_ring *ring);
 
 /* Writes the names of the backends that the lanes use now: "cuda", "cuda+cpu" after some lanes have

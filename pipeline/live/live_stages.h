@@ -24,8 +24,9 @@ struct halo_queue;
 struct halo_live_stages {
     pthread_mutex_t forming;
     pthread_t filter_thread, collect_thread;
-    /* filter_thread and collect_thread must be joined. Until the card thread has ended, this field
-     * is guarded by `forming`; from then on, only the source thread uses it. */
+    /* true from the start of filter_thread and collect_thread until they have been joined. Until
+     * the card thread has ended, this field is guarded by `forming`; from then on, only the source
+     * thread uses it. */
     bool running;
     pthread_mutex_t lock; /* guards the next two pointers */
     struct halo_queue *to_filter, *in_gate;
