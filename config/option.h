@@ -55,9 +55,9 @@ void halo_options_init(const struct halo_option *table, void *settings);
 /* Frees the strings and sets them to NULL. */
 void halo_options_finish(const struct halo_option *table, void *settings);
 
-/* Makes a byte-by-byte copy of a settings struct independent of the original: replaces the strings
- * of `settings`, the copy, by duplicates. Returns 0 or -ENOMEM; after -ENOMEM, strings for which
- * there was no memory are NULL. */
+/* Makes a byte-by-byte copy of a settings struct independent of the original: replaces each string
+ * in `settings`, which is the copy, with a duplicate. Returns 0 or -ENOMEM; after -ENOMEM, strings
+ * for which there was no memory are NULL. */
 int halo_options_own(const struct halo_option *table, void *settings);
 
 /* Returns the row with this name or alias, or NULL. length is the length of name, which need not be

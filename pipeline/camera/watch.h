@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Returns an inotify descriptor, or -errno. The descriptor becomes readable when something in the
- * folder appears, disappears or changes its permissions; the caller closes it. If the folder cannot
+ * folder appears, disappears or gets other permissions; the caller closes it. If the folder cannot
  * be watched, the descriptor never becomes readable. */
 int halo_watch(const char *folder);
 /* Reads all pending events without blocking. Returns true if an event concerned a file whose name

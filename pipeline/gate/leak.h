@@ -6,7 +6,7 @@
 
 #include <libavutil/frame.h>
 
-enum { HALO_LEAKS = 16 }; /* number of different leaks that can be made */
+enum { HALO_LEAKS = 16 }; /* number of different leaks that tests can make on purpose */
 
 #ifdef HALO_FAULTS
 /* Makes leak number `way`: copies a part of raw, or of old, into out. old is an earlier unfiltered

@@ -60,8 +60,8 @@ static void say_turned(int turn)
 {
     if (turn != 0)
         halo_log(HALO_LOG_WARNING,
-                 "players display the input %s, but outputs show its frames as stored; regions "
-                 "follow the displayed orientation",
+                 "players display the input %s, but outputs contain its frames as stored; regions "
+                 "refer to the input as players display it",
                  halo_display_words(turn));
 }
 

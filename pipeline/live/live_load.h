@@ -12,8 +12,8 @@ struct halo_live_load {
     /* since: start of the current window in ns; lost, passed: the running totals at that time */
     int64_t since, lost, passed;
     bool behind;
-    /* counts of the last window after which `behind` was true: of[0] is the number of frames that
-     * were lost, and of[1] is the number of all frames (for decoding: seconds instead of frames) */
+    /* figures of the most recent window that made `behind` true: of[0] frames out of of[1] were
+     * lost. For decoding, both are seconds instead of frames. */
     int64_t of[2];
 };
 

@@ -10,7 +10,7 @@ struct halo_hook;
 /* Returns NULL if memory runs out. who is the stream's name, for messages. environment must stay
  * valid until the process ends. */
 struct halo_hook *halo_hook_create(const char *program, const char *who, char **environment);
-/* Destroys the hook. Programs that are running, or that wait to be started, are not affected.
+/* Destroys the hook. Programs that are already running or waiting to be started are not affected.
  * Accepts NULL. */
 void halo_hook_destroy(struct halo_hook *hook);
 

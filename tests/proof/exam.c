@@ -180,8 +180,8 @@ bool proof_exam_read(struct proof_exam_settings *ret, const char *text)
     return ret->format != AV_PIX_FMT_NONE && ret->width > 0 && ret->height > 0;
 }
 
-/* Whichever picture it is: one of the next, or, where the source began anew, of its first. One that
- * is blank is of any, or of none. */
+/* Whichever picture it is: one of the next, or, where the source began again, of its first. One
+ * that is blank is of any, or of none. */
 static void see_number(struct proof_exam *e, int i, const AVFrame *frame, struct proof_verdict *ret)
 {
     const unsigned first[] = {e->number - BEHIND, e->set.number};

@@ -22,7 +22,7 @@ void proof_eye_limit(struct proof_eye *eye, const struct halo_canary_area *area)
  * exam's regions hide whole cells. Cards are looked at everywhere. */
 void proof_eye_examine(struct proof_eye *eye, struct proof_exam *exam, bool exact);
 
-/* What the packets from now on are: the decoder begins anew. */
+/* What the packets from now on are: the decoder begins again. */
 void proof_eye_begin(struct proof_eye *eye, const AVCodecParameters *par);
 
 /* Another look at the packet, as that kind. Before a begin nothing is seen. */

@@ -210,7 +210,7 @@ class Seen(RegionTest):
         killed = time.monotonic_ns() // 1000
         self.assertTrue(wait_until(lambda: self.daemon.status('one')['restarts'] == 1))
         self.assertTrue(wait_until(lambda: self.daemon.status('one')['filtered'] > 20))
-        if not self.viewer.is_alive():  # of an encoding that began anew
+        if not self.viewer.is_alive():  # of an encoding that began again
             self.viewer = Viewer(self.path('one.fd'), self.viewer.thing)
             self.addCleanup(self.viewer.close)
             detector.viewer = self.viewer

@@ -230,7 +230,7 @@ static void check(const struct seen *seen, const char *letters)
     }
 }
 
-/* Of who came anew: many of `card`, then these. */
+/* Of who came back: many of `card`, then these. */
 static void check_hurry(struct seen *seen, uint8_t card, const char *letters)
 {
     int many = 0;
@@ -483,7 +483,7 @@ static void test_last_then_card(void **state)
     play('K');
     begin_as(32, false);
     pass(500);
-    assert_in_range(a->packets, 9 + LEAST_HURRY, LIMIT); /* it begins anew */
+    assert_in_range(a->packets, 9 + LEAST_HURRY, LIMIT); /* it begins again */
     a->packets = 9;
     check(a, "KPKKCKCKC");
 }
@@ -496,7 +496,7 @@ static void test_solid(void **state)
     check_hurry(a, 'S', "");
 }
 
-/* Who comes anew gets cards often, for 2.5 seconds; then two a second. */
+/* Who comes back gets cards often, for 2.5 seconds; then two a second. */
 static void test_hurry(void **state)
 {
     (void)state;

@@ -413,7 +413,7 @@ static void test_two_processes(void **state)
     close_ring(&r);
 }
 
-/* ---- what is no ring ---- */
+/* ---- what is not a ring ---- */
 
 static int open_reader(int memory, int event)
 {

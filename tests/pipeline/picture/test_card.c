@@ -35,7 +35,7 @@ static int sample(const struct halo_plane *plane, int x, int y)
 
 struct seen {
     int ground, most, ink;        /* of the picture's corner; the brightest; samples that are so */
-    int left, right, top, bottom; /* of what is no ground */
+    int left, right, top, bottom; /* of all but the ground */
     bool two;                     /* there is nothing else */
 };
 
