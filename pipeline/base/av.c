@@ -253,9 +253,15 @@ static bool halves(enum AVPixelFormat format)
     return av_pix_fmt_desc_get(format)->log2_chroma_w == 1;
 }
 
+static int scaler_flags(struct halo_scaler_side from, struct halo_scaler_side to)
+{
+    if (!to.fast)
+        return SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
+    return to.width <= from.width && to.height <= from.height ? SWS_AREA : SWS_BILINEAR;
+}
+
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to)
 {
-    const int flags = SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP;
     struct SwsContext *sws = sws_alloc_context();
     if (!sws)
         return NULL;
@@ -265,9 +271,13 @@ struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scal
     av_opt_set_int(sws, "dstw", to.width, 0);
     av_opt_set_int(sws, "dsth", to.height, 0);
     av_opt_set_int(sws, "dst_format", to.format, 0);
-    av_opt_set_int(sws, "sws_flags", flags, 0);
+    av_opt_set_int(sws, "sws_flags", scaler_flags(from, to), 0);
     if (to.left && halves(to.format) && !halves(from.format))
         av_opt_set_int(sws, "dst_h_chr_pos", 0, 0);
+    if (to.fast) { /* 10-bit frames to gray: setting the ranges later has no effect */
+        av_opt_set_int(sws, "src_range", from.full_range, 0);
+        av_opt_set_int(sws, "dst_range", to.full_range, 0);
+    }
     if (sws_init_context(sws, NULL, NULL) < 0) {
         sws_freeContext(sws);
         return NULL;

@@ -79,9 +79,9 @@ static inline bool halo_av_is_hardware(const AVCodec *codec)
 
 /* Describes the input or the output of a scaler. full_range is 0 or 1. An unspecified space counts
  * as BT.709 in conversions between RGB and YUV. halo_av_scaler() creates a scaler with bicubic
- * interpolation and accurate rounding, never with SWS_FAST_BILINEAR. It returns NULL if swscale
- * does not support the conversion, or if memory runs out. The caller frees the scaler with
- * sws_freeContext(). */
+ * interpolation and accurate rounding (unless `to` is fast), never with SWS_FAST_BILINEAR. It
+ * returns NULL if swscale does not support the conversion, or if memory runs out. The caller frees
+ * the scaler with sws_freeContext(). */
 struct halo_scaler_side {
     int width, height;
     enum AVPixelFormat format;
@@ -91,6 +91,8 @@ struct halo_scaler_side {
                   sited at the left of its two pixels, as players assume by default. If false,
                   swscale sites each chroma sample between the two pixels. If chroma is already
                   halved in the input, its siting does not change. */
+    bool fast; /* Only for `to`: the frame is not for viewers. Each result is the mean of the area
+                  that it covers (when enlarging: bilinear), and chroma has half the resolution. */
 };
 struct SwsContext *halo_av_scaler(struct halo_scaler_side from, struct halo_scaler_side to);
 

@@ -60,12 +60,13 @@ static int count_plane(struct halo_coverage *ret, const struct halo_planned_chai
     return 0;
 }
 
-static bool has_feed(const struct halo_chain *chain)
+/* Whether each frame has other regions, so that nothing can be known in advance. */
+static bool varies(const struct halo_chain *chain)
 {
-    bool has = false;
+    bool any = false;
     for (int f = 0; f < chain->count; f++)
-        has |= chain->filter[f].shapes && chain->filter[f].shapes->feed;
-    return has;
+        any |= chain->filter[f].shapes && chain->filter[f].shapes->from != HALO_SHAPES_WRITTEN;
+    return any;
 }
 
 int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chain *planned,
@@ -77,7 +78,7 @@ int halo_coverage_find(struct halo_coverage *ret, const struct halo_planned_chai
     for (int p = 0; p < planned->planes && code == 0; p++) {
         code = halo_privacy_hides(planned, p, &all, hides, err);
         ret->part[p] = 1;
-        ret->feed |= code == 0 && !all && has_feed(planned->chain);
+        ret->feed |= code == 0 && !all && varies(planned->chain);
         ret->known &= all || region != NULL;
         if (code == 0 && !all && !ret->feed && region)
             code = count_plane(ret, planned, p, hides, region);
@@ -183,7 +184,7 @@ void halo_coverage_words(const struct halo_coverage *coverage, char *ret, size_t
     for (int p = 1; p < coverage->planes; p++)
         same &= fabs(coverage->part[p] - coverage->part[0]) < 0.0005;
     if (coverage->feed) {
-        snprintf(ret, size, "what the region feed selects");
+        snprintf(ret, size, "what is found in each frame");
     } else if (!coverage->known) {
         snprintf(ret, size, "a part that depends on the size of the frames or on a mask image");
     } else if (same) {

@@ -12,7 +12,8 @@ enum { HALO_COVERAGE_WORDS = 200 };
 struct halo_coverage {
     bool known; /* false: the coverage depends on the frame size or on a mask image that has not
                    been read yet */
-    bool feed;  /* the coverage depends on a region feed, so no element of `part` is known */
+    bool feed;  /* the coverage depends on a region feed or on detectors, so no element of `part` is
+                   known */
     int planes; /* luma first */
     double part[HALO_MAX_PLANES]; /* 0 .. 1 */
 };
@@ -33,7 +34,7 @@ int halo_coverage_guess(struct halo_coverage *ret, const struct halo_chain *chai
 
 /* Checks that the chain hides at least the fraction `least` of every plane. Returns 0, or -EINVAL
  * with a message for the user in err. Also returns 0 if the coverage is not known or depends on a
- * region feed. */
+ * region feed or on detectors. */
 int halo_coverage_check(const struct halo_coverage *coverage, double least, struct halo_error *err);
 
 /* Describes the coverage in words: "12.5 % of luma, 13 % of plane 1". */

@@ -39,7 +39,8 @@ static const struct halo_option common_options[] = {
              "on it"},
     {"region", NULL, HALO_OPTION_STRING, AT(region), .argument = "SHAPES",
      .help = "where the filter applies: rect X Y W H, ellipse X Y W H, polygon X Y X Y X Y ..., in "
-             "pixels or percent (10%), joined by +; mask FILE; feed (default: everywhere)"},
+             "pixels or percent (10%), joined by +; mask FILE; feed; faces; people; background "
+             "(default: everywhere)"},
     {"invert", NULL, HALO_OPTION_FLAG, AT(invert), 0,
      .help = "1 applies the filter everywhere except in the region (default 0)"},
     {"feather", NULL, HALO_OPTION_REAL, AT(feather), 0, 0, HALO_MAX_FEATHER,

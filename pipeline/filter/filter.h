@@ -24,7 +24,8 @@ struct halo_filter_common {
     double border_value; /* sample value for border=constant: 0 .. 255, scaled to the depth */
     char *strategy;      /* "auto", or the name of a backend's strategy */
     char *region;        /* the region to which the filter applies (shapes.h); NULL: everywhere */
-    bool invert;         /* apply the filter outside the region instead */
+    bool invert;         /* apply the filter outside the region instead; see also
+                            halo_filter_inverts() */
     double feather;      /* width in luma pixels of the fade, which lies outside the part that the
                             filter hides */
 };
@@ -142,6 +143,18 @@ int halo_chain_load(struct halo_chain *chain, struct halo_error *err);
 /* Refuses chains that need a region feed, for callers that have none. Returns 0, or -EINVAL with
  * err filled if a filter of the chain has region=feed. */
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err);
+
+/* What detectors have to find for filters that hide it, and for filters that show it and hide
+ * everything else. */
+struct halo_chain_needs {
+    halo_find_set hidden, shown;
+};
+/* Adds what the regions of the chain need to *needs. */
+void halo_chain_add_needs(const struct halo_chain *chain, struct halo_chain_needs *needs);
+
+/* Returns whether the filter applies outside its shapes: `invert`, or for region=background its
+ * opposite. */
+bool halo_filter_inverts(const struct halo_filter *filter);
 
 /* The following functions build one filter, as chain.c does from text: find its kind, initialise
  * the filter, set any number of options, and check the filter. Always call halo_filter_finish()

@@ -178,11 +178,26 @@ int halo_chain_load(struct halo_chain *chain, struct halo_error *err)
 int halo_chain_refuse_feed(const struct halo_chain *chain, struct halo_error *err)
 {
     for (int f = 0; f < chain->count; f++)
-        if (chain->filter[f].shapes && chain->filter[f].shapes->feed)
+        if (chain->filter[f].shapes && chain->filter[f].shapes->from == HALO_SHAPES_FEED)
             return halo_fail_usage(
                 err,
                 "filter %d, %s: region=feed requires a stream of the daemon whose "
                 "settings contain 'region_feed'",
                 f + 1, chain->filter[f].kind->name);
     return 0;
+}
+
+bool halo_filter_inverts(const struct halo_filter *filter)
+{
+    const bool background = filter->shapes && filter->shapes->from == HALO_SHAPES_BACKGROUND;
+    return filter->common.invert != background;
+}
+
+void halo_chain_add_needs(const struct halo_chain *chain, struct halo_chain_needs *needs)
+{
+    for (int f = 0; f < chain->count; f++) {
+        const struct halo_filter *filter = &chain->filter[f];
+        *(halo_filter_inverts(filter) ? &needs->shown : &needs->hidden) |=
+            halo_shapes_finds(filter->shapes);
+    }
 }

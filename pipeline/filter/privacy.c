@@ -223,7 +223,7 @@ static const struct halo_plane_plan *plan_one(void *arg, int f, int p)
     struct halo_plane_info info = room->planned->info[p];
     const struct halo_shapes *shapes = filter->shapes;
     const struct halo_plane_info *luma = room->planned->info;
-    if (shapes && !shapes->feed && !filter->common.invert)
+    if (shapes && shapes->from == HALO_SHAPES_WRITTEN && !filter->common.invert)
         halo_shapes_size(shapes->shape, shapes->count, luma->width, luma->height,
                          &info.region_width, &info.region_height);
     return halo_filter_plan(filter, info, &room->plan, &ignored) == 0 ? &room->plan : NULL;

@@ -321,8 +321,8 @@ static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
            native->linesize[0] > 0;
 }
 
-/* Sets the frame's regions: those of the region feed for its time, and none (the whole frame is
- * filtered) for written regions whose place in this frame is not known. */
+/* Sets the frame's regions: those of the region feed for its time, those of its verdict, and none
+ * (the whole frame is filtered) for written regions whose place in this frame is not known. */
 static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
 {
     struct halo_gate *gate = pending->gate;
@@ -330,9 +330,10 @@ static int take_regions(struct halo_pending *pending, const struct halo_raw_pict
     enum halo_gate_known known;
     pending->way = halo_gate_ways_choose(&gate->ways, raw->turn, spill,
                                          halo_adapter_scales(gate->adapter), &known);
-    if (!gate->plan->feed && known == HALO_KNOWN)
+    if (!gate->plan->supplied && known == HALO_KNOWN)
         return 0;
-    pending->regions = halo_gate_regions_take(pending->way->regions, raw->frame->pts, known);
+    pending->regions =
+        halo_gate_regions_take(pending->way->regions, raw->frame->pts, raw->verdict, known);
     return pending->regions ? 0 : -ENOMEM;
 }
 

@@ -59,7 +59,7 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
         .width = info.width,
         .height = info.height,
         .feather = common->feather,
-        .invert = common->invert,
+        .invert = halo_filter_inverts(&plan->chain->filter[f]),
         .spill_x = info.log2_sub_x && plan->input.spill & HALO_SPILL_X,
         .spill_y = info.log2_sub_y && plan->input.spill & HALO_SPILL_Y,
     };
@@ -180,12 +180,13 @@ static int plan_filter(struct halo_gate_plan *plan, const struct halo_ring *ring
 {
     struct halo_planned_filter *planned = &plan->filter[f];
     planned->filter = &plan->chain->filter[f];
-    planned->feed = planned->filter->shapes && planned->filter->shapes->feed;
-    planned->written = planned->filter->shapes && !planned->feed;
+    planned->supplied =
+        planned->filter->shapes && planned->filter->shapes->from != HALO_SHAPES_WRITTEN;
+    planned->written = planned->filter->shapes && !planned->supplied;
     planned->pixels = halo_shapes_in_pixels(planned->filter->shapes);
     planned->strategy = find_strategy(ring, planned->filter);
     const bool several =
-        planned->feed && planned->filter->follows > 0 && !planned->filter->common.invert;
+        planned->supplied && planned->filter->follows > 0 && !halo_filter_inverts(planned->filter);
     const int most = several ? HALO_PLAN_LEVELS : 1;
     planned->level = av_calloc((size_t)most, sizeof *planned->level);
     if (!planned->level)
@@ -212,7 +213,7 @@ static int plan_filters(struct halo_gate_plan *plan, const struct halo_ring *rin
         const int code = plan_filter(plan, ring, f, err);
         if (code < 0)
             return code;
-        plan->feed |= plan->filter[f].feed;
+        plan->supplied |= plan->filter[f].supplied;
         plan->written |= plan->filter[f].written;
         plan->pixels |= plan->filter[f].pixels;
     }

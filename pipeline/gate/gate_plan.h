@@ -20,18 +20,19 @@ struct halo_plane_steps {
 enum { HALO_PLAN_LEVELS = 12 };
 
 /* A filter, planned for each plane. Level 0 is planned for the size of the filter's region or, if
- * the filter uses a region feed, for the whole frame. Only filters whose sizes depend on the sizes
- * of a feed's regions have further levels. Each further level is planned for smaller regions: their
- * width and height are those of the previous level divided by the square root of 2. */
+ * the filter's regions are supplied for each frame, for the whole frame. Only filters whose sizes
+ * depend on the sizes of supplied regions have further levels. Each further level is planned for
+ * smaller regions: their width and height are those of the previous level divided by the square
+ * root of 2. */
 struct halo_planned_filter {
     struct halo_plane_plan (*level)[HALO_MAX_PLANES];
     int levels;
     const struct halo_strategy *strategy; /* NULL: auto */
     const struct halo_filter *filter;
-    bool feed;    /* a region feed supplies the filter's region for each frame */
-    bool written; /* the chain's text specifies the region, which refers to frames as displayed */
-    bool pixels;  /* the region in the text has lengths in pixels */
-    int leader;   /* number of the first filter with the same region */
+    bool supplied; /* a region feed or a detector supplies the region for each frame */
+    bool written;  /* the chain's text specifies the region, which refers to frames as displayed */
+    bool pixels;   /* the region in the text has lengths in pixels */
+    int leader;    /* number of the first filter with the same region */
     struct halo_shapes *stored; /* the shapes in the text, converted to frames as stored; owned */
     /* Only for leaders: the drawn region, as an array with one element for each plane. If several
      * planes have the same size and subsampling, only the element of the first one is used
@@ -48,7 +49,7 @@ struct halo_gate_plan {
 
     const struct halo_chain *chain;
     struct halo_planned_filter *filter; /* one for each filter of the chain */
-    bool feed, written, pixels;         /* true if this field of any halo_planned_filter is true */
+    bool supplied, written, pixels;     /* true if this field of any halo_planned_filter is true */
     struct halo_conv copy;              /* the step for planes that no filter changes */
 };
 
@@ -74,7 +75,7 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
 double halo_gate_plan_level(int level);
 
 /* Checks whether the privacy setting in the plan's input allows the planned chain. Returns 0, or
- * an error as halo_privacy_judge() does. If a feed's small regions would be filtered too weakly,
+ * an error as halo_privacy_judge() does. If small supplied regions would be filtered too weakly,
  * they are filtered with the weakest level that is allowed. */
 int halo_gate_plan_judge(struct halo_gate_plan *plan, struct halo_error *err);
 

@@ -83,23 +83,17 @@ static struct halo_picture_regions *create_picture(const struct halo_gate_plan *
     return NULL;
 }
 
-static bool is_inverted(const struct halo_gate_plan *plan, int f)
-{
-    return plan->filter[f].filter->common.invert;
-}
-
 /* Draws what filter f hides on the first plane of each canvas. False: out of memory. */
-static bool draw(struct halo_gate_regions *regions, struct halo_picture_regions *picture, int f)
+static bool draw(const struct halo_gate_plan *plan, struct halo_picture_regions *picture, int f,
+                 const struct halo_verdict_shapes *shapes)
 {
-    const struct halo_gate_plan *plan = regions->plan;
-    const struct halo_region_now *now = &regions->now[is_inverted(plan, f)];
     for (int p = 0; p < plan->planes; p++) {
         struct halo_drawn_region *drawn = &picture->drawn[f * HALO_MAX_PLANES + p];
         const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
         bool hidden;
         if (halo_gate_plan_canvas(plan, p) != p)
             continue;
-        if (halo_shapes_draw(now->shape, now->count, &canvas, drawn, &hidden) < 0)
+        if (halo_shapes_draw(shapes->shape, shapes->count, &canvas, drawn, &hidden) < 0)
             return false;
         drawn->region.number = halo_region_number();
     }
@@ -120,31 +114,29 @@ static bool is_enough(const struct halo_planned_filter *planned,
     return enough;
 }
 
-/* The weakest level that is strong enough for the current regions. */
-static int find_level(const struct halo_gate_regions *regions,
-                      const struct halo_planned_filter *planned)
+/* The weakest level that is strong enough for these regions. */
+static int find_level(const struct halo_gate_input *input,
+                      const struct halo_planned_filter *planned,
+                      const struct halo_verdict_shapes *shapes)
 {
-    const struct halo_gate_input *input = &regions->plan->input;
     double width, height;
     int level = 0;
-    halo_shapes_size(regions->now[false].shape, regions->now[false].count, input->width,
-                     input->height, &width, &height);
+    halo_shapes_size(shapes->shape, shapes->count, input->width, input->height, &width, &height);
     while (level + 1 < planned->levels && is_enough(planned, input, level + 1, width, height))
         level++;
     return level;
 }
 
-/* Sets the steps of filter f. known: its regions are drawn; otherwise it applies everywhere. */
-static void set_steps(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                      int f, bool known)
+/* Sets the steps of filter f, whose leader has drawn the shapes. NULL: it applies everywhere. */
+static void set_steps(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+                      int f, const struct halo_verdict_shapes *shapes)
 {
-    const struct halo_gate_plan *plan = regions->plan;
     const struct halo_planned_filter *planned = &plan->filter[f];
-    const int level = known ? find_level(regions, planned) : 0;
+    const int level = shapes ? find_level(&plan->input, planned, shapes) : 0;
     for (int p = 0; p < plan->planes; p++) {
         const int canvas = halo_gate_plan_canvas(plan, p);
         const struct halo_region *region =
-            known ? &picture->drawn[planned->leader * HALO_MAX_PLANES + canvas].region : NULL;
+            shapes ? &picture->drawn[planned->leader * HALO_MAX_PLANES + canvas].region : NULL;
         for (int s = 0; s < plan->steps[p].count; s++) {
             if (plan->steps[p].filter[s] != f)
                 continue;
@@ -164,29 +156,74 @@ static struct halo_picture_regions *get_picture(struct halo_gate_regions *region
     return picture ? picture : create_picture(regions->plan);
 }
 
+static bool is_from_feed(const struct halo_planned_filter *planned)
+{
+    return planned->supplied && planned->filter->shapes->from == HALO_SHAPES_FEED;
+}
+
 static bool has_any(const struct halo_gate_plan *plan, bool inverted)
 {
     bool any = false;
     for (int f = 0; f < plan->chain->count; f++)
-        any |= plan->filter[f].feed && is_inverted(plan, f) == inverted;
+        any |= is_from_feed(&plan->filter[f]) &&
+               halo_filter_inverts(plan->filter[f].filter) == inverted;
     return any;
 }
 
-/* Queries the feed, once for all filters, and draws its shapes. False: nothing is known, and the
- * filters apply everywhere. */
-static bool ask(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                int64_t picture_us)
+/* Queries the feed, once for all filters. False: nothing is known, and the filters that use it
+ * apply everywhere. */
+static bool ask_feed(struct halo_gate_regions *regions, int64_t picture_us)
 {
-    const struct halo_gate_plan *plan = regions->plan;
-    struct halo_region_now *hidden = has_any(plan, false) ? &regions->now[false] : NULL;
-    struct halo_region_now *shown = has_any(plan, true) ? &regions->now[true] : NULL;
+    struct halo_region_now *hidden = has_any(regions->plan, false) ? &regions->now[false] : NULL;
+    struct halo_region_now *shown = has_any(regions->plan, true) ? &regions->now[true] : NULL;
     const char *why;
-    bool known = regions->feed &&
-                 halo_region_feed_at(regions->feed, picture_us, halo_now_ns(), hidden, shown, &why);
-    for (int f = 0; f < plan->chain->count && known; f++)
-        if (plan->filter[f].feed && plan->filter[f].leader == f)
-            known = draw(regions, picture, f);
-    return known;
+    return regions->feed && (hidden || shown) &&
+           halo_region_feed_at(regions->feed, picture_us, halo_now_ns(), hidden, shown, &why);
+}
+
+/* The shapes that are supplied for a filter in one frame. */
+struct supply {
+    struct halo_verdict_shapes fed[2]; /* of the feed, without and with invert */
+    bool feed_known;
+    const struct halo_verdict *verdict;
+};
+
+static void take_supply(struct halo_gate_regions *regions, struct supply *ret, int64_t picture_us,
+                        const struct halo_verdict *verdict)
+{
+    *ret = (struct supply){.feed_known = ask_feed(regions, picture_us), .verdict = verdict};
+    for (int i = 0; i < 2; i++)
+        ret->fed[i] = (struct halo_verdict_shapes){regions->now[i].shape, regions->now[i].count};
+}
+
+/* NULL: not known. */
+static const struct halo_verdict_shapes *find_shapes(const struct supply *supply,
+                                                     const struct halo_filter *filter)
+{
+    const bool inverted = halo_filter_inverts(filter);
+    if (filter->shapes->from == HALO_SHAPES_FEED)
+        return supply->feed_known ? &supply->fed[inverted] : NULL;
+    const enum halo_find find =
+        filter->shapes->from == HALO_SHAPES_FACES ? HALO_FIND_FACES : HALO_FIND_PEOPLE;
+    return halo_verdict_get(supply->verdict, find, inverted);
+}
+
+/* Draws the supplied regions and sets the steps of their filters. supply NULL: nothing is known. */
+static void set_supplied(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+                         const struct supply *supply)
+{
+    const struct halo_verdict_shapes *shapes[HALO_MAX_FILTERS];
+    for (int f = 0; f < plan->chain->count; f++) {
+        const struct halo_planned_filter *planned = &plan->filter[f];
+        if (!planned->supplied)
+            continue;
+        shapes[f] = supply ? find_shapes(supply, planned->filter) : NULL;
+        if (planned->leader != f)
+            shapes[f] = shapes[planned->leader];
+        else if (shapes[f] && !draw(plan, picture, f, shapes[f]))
+            shapes[f] = NULL;
+        set_steps(plan, picture, f, shapes[f]);
+    }
 }
 
 /* Sets the steps of a filter with a written region: with the plan's region, or everywhere. */
@@ -201,22 +238,24 @@ static void set_written(const struct halo_gate_plan *plan, struct halo_picture_r
 }
 
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us, enum halo_gate_known worth)
+                                                    int64_t picture_us,
+                                                    const struct halo_verdict *verdict,
+                                                    enum halo_gate_known worth)
 {
     const struct halo_gate_plan *plan = regions->plan;
     struct halo_picture_regions *picture = get_picture(regions);
     if (!picture)
         return NULL;
-    const bool known =
-        plan->feed && worth != HALO_KNOWN_NOTHING && ask(regions, picture, picture_us);
-    for (int f = 0; f < plan->chain->count; f++) {
-        if (plan->filter[f].feed)
-            set_steps(regions, picture, f, known);
+    const bool any = plan->supplied && worth != HALO_KNOWN_NOTHING;
+    struct supply supply;
+    if (any)
+        take_supply(regions, &supply, picture_us, verdict);
+    set_supplied(plan, picture, any ? &supply : NULL);
+    for (int f = 0; f < plan->chain->count; f++)
         if (plan->filter[f].written)
             set_written(plan, picture, f,
                         worth >= HALO_KNOWN_TOLD ||
                             (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels));
-    }
     return picture;
 }
 

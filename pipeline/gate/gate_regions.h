@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Regions that belong to a single frame rather than to the plan. The regions of a region feed are
- * drawn when a frame enters the gate (gate.h), in memory that belongs to the frame until it has
- * left the gate. If it is not known where a region from the chain's text lies in a frame, the
- * filters with that region apply to the whole frame. If no region is known, the whole frame is
- * filtered.
+ * Regions that belong to a single frame rather than to the plan. The regions of a region feed and
+ * of the frame's verdict (verdict.h) are drawn when a frame enters the gate (gate.h), in memory
+ * that
+ * belongs to the frame until it has left the gate. If it is not known where a region from the
+ * chain's text lies in a frame, the filters with that region apply to the whole frame. If no region
+ * is known, the whole frame is filtered.
  *
  * One thread calls halo_gate_regions_take(), and another calls halo_gate_regions_give(). */
 #ifndef HALO_GATE_REGIONS_H
@@ -11,6 +12,7 @@
 
 #include "pipeline/gate/gate_plan.h"
 #include "pipeline/region/region_feed.h"
+#include "pipeline/region/verdict.h"
 
 struct halo_gate_regions;
 struct halo_picture_regions;
@@ -30,17 +32,21 @@ enum halo_gate_known {
     /* All regions except those in the chain's text that have lengths in pixels, because such
      * lengths may refer to frames of another size. */
     HALO_KNOWN_PARTS,
-    /* Only regions of the region feed, which refer to the frame as stored. Regions in the chain's
-     * text refer to the frame as displayed, and the frame's display orientation is not known. */
+    /* Only regions of the region feed and of verdicts, which refer to the frame as stored. Regions
+     * in the chain's text refer to the frame as displayed, and the frame's display orientation is
+     * not known. */
     HALO_KNOWN_TOLD,
     HALO_KNOWN_NOTHING /* no position is known, because no plan fits the frame */
 };
 
 /* Returns the regions for the frame with the timestamp picture_us (microseconds on the feed's
- * clock), or NULL if memory runs out. Memory is allocated only when the number of frames in the
+ * clock) and this verdict (NULL: not judged), or NULL if memory runs out. The verdict is not used
+ * after the call. Memory is allocated only when the number of frames in the
  * gate reaches a new maximum. */
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us, enum halo_gate_known known);
+                                                    int64_t picture_us,
+                                                    const struct halo_verdict *verdict,
+                                                    enum halo_gate_known known);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is ignored */
 

@@ -24,7 +24,7 @@ static int open_way(struct halo_gate_way *way, const struct halo_chain *chain,
         code = halo_gate_plan_cover(&way->plan, &way->coverage, err);
     if (code < 0)
         return code;
-    if (!way->plan.feed && !way->plan.written)
+    if (!way->plan.supplied && !way->plan.written)
         return 0;
     way->regions = halo_gate_regions_create(&way->plan);
     return way->regions ? 0 : halo_fail(err, -ENOMEM, "out of memory");
@@ -134,7 +134,7 @@ const struct halo_gate_way *halo_gate_ways_choose(struct halo_gate_ways *ways, i
     const struct halo_gate_plan *first = &ways->first.plan;
     const bool unknown = first->written && turn == HALO_DISPLAY_UNKNOWN;
     *ret_known = HALO_KNOWN;
-    if (!first->written && !first->feed)
+    if (!first->written && !first->supplied)
         return &ways->first;
     const struct halo_gate_way *way =
         find_way(ways, first->written && !unknown ? turn : first->input.turn,

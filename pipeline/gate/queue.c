@@ -6,6 +6,8 @@
 #include <libavutil/mem.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <unistd.h>
 
 #include "pipeline/gate/gate.h"
 #include "pipeline/picture/raw_picture.h"
@@ -23,6 +25,7 @@ struct halo_queue {
         *unused; /* all nodes are allocated at once, so that a put never runs out of memory */
     int count[2], limit[2]; /* of packets, of frames */
     bool aborted;
+    int eventfd; /* negative: nobody polls */
 };
 
 static bool is_picture(const struct halo_item *item)
@@ -66,6 +69,7 @@ struct halo_queue *halo_queue_create(int pictures, int packets)
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->changed, NULL);
     q->tail = &q->head;
+    q->eventfd = -1;
     q->limit[0] = packets;
     q->limit[1] = pictures;
     return q;
@@ -108,6 +112,15 @@ static struct halo_item take_oldest(struct halo_queue *q, bool kind)
     return give_back(q, n);
 }
 
+/* Wakes both sides; with the lock held. */
+static void tell(struct halo_queue *q)
+{
+    const uint64_t one = 1;
+    pthread_cond_broadcast(&q->changed);
+    if (q->eventfd >= 0 && write(q->eventfd, &one, sizeof one) < 0)
+        return; /* its counter is not 0, so its reader wakes anyway */
+}
+
 static int put(struct halo_queue *q, struct halo_item item, bool newest)
 {
     const bool kind = is_picture(&item);
@@ -128,7 +141,7 @@ static int put(struct halo_queue *q, struct halo_item item, bool newest)
         *q->tail = n;
         q->tail = &n->next;
         q->count[kind]++;
-        pthread_cond_broadcast(&q->changed);
+        tell(q);
     }
     pthread_mutex_unlock(&q->lock);
     if (full)
@@ -149,11 +162,13 @@ int halo_queue_put_newest(struct halo_queue *q, struct halo_item item)
     return put(q, item, true);
 }
 
-int halo_queue_get(struct halo_queue *q, struct halo_item *ret)
+/* 1, 0 or -ECANCELED, as halo_queue_try(). */
+static int get(struct halo_queue *q, struct halo_item *ret, bool wait)
 {
     pthread_mutex_lock(&q->lock);
-    while (!q->aborted && !q->head)
+    while (wait && !q->aborted && !q->head)
         pthread_cond_wait(&q->changed, &q->lock);
+    const bool aborted = q->aborted;
     struct node *n = q->aborted ? NULL : q->head;
     if (n) {
         q->head = n->next;
@@ -164,13 +179,31 @@ int halo_queue_get(struct halo_queue *q, struct halo_item *ret)
         pthread_cond_broadcast(&q->changed);
     }
     pthread_mutex_unlock(&q->lock);
-    return n ? 0 : -ECANCELED;
+    return aborted ? -ECANCELED : n != NULL;
+}
+
+int halo_queue_get(struct halo_queue *q, struct halo_item *ret)
+{
+    const int got = get(q, ret, true);
+    return got < 0 ? got : 0;
+}
+
+int halo_queue_try(struct halo_queue *q, struct halo_item *ret)
+{
+    return get(q, ret, false);
+}
+
+void halo_queue_tell(struct halo_queue *q, int eventfd)
+{
+    pthread_mutex_lock(&q->lock);
+    q->eventfd = eventfd;
+    pthread_mutex_unlock(&q->lock);
 }
 
 void halo_queue_abort(struct halo_queue *q)
 {
     pthread_mutex_lock(&q->lock);
     q->aborted = true;
-    pthread_cond_broadcast(&q->changed);
+    tell(q);
     pthread_mutex_unlock(&q->lock);
 }

@@ -58,6 +58,13 @@ int halo_queue_put_newest(struct halo_queue *q, struct halo_item item);
 /* Removes the first item, which the caller then owns. Blocks while the queue is empty. Returns 0,
  * or -ECANCELED after an abort. */
 int halo_queue_get(struct halo_queue *q, struct halo_item *ret);
+/* Works like halo_queue_get(), but does not block. Returns 1 if it removed an item, 0 if the queue
+ * is empty, or -ECANCELED after an abort. */
+int halo_queue_try(struct halo_queue *q, struct halo_item *ret);
+/* Makes the queue write to this eventfd after every put and after an abort, for a consumer that
+ * polls; -1 (the initial state): to none. Call this before the producer's thread starts, or under
+ * the same condition as halo_queue_destroy(). The caller keeps the descriptor. */
+void halo_queue_tell(struct halo_queue *q, int eventfd);
 /* Makes all blocked and all later calls, on both sides, return -ECANCELED. */
 void halo_queue_abort(struct halo_queue *q);
 

@@ -15,6 +15,7 @@
 #include "pipeline/live/live_camera.h"
 #include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_controls.h"
+#include "pipeline/live/live_detect.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_lineup.h"
@@ -96,6 +97,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         code = halo_live_camera_create(&live->camera, err);
     if (code >= 0)
         code = halo_live_check(live, err);
+    if (code >= 0 && halo_live_detect_create(&live->detect, live) < 0)
+        code = halo_fail(err, -ENOMEM, "out of memory");
     if (code < 0) {
         halo_live_destroy(live);
         return code;
@@ -152,6 +155,11 @@ int halo_live_regions(struct halo_live *live, int64_t picture_us,
                                    err);
 }
 
+void halo_live_connect(struct halo_live *live, enum halo_find find, int fd, const char *why)
+{
+    halo_live_detect_connect(live->detect, find, fd, why);
+}
+
 bool halo_live_is_stuck(struct halo_live *live, struct halo_error *err)
 {
     halo_live_source_wake(live);
@@ -197,6 +205,7 @@ void halo_live_destroy(struct halo_live *live)
     }
     halo_live_encodings_destroy(live->encodings);
     halo_live_stages_destroy(live->stages);
+    halo_live_detect_destroy(live->detect);
     halo_live_lineups_destroy(live->lineups);
     halo_live_aside_destroy(live->aside);
     halo_live_snapshots_destroy(live->snapshots);

@@ -87,6 +87,7 @@
 #include "config/error.h"
 #include "pipeline/base/histogram.h"
 #include "pipeline/base/degradation.h"
+#include "pipeline/detect/detect_calls.h"
 #include "pipeline/filter/coverage.h"
 #include "pipeline/region/region_feed.h"
 
@@ -140,6 +141,8 @@ struct halo_live_events {
     void (*camera)(void *arg, const char *id);
     /* Answers halo_live_snapshot() with a complete image file or with err. */
     void (*snapshot)(void *arg, uint64_t id, const AVPacket *image, const struct halo_error *err);
+    /* Ask for detectors, with the same arg. If `want` is NULL, there are none. */
+    struct halo_detect_calls detector;
 };
 
 enum halo_live_stage {
@@ -163,6 +166,17 @@ struct halo_live_capture {
     int64_t width, height; /* size of the frames that the camera sends */
     char format[12];       /* the negotiated format, named as in v4l2.h; "" if there is none yet */
     double rate;           /* frames per second; 0: not reported */
+};
+
+/* The work of a stream with a detector. */
+struct halo_live_detector {
+    bool wanted;       /* the filters need it; otherwise the other fields are 0 */
+    bool ready;        /* it is connected and has answered hello */
+    int64_t verdicts;  /* frames that it has judged */
+    int64_t late;      /* frames that were not shown because it was judging another one */
+    int64_t hidden;    /* frames that were hidden completely because no verdict came in time */
+    double mean, most; /* ms from sending a frame to its verdict; `most` of the last ten seconds */
+    char name[64];     /* as it calls itself; "" */
 };
 
 struct halo_live_stats {
@@ -193,6 +207,7 @@ struct halo_live_stats {
     char degradation[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS];
     bool has_region_feed;
     struct halo_region_feed_stats region_feed;
+    struct halo_live_detector detector[HALO_FINDS];
 };
 
 /* Creates a live stream: checks settings and chains and reads mask images, but opens neither the
@@ -229,6 +244,11 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
  * stream has no region feed. */
 int halo_live_regions(struct halo_live *live, int64_t picture_us,
                       const struct halo_region_update *updates, int count, struct halo_error *err);
+
+/* Answers events.detector.want: fd is a connection to a detector (docs/detectors.md), of which the
+ * stream takes ownership, or -1; `why` then says why there is none. A connection for which the
+ * stream has no use any more is closed. */
+void halo_live_connect(struct halo_live *live, enum halo_find find, int fd, const char *why);
 
 /* Sets whether an encoding has a receiver; at first no encoding has one. Encodings with `writes`
  * set (encoding.h) always run. `begin` is called for all encodings as soon as the format of the

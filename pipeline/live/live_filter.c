@@ -13,6 +13,7 @@
 #include "pipeline/gate/queue.h"
 #include "pipeline/live/live_aside.h"
 #include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_detect.h"
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
@@ -65,6 +66,16 @@ static int enter_all(struct halo_live *live, struct halo_lineup *lineup,
     return code;
 }
 
+/* False: the stages end. */
+static bool take_item(struct halo_live *live, struct halo_item *ret)
+{
+    struct halo_error err = {0};
+    const int code = halo_live_detect_get(live, ret, &err);
+    if (code < 0 && code != -ECANCELED)
+        halo_live_fail(live, &err);
+    return code >= 0;
+}
+
 void *halo_live_filter_main(void *arg)
 {
     struct halo_live *live = arg;
@@ -72,7 +83,7 @@ void *halo_live_filter_main(void *arg)
     struct halo_item item;
     int code = 0;
     halo_log_set_stream(live->settings.name);
-    while (code >= 0 && halo_queue_get(live->stages->to_filter, &item) == 0) {
+    while (code >= 0 && take_item(live, &item)) {
         if (item.kind == HALO_ITEM_END) {
             halo_queue_put(live->stages->in_gate, item);
             break;

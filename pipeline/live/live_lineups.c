@@ -210,6 +210,18 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all, const struct 
     }
 }
 
+void halo_live_lineups_needs(struct halo_live_lineups *all, struct halo_chain_needs *ret)
+{
+    *ret = (struct halo_chain_needs){0};
+    pthread_mutex_lock(&all->lock);
+    const struct halo_lineup *lineup = all->next;
+    for (const struct halo_lineup *l = all->oldest; l && !all->next; l = l->next)
+        lineup = l;
+    for (int i = 0; lineup && i < lineup->chains; i++)
+        halo_chain_add_needs(lineup->chain[i], ret);
+    pthread_mutex_unlock(&all->lock);
+}
+
 /* ---- extra thread ---- */
 
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all)

@@ -71,6 +71,9 @@ void halo_live_lineups_turned(struct halo_live_lineups *all);
  * frame. Filter thread. */
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all,
                                             struct halo_lineup *previous);
+/* Sets *ret to what detectors have to find for the lineup that the next frame enters. Filter
+ * thread. */
+void halo_live_lineups_needs(struct halo_live_lineups *all, struct halo_chain_needs *ret);
 /* Records that a frame has left a gate, or will not enter it. whole: this was the frame's last
  * gate, and all of its gates have filtered it. Called by the filter and collect threads. */
 void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole);

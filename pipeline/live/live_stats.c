@@ -6,6 +6,7 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_camera.h"
+#include "pipeline/live/live_detect.h"
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_figures.h"
@@ -41,6 +42,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     halo_live_figures_read(live->figures, runs, live->encodings->count, ret);
     ret->damaged = atomic_load(&live->reader->damage.places);
     ret->camera = halo_live_camera_state(live->camera);
+    halo_live_detect_stats(live->detect, ret->detector);
     ret->has_region_feed = live->region_feed;
     if (live->region_feed)
         halo_region_feed_stats(live->region_feed, halo_now_ns(), &ret->region_feed);

@@ -6,6 +6,7 @@
  *                     timestamps (live_clock.h), audio (live_sound.h), camera (live_camera.h,
  *                     live_controls.h)
  *   live_stages.h     the threads after it, and the format of their frames (live_format.h)
+ *   live_detect.h     what detectors find in frames, before the gates
  *   live_lineups.h    the chains with their gates (live_lineup.h), and the frames in them
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
@@ -54,6 +55,7 @@ struct halo_live {
     struct halo_live_camera *camera;   /* NULL: the input is not a camera */
     struct halo_live_controls *controls;
     struct halo_live_stages *stages;
+    struct halo_live_detect *detect;
     struct halo_live_lineups *lineups;
     struct halo_live_encodings *encodings;
     struct halo_live_cards *cards;

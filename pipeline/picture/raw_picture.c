@@ -5,6 +5,8 @@
 #include <libavutil/mathematics.h>
 #include <libavutil/mem.h>
 
+#include "pipeline/region/verdict.h"
+
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw)
 {
     return raw->frame->pts;
@@ -22,10 +24,17 @@ void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational
     raw->frame->pkt_duration = av_rescale_q(raw->frame->pkt_duration, from, to);
 }
 
+void halo_raw_picture_judge(struct halo_raw_picture *raw, struct halo_verdict *verdict)
+{
+    halo_verdict_unref(raw->verdict);
+    raw->verdict = verdict;
+}
+
 void halo_raw_picture_destroy(struct halo_raw_picture *raw)
 {
     if (!raw)
         return;
     av_frame_free(&raw->frame);
+    halo_verdict_unref(raw->verdict);
     av_free(raw);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct halo_raw_picture;
+struct halo_verdict;
 
 /* Only the gate and the code that makes unfiltered frames may access the content of such frames.
  * All other code may only read or set a frame's time, in the stream's time base, and free the
@@ -17,6 +18,9 @@ void halo_raw_picture_set_pts(struct halo_raw_picture *raw, int64_t pts);
  * the frame's duration is converted. */
 void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational from,
                            AVRational to);
+/* Attaches a verdict about this very frame, in place of an earlier one, and takes ownership of the
+ * caller's reference. NULL: not judged, which is the initial state. */
+void halo_raw_picture_judge(struct halo_raw_picture *raw, struct halo_verdict *verdict);
 void halo_raw_picture_destroy(struct halo_raw_picture *raw);
 
 #endif

@@ -19,6 +19,7 @@ struct halo_raw_picture {
     int turn;                  /* its display orientation (display.h) */
     int spill;                 /* the frame's chroma spill (format.h); the gate adds vertical spill
                                   if `frame` is marked as interlaced */
+    struct halo_verdict *verdict; /* what detectors found in it; NULL: not judged; owned */
 };
 
 #endif

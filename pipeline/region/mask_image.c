@@ -290,17 +290,43 @@ static int convert(const AVFrame *frame, uint8_t *weight)
     return code;
 }
 
-static void find_inside(struct halo_mask_image *image)
+/* The number of zeros at the beginning of a row. */
+static int zeros_before(const uint8_t *row, int count)
+{
+    uint64_t eight;
+    int x = 0;
+    for (; x + 8 <= count; x += 8) {
+        memcpy(&eight, row + x, 8);
+        if (eight)
+            break;
+    }
+    while (x < count && !row[x])
+        x++;
+    return x;
+}
+
+static int zeros_after(const uint8_t *row, int count)
+{
+    uint64_t eight;
+    int x = count;
+    for (; x >= 8; x -= 8) {
+        memcpy(&eight, row + x - 8, 8);
+        if (eight)
+            break;
+    }
+    while (x > 0 && !row[x - 1])
+        x--;
+    return count - x;
+}
+
+void halo_mask_image_measure(struct halo_mask_image *image)
 {
     struct halo_rect in = {image->width, image->height, 0, 0};
     for (int y = 0; y < image->height; y++) {
         const uint8_t *row = image->weight + (size_t)y * (size_t)image->width;
-        int x0 = 0, x1 = image->width;
-        while (x0 < x1 && !row[x0])
-            x0++;
-        while (x1 > x0 && !row[x1 - 1])
-            x1--;
-        if (x0 == x1)
+        const int x0 = zeros_before(row, image->width);
+        const int x1 = image->width - zeros_after(row, image->width);
+        if (x0 >= x1)
             continue;
         in.x0 = x0 < in.x0 ? x0 : in.x0;
         in.x1 = x1 > in.x1 ? x1 : in.x1;
@@ -308,6 +334,20 @@ static void find_inside(struct halo_mask_image *image)
         in.y1 = y + 1;
     }
     image->inside = in.x0 < in.x1 ? in : (struct halo_rect){0};
+}
+
+struct halo_mask_image *halo_mask_image_create(int width, int height)
+{
+    struct halo_mask_image *image = calloc(1, sizeof *image);
+    if (image)
+        image->weight = malloc((size_t)width * (size_t)height);
+    if (!image || !image->weight) {
+        halo_mask_image_destroy(image);
+        return NULL;
+    }
+    image->width = width;
+    image->height = height;
+    return image;
 }
 
 /* Converts weights from displayed to stored orientation; width x height is the size as displayed.
@@ -339,7 +379,7 @@ int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_i
     }
     image->width = aside ? shown->height : shown->width;
     image->height = aside ? shown->width : shown->height;
-    find_inside(image);
+    halo_mask_image_measure(image);
     *ret = image;
     return 0;
 }
@@ -372,7 +412,7 @@ static int take_weights(struct halo_mask_image *image, const AVFrame *frame, str
     image->weight = weight;
     image->width = aside ? frame->height : frame->width;
     image->height = aside ? frame->width : frame->height;
-    find_inside(image);
+    halo_mask_image_measure(image);
     return 0;
 }
 

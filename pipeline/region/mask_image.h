@@ -16,7 +16,7 @@ enum {
 };
 
 struct halo_mask_image {
-    char *path;
+    char *path;              /* NULL: not a file */
     int width, height;       /* 0: not loaded */
     uint8_t *weight;         /* rows without gaps */
     struct halo_rect inside; /* the smallest rectangle that contains all nonzero weights */
@@ -38,6 +38,11 @@ int halo_mask_image_load(struct halo_mask_image *image, struct halo_error *err);
  * stored (display.h). Returns 0 or -ENOMEM; the caller owns *ret. */
 int halo_mask_image_store(struct halo_mask_image **ret, const struct halo_mask_image *shown,
                           int turn);
+/* Creates an image without a file, whose weights the caller then fills, and finally measures.
+ * Returns NULL if memory runs out. */
+struct halo_mask_image *halo_mask_image_create(int width, int height);
+/* Sets image->inside. */
+void halo_mask_image_measure(struct halo_mask_image *image);
 void halo_mask_image_destroy(struct halo_mask_image *image); /* NULL is ignored */
 
 #endif

@@ -107,6 +107,19 @@ bool halo_shapes_in_pixels(const struct halo_shapes *shapes)
     return has;
 }
 
+halo_find_set halo_shapes_finds(const struct halo_shapes *shapes)
+{
+    switch (shapes ? shapes->from : HALO_SHAPES_WRITTEN) {
+    case HALO_SHAPES_FACES:
+        return halo_find_bit(HALO_FIND_FACES);
+    case HALO_SHAPES_PEOPLE:
+    case HALO_SHAPES_BACKGROUND:
+        return halo_find_bit(HALO_FIND_PEOPLE);
+    default:
+        return 0;
+    }
+}
+
 /* ---- from the frame as displayed to the frame as stored ---- */
 
 struct turning {

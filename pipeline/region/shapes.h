@@ -8,6 +8,8 @@
  *   region=rect 0 0 64 64+ellipse ...      several shapes: all of them together
  *   region=mask /etc/halod/door.png        an image: white is inside; must be the last shape
  *   region=feed                            the region feed's shapes (region_feed.h); alone
+ *   region=faces, people or background     what a detector found in the frame (verdict.h);
+ *                                          background: everything but people; alone
  *
  * Shapes are separated by + or by blanks. Lengths are in luma pixels of the frame as players
  * display it (display.h; for cameras, after rotate:) or, with %, are fractions of its width (x, w)
@@ -32,6 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/detectors.h"
 #include "config/error.h"
 #include "kernels/region.h"
 
@@ -67,11 +70,25 @@ struct halo_shape {
     struct halo_mask_image *mask; /* MASK; owned */
 };
 
+/* Who supplies the shapes of a region. */
+enum halo_shapes_from {
+    HALO_SHAPES_WRITTEN, /* the text itself */
+    HALO_SHAPES_FEED,    /* a region feed, for each frame */
+    HALO_SHAPES_FACES,   /* verdicts about faces */
+    HALO_SHAPES_PEOPLE,  /* verdicts about people */
+    /* Verdicts about people: everything else, as if the filter's `invert` were the opposite. */
+    HALO_SHAPES_BACKGROUND,
+};
+
 struct halo_shapes {
     struct halo_shape *shape;
-    int count;
-    bool feed; /* a region feed supplies the shapes instead */
+    int count; /* 0 unless `from` is WRITTEN */
+    enum halo_shapes_from from;
 };
+
+/* Returns what detectors have to find for these shapes: one find, or the empty set. shapes may be
+ * NULL. */
+halo_find_set halo_shapes_finds(const struct halo_shapes *shapes);
 
 /* Parses the text of region=. Returns 0; or, with err filled, -EINVAL (a syntax error, with its
  * column, or a mask file that is not an image), -errno (the mask file cannot be read) or -ENOMEM.

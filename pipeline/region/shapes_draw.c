@@ -277,22 +277,95 @@ static uint8_t under(const struct halo_mask_image *mask, struct halo_rect r, uin
     return most;
 }
 
-static void draw_mask(struct drawing *d, const struct halo_mask_image *mask)
+static void draw_scaled_row(struct drawing *d, const struct halo_mask_image *mask, int y)
 {
     const struct halo_shape_canvas *c = d->canvas;
     const uint8_t flip = d->inner ? 255 : 0;
-    for (int y = 0; y < c->height; y++) {
-        uint8_t *to = mask_row(d, y);
-        struct halo_rect r;
-        mask_span(y, 1 << c->log2_sub_y, c->picture_height, mask->height, &r.y0, &r.y1);
-        for (int x = 0; x < c->width; x++) {
-            mask_span(x, 1 << c->log2_sub_x, c->picture_width, mask->width, &r.x0, &r.x1);
-            const uint8_t hidden = under(mask, r, flip);
-            if (d->inner ? hidden < to[x] : hidden > to[x])
-                to[x] = hidden;
-        }
+    uint8_t *to = mask_row(d, y);
+    struct halo_rect r;
+    mask_span(y, 1 << c->log2_sub_y, c->picture_height, mask->height, &r.y0, &r.y1);
+    for (int x = 0; x < c->width; x++) {
+        mask_span(x, 1 << c->log2_sub_x, c->picture_width, mask->width, &r.x0, &r.x1);
+        const uint8_t hidden = under(mask, r, flip);
+        if (d->inner ? hidden < to[x] : hidden > to[x])
+            to[x] = hidden;
     }
-    touch(d, (struct halo_rect){0, 0, c->width, c->height});
+}
+
+static uint8_t larger(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Hides samples under a mask image that is not scaled. above and below are rows of the image, or
+ * one of them twice. pairs: each sample covers two columns. */
+static void hide_row(struct drawing *d, uint8_t *restrict to, const uint8_t *above,
+                     const uint8_t *below, bool pairs)
+{
+    const uint8_t flip = d->inner ? 255 : 0;
+    const int columns = d->canvas->picture_width, whole = pairs ? columns / 2 : columns;
+    if (pairs) {
+        for (int x = 0; x < whole; x++)
+            d->row[x] = larger(larger(above[2 * x] ^ flip, above[2 * x + 1] ^ flip),
+                               larger(below[2 * x] ^ flip, below[2 * x + 1] ^ flip));
+        if (columns % 2)
+            d->row[whole] = larger(above[columns - 1] ^ flip, below[columns - 1] ^ flip);
+    } else {
+        for (int x = 0; x < whole; x++)
+            d->row[x] = larger(above[x] ^ flip, below[x] ^ flip);
+    }
+    const uint8_t *restrict hidden = d->row;
+    const int width = d->canvas->width;
+    if (d->inner)
+        for (int x = 0; x < width; x++)
+            to[x] = hidden[x] < to[x] ? hidden[x] : to[x];
+    else
+        for (int x = 0; x < width; x++)
+            to[x] = larger(hidden[x], to[x]);
+}
+
+static void draw_equal_row(struct drawing *d, const struct halo_mask_image *mask, int y)
+{
+    const int first = y << d->canvas->log2_sub_y;
+    const int second = first + (d->canvas->log2_sub_y && first + 1 < mask->height);
+    hide_row(d, mask_row(d, y), mask->weight + (size_t)first * (size_t)mask->width,
+             mask->weight + (size_t)second * (size_t)mask->width, d->canvas->log2_sub_x);
+}
+
+/* The samples of a row that differ from `around`: from *ret0 to before *ret1. */
+static void find_drawn(const uint8_t *row, int width, uint8_t around, int *ret0, int *ret1)
+{
+    uint64_t eight, same;
+    int x0 = 0, x1 = width;
+    memset(&same, around, sizeof same);
+    for (; x0 + 8 <= x1 && (memcpy(&eight, row + x0, 8), eight == same); x0 += 8)
+        ;
+    while (x0 < x1 && row[x0] == around)
+        x0++;
+    for (; x0 + 8 <= x1 && (memcpy(&eight, row + x1 - 8, 8), eight == same); x1 -= 8)
+        ;
+    while (x0 < x1 && row[x1 - 1] == around)
+        x1--;
+    *ret0 = x0;
+    *ret1 = x1;
+}
+
+static void draw_mask(struct drawing *d, const struct halo_mask_image *mask)
+{
+    const struct halo_shape_canvas *c = d->canvas;
+    const bool equal = mask->width == c->picture_width && mask->height == c->picture_height &&
+                       c->log2_sub_x <= 1 && c->log2_sub_y <= 1;
+    struct halo_rect drawn = {0};
+    for (int y = 0; y < c->height; y++) {
+        struct halo_rect r = {.y0 = y, .y1 = y + 1};
+        if (equal)
+            draw_equal_row(d, mask, y);
+        else
+            draw_scaled_row(d, mask, y);
+        find_drawn(mask_row(d, y), c->width, d->inner ? 255 : 0, &r.x0, &r.x1);
+        drawn = halo_rect_join(drawn, r);
+    }
+    touch(d, drawn);
 }
 
 /* ---- all of them ---- */
@@ -404,9 +477,11 @@ static bool any_weight(const struct halo_drawn_region *region)
         return true;
     for (int y = t->y0; y < t->y1; y++) {
         const uint8_t *row = region->mask + (size_t)y * (size_t)region->mask_width;
+        uint8_t any = 0;
         for (int x = t->x0; x < t->x1; x++)
-            if (row[x])
-                return true;
+            any |= row[x];
+        if (any)
+            return true;
     }
     return false;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pipeline/region/shapes_private.h"
 
@@ -44,6 +45,27 @@ static int16_t nearer(const struct field *f, int x, int y, int up)
     return (int16_t)(up <= down ? -up : down);
 }
 
+/* Ends the scan of row y: its distances to the samples above are known, and all rows below are
+ * done. */
+static void scan_up(struct field *f, int y)
+{
+    const int width = f->width;
+    const uint8_t *restrict row = f->mask + y * f->stride;
+    int16_t *restrict to = f->rows + (ptrdiff_t)y * width;
+    int16_t *restrict bottom = f->bottom;
+    int ties = 0;
+    for (int x = 0; x < width; x++) {
+        const int16_t up = to[x], below = (int16_t)(bottom[x] < FAR ? bottom[x] + 1 : FAR);
+        const int16_t down = row[x] ? 0 : below;
+        bottom[x] = down;
+        to[x] = (int16_t)(up <= down ? -up : down);
+        ties |= (up == down) & (up > 0) & (up < FAR);
+    }
+    for (int x = 0; ties && x < width; x++)
+        if (to[x] == -bottom[x])
+            to[x] = nearer(f, x, y, bottom[x]);
+}
+
 /* Finds the nearest hidden sample of each column: first above each sample, then below. Outside of
  * the field all distances are FAR. */
 static void scan_columns(struct field *f)
@@ -60,17 +82,8 @@ static void scan_columns(struct field *f)
             to[x] = (int16_t)(row[x] ? 0 : up);
         }
     }
-    for (int y = f->height - 1; y >= 0; y--) {
-        const uint8_t *restrict row = f->mask + y * f->stride;
-        int16_t *restrict to = f->rows + (ptrdiff_t)y * width;
-        int16_t *restrict bottom = f->bottom;
-        for (int x = 0; x < width; x++) {
-            const int below = bottom[x] + 1 > FAR ? FAR : bottom[x] + 1;
-            const int down = row[x] ? 0 : below;
-            bottom[x] = (int16_t)down;
-            to[x] = nearer(f, x, y, to[x]);
-        }
-    }
+    for (int y = f->height - 1; y >= 0; y--)
+        scan_up(f, y);
 }
 
 static double squared(double v)
@@ -125,14 +138,18 @@ static void shade_row(struct field *f, int y, const uint8_t *mask)
 {
     const int16_t *row = f->rows + (ptrdiff_t)y * f->width;
     uint8_t *to = f->mask + y * f->stride;
+    if (!memchr(to, 0, (size_t)f->width))
+        return;
     const int count = build_envelope(f, row);
+    const double almost = f->reach * f->reach * (1 + 1e-9);
     for (int x = 0, k = 0; count > 0 && x < f->width; x++) {
         while (k + 1 < count && f->from[k + 1] < x)
             k++;
         if (row[x] == 0)
             continue;
         const int q = f->at[k], down = row[q];
-        const double d = sqrt(squared((x - q) * f->step_x) + squared(down * f->step_y));
+        const double both = squared((x - q) * f->step_x) + squared(down * f->step_y);
+        const double d = both < almost ? sqrt(both) : f->reach;
         if (d < f->reach) {
             const uint8_t *here = mask + y * f->stride;
             const uint8_t most = strongest(f, row, here, x, k, count);

@@ -11,6 +11,7 @@
 #include "pipeline/region/shapes_private.h"
 
 #define BLANKS " \n\t\r"
+#define SHAPES "(rect, ellipse, polygon, mask, feed, faces, people, or background)"
 
 enum { MAX_NUMBER = 32, SHOWN = 40 };
 
@@ -21,8 +22,9 @@ struct reader {
     struct halo_error *err;
 };
 
-static const char *const words[] = {"rect", "ellipse", "polygon", "mask", "feed"};
-enum { MASK = 3, FEED = 4, WORDS = 5 };
+static const char *const words[] = {"rect", "ellipse", "polygon", "mask",
+                                    "feed", "faces",   "people",  "background"};
+enum { MASK = 3, SUPPLIED = 4, WORDS = 8 };
 
 static void skip_blanks(struct reader *r)
 {
@@ -137,13 +139,13 @@ static int read_mask(struct reader *r, struct halo_shape *shape)
     return 0;
 }
 
-static int read_feed(struct reader *r)
+static int read_supplied(struct reader *r, int kind)
 {
     skip_blanks(r);
     if (r->to->count > 0 || r->text[r->at])
-        return halo_fail(r->err, -EINVAL, "column %zu: feed cannot be combined with other shapes",
-                         r->at + 1);
-    r->to->feed = true;
+        return halo_fail(r->err, -EINVAL, "column %zu: %s cannot be combined with other shapes",
+                         r->at + 1, words[kind]);
+    r->to->from = (enum halo_shapes_from)(HALO_SHAPES_FEED + kind - SUPPLIED);
     return 0;
 }
 
@@ -155,14 +157,14 @@ static int unknown(const struct reader *r, size_t length)
     word[shown] = '\0';
     halo_nearest_words(near, word, words, WORDS);
     return halo_fail(r->err, -EINVAL, "column %zu: unknown shape %s%s", r->at + 1, word,
-                     near[0] ? near : " (rect, ellipse, polygon, mask, or feed)");
+                     near[0] ? near : " " SHAPES);
 }
 
 static int read_shape(struct reader *r)
 {
     const size_t length = word_length(r);
     if (length == 0 || is_number_next(r))
-        return fail_at(r, "a shape (rect, ellipse, polygon, mask, or feed)");
+        return fail_at(r, "a shape " SHAPES);
     int kind = 0;
     while (kind < WORDS &&
            (strlen(words[kind]) != length || memcmp(words[kind], r->text + r->at, length) != 0))
@@ -173,8 +175,8 @@ static int read_shape(struct reader *r)
         return halo_fail(r->err, -EINVAL, "column %zu: at most %d shapes are allowed", r->at + 1,
                          HALO_MAX_SHAPES);
     r->at += length;
-    if (kind == FEED)
-        return read_feed(r);
+    if (kind >= SUPPLIED)
+        return read_supplied(r, kind);
     struct halo_shape *shape = &r->to->shape[r->to->count++];
     shape->kind = (enum halo_shape_kind)kind;
     return kind == MASK                 ? read_mask(r, shape)

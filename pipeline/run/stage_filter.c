@@ -36,35 +36,44 @@ static int leave_item(struct halo_stream *s, struct halo_item *item, struct halo
     return halo_stage_put(s, s->to_encode, *item, HALO_STAGE_COLLECTED_WAIT);
 }
 
-/* Takes items from one queue and passes each on, until the end. */
-static void pass_all(struct halo_stream *s, struct halo_queue *from, enum halo_stage wait,
+/* Takes an item for the gate (judged: frames come with what detectors found in them), or one from
+ * the gate. */
+static int take(struct halo_stream *s, bool judged, struct halo_item *ret, struct halo_error *err)
+{
+    if (!judged)
+        return halo_stage_get(s, s->in_gate, ret, HALO_STAGE_COLLECT_WAIT);
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FILTER_WAIT);
+    const int code = halo_detect_get(s->detect, s->to_filter, ret, err);
+    halo_stats_end(s->stats, HALO_STAGE_FILTER_WAIT, begin);
+    return code;
+}
+
+/* Takes items and passes each on, until the end. */
+static void pass_all(struct halo_stream *s, bool judged,
                      int (*pass)(struct halo_stream *s, struct halo_item *item,
                                  struct halo_error *err))
 {
     struct halo_error err = {0};
-    struct halo_item item;
-    while (halo_stage_get(s, from, &item, wait) == 0) {
-        const bool end = item.kind == HALO_ITEM_END;
-        const int code = pass(s, &item, &err);
-        if (code < 0 && code != -ECANCELED) {
-            halo_fail(&err, code, "the filter stage failed: %s", strerror(-code));
-            halo_stream_fail(s, &err);
-        }
-        if (code < 0 || end)
-            break;
-    }
+    struct halo_item item = {.kind = HALO_ITEM_PACKET};
+    int code = 0;
+    while (code >= 0 && item.kind != HALO_ITEM_END && (code = take(s, judged, &item, &err)) >= 0)
+        code = pass(s, &item, &err);
+    if (code >= 0 || code == -ECANCELED)
+        return;
+    halo_fail(&err, code, "the filter stage failed: %s", strerror(-code));
+    halo_stream_fail(s, &err);
 }
 
 void *halo_stream_filter_main(void *arg)
 {
     struct halo_stream *s = arg;
-    pass_all(s, s->to_filter, HALO_STAGE_FILTER_WAIT, enter_item);
+    pass_all(s, true, enter_item);
     return NULL;
 }
 
 void *halo_stream_collect_main(void *arg)
 {
     struct halo_stream *s = arg;
-    pass_all(s, s->in_gate, HALO_STAGE_COLLECT_WAIT, leave_item);
+    pass_all(s, false, leave_item);
     return NULL;
 }

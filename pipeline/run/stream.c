@@ -64,7 +64,11 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->in_gate = halo_queue_create(settings->device.depth, QUEUE_PACKETS);
     s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     int code = 0;
-    if (!s->to_filter || !s->in_gate || !s->to_encode)
+    s->detect_settings = (struct halo_detect_settings){.stream = settings->source.input,
+                                                       .detector = settings->detector,
+                                                       .calls = &s->detect_calls};
+    if (!s->to_filter || !s->in_gate || !s->to_encode ||
+        halo_detect_create(&s->detect, &s->detect_settings) < 0)
         code = halo_fail(err, -ENOMEM, "out of memory");
     if (code >= 0)
         code = halo_raw_input_check(&settings->source, err);
@@ -169,6 +173,21 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
     return code;
 }
 
+/* Begins to start detectors, which takes them a second or so. */
+static int start_detectors(struct halo_stream *s, struct halo_error *err)
+{
+    struct halo_chain_needs needs = {0};
+    halo_chain_add_needs(s->chain, &needs);
+    for (int i = 0; i < s->tracks.count; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        if (t->role != HALO_ROLE_FILTER)
+            continue;
+        s->detect_settings.time_base = t->in->time_base;
+        s->detect_settings.rate = av_q2d(t->in->avg_frame_rate);
+    }
+    return halo_detect_need(s->detect, &needs) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
+}
+
 static int start_sink(struct halo_stream *s, struct halo_error *err)
 {
     return halo_sink_start(s->sink, err);
@@ -181,6 +200,7 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
         int (*open)(struct halo_stream *s, struct halo_error *err);
     } parts[] = {
         {HALO_STAGE_OPEN_STREAMS, open_tracks},
+        {HALO_STAGE_OPEN_STREAMS, start_detectors},
         {HALO_STAGE_OPEN_OUTPUT, start_sink},
     };
     int code = open_input_and_ring(s, err);
@@ -206,13 +226,11 @@ static void run_stages(struct halo_stream *s)
     };
     struct halo_error err = {0};
     int code = 0, running = 0;
+    halo_stats_running(s->stats, true); /* before any stage records a span of the run */
     for (; running < 3 && code == 0; running += code == 0)
         code = halo_thread_start(stages[running].thread, stages[running].name, stages[running].main,
                                  s, &err);
-    if (code >= 0) {
-        halo_stats_running(s->stats, true);
-        atomic_store(&s->running, true);
-    }
+    atomic_store(&s->running, code >= 0);
     if (code >= 0)
         code = halo_stream_demux(s, &err);
     if (code >= 0)
@@ -276,6 +294,18 @@ int halo_stream_start(struct halo_stream *s, struct halo_error *err)
     const int code = halo_thread_start(&s->source_thread, "source", source_main, s, err);
     s->started = code >= 0;
     return code;
+}
+
+void halo_stream_set_detectors(struct halo_stream *s, const struct halo_detect_calls *calls,
+                               void *arg)
+{
+    s->detect_calls = *calls;
+    s->detect_settings.arg = arg;
+}
+
+void halo_stream_connect(struct halo_stream *s, enum halo_find find, int fd, const char *why)
+{
+    halo_detect_connect(s->detect, find, fd, why);
 }
 
 void halo_stream_stop(struct halo_stream *s)
@@ -364,6 +394,7 @@ void halo_stream_destroy(struct halo_stream *s)
     halo_tracks_close(&s->tracks);
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);
+    halo_detect_destroy(s->detect);
     halo_ring_destroy(s->ring);
     halo_stats_destroy(s->stats);
     pthread_mutex_destroy(&s->lock);

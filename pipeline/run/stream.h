@@ -29,6 +29,7 @@
 
 #include "config/error.h"
 #include "config/run.h"
+#include "pipeline/detect/detect_calls.h"
 #include "pipeline/filter/filter.h"
 
 struct halo_stream;
@@ -57,6 +58,14 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
                        struct halo_error *err);
 /* Joins the threads, closes everything and removes unfinished files. Accepts NULL. */
 void halo_stream_destroy(struct halo_stream *s);
+
+/* Provides detectors; call this before halo_stream_start(). Without it, a chain that needs one
+ * makes the stream fail. calls and arg must outlive the stream. */
+void halo_stream_set_detectors(struct halo_stream *s, const struct halo_detect_calls *calls,
+                               void *arg);
+/* Answers calls->want: fd is a connection to a detector (docs/detectors.md), of which the stream
+ * takes ownership, or -1; `why` then says why there is none. */
+void halo_stream_connect(struct halo_stream *s, enum halo_find find, int fd, const char *why);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
 /* Stops reading the source, and finishes the output with the frames read so far. This function may

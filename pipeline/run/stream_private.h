@@ -10,6 +10,7 @@
 
 #include "pipeline/base/damage.h"
 #include "pipeline/base/stats.h"
+#include "pipeline/detect/detect.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/run/stream.h"
 #include "pipeline/run/tracks.h"
@@ -25,6 +26,9 @@ struct halo_stream {
     const struct halo_chain *chain;
     void (*notify)(void *arg);
     void *arg;
+    struct halo_detect_calls detect_calls; /* `want` NULL: there are no detectors */
+    struct halo_detect_settings detect_settings;
+    struct halo_detect *detect; /* used by the filter thread */
 
     struct halo_stats *stats; /* NULL if no statistics were requested */
     struct halo_damage damage;

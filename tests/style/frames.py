@@ -9,7 +9,7 @@ RAW = {
     'input/decode_judge.c': ('whether they are whole', 'has_flags halo_judge_picture'),
     'picture/raw_picture.c': ('their times, and their end', '''
         halo_raw_picture_pts halo_raw_picture_set_pts halo_raw_picture_move
-        halo_raw_picture_destroy'''),
+        halo_raw_picture_judge halo_raw_picture_destroy'''),
     'picture/decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
     'input/source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
     'camera/camera_buffers.c': ('mapped buffers of a camera', 'judge halo_camera_take'),
@@ -40,6 +40,13 @@ RAW = {
         frames_of halo_hw_frame_is halo_hw_frame_format halo_hw_frame_width halo_hw_frame_height
         plane_offset find_plane halo_hw_frame_plane halo_hw_frame_stream read_planes make_frame
         halo_hw_download'''),
+    'detect/matte.c': ('edges of a matte follow a raw picture\'s; only weights leave',
+                       'find_samples find_luma make download halo_matte_make'),
+    'detect/detect.c': ('raw pictures wait for what detectors find in them, and go on to the gate',
+                        'hold bring_to_host note_size take_frame give get halo_detect_get'),
+    'detect/detect_frame.c': ('raw pictures into sealed memory for a detector, which must see them to '
+                              'find what to hide', '''
+        find_inside prepare make halo_detect_frame_make'''),
     'base/canary.c': ('the code that leak checkers look for, into raw pictures of test:',
                  'paint_component halo_canary_paint'),
     'gate/leak.c': ('leaks on purpose, in builds with -Dfaults=true alone',
@@ -79,10 +86,13 @@ EITHER = {
     'region/mask_image.c': ('mask images: files that the settings name, and no picture of an input',
                      'convert decode is_gray take_weights'),
     'gate/queue.c': ('items pass as they are: who gets one out sees the type that its kind says',
-                'is_picture halo_item_finish put halo_queue_put halo_queue_put_newest halo_queue_get'),
+                '''is_picture halo_item_finish put halo_queue_put halo_queue_put_newest get
+                halo_queue_get halo_queue_try'''),
     'run/stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
-    'run/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item pass_all'),
-    'live/live_filter.c': ('the same', 'enter_all leave'),
+    'run/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item take pass_all'),
+    'live/live_filter.c': ('the same', 'enter_all take_item leave'),
+    'live/live_detect.c': ('items that are raw pictures, judged, to the thread that lets them in',
+                           'halo_live_detect_get'),
     'live/live_stages.c': ('items that are raw pictures, into the queue to the gates',
                            'halo_live_stages_give'),
     'live/live_encodings.c': ('items that are output pictures, into the queue of an encoding',
@@ -93,7 +103,10 @@ EITHER = {
 
 # Who may know what is in a raw picture; tests put them before what they test.
 INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gate/gate.c
+    pipeline/detect/detect_frame.c pipeline/detect/matte.c pipeline/detect/detect.c
     pipeline/picture/orient.c pipeline/picture/raw_picture.c pipeline/input/source_test.c
+    tests/pipeline/detect/test_detect.c tests/pipeline/detect/test_detect_frame.c
+    tests/pipeline/detect/test_matte.c
     tests/pipeline/gate/test_gate.c tests/pipeline/gate/test_gate_regions.c'''
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
@@ -115,8 +128,8 @@ CALLS = {
     'av_hwframe_map': '',
     'sws_scale': 'pipeline/base/av.c pipeline/region/mask_image.c',
     'sws_scale_frame': '',
-    'halo_av_scale': '''pipeline/gate/adapt.c pipeline/base/av.c pipeline/output/encode.c
-        pipeline/live/live_codec.c''',
+    'halo_av_scale': '''pipeline/gate/adapt.c pipeline/base/av.c pipeline/detect/detect_frame.c
+        pipeline/output/encode.c pipeline/live/live_codec.c''',
     'halo_gate_enter': '''pipeline/gate/gate.c pipeline/live/live_filter.c
         pipeline/run/stage_filter.c''',
     'halo_gate_leave': '''pipeline/gate/gate.c pipeline/live/live_filter.c
@@ -125,9 +138,9 @@ CALLS = {
     'MAP_SHARED': '''daemon/view/frames.c pipeline/camera/camera_buffers.c
         pipeline/output/packet_memory.c''',
     'memfd_create': 'daemon/engine/engine_events.c daemon/view/frames.c daemon/supervisor/sup_process.c '
-                    'pipeline/output/packet_writer.c',
+                    'pipeline/output/packet_writer.c pipeline/detect/detect_frame.c',
     'shm_open': '',
-    'shmget': '',
+    'shmget': 'daemon/engine/confine.c',  # denied there
     'vmsplice': '',
     'process_vm_writev': 'daemon/engine/confine.c',
     'cudaIpcGetMemHandle': '',

@@ -15,7 +15,9 @@
 #include "pipeline/picture/orient.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/region/mask_image.h"
 #include "pipeline/region/region_feed.h"
+#include "pipeline/region/verdict.h"
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/filter/judge.h"
 
@@ -223,7 +225,7 @@ static int count_white(struct fixture *f)
     const AVFrame *out = halo_output_picture_frame(picture);
     int count = 0;
     for (int i = 0; i < WIDTH * HEIGHT; i++)
-        count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 200;
+        count += out->data[0][i / WIDTH * out->linesize[0] + i % WIDTH] > 220;
     halo_output_picture_destroy(picture);
     return count;
 }
@@ -774,6 +776,134 @@ static void refused(void **state)
     }
 }
 
+/* ---- verdicts ---- */
+
+static struct halo_shape box_of(struct halo_rect r)
+{
+    return (struct halo_shape){.kind = HALO_SHAPE_RECT,
+                               .x = {(double)r.x0 / WIDTH, true},
+                               .y = {(double)r.y0 / HEIGHT, true},
+                               .width = {(double)(r.x1 - r.x0) / WIDTH, true},
+                               .height = {(double)(r.y1 - r.y0) / HEIGHT, true}};
+}
+
+/* A mask of the picture's size, with full weight in r. */
+static struct halo_shape mask_of(struct halo_rect r)
+{
+    struct halo_mask_image *image = calloc(1, sizeof *image);
+    image->width = WIDTH;
+    image->height = HEIGHT;
+    image->inside = r;
+    image->weight = calloc(WIDTH, HEIGHT);
+    for (int y = r.y0; y < r.y1; y++)
+        memset(image->weight + y * WIDTH + r.x0, 255, (size_t)(r.x1 - r.x0));
+    return (struct halo_shape){.kind = HALO_SHAPE_MASK, .mask = image};
+}
+
+/* The picture's verdict about one find from now on; no other find is known. */
+static void judge_as(struct fixture *f, enum halo_find find, struct halo_shape hidden,
+                     const struct halo_shape *shown)
+{
+    struct halo_verdict *verdict = halo_verdict_create();
+    struct halo_shape copy = shown ? *shown : hidden;
+    const struct halo_verdict_shapes a = {&hidden, 1}, b = {&copy, 1};
+    assert_int_equal(halo_verdict_set(verdict, find, &a, shown ? &b : NULL), 0);
+    halo_raw_picture_judge(&f->raw, verdict);
+}
+
+static void judge_none(struct fixture *f, enum halo_find find)
+{
+    struct halo_verdict *verdict = halo_verdict_create();
+    const struct halo_verdict_shapes nothing = {NULL, 0};
+    assert_int_equal(halo_verdict_set(verdict, find, &nothing, NULL), 0);
+    halo_raw_picture_judge(&f->raw, verdict);
+}
+
+/* What its own verdict says is hidden; without one, and without the one that is asked for, all. */
+static void verdicts(void **state)
+{
+    static const struct {
+        const char *chain;
+        enum halo_find find;
+    } rows[] = {
+        {"solid=white:region=faces", HALO_FIND_FACES},
+        {"solid=white:region=people", HALO_FIND_PEOPLE},
+        {"solid=white:region=background:invert=1", HALO_FIND_PEOPLE},
+    };
+    const struct halo_rect at = {10, 4, 22, 16};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f = {0};
+        begin(&f, rows[i].chain);
+        check(&f, f.now, all, true);
+        halo_gate_set_feed(f.gate, f.feed); /* a feed's word is none about faces */
+        update_square(&f, f.now, HALO_SHAPE_RECT, 0, 0, 0);
+        check(&f, f.now, all, true);
+        judge_as(&f, rows[i].find, box_of(at), NULL);
+        check(&f, f.now, at, true);
+        judge_as(&f, rows[i].find, mask_of(at), NULL);
+        check(&f, f.now, at, true);
+        judge_none(&f, rows[i].find);
+        check(&f, f.now, none, true);
+        judge_none(&f, rows[i].find == HALO_FIND_FACES ? HALO_FIND_PEOPLE : HALO_FIND_FACES);
+        check(&f, f.now, all, true);
+        halo_raw_picture_judge(&f.raw, NULL);
+        check(&f, f.now, all, true);
+        end(&f);
+    }
+}
+
+/* Outside of the people: only what surely belongs to one is shown, and nothing where nobody is. */
+static void backgrounds(void **state)
+{
+    static const char *const chains[] = {"solid=white:region=background",
+                                         "solid=white:region=people:invert=1"};
+    const struct halo_rect wide = {10, 4, 30, 24}, sure = {14, 8, 26, 20};
+    (void)state;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct fixture f = {0};
+        begin(&f, chains[i]);
+        const struct halo_shape shown[] = {box_of(sure), mask_of(sure)};
+        for (int m = 0; m < 2; m++) {
+            judge_as(&f, HALO_FIND_PEOPLE, m ? mask_of(wide) : box_of(wide), &shown[m]);
+            assert_int_equal(count_white(&f), WIDTH * HEIGHT - 12 * 12);
+        }
+        judge_none(&f, HALO_FIND_PEOPLE);
+        check(&f, f.now, all, true);
+        halo_raw_picture_judge(&f.raw, NULL);
+        check(&f, f.now, all, true);
+        end(&f);
+    }
+}
+
+/* Filters of one chain with several sources, and strengths that follow the shapes. */
+static void mixed_verdicts(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "solid=white:region=faces,solid=white:region=faces,solid=white:region=feed");
+    halo_gate_set_feed(f.gate, f.feed);
+    update_square(&f, f.now, HALO_SHAPE_RECT, 40, 30, 10);
+    judge_as(&f, HALO_FIND_FACES, box_of((struct halo_rect){10, 10, 20, 20}), NULL);
+    assert_int_equal(count_white(&f), 2 * 10 * 10);
+    halo_raw_picture_judge(&f.raw, NULL);
+    check(&f, f.now, all, true);
+    end(&f);
+    f = (struct fixture){0};
+    begin(&f, "pixelize=w=0.5*w:h=0.5*w:region=faces");
+    const struct halo_rect at = {10, 4, 26, 20};
+    judge_as(&f, HALO_FIND_FACES, box_of(at), NULL);
+    struct halo_output_picture *picture = pass(&f, f.now);
+    const AVFrame *out = halo_output_picture_frame(picture);
+    int count;
+    const struct halo_rect got = changed(&f, out, 0, &count);
+    assert_true(count > 0 && got.x0 >= at.x0 && got.y0 >= at.y0 && got.x1 <= at.x1 &&
+                got.y1 <= at.y1);
+    halo_output_picture_destroy(picture);
+    halo_raw_picture_judge(&f.raw, NULL);
+    end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -786,6 +916,8 @@ int main(void)
         cmocka_unit_test(least_strength),  cmocka_unit_test(passes),
         cmocka_unit_test(neighbours),      cmocka_unit_test(numbers),
         cmocka_unit_test(canvases),        cmocka_unit_test(refused),
+        cmocka_unit_test(verdicts),        cmocka_unit_test(backgrounds),
+        cmocka_unit_test(mixed_verdicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,27 @@ static void parsed(void **state)
     assert_true(s->shape[2].corner[2][0].value == 0.5 && !s->shape[2].corner[2][0].relative);
     halo_shapes_destroy(s);
     s = parse("feed");
-    assert_true(s->feed);
+    assert_int_equal(s->from, HALO_SHAPES_FEED);
     assert_int_equal(s->count, 0);
+    assert_int_equal(halo_shapes_finds(s), 0);
     halo_shapes_destroy(s);
+    static const struct {
+        const char *text;
+        enum halo_shapes_from from;
+        enum halo_find find;
+    } found[] = {
+        {"faces", HALO_SHAPES_FACES, HALO_FIND_FACES},
+        {" people ", HALO_SHAPES_PEOPLE, HALO_FIND_PEOPLE},
+        {"background", HALO_SHAPES_BACKGROUND, HALO_FIND_PEOPLE},
+    };
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        s = parse(found[i].text);
+        assert_int_equal(s->from, found[i].from);
+        assert_int_equal(s->count, 0);
+        assert_int_equal(halo_shapes_finds(s), halo_find_bit(found[i].find));
+        halo_shapes_destroy(s);
+    }
+    assert_int_equal(halo_shapes_finds(NULL), 0);
     halo_shapes_destroy(NULL);
 }
 
@@ -59,6 +77,8 @@ static void refused(void **state)
         {"polygon 0 0 1 1", "column 16: x of a corner"},
         {"polygon 0 0 1 1 2", "column 18: y of a corner is missing"},
         {"feed+rect 1 2 3 4", "column 5: feed cannot be combined with other shapes"},
+        {"background rect 1 2 3 4", "column 12: background cannot be combined"},
+        {"faces+people", "column 6: faces cannot be combined with other shapes"},
         {"rect 1 2 3 4 feed", "column 18: feed cannot be combined with other shapes"},
         {"mask", "column 5: an image's path is missing"},
         {"rect 0 0 1 1+mask /nonexistent/a.png",

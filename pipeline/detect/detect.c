@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Detection (detect.h): frames wait here, in order, until the judge lets them pass. */
+#include "pipeline/detect/detect.h"
+
+#include <errno.h>
+#include <libavutil/mathematics.h>
+#include <libavutil/mem.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "kernels/backend.h"
+#include "kernels/clock.h"
+#include "pipeline/base/display.h"
+#include "pipeline/detect/detect_private.h"
+#include "pipeline/picture/hw_frame.h"
+#include "pipeline/picture/raw_picture_private.h"
+
+/* ---- life ---- */
+
+static int create_judge(struct halo_detect *d, struct halo_judge **ret)
+{
+    struct halo_judge_settings settings = {.finds = d->finds, .live = d->settings->live};
+    for (int find = 0; find < HALO_FINDS; find++)
+        settings.detector[find] = &d->settings->detector[find];
+    return halo_judge_create(ret, &settings);
+}
+
+int halo_detect_create(struct halo_detect **ret, const struct halo_detect_settings *settings)
+{
+    struct halo_detect *d = av_mallocz(sizeof *d);
+    if (!d)
+        return -ENOMEM;
+    pthread_mutex_init(&d->lock, NULL);
+    d->settings = settings;
+    d->last = &d->first;
+    d->track = -1;
+    for (int find = 0; find < HALO_FINDS; find++)
+        d->finder[find].fd = d->finder[find].inbox.fd = -1;
+    d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    d->memory = halo_memory_create(halo_backend_find("cpu"), 0);
+    d->download = d->memory ? halo_hw_download_create(d->memory) : NULL;
+    if (d->wake < 0 || !d->download || create_judge(d, &d->judge) < 0) {
+        halo_detect_destroy(d);
+        return -ENOMEM;
+    }
+    *ret = d;
+    return 0;
+}
+
+static void free_held(struct halo_held *held)
+{
+    for (int find = 0; find < HALO_FINDS; find++)
+        halo_held_mask_clear(&held->mask[find]);
+    av_free(held);
+}
+
+static void drop_all(struct halo_detect *d)
+{
+    while (d->first) {
+        struct halo_held *held = d->first;
+        d->first = held->next;
+        halo_item_finish(&held->item);
+        free_held(held);
+    }
+    d->last = &d->first;
+}
+
+void halo_detect_destroy(struct halo_detect *d)
+{
+    if (!d)
+        return;
+    drop_all(d);
+    for (int find = 0; find < HALO_FINDS; find++) {
+        struct halo_finder *finder = &d->finder[find];
+        halo_detect_link_destroy(finder->link);
+        if (finder->fd >= 0)
+            close(finder->fd);
+        if (finder->inbox.fd >= 0)
+            close(finder->inbox.fd);
+        halo_detect_frame_destroy(finder->maker);
+        halo_matte_destroy(finder->matte);
+        halo_held_mask_clear(&finder->newest);
+    }
+    halo_judge_destroy(d->judge);
+    halo_hw_download_destroy(d->download);
+    halo_memory_destroy(d->memory);
+    if (d->wake >= 0)
+        close(d->wake);
+    pthread_mutex_destroy(&d->lock);
+    av_free(d);
+}
+
+int halo_detect_need(struct halo_detect *d, const struct halo_chain_needs *needs)
+{
+    const halo_find_set finds = needs->hidden | needs->shown, before = d->finds;
+    d->needs = *needs;
+    if (finds == before)
+        return 0;
+    const int code = halo_judge_finds(d->judge, finds, halo_now_ns());
+    if (code < 0)
+        return code;
+    d->finds = finds;
+    for (int find = 0; find < HALO_FINDS; find++) {
+        const halo_find_set bit = halo_find_bit(find);
+        if (finds & ~before & bit)
+            halo_finder_begin(d, find);
+        else if (before & ~finds & bit)
+            halo_finder_end(d, find);
+    }
+    return 0;
+}
+
+static void wake(struct halo_detect *d)
+{
+    const uint64_t one = 1;
+    if (write(d->wake, &one, sizeof one) < 0)
+        return; /* its counter is not 0: it will be read */
+}
+
+void halo_detect_connect(struct halo_detect *d, enum halo_find find, int fd, const char *why)
+{
+    struct halo_finder *finder = &d->finder[find];
+    pthread_mutex_lock(&d->lock);
+    const int old = finder->inbox.fd;
+    finder->inbox.came = true;
+    finder->inbox.fd = fd;
+    snprintf(finder->inbox.why, sizeof finder->inbox.why, "%s", why ? why : "");
+    pthread_mutex_unlock(&d->lock);
+    if (old >= 0)
+        close(old);
+    wake(d);
+}
+
+/* ---- items in ---- */
+
+static int hold(struct halo_detect *d, const struct halo_item *item, struct halo_held **ret)
+{
+    struct halo_held *held = av_mallocz(sizeof *held);
+    if (!held)
+        return -ENOMEM;
+    held->item = *item;
+    held->passes = true;
+    *d->last = held;
+    d->last = &held->next;
+    *ret = held;
+    return 0;
+}
+
+/* A frame on a GPU is read several times, and the decoder has few of them. */
+static int bring_to_host(struct halo_detect *d, struct halo_raw_picture *raw,
+                         struct halo_error *err)
+{
+    AVFrame *host;
+    if (!halo_hw_frame_is(raw->frame))
+        return 0;
+    const int code = halo_hw_download(d->download, raw->frame, raw->format, &host, err);
+    if (code < 0)
+        return code;
+    av_frame_free(&raw->frame);
+    raw->frame = host;
+    return 0;
+}
+
+static void note_size(struct halo_detect *d, const struct halo_raw_picture *raw)
+{
+    const bool aside = raw->turn & HALO_DISPLAY_ASIDE;
+    d->width = aside ? raw->frame->height : raw->frame->width;
+    d->height = aside ? raw->frame->width : raw->frame->height;
+}
+
+static int take_frame(struct halo_detect *d, struct halo_item *item, struct halo_error *err)
+{
+    struct halo_held *held;
+    if (d->track >= 0 && item->track != d->track) {
+        halo_item_finish(item);
+        return halo_fail(err, -ENOTSUP,
+                         "the input has several video streams, but faces and people can be found "
+                         "in one only: choose it with -map, or split the file");
+    }
+    d->track = item->track;
+    int code = bring_to_host(d, item->raw, err);
+    if (code == 0)
+        code = hold(d, item, &held);
+    if (code < 0) {
+        halo_item_finish(item);
+        return halo_fail(err, code, "out of memory");
+    }
+    note_size(d, item->raw);
+    held->n = ++d->numbers;
+    held->passes = false;
+    held->time_us =
+        av_rescale_q(item->raw->frame->pts, d->settings->time_base, (AVRational){1, 1000000});
+    if (halo_judge_arrive(d->judge, held->n, held->time_us, halo_now_ns()) < 0)
+        held->dropped = held->passes = true;
+    return 0;
+}
+
+/* Takes items for as long as the judge has room: 0 or -errno. */
+static int take_items(struct halo_detect *d, struct halo_queue *from, struct halo_error *err)
+{
+    struct halo_held *held;
+    struct halo_item item;
+    int code = 1;
+    while (code > 0 && !d->ending && halo_judge_has_room(d->judge)) {
+        code = halo_queue_try(from, &item);
+        if (code <= 0)
+            break;
+        int taken = 0;
+        if (item.kind == HALO_ITEM_RAW)
+            taken = take_frame(d, &item, err);
+        else if ((taken = hold(d, &item, &held)) < 0)
+            halo_item_finish(&item);
+        if (taken < 0)
+            return halo_fail(err, taken, "out of memory");
+        if (item.kind == HALO_ITEM_END) {
+            d->ending = true;
+            halo_judge_finish(d->judge);
+        }
+    }
+    return code < 0 ? code : 0;
+}
+
+/* ---- items out ---- */
+
+static void count(struct halo_detect *d, int64_t *counter)
+{
+    pthread_mutex_lock(&d->lock);
+    ++*counter;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* A matte that this frame does not get must begin again after a cut. */
+static void skip_mattes(struct halo_detect *d, const struct halo_held *held)
+{
+    for (int find = 0; find < HALO_FINDS; find++)
+        d->finder[find].cut |= held->cut;
+}
+
+static void carry_out(struct halo_detect *d, struct halo_held *held,
+                      const struct halo_judge_step *step, int64_t now)
+{
+    switch (step->what) {
+    case HALO_JUDGE_SEND:
+        for (int find = 0; find < HALO_FINDS; find++)
+            if (step->to & halo_find_bit(find))
+                halo_finder_send(d, find, held, now);
+        return;
+    case HALO_JUDGE_PASS:
+        halo_detect_attach(d, held, step);
+        count(d, &d->counts.judged);
+        break;
+    case HALO_JUDGE_HIDE:
+        skip_mattes(d, held);
+        count(d, &d->counts.hidden);
+        break;
+    default:
+        skip_mattes(d, held);
+        count(d, &d->counts.dropped);
+        held->dropped = true;
+        break;
+    }
+    held->passes = true;
+}
+
+static void note_why(struct halo_detect *d)
+{
+    pthread_mutex_lock(&d->lock);
+    for (int find = 0; find < HALO_FINDS; find++) {
+        const bool needed = d->finds & halo_find_bit(find);
+        const char *why = needed ? halo_judge_why(d->judge, find) : NULL;
+        d->finder[find].stats.why = why;
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Does what the judge says until it waits. Returns until when, in ns. */
+static int64_t follow_judge(struct halo_detect *d)
+{
+    struct halo_judge_step *step = &d->step;
+    for (;;) {
+        const int64_t now = halo_now_ns();
+        halo_judge_next(d->judge, now, step);
+        if (step->what == HALO_JUDGE_WAIT) {
+            note_why(d);
+            return step->time;
+        }
+        struct halo_held *held = d->first;
+        while (held && held->n != step->n)
+            held = held->next;
+        if (held)
+            carry_out(d, held, step, now);
+    }
+}
+
+/* The stages may begin again with another queue: frames from before are no measure for it. */
+static int start_again(struct halo_detect *d)
+{
+    struct halo_judge *judge;
+    const int code = create_judge(d, &judge);
+    if (code < 0)
+        return code;
+    halo_judge_destroy(d->judge);
+    d->judge = judge;
+    d->ending = false;
+    d->from = NULL;
+    d->track = -1;
+    for (int find = 0; find < HALO_FINDS; find++)
+        if (d->finder[find].ready)
+            halo_judge_ready(judge, find, halo_now_ns());
+    return 0;
+}
+
+/* Returns true with the first item if that may pass. */
+static bool give(struct halo_detect *d, struct halo_item *ret)
+{
+    while (d->first && d->first->passes) {
+        struct halo_held *held = d->first;
+        const bool dropped = held->dropped;
+        d->first = held->next;
+        if (!d->first)
+            d->last = &d->first;
+        if (dropped)
+            halo_item_finish(&held->item);
+        else
+            *ret = held->item;
+        free_held(held);
+        if (!dropped)
+            return true;
+    }
+    return false;
+}
+
+/* Sleeps until something may have happened. */
+static void sleep_until(struct halo_detect *d, int64_t until)
+{
+    struct pollfd fds[1 + HALO_FINDS] = {{.fd = d->wake, .events = POLLIN}};
+    uint64_t ignored;
+    for (int find = 0; find < HALO_FINDS; find++) {
+        const struct halo_finder *finder = &d->finder[find];
+        const int64_t deadline = halo_finder_deadline(finder);
+        fds[1 + find] = (struct pollfd){.fd = finder->link ? halo_detect_link_fd(finder->link) : -1,
+                                        .events = POLLIN};
+        until = deadline < until ? deadline : until;
+    }
+    const int64_t left = until == INT64_MAX ? -1 : until - halo_now_ns();
+    const struct timespec time = {left / 1000000000, left % 1000000000};
+    if (until == INT64_MAX || left > 0)
+        ppoll(fds, 1 + HALO_FINDS, until == INT64_MAX ? NULL : &time, NULL);
+    if (read(d->wake, &ignored, sizeof ignored) < 0)
+        return; /* something else woke this thread */
+}
+
+static int get(struct halo_detect *d, struct halo_queue *from, struct halo_item *ret,
+               struct halo_error *err)
+{
+    for (;;) {
+        int code = take_items(d, from, err);
+        if (code < 0)
+            return code;
+        for (int find = 0; find < HALO_FINDS; find++)
+            halo_finder_run(d, find, halo_now_ns());
+        const int64_t until = follow_judge(d);
+        if (give(d, ret))
+            return 0;
+        if (d->error.code) {
+            *err = d->error;
+            return err->code;
+        }
+        sleep_until(d, until);
+    }
+}
+
+int halo_detect_get(struct halo_detect *d, struct halo_queue *from, struct halo_item *ret,
+                    struct halo_error *err)
+{
+    int code = 0;
+    if (d->from != from)
+        halo_queue_tell(from, d->wake);
+    d->from = from;
+    if (d->finds == 0 && !d->first)
+        code = halo_queue_get(from, ret);
+    else if (!give(d, ret))
+        code = get(d, from, ret, err);
+    if (code == 0 && ret->kind == HALO_ITEM_END) {
+        halo_queue_tell(from, -1);
+        code = start_again(d);
+        if (code < 0)
+            return halo_fail(err, code, "out of memory");
+    }
+    return code;
+}
+
+void halo_detect_stats(struct halo_detect *d, struct halo_detect_stats ret[HALO_FINDS],
+                       struct halo_detect_counts *ret_counts)
+{
+    pthread_mutex_lock(&d->lock);
+    for (int find = 0; find < HALO_FINDS; find++)
+        ret[find] = d->finder[find].stats;
+    *ret_counts = d->counts;
+    pthread_mutex_unlock(&d->lock);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Detection: takes the unfiltered frames of one stream from a queue, has detectors judge them, and
+ * returns them in order, each with its verdict (verdict.h), for the gate.
+ *
+ *   queue ─► halo_detect_get() ──────────────────► frame with its verdict ─► gate
+ *                │       ▲
+ *      frame made │       │ boxes or mask
+ *    for detector ▼       │
+ *              detector (docs/detectors.md)
+ *
+ * judge.h says which frames are sent, pass, are dropped or are hidden entirely. detect_calls.h says
+ * how a stream gets detectors.
+ *
+ * The thread that calls halo_detect_get() does all the work, and calls the callbacks. Only
+ * halo_detect_connect() and halo_detect_stats() may be called by other threads. */
+#ifndef HALO_DETECT_H
+#define HALO_DETECT_H
+
+#include <libavutil/rational.h>
+#include <stdbool.h>
+
+#include "config/detectors.h"
+#include "config/error.h"
+#include "pipeline/detect/detect_calls.h"
+#include "pipeline/filter/filter.h"
+#include "pipeline/gate/queue.h"
+
+struct halo_detect;
+
+struct halo_detect_settings {
+    const char *stream;                            /* its name, for detectors */
+    const struct halo_detector_settings *detector; /* [HALO_FINDS] */
+    /* Called with arg by the thread in halo_detect_get() or halo_detect_need(). `want` NULL: there
+     * are no detectors. */
+    const struct halo_detect_calls *calls;
+    void *arg;
+    AVRational time_base; /* of the frames' times */
+    double rate;          /* frames per second; 0: unknown */
+    /* Frames are judged as they arrive, and late ones are hidden or dropped. Otherwise every frame
+     * is judged, however long that takes. */
+    bool live;
+    /* The stream goes on without a detector, with everything hidden (live) or waiting, until there
+     * is one again. Otherwise halo_detect_get() fails. */
+    bool patient;
+};
+
+/* The settings, and what they point to, must exist as long as the result. Returns 0 or -ENOMEM. */
+int halo_detect_create(struct halo_detect **ret, const struct halo_detect_settings *settings);
+/* Closes all connections. No callback is called. NULL is ignored. */
+void halo_detect_destroy(struct halo_detect *detect);
+
+/* Sets what the filters need from now on; initially nothing. Verdicts may be about less than a
+ * frame's filters need; these filters then hide everything. Returns 0; or -ENOMEM, and nothing has
+ * changed. */
+int halo_detect_need(struct halo_detect *detect, const struct halo_chain_needs *needs);
+
+/* Answers calls->want: fd is one end of the connection and is owned by `detect` from now on; if it
+ * is negative, there is no detector for the reason `why` (one line of text). A connection that
+ * nobody waits for any more is closed. Any thread. */
+void halo_detect_connect(struct halo_detect *detect, enum halo_find find, int fd, const char *why);
+
+/* Works like halo_queue_get(), but the frames have been judged; items other than frames keep their
+ * places among them. Always call it with the same queue, until HALO_ITEM_END; the next call then
+ * begins again with another queue. Returns 0 or -ECANCELED as halo_queue_get() does; or, with err
+ * filled, -EIO (there is no detector, and the stream is not patient), -ENOTSUP (frames of several
+ * tracks) or -ENOMEM. */
+int halo_detect_get(struct halo_detect *detect, struct halo_queue *from, struct halo_item *ret,
+                    struct halo_error *err);
+
+struct halo_detect_stats {
+    bool needed;
+    bool ready;      /* it answers frames */
+    char name[64];   /* as the detector calls itself; "" if it was never ready */
+    const char *why; /* why frames are hidden entirely now (halo_judge_why()); NULL: they are not */
+    int64_t verdicts; /* received */
+    int64_t starts;   /* connections that were opened */
+    /* seconds from sending a frame to its verdict: the mean, and the most in the last ten to
+     * twenty seconds */
+    double mean, most;
+};
+struct halo_detect_counts {
+    int64_t judged, hidden, dropped; /* frames that passed with a verdict, passed without, did not
+                                        pass */
+};
+/* Any thread. */
+void halo_detect_stats(struct halo_detect *detect, struct halo_detect_stats ret[HALO_FINDS],
+                       struct halo_detect_counts *ret_counts);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * One find of a stream: the connection with its detector, frames to it, and what it answers. */
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "pipeline/base/display.h"
+#include "pipeline/detect/detect_private.h"
+
+void halo_held_mask_clear(struct halo_held_mask *mask)
+{
+    av_buffer_unref(&mask->weight);
+}
+
+#define WINDOW INT64_C(10000000000) /* ns */
+
+/* ---- connections ---- */
+
+static void set_gone(struct halo_detect *d, enum halo_find find, int64_t now)
+{
+    struct halo_finder *finder = &d->finder[find];
+    if (finder->ready)
+        halo_judge_gone(d->judge, find, now);
+    finder->ready = false;
+    pthread_mutex_lock(&d->lock);
+    finder->stats.ready = false;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Without a detector, a patient stream waits for another one. */
+static void fail(struct halo_detect *d, enum halo_find find, const char *why)
+{
+    if (!d->settings->patient && !d->error.code)
+        halo_fail(&d->error, -EIO, "no %s can be found: %s", halo_find_names[find], why);
+}
+
+static void want(struct halo_detect *d, enum halo_find find)
+{
+    if (!d->settings->calls->want)
+        fail(d, find, "there are no detectors here");
+    else if (!d->finder[find].wanted)
+        d->settings->calls->want(d->settings->arg, find);
+    d->finder[find].wanted = true;
+}
+
+static void close_link(struct halo_finder *finder)
+{
+    if (finder->fd >= 0)
+        close(finder->fd);
+    finder->fd = -1;
+    halo_detect_link_destroy(finder->link);
+    finder->link = NULL;
+    memset(finder->asked, 0, sizeof finder->asked);
+}
+
+void halo_finder_begin(struct halo_detect *d, enum halo_find find)
+{
+    struct halo_finder *finder = &d->finder[find];
+    pthread_mutex_lock(&d->lock);
+    finder->stats.needed = true;
+    pthread_mutex_unlock(&d->lock);
+    want(d, find);
+}
+
+void halo_finder_end(struct halo_detect *d, enum halo_find find)
+{
+    struct halo_finder *finder = &d->finder[find];
+    close_link(finder);
+    finder->ready = false;
+    halo_held_mask_clear(&finder->newest);
+    pthread_mutex_lock(&d->lock);
+    finder->stats = (struct halo_detect_stats){0};
+    finder->spent = finder->most_now = 0;
+    pthread_mutex_unlock(&d->lock);
+    if (d->settings->calls->want)
+        d->settings->calls->unwanted(d->settings->arg, find);
+}
+
+static void lose(struct halo_detect *d, enum halo_find find, const char *why, int64_t now)
+{
+    set_gone(d, find, now);
+    close_link(&d->finder[find]);
+    d->settings->calls->broken(d->settings->arg, find, why);
+    fail(d, find, why);
+    if (d->settings->patient)
+        want(d, find);
+}
+
+/* Takes what halo_detect_connect() has delivered. */
+static void take_connection(struct halo_detect *d, enum halo_find find)
+{
+    struct halo_finder *finder = &d->finder[find];
+    char why[HALO_DETECT_WHY];
+    pthread_mutex_lock(&d->lock);
+    const bool came = finder->inbox.came;
+    const int fd = finder->inbox.fd;
+    memcpy(why, finder->inbox.why, sizeof why);
+    finder->inbox.came = false;
+    finder->inbox.fd = -1;
+    pthread_mutex_unlock(&d->lock);
+    if (!came)
+        return;
+    finder->wanted = false;
+    if (!(d->finds & halo_find_bit(find))) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    if (fd >= 0) {
+        finder->fd = fd;
+        return;
+    }
+    fail(d, find, why);
+    if (d->settings->patient)
+        want(d, find);
+}
+
+/* Says hello once the size of the frames is known, and again when it changes. */
+static void greet(struct halo_detect *d, enum halo_find find, int64_t now)
+{
+    struct halo_finder *finder = &d->finder[find];
+    const struct halo_detect_hello hello = {.stream = d->settings->stream,
+                                            .find = find,
+                                            .width = d->width,
+                                            .height = d->height,
+                                            .rate = d->settings->rate};
+    int code = 0;
+    if (d->width == 0 || (finder->fd < 0 && !finder->link) ||
+        (finder->link && finder->said_width == d->width && finder->said_height == d->height))
+        return;
+    if (finder->link) {
+        set_gone(d, find, now);
+        code = halo_detect_link_hello(finder->link, &hello, now);
+    } else {
+        code = halo_detect_link_create(&finder->link, finder->fd, &hello, now);
+        finder->fd = -1;
+        pthread_mutex_lock(&d->lock);
+        finder->stats.starts++;
+        pthread_mutex_unlock(&d->lock);
+    }
+    finder->said_width = d->width;
+    finder->said_height = d->height;
+    if (code == 0 && !finder->maker)
+        code = halo_detect_frame_create(&finder->maker, d->memory);
+    if (code < 0)
+        lose(d, find, strerror(-code), now);
+}
+
+/* ---- answers ---- */
+
+static void time_answer(struct halo_detect *d, struct halo_finder *finder, int64_t since,
+                        int64_t now)
+{
+    const double time = (double)(now - since) / 1e9;
+    struct halo_detect_stats *stats = &finder->stats;
+    pthread_mutex_lock(&d->lock);
+    finder->spent += time;
+    stats->mean = finder->spent / (double)++stats->verdicts;
+    if (now - finder->window > WINDOW) {
+        stats->most = finder->most_now;
+        finder->window = now;
+        finder->most_now = 0;
+    }
+    finder->most_now = time > finder->most_now ? time : finder->most_now;
+    stats->most = finder->most_now > stats->most ? finder->most_now : stats->most;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* The display orientation of frame n, which was sent; -1: it was not sent by this connection. */
+static int take_asked(struct halo_detect *d, struct halo_finder *finder, int64_t n, int64_t now)
+{
+    for (int i = 0; i < HALO_DETECT_UNANSWERED; i++) {
+        if (finder->asked[i].n != n)
+            continue;
+        finder->asked[i].n = 0;
+        time_answer(d, finder, finder->asked[i].since, now);
+        return finder->asked[i].turn;
+    }
+    return -1;
+}
+
+static struct halo_held *find_held(struct halo_detect *d, int64_t n)
+{
+    struct halo_held *held = d->first;
+    while (held && held->n != n)
+        held = held->next;
+    return held;
+}
+
+/* Keeps the mask for its frame, if that still waits, and as the newest one. */
+static int keep_mask(struct halo_detect *d, enum halo_find find,
+                     const struct halo_detect_answer *answer, int turn)
+{
+    struct halo_finder *finder = &d->finder[find];
+    struct halo_held *held = find_held(d, answer->n);
+    const bool aside = turn & HALO_DISPLAY_ASIDE;
+    const size_t size = (size_t)answer->mask_width * (size_t)answer->mask_height;
+    struct halo_held_mask mask = {av_buffer_alloc(size),
+                                  aside ? answer->mask_height : answer->mask_width,
+                                  aside ? answer->mask_width : answer->mask_height};
+    if (!mask.weight)
+        return -ENOMEM;
+    halo_detect_mask_store(mask.weight->data, answer->mask, answer->mask_width, answer->mask_height,
+                           turn);
+    if (held) {
+        halo_held_mask_clear(&held->mask[find]);
+        held->mask[find] = mask;
+        held->mask[find].weight = av_buffer_ref(mask.weight);
+    }
+    halo_held_mask_clear(&finder->newest);
+    finder->newest = mask;
+    return 0;
+}
+
+static void hear(struct halo_detect *d, enum halo_find find, struct halo_detect_answer *answer,
+                 int64_t now)
+{
+    const int turn = take_asked(d, &d->finder[find], answer->n, now);
+    if (turn < 0)
+        return;
+    if (answer->mask) {
+        if (keep_mask(d, find, answer, turn) == 0)
+            halo_judge_mask(d->judge, find, answer->n, now);
+        return; /* without memory the frame remains without a verdict */
+    }
+    for (int i = 0; i < answer->count; i++)
+        answer->box[i] = halo_detect_box_store(answer->box[i], turn);
+    halo_judge_boxes(d->judge, find, answer->n, answer->box, answer->count, now);
+}
+
+/* The detector is ready when it has said so, and has room for a frame. */
+static void update_ready(struct halo_detect *d, enum halo_find find, int64_t now)
+{
+    struct halo_finder *finder = &d->finder[find];
+    const struct halo_detect_ready *ready = halo_detect_link_ready(finder->link);
+    if (finder->ready || !ready || halo_detect_link_unanswered(finder->link) > 0)
+        return;
+    finder->ready = true;
+    halo_judge_ready(d->judge, find, now);
+    pthread_mutex_lock(&d->lock);
+    finder->stats.ready = true;
+    snprintf(finder->stats.name, sizeof finder->stats.name, "%s", ready->name);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void read_link(struct halo_detect *d, enum halo_find find, int64_t now)
+{
+    struct halo_finder *finder = &d->finder[find];
+    struct halo_detect_answer answer;
+    struct halo_error err = {0};
+    int code;
+    while ((code = halo_detect_link_read(finder->link, now, &answer, &err)) > 0)
+        hear(d, find, &answer, now);
+    if (code < 0)
+        lose(d, find, err.text, now);
+    else
+        update_ready(d, find, now);
+}
+
+void halo_finder_run(struct halo_detect *d, enum halo_find find, int64_t now)
+{
+    struct halo_finder *finder = &d->finder[find];
+    take_connection(d, find);
+    greet(d, find, now);
+    if (finder->link)
+        read_link(d, find, now);
+}
+
+int64_t halo_finder_deadline(const struct halo_finder *finder)
+{
+    return finder->link ? halo_detect_link_deadline(finder->link) : INT64_MAX;
+}
+
+/* ---- frames ---- */
+
+static void remember(struct halo_finder *finder, const struct halo_held *held, int turn,
+                     int64_t now)
+{
+    int i = 0;
+    while (i + 1 < HALO_DETECT_UNANSWERED && finder->asked[i].n)
+        i++;
+    finder->asked[i] = (struct halo_asked){held->n, turn, now};
+}
+
+/* The detector's frame. The first detector that gets a frame also finds out whether it is a cut. */
+static int make(struct halo_detect *d, enum halo_find find, struct halo_held *held,
+                struct halo_detect_made *ret, struct halo_error *err)
+{
+    struct halo_finder *finder = &d->finder[find];
+    return halo_detect_frame_make(finder->maker, held->item.raw,
+                                  halo_detect_link_ready(finder->link), ret, err);
+}
+
+static void note_cut(struct halo_detect *d, struct halo_held *held,
+                     const struct halo_detect_made *made)
+{
+    if (held->looked)
+        return;
+    held->looked = true;
+    held->cut = halo_cuts_is_cut(&d->cuts, &made->thumbnail[0]);
+    if (held->cut)
+        halo_judge_cut(d->judge, held->n);
+}
+
+void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_held *held,
+                      int64_t now)
+{
+    struct halo_finder *finder = &d->finder[find];
+    struct halo_error err = {0};
+    struct halo_detect_made made = {.memfd = -1};
+    int code = finder->link && halo_detect_link_ready(finder->link)
+                   ? make(d, find, held, &made, &err)
+                   : -EAGAIN;
+    if (code == 0) {
+        struct halo_detect_sent sent = {.n = held->n, .time_us = held->time_us};
+        memcpy(sent.inside, made.inside, sizeof sent.inside);
+        note_cut(d, held, &made);
+        code = halo_detect_link_send(finder->link, &sent, made.memfd, now);
+        close(made.memfd);
+    }
+    if (code == 0) {
+        remember(finder, held, made.turn, now);
+        return;
+    }
+    if (err.code && !finder->said) {
+        halo_log(HALO_LOG_WARNING, "no %s can be found in some frames, which are hidden: %s",
+                 halo_find_names[find], err.text);
+        finder->said = true;
+    }
+    if (err.code && !d->settings->live && !d->error.code)
+        d->error = err;
+    set_gone(d, find, now); /* until the detector has answered everything */
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Tracks (tracks.h). For each frame, boxes are matched with tracks, nearest pairs first: at first
+ * those with at least `score`, then, for tracks that found none, the others. What each frame hides
+ * is recorded as marks, to which later frames may add. */
+#include "pipeline/detect/tracks.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/detect/tracks_private.h"
+
+static const double SIZE_LEAST = 0.002; /* of a box, so that none is empty */
+static const double SHRINK = 0.3;       /* seconds until a shape is as small as its box */
+
+int halo_tracks_create(struct halo_tracks **ret, enum halo_find find,
+                       const struct halo_detector_settings *settings, int window)
+{
+    struct halo_tracks *tracks = calloc(1, sizeof *tracks);
+    if (!tracks)
+        return -ENOMEM;
+    tracks->frame = calloc((size_t)window, sizeof *tracks->frame);
+    if (!tracks->frame) {
+        free(tracks);
+        return -ENOMEM;
+    }
+    tracks->settings = *settings;
+    tracks->settings.command = NULL; /* not owned */
+    tracks->find = find;
+    tracks->window = window;
+    halo_tracks_reset(tracks);
+    *ret = tracks;
+    return 0;
+}
+
+void halo_tracks_destroy(struct halo_tracks *tracks)
+{
+    if (!tracks)
+        return;
+    free(tracks->frame);
+    free(tracks);
+}
+
+void halo_tracks_reset(struct halo_tracks *tracks)
+{
+    tracks->first = tracks->frames = tracks->tracks = 0;
+    tracks->crowded = INT64_MIN;
+}
+
+/* ---- one track ---- */
+
+static const struct sight *last_of(const struct track *t)
+{
+    return &t->sight[t->sights - 1];
+}
+
+static void see(struct track *t, const struct sight *sight)
+{
+    if (t->sights == SIGHTS)
+        memmove(&t->sight[0], &t->sight[1], --t->sights * sizeof t->sight[0]);
+    t->sight[t->sights++] = *sight;
+    t->seen++;
+    t->reported = true;
+}
+
+static double edge_kept(double kept, double box, double part, double sign)
+{
+    return sign * (kept - box) > 0 ? box + (kept - box) * part : box;
+}
+
+/* The kept box moves along with the track, and shrinks towards the new box. */
+static void keep(struct track *t, const struct sight *sight)
+{
+    const struct sight *last = &t->sight[t->sights - 1];
+    const struct halo_box a = last->box, b = sight->box, k = t->kept;
+    const double x = (b.x0 + b.x1 - a.x0 - a.x1) / 2, y = (b.y0 + b.y1 - a.y0 - a.y1) / 2;
+    const double part = fmax(1 - (double)(sight->at - last->at) / 1e6 / SHRINK, 0);
+    t->kept =
+        (struct halo_box){edge_kept(k.x0 + x, b.x0, part, -1), edge_kept(k.y0 + y, b.y0, part, -1),
+                          edge_kept(k.x1 + x, b.x1, part, 1), edge_kept(k.y1 + y, b.y1, part, 1)};
+}
+
+/* There is no room for another track, so everything is hidden while its hold would last. */
+static void crowd(struct halo_tracks *tracks, int64_t at)
+{
+    tracks->crowded = at + (int64_t)(tracks->settings.hold * 1e6);
+    for (int i = tracks->frames - 1; i >= 0; i--) {
+        if (halo_tracks_frame(tracks, i)->at >= at - BACK_US)
+            halo_tracks_frame(tracks, i)->full = true;
+        if (halo_tracks_frame(tracks, i)->cut)
+            break;
+    }
+}
+
+static struct track *begin(struct halo_tracks *tracks, const struct sight *sight)
+{
+    if (tracks->tracks == TRACKS)
+        return NULL;
+    struct track *t = &tracks->track[tracks->tracks++];
+    *t = (struct track){.id = tracks->next_id++, .first = *sight, .kept = sight->box};
+    see(t, sight);
+    return t;
+}
+
+/* ---- matching ---- */
+
+static struct sight sight_of(const struct halo_detect_box *box, int64_t at)
+{
+    const double x = box->x + box->width / 2.0, y = box->y + box->height / 2.0;
+    const double half_width = fmax(box->width, SIZE_LEAST) / 2;
+    const double half_height = fmax(box->height, SIZE_LEAST) / 2;
+    return (struct sight){
+        .at = at, .box = {x - half_width, y - half_height, x + half_width, y + half_height}};
+}
+
+/* The distance of a box from where the track is now, moving or not; INFINITY: too far. */
+static double distance(const struct track *t, const struct speed *speed, const struct sight *sight)
+{
+    const struct sight *last = &t->sight[t->sights - 1];
+    const double seconds = (double)(sight->at - last->at) / 1e6;
+    const double d = fmin(halo_box_distance(halo_box_after(last->box, speed, seconds), sight->box),
+                          halo_box_distance(last->box, sight->box));
+    return d < halo_gate_after(seconds) ? d : INFINITY;
+}
+
+/* The boxes of the newest frame while they are matched. */
+struct matching {
+    const struct halo_detect_box *box;
+    struct sight sight[HALO_DETECT_MAX_BOXES];
+    bool used[HALO_DETECT_MAX_BOXES];
+    int count;
+    struct frame *frame;
+};
+
+static void mark_reported(struct halo_tracks *tracks, struct matching *m, struct track *t, int box)
+{
+    const bool strong = m->box[box].score >= tracks->settings.score;
+    const bool sure = strong && t->seen >= tracks->settings.enter;
+    halo_mark_put(m->frame, &(struct mark){.track = t->id,
+                                           .kind = MARK_REPORTED,
+                                           .from = t->kept,
+                                           .to = t->kept,
+                                           .box = m->sight[box].box,
+                                           .strong = strong,
+                                           .sure = sure});
+    m->used[box] = true;
+    if (t->seen != tracks->settings.enter)
+        return;
+    for (int i = 0; i < tracks->frames; i++) /* now its earlier boxes are sure, too */
+        for (int k = 0; k < halo_tracks_frame(tracks, i)->marks; k++) {
+            struct mark *mark = &halo_tracks_frame(tracks, i)->mark[k];
+            mark->sure |= mark->track == t->id && mark->kind == MARK_REPORTED && mark->strong;
+        }
+}
+
+static void begin_with(struct halo_tracks *tracks, struct matching *m, int box)
+{
+    struct track *t = begin(tracks, &m->sight[box]);
+    m->used[box] = true;
+    if (!t) {
+        crowd(tracks, m->frame->at);
+        return;
+    }
+    mark_reported(tracks, m, t, box);
+    halo_track_back(tracks, t);
+}
+
+static void go_on(struct halo_tracks *tracks, struct matching *m, struct track *t, int box)
+{
+    const struct sight last = t->sight[t->sights - 1], *sight = &m->sight[box];
+    const struct sight kept = {.at = last.at, .box = t->kept};
+    if (t->old) {
+        t->sights = t->seen = 0;
+        t->first = *sight;
+        t->kept = sight->box;
+        t->old = false;
+        see(t, sight);
+    } else {
+        keep(t, sight);
+        if (!t->before) /* it may be another object that was not found earlier */
+            t->first = *sight;
+        see(t, sight);
+        halo_track_between(tracks, t, &kept);
+        if (sight->at - t->first.at <= SURE_US)
+            halo_track_back(tracks, t);
+    }
+    mark_reported(tracks, m, t, box);
+}
+
+static bool is_free(const struct track *t)
+{
+    return !t->reported && !t->left;
+}
+
+/* Matches tracks that have no box yet with boxes that have at least this score, nearest first. */
+static void match(struct halo_tracks *tracks, struct matching *m, double score, bool old)
+{
+    for (int i = 0; i < tracks->tracks; i++) {
+        const struct track *t = &tracks->track[i];
+        const bool can = is_free(t) && t->old == old;
+        const struct speed speed = halo_track_speed(t);
+        for (int b = 0; b < m->count; b++)
+            tracks->distance[i][b] = can && !m->used[b] && m->box[b].score >= score
+                                         ? (float)distance(t, &speed, &m->sight[b])
+                                         : INFINITY;
+    }
+    for (;;) {
+        float least = INFINITY;
+        int track = -1, box = -1;
+        for (int i = 0; i < tracks->tracks; i++)
+            for (int b = 0; is_free(&tracks->track[i]) && b < m->count; b++)
+                if (!m->used[b] && tracks->distance[i][b] < least) {
+                    least = tracks->distance[i][b];
+                    track = i;
+                    box = b;
+                }
+        if (track < 0)
+            return;
+        struct track *t = &tracks->track[track];
+        if (old || least < halo_near_after((double)(m->frame->at - last_of(t)->at) / 1e6)) {
+            go_on(tracks, m, t, box);
+        } else { /* it may be another object: this one must not be forgotten for it */
+            t->left = true;
+            begin_with(tracks, m, box);
+        }
+    }
+}
+
+/* ---- frames ---- */
+
+static struct frame *turn_to(struct halo_tracks *tracks, int64_t at, bool cut)
+{
+    if (tracks->frames == tracks->window)
+        tracks->first = (tracks->first + 1) % tracks->window;
+    else
+        tracks->frames++;
+    struct frame *frame = halo_tracks_frame(tracks, tracks->frames - 1);
+    frame->at = at;
+    frame->cut = cut;
+    frame->full = at <= tracks->crowded;
+    frame->marks = frame->boxes = 0;
+    int kept = 0;
+    for (int i = 0; i < tracks->tracks; i++) {
+        struct track *t = &tracks->track[i];
+        if (t->reported)
+            t->end = at + (int64_t)(tracks->settings.hold * 1e6);
+        t->before = t->reported;
+        t->reported = t->left = false;
+        t->old |= cut;
+        if (at <= t->end && kept != i)
+            tracks->track[kept] = *t;
+        kept += at <= t->end;
+    }
+    tracks->tracks = kept;
+    return frame;
+}
+
+static void put_others(struct halo_tracks *tracks, const struct matching *m)
+{
+    for (int i = 0; i < tracks->tracks; i++)
+        if (!tracks->track[i].reported) {
+            const struct mark mark = halo_mark_held(&tracks->track[i], m->frame->at);
+            halo_mark_put(m->frame, &mark);
+        }
+    for (int b = 0; b < m->count; b++)
+        if (!m->used[b] && m->box[b].score >= tracks->settings.low)
+            m->frame->box[m->frame->boxes++] = m->sight[b];
+}
+
+/* A box with less than `score` beside a box that continued a track may be another object. */
+static bool is_near(const struct halo_tracks *tracks, const struct sight *sight)
+{
+    for (int i = 0; i < tracks->tracks; i++) {
+        const struct speed speed = halo_track_speed(&tracks->track[i]);
+        if (!tracks->track[i].old && distance(&tracks->track[i], &speed, sight) < INFINITY)
+            return true;
+    }
+    return false;
+}
+
+bool halo_tracks_add(struct halo_tracks *tracks, int64_t at_us, bool cut,
+                     const struct halo_detect_box *boxes, int count)
+{
+    struct matching m = {.box = boxes, .count = count, .frame = turn_to(tracks, at_us, cut)};
+    bool agrees = true;
+    for (int i = 0; i < count; i++)
+        m.sight[i] = sight_of(&boxes[i], at_us);
+    match(tracks, &m, tracks->settings.score, false);
+    match(tracks, &m, tracks->settings.low, false);
+    for (int i = 0; i < count; i++)
+        if (!m.used[i] && boxes[i].score >= tracks->settings.score) {
+            begin_with(tracks, &m, i);
+            agrees = false;
+        }
+    match(tracks, &m, tracks->settings.low, true);
+    for (int i = 0; i < count; i++)
+        if (!m.used[i] && boxes[i].score >= tracks->settings.low && is_near(tracks, &m.sight[i]))
+            begin_with(tracks, &m, i);
+    put_others(tracks, &m);
+    return agrees;
+}
+
+void halo_tracks_settle(struct halo_tracks *tracks)
+{
+    int kept = 0;
+    for (int i = 0; i < tracks->tracks; i++) {
+        if (!tracks->track[i].old && kept != i)
+            tracks->track[kept] = tracks->track[i];
+        kept += !tracks->track[i].old;
+    }
+    tracks->tracks = kept;
+}
+
+int halo_tracks_count(const struct halo_tracks *tracks)
+{
+    return tracks->tracks;
+}
+
+/* ---- shapes ---- */
+
+static struct halo_motion motion_of(enum halo_shape_kind kind, struct halo_box box)
+{
+    return (struct halo_motion){.kind = kind, .relative = true, .box = box};
+}
+
+static void put_hidden(struct halo_tracks *tracks, struct halo_region_list *list,
+                       const struct mark *mark, int most)
+{
+    /* An ellipse contains the box around which it was drawn if the margin is large enough. */
+    const bool fits = 1 + 2 * tracks->settings.margin >= sqrt(2);
+    const enum halo_shape_kind kind =
+        tracks->find == HALO_FIND_FACES && fits ? HALO_SHAPE_ELLIPSE : HALO_SHAPE_RECT;
+    const struct halo_motion from = motion_of(kind, mark->from), to = motion_of(kind, mark->to);
+    (void)halo_motion_put(list, &from, &to, tracks->settings.margin + mark->growth, most);
+}
+
+static void put_shown(struct halo_tracks *tracks, const struct frame *frame)
+{
+    struct halo_region_list list = {.now = &tracks->shown};
+    for (int i = 0; i < frame->marks; i++) {
+        const struct halo_motion box = motion_of(HALO_SHAPE_ELLIPSE, frame->mark[i].box);
+        if (frame->mark[i].sure)
+            halo_motion_put_less(&list, &box, tracks->settings.margin);
+    }
+}
+
+/* Returns whether the frame's marks are known, and adds them to the shapes. */
+static bool put_frame(struct halo_tracks *tracks, const struct frame *frame)
+{
+    struct halo_region_list list = {.now = &tracks->hidden};
+    const int most =
+        frame->marks < HALO_MAX_SHAPES ? HALO_MAX_SHAPES / (frame->marks + !frame->marks) : 1;
+    for (int i = 0; i < frame->marks; i++)
+        put_hidden(tracks, &list, &frame->mark[i], most);
+    put_shown(tracks, frame);
+    return !frame->full;
+}
+
+/* A frame after the newest: all tracks are as if they were missing in it. */
+static void put_later(struct halo_tracks *tracks, int64_t at)
+{
+    struct halo_region_list list = {.now = &tracks->hidden};
+    const int most =
+        tracks->tracks < HALO_MAX_SHAPES ? HALO_MAX_SHAPES / (tracks->tracks + !tracks->tracks) : 1;
+    for (int i = 0; i < tracks->tracks; i++) {
+        const struct mark mark = halo_mark_held(&tracks->track[i], at);
+        if (tracks->track[i].reported || at <= tracks->track[i].end)
+            put_hidden(tracks, &list, &mark, most);
+    }
+}
+
+bool halo_tracks_get(struct halo_tracks *tracks, int64_t at_us, struct halo_verdict_shapes *hidden,
+                     struct halo_verdict_shapes *shown)
+{
+    bool known = false;
+    tracks->hidden.count = tracks->hidden.corners = 0;
+    tracks->shown.count = tracks->shown.corners = 0;
+    if (tracks->frames && at_us > halo_tracks_frame(tracks, tracks->frames - 1)->at) {
+        put_later(tracks, at_us);
+        known = at_us > tracks->crowded;
+    }
+    for (int i = 0; i < tracks->frames; i++)
+        if (halo_tracks_frame(tracks, i)->at == at_us) {
+            known = put_frame(tracks, halo_tracks_frame(tracks, i));
+            break;
+        }
+    if (hidden)
+        *hidden = (struct halo_verdict_shapes){tracks->hidden.shape, tracks->hidden.count};
+    if (shown)
+        *shown = (struct halo_verdict_shapes){tracks->shown.shape, tracks->shown.count};
+    return known;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Tracks: what stays hidden if there are more objects than tracks or shapes, and what is hidden
+ * while an object is missed and before it is found. Frames are STEP_US apart. */
+#include <stdlib.h>
+
+#include "pipeline/detect/tracks.h"
+#include "tests/cmocka_all.h"
+#include "tests/pipeline/detect/cover.h"
+
+enum { STEP_US = 40000, WINDOW = 15 };
+
+static struct halo_tracks *tracks_;
+static struct halo_verdict_shapes hidden_, shown_;
+
+static void begin(int window)
+{
+    const struct halo_detector_settings settings = {
+        .enter = 3, .hold = 1, .margin = 0.25, .score = 0.5, .low = 0.25};
+    assert_int_equal(halo_tracks_create(&tracks_, HALO_FIND_FACES, &settings, window), 0);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    halo_tracks_destroy(tracks_);
+    tracks_ = NULL;
+    return 0;
+}
+
+static bool add(int frame, const struct halo_detect_box *boxes, int count)
+{
+    return halo_tracks_add(tracks_, (int64_t)frame * STEP_US, false, boxes, count);
+}
+
+static bool get(int frame)
+{
+    return halo_tracks_get(tracks_, (int64_t)frame * STEP_US, &hidden_, &shown_);
+}
+
+/* Box i of a grid of 16 x 16. */
+static struct halo_detect_box cell(int i)
+{
+    return (struct halo_detect_box){(float)(i % 16) / 16 + 0.01f, (float)(i / 16) / 16 + 0.01f,
+                                    0.02f, 0.02f, 0.9f};
+}
+
+static void add_cells(int frame, int first)
+{
+    struct halo_detect_box boxes[HALO_DETECT_MAX_BOXES];
+    for (int i = 0; i < HALO_DETECT_MAX_BOXES; i++)
+        boxes[i] = cell(first + i);
+    add(frame, boxes, HALO_DETECT_MAX_BOXES);
+}
+
+static void test_many_shapes(void **state)
+{
+    (void)state;
+    begin(1);
+    add_cells(1, 0);
+    add_cells(2, HALO_DETECT_MAX_BOXES);
+    for (int frame = 2; frame <= 3; frame++) { /* judged, and not judged */
+        assert_true(get(frame));
+        assert_in_range(hidden_.count, 1, HALO_MAX_SHAPES);
+        for (int i = 0; i < 2 * HALO_DETECT_MAX_BOXES; i++) {
+            const struct halo_detect_box box = cell(i);
+            assert_true(covers_box(&hidden_, &box, 1));
+        }
+    }
+}
+
+static void test_many_tracks(void **state)
+{
+    (void)state;
+    begin(WINDOW);
+    add_cells(1, 0);
+    add_cells(2, HALO_DETECT_MAX_BOXES);
+    assert_true(get(2));
+    add_cells(3, 2 * HALO_DETECT_MAX_BOXES);
+    for (int frame = 1; frame <= 4; frame++)
+        assert_false(get(frame)); /* those of frame 3 may have been there before, and stay */
+    for (int frame = 4; frame <= 28; frame++) {
+        add(frame, NULL, 0);
+        assert_false(get(frame));
+    }
+    add(29, NULL, 0);
+    assert_true(get(29)); /* `hold` is over */
+    assert_int_equal(hidden_.count, 0);
+}
+
+static void test_missed(void **state)
+{
+    (void)state;
+    struct halo_detect_box box = {0.1f, 0.4f, 0.1f, 0.2f, 0.9f};
+    begin(1);
+    for (int frame = 1; frame <= 10; frame++, box.x += 0.01f)
+        add(frame, &box, 1);
+    for (int frame = 11; frame <= 20; frame++, box.x += 0.01f) { /* it moves on, unseen */
+        add(frame, NULL, 0);
+        assert_true(get(frame));
+        assert_true(covers_box(&hidden_, &box, 1));
+        assert_int_equal(shown_.count, 0);
+    }
+    box.score = 0.3f; /* enough near a track */
+    add(21, &box, 1);
+    assert_int_equal(halo_tracks_count(tracks_), 1);
+    for (int frame = 22; frame <= 46; frame++) {
+        add(frame, NULL, 0);
+        assert_true(get(frame));
+        assert_true(covers_box(&hidden_, &box, 1));
+    }
+    add(48, NULL, 0); /* `hold` is over */
+    assert_true(get(48));
+    assert_int_equal(hidden_.count, 0);
+    add(49, &box, 1); /* not enough without a track */
+    assert_int_equal(halo_tracks_count(tracks_), 0);
+}
+
+static void test_crossing(void **state)
+{
+    (void)state;
+    struct halo_detect_box box[2] = {{0.1f, 0.3f, 0.1f, 0.2f, 0.9f},
+                                     {0.8f, 0.35f, 0.1f, 0.2f, 0.9f}};
+    begin(1);
+    for (int frame = 1; frame <= 30; frame++, box[0].x += 0.025f, box[1].x -= 0.025f) {
+        assert_int_equal(add(frame, box, 2), frame > 1);
+        assert_true(get(frame));
+        assert_int_equal(halo_tracks_count(tracks_), 2);
+        assert_true(covers_box(&hidden_, &box[0], 1) && covers_box(&hidden_, &box[1], 1));
+        assert_int_equal(shown_.count, frame < 3 ? 0 : 2);
+    }
+}
+
+static void test_back(void **state)
+{
+    (void)state;
+    const struct halo_detect_box box = {0.4f, 0.4f, 0.1f, 0.2f, 0.9f};
+    begin(WINDOW);
+    for (int frame = 1; frame <= 13; frame++)
+        add(frame, NULL, 0);
+    add(14, &box, 1);
+    assert_true(get(1)); /* more than half a second before */
+    assert_int_equal(hidden_.count, 0);
+    for (int frame = 2; frame <= 14; frame++) {
+        assert_true(get(frame));
+        assert_true(covers_box(&hidden_, &box, 1));
+    }
+}
+
+/* Found again so far away that what was hidden meanwhile does not contain it. */
+static void test_between(void **state)
+{
+    (void)state;
+    struct halo_detect_box box = {0.4f, 0.4f, 0.1f, 0.2f, 0.9f};
+    const struct halo_detect_box found = {0.449f, 0.4f, 0.1f, 0.2f, 0.9f};
+    begin(WINDOW);
+    for (int frame = 1; frame <= 16; frame++)
+        add(frame, frame == 16 ? &found : &box, frame <= 4 || frame == 16);
+    assert_int_equal(halo_tracks_count(tracks_), 1);
+    for (int frame = 5; frame <= 15; frame++) {
+        box.x = 0.4f + 0.049f * (float)(frame - 4) / 12;
+        assert_true(get(frame));
+        assert_true(covers_box(&hidden_, &box, 1));
+    }
+}
+
+/* The wire permits boxes without width or height, and boxes beyond the frame. */
+static void test_degenerate(void **state)
+{
+    (void)state;
+    const struct halo_detect_box boxes[] = {
+        {0.5f, 0.5f, 0, 0, 0.9f}, {-4, -4, 5, 5, 0.9f}, {5, 5, 5, 5, 0.9f}, {-1, 0.7f, 5, 0, 0.9f}};
+    begin(WINDOW);
+    for (int frame = 1; frame <= 3; frame++) {
+        add(frame, boxes, 4);
+        assert_true(get(frame));
+        for (int i = 0; i < 4; i++)
+            assert_true(covers_box(&hidden_, &boxes[i], 1));
+        assert_true(covers(&hidden_, 0.5, 0.5) && covers(&hidden_, 0.99, 0.7));
+        for (int i = 0; i < hidden_.count; i++)
+            assert_true(isfinite(hidden_.shape[i].x.value) &&
+                        isfinite(hidden_.shape[i].width.value));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_many_shapes, teardown),
+        cmocka_unit_test_teardown(test_many_tracks, teardown),
+        cmocka_unit_test_teardown(test_missed, teardown),
+        cmocka_unit_test_teardown(test_crossing, teardown),
+        cmocka_unit_test_teardown(test_back, teardown),
+        cmocka_unit_test_teardown(test_between, teardown),
+        cmocka_unit_test_teardown(test_degenerate, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
