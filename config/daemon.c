@@ -49,6 +49,8 @@ void halo_stream_settings_finish(struct halo_stream_settings *stream)
 {
     halo_options_finish(halo_stream_options, stream);
     halo_options_finish(halo_capture_options, &stream->capture);
+    for (int find = 0; find < HALO_FINDS; find++)
+        halo_options_finish(halo_detector_options[find], &stream->detector[find]);
     free(stream->capture.controls);
     free(stream->name);
     free(stream->filters);
@@ -75,6 +77,8 @@ int halo_stream_settings_copy(struct halo_stream_settings *ret,
     struct halo_stream_settings copy = *stream;
     int failed = halo_options_own(halo_stream_options, &copy);
     failed |= halo_options_own(halo_capture_options, &copy.capture);
+    for (int find = 0; find < HALO_FINDS; find++)
+        failed |= halo_options_own(halo_detector_options[find], &copy.detector[find]);
     failed |= own(&copy.name) | own(&copy.filters) | own(&copy.capture.controls);
     for (int i = 0; i < copy.renditions; i++)
         failed |= own(&copy.rendition[i].name) | own(&copy.rendition[i].filters);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/detectors.h"
 #include "config/device.h"
 #include "config/option.h"
 #include "config/source.h"
@@ -155,6 +156,7 @@ struct halo_stream_settings {
     int restart;          /* enum halo_restart */
     struct halo_capture_settings capture; /* of cameras */
     struct halo_region_feed_settings region_feed;
+    struct halo_detector_settings detector[HALO_FINDS];
     struct halo_rendition_settings rendition[HALO_MAX_RENDITIONS];
     int renditions; /* number of renditions in addition to the stream's own chain */
     struct halo_output_settings output[HALO_MAX_OUTPUTS];

@@ -116,6 +116,20 @@ static json_t *capture_to_json(const struct halo_capture_settings *capture)
     return NULL;
 }
 
+static json_t *detectors_to_json(const struct halo_stream_settings *stream)
+{
+    json_t *map = json_object();
+    bool fine = map != NULL;
+    for (int find = 0; fine && find < HALO_FINDS; find++)
+        fine =
+            halo_json_put(map, halo_find_names[find],
+                          halo_rows_to_json(halo_detector_options[find], &stream->detector[find]));
+    if (fine)
+        return map;
+    json_decref(map);
+    return NULL;
+}
+
 json_t *halo_stream_to_json(const struct halo_stream_settings *stream)
 {
     json_t *object = halo_rows_to_json(halo_stream_options, stream);
@@ -125,6 +139,7 @@ json_t *halo_stream_to_json(const struct halo_stream_settings *stream)
     if (fine && stream->region_feed.on)
         fine = halo_json_put(object, "region_feed",
                              halo_rows_to_json(halo_region_feed_options, &stream->region_feed));
+    fine = fine && halo_json_put(object, "detectors", detectors_to_json(stream));
     if (fine && stream->renditions > 0)
         fine = halo_json_put(object, "renditions", renditions_to_json(stream));
     if (fine && stream->outputs > 0)

@@ -50,6 +50,7 @@ static const struct halo_section root_section = {
         {"control", load_control, NULL},
         {"http", load_http, NULL},
         {"log", load_log, NULL},
+        {"detectors", NULL, NULL},
         {"defaults", NULL, NULL},
         {"streams", NULL, NULL},
         {NULL},
@@ -81,6 +82,26 @@ static void try_defaults(struct halo_loader *l, struct halo_node *defaults)
         halo_loader_is(l, defaults, HALO_NODE_MAP);
     l->scratch = false;
     halo_loader_leave(l, mark);
+    free(stream);
+}
+
+/* Reports the errors of the file's `detectors:` once, and has every stream load them. */
+static void try_detectors(struct halo_loader *l, struct halo_node *detectors)
+{
+    struct halo_stream_settings *stream = calloc(1, sizeof *stream);
+    if (!stream) {
+        l->no_memory = true;
+        return;
+    }
+    for (int find = 0; find < HALO_FINDS; find++)
+        halo_options_init(halo_detector_options[find], &stream->detector[find]);
+    const int before = halo_error_list_count(l->errors);
+    const size_t mark = halo_loader_enter(l, "detectors", 0);
+    halo_load_detectors(l, stream, detectors);
+    halo_loader_leave(l, mark);
+    if (halo_error_list_count(l->errors) == before)
+        l->detectors = detectors;
+    halo_stream_settings_finish(stream);
     free(stream);
 }
 
@@ -125,8 +146,11 @@ static void load_root(struct halo_loader *l, struct halo_daemon_settings *s, str
     halo_loader_section(l, &root_section, s, root, NULL);
     struct halo_node *streams = halo_node_get(root, "streams");
     struct halo_node *defaults = halo_node_get(root, "defaults");
+    struct halo_node *detectors = halo_node_get(root, "detectors");
     if (defaults)
         try_defaults(l, defaults);
+    if (detectors)
+        try_detectors(l, detectors);
     if (streams)
         load_streams(l, s, streams, defaults && defaults->kind == HALO_NODE_MAP ? defaults : NULL);
     else

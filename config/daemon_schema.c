@@ -195,6 +195,17 @@ static json_t *capture(void)
     return map;
 }
 
+static json_t *detectors(void)
+{
+    json_t *map =
+        json_pack("{s:s,s:{},s:b}", "type", "object", "properties", "additionalProperties", 0);
+    put_key(map, halo_find_names[HALO_FIND_FACES], HALO_HELP_FACES,
+            map_of(halo_detector_options[HALO_FIND_FACES]));
+    put_key(map, halo_find_names[HALO_FIND_PEOPLE], HALO_HELP_PEOPLE,
+            map_of(halo_detector_options[HALO_FIND_PEOPLE]));
+    return map;
+}
+
 /* The keys of streams and defaults. No key is required: it may be in defaults or conf.d. */
 static json_t *stream(void)
 {
@@ -202,6 +213,7 @@ static json_t *stream(void)
     put_key(map, "filters", HALO_HELP_FILTERS, reference("filters"));
     put_key(map, "capture", HALO_HELP_CAPTURE, reference("capture"));
     put_key(map, "region_feed", HALO_HELP_REGION_FEED, map_of(halo_region_feed_options));
+    put_key(map, "detectors", HALO_HELP_DETECTORS, reference("detectors"));
     put_key(map, "renditions", HALO_HELP_RENDITIONS, names_of("rendition"));
     put_key(map, "outputs", HALO_HELP_OUTPUTS,
             json_pack("{s:s,s:i,s:o}", "type", "array", "maxItems", HALO_MAX_OUTPUTS, "items",
@@ -230,6 +242,7 @@ static json_t *definitions(void)
     halo_json_put(defs, "filters", filters());
     halo_json_put(defs, "rendition", rendition());
     halo_json_put(defs, "capture", capture());
+    halo_json_put(defs, "detectors", detectors());
     halo_json_put(defs, "output", output());
     halo_json_put(defs, "stream", stream());
     return defs;
@@ -245,6 +258,7 @@ static json_t *root(void)
     put_key(map, "control", NULL, map_of(halo_control_options));
     put_key(map, "http", NULL, map_of(halo_http_options));
     put_key(map, "log", NULL, map_of(halo_log_options));
+    put_key(map, "detectors", HALO_HELP_DETECTORS, reference("detectors"));
     put_key(map, "defaults", "keys that apply to every stream that does not set them itself",
             reference("stream"));
     json_t *streams = names_of("stream");

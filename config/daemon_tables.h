@@ -27,6 +27,10 @@ extern const struct halo_option halo_video_options[];
 #define HALO_HELP_REGION_FEED                                                                      \
     "a detector sends regions over the control socket, for filters with region=feed; {} is "       \
     "enough"
+#define HALO_HELP_DETECTORS                                                                        \
+    "the programs that find faces and people, for filters with region=faces, people or background"
+#define HALO_HELP_FACES   "for region=faces"
+#define HALO_HELP_PEOPLE  "for region=people and region=background"
 #define HALO_HELP_OUTPUTS "where the filtered frames go"
 #define HALO_HELP_VIDEO   "how frames are encoded"
 

@@ -24,6 +24,8 @@ struct halo_loader {
      * missing */
     bool scratch;
     bool no_memory;
+    struct halo_node *detectors; /* `detectors` of the file, which applies to every stream; NULL:
+                                  * none */
     struct halo_claim *claim;
     int claims, claims_room;
 };
@@ -103,6 +105,9 @@ char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
 
 /* Loads the map `capture` into settings, which points to a struct halo_stream_settings. */
 void halo_load_capture(struct halo_loader *l, void *settings, struct halo_node *node);
+/* Loads the map `detectors` into settings, which points to a struct halo_stream_settings. Keys that
+ * the map lacks keep their values. */
+void halo_load_detectors(struct halo_loader *l, void *settings, struct halo_node *node);
 void halo_load_output(struct halo_loader *l, struct halo_output_settings *output,
                       struct halo_node *node);
 /* Loads a stream, using `defaults` for keys that `node` lacks. Before the call, only the stream's

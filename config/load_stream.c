@@ -106,6 +106,7 @@ static const struct halo_section stream_section = {
         {"outputs", load_outputs, NULL},
         {"capture", halo_load_capture, NULL},
         {"region_feed", load_region_feed, NULL},
+        {"detectors", halo_load_detectors, NULL},
         {NULL},
     },
 };
@@ -211,10 +212,14 @@ void halo_load_stream(struct halo_loader *l, struct halo_stream_settings *stream
     halo_options_init(halo_stream_options, stream);
     halo_options_init(halo_capture_options, &stream->capture);
     halo_options_init(halo_region_feed_options, &stream->region_feed);
+    for (int find = 0; find < HALO_FINDS; find++)
+        halo_options_init(halo_detector_options[find], &stream->detector[find]);
     if (!l->scratch)
         check_name(l, node);
     if (!halo_loader_is(l, node, HALO_NODE_MAP))
         return;
+    if (l->detectors)
+        halo_load_detectors(l, stream, l->detectors);
     halo_loader_section(l, &stream_section, stream, node, defaults);
     if (l->scratch) {
         check_off(l, stream, node);

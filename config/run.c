@@ -64,6 +64,11 @@ const struct halo_option halo_run_options[] = {
      .help = "pixel format of raw input"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(capture_format), .argument = "NAME",
      .help = "pixel format of a camera, such as yuyv422 or mjpeg"},
+    {"faces", NULL, HALO_OPTION_STRING, AT(detector_keys[HALO_FIND_FACES]),
+     .argument = "KEY=VALUE:...",
+     .help = "detector for region=faces, as in \"wait=0.2:command=/opt/find/faces -q\""},
+    {"people", NULL, HALO_OPTION_STRING, AT(detector_keys[HALO_FIND_PEOPLE]),
+     .argument = "KEY=VALUE:...", .help = "detector for region=people and region=background"},
     {"backend", NULL, HALO_OPTION_CHOICE, AT(device.backend), 0, .choices = halo_run_backends,
      .argument = "NAME", .help = "where filters run; auto: on the GPU if there is one"},
     {"hwaccel", NULL, HALO_OPTION_CHOICE, AT(device.hwaccel), 0, .choices = halo_run_hwaccels,
@@ -184,6 +189,23 @@ static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
                            s->gpu_name);
 }
 
+/* Parses -faces and -people. */
+static int take_detectors(struct halo_run_settings *s, struct halo_error *err)
+{
+    for (int find = 0; find < HALO_FINDS; find++) {
+        struct halo_error inner = {0};
+        if (!s->detector_keys[find])
+            continue;
+        const int code = halo_detector_parse(&s->detector[find], (enum halo_find)find,
+                                             s->detector_keys[find], &inner);
+        if (code == -ENOMEM)
+            return halo_fail(err, code, "%s", inner.text);
+        if (code)
+            return halo_fail_usage(err, "-%s: %s", halo_find_names[find], inner.text);
+    }
+    return 0;
+}
+
 /* Checks combinations of options. */
 static int check(const struct halo_run_settings *s, struct halo_error *err)
 {
@@ -217,6 +239,8 @@ int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct 
 {
     struct halo_run_settings s = {0};
     halo_options_init(halo_run_options, &s);
+    for (int find = 0; find < HALO_FINDS; find++)
+        halo_options_init(halo_detector_options[find], &s.detector[find]);
 
     int code = 0;
     bool options = true;
@@ -235,6 +259,8 @@ int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct 
         code = check(&s, err);
     if (code >= 0)
         code = take_gpu(&s, err);
+    if (code >= 0)
+        code = take_detectors(&s, err);
     if (code < 0) {
         halo_run_finish(&s);
         return code;
@@ -247,6 +273,8 @@ void halo_run_finish(struct halo_run_settings *settings)
 {
     halo_options_finish(halo_run_options, settings);
     halo_options_finish(format_options, settings);
+    for (int find = 0; find < HALO_FINDS; find++)
+        halo_options_finish(halo_detector_options[find], &settings->detector[find]);
     free(settings->output);
     settings->output = NULL;
 }

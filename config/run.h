@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "config/detectors.h"
 #include "config/device.h"
 #include "config/error.h"
 #include "config/option.h"
@@ -16,18 +17,20 @@ struct halo_run_settings {
     struct halo_source_settings source; /* the input (-i) and how to read it */
     struct halo_source_part part;
     struct halo_device_settings device;
-    char *output;             /* the last argument */
-    char *output_format;      /* -f after -i */
-    char *filters;            /* -vf */
-    char *video_codec;        /* -c:v */
-    char *audio_codec;        /* -c:a */
-    char *bitrate;            /* -b:v, FFmpeg's number syntax */
-    char *crf, *preset;       /* passed to the encoder unchanged */
-    char *map_metadata;       /* "-1" drops metadata and chapters */
-    char *progress;           /* a file, or "-" */
-    char *stats_json, *trace; /* names of files */
-    char *capture_format;     /* pixel format of a camera's frames */
-    char *gpu_name;           /* -gpu as given, or NULL */
+    char *output;                                       /* the last argument */
+    char *output_format;                                /* -f after -i */
+    char *filters;                                      /* -vf */
+    char *video_codec;                                  /* -c:v */
+    char *audio_codec;                                  /* -c:a */
+    char *bitrate;                                      /* -b:v, FFmpeg's number syntax */
+    char *crf, *preset;                                 /* passed to the encoder unchanged */
+    char *map_metadata;                                 /* "-1" drops metadata and chapters */
+    char *progress;                                     /* a file, or "-" */
+    char *stats_json, *trace;                           /* names of files */
+    char *capture_format;                               /* pixel format of a camera's frames */
+    char *detector_keys[HALO_FINDS];                    /* -faces and -people as given, or NULL */
+    struct halo_detector_settings detector[HALO_FINDS]; /* parsed from them, with defaults */
+    char *gpu_name;                                     /* -gpu as given, or NULL */
     bool overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
     int pinned_memory; /* MiB of memory that may be page-locked; negative: not given */
     int log_level;     /* enum halo_log_level */

@@ -22,12 +22,14 @@ OUTPUT = STREAM + '    outputs:\n    - '
 FULL = '''
 control: {path: /run/halod/control.sock}
 http: {listen: 127.0.0.1:8480}
+detectors: {faces: {wait: 200ms, enter: 9, hold: 2s, margin: 30%, score: 0.6, low: 0.3}}
 streams:
   desk:
     input: /dev/v4l/by-id/usb-046d_0825-video-index0
     capture: {size: 1280x720, fps: 30, format: mjpeg, open: on-demand, controls: {gain: 3}}
     filters: avgblur
     region_feed: {margin: 15%, hold: 500ms, limit: 2}
+    detectors: {people: {shared: true, command: /opt/find/people -q}}
   door:
     input: "rtsp://viewer:${PASSWORD}@door.example/1"
     filters: "gblur=sigma=12"
@@ -71,7 +73,9 @@ class ConfigTest(HaloTest):
         self.assertEqual(first, f'{path}: ok, {streams} {word}', self.logged(run))
         for line in others:
             self.assertRegex(line, r'^stream \w+(, rendition \w+)?: hides ')
-        self.assertEqual(run.err, '', self.logged(run))
+        lacking = r'halod: stream \w+: the detector of \w+ cannot be started: .*'  # on this machine
+        self.assertEqual([line for line in run.err.splitlines() if not re.fullmatch(lacking, line)],
+                         [], self.logged(run))
 
     def wrong(self, path, *lines, option='--check-config', **options):
         """The file is refused with exactly these lines, FILE standing for its name."""
@@ -84,6 +88,44 @@ class ConfigTest(HaloTest):
 def has_encoder(name):
     """In the FFmpeg of this machine; its libraries are those of halod."""
     return b'Encoder ' in call([FFMPEG, '-v', 'quiet', '-h', 'encoder=' + name])
+
+
+class Detectors(ConfigTest):
+    """--check-config says what detectors lack; the file is valid nevertheless."""
+
+    def program(self, body, name='halo-detect'):
+        path = self.write('#!/bin/sh\n' + body, 'bin/' + name)
+        os.chmod(path, 0o755)
+        return path
+
+    def warned(self, command, filters='solid=gray:region=faces'):
+        path = self.write(STREAM.replace('solid', f'"{filters}"')
+                          + f'    detectors: {{faces: {{command: "{command}"}}}}\n')
+        run = self.halod('--check-config', path)
+        self.assertIn(f'{path}: ok, 1 stream', run.out.decode())
+        return run.err
+
+    def test_no_program(self):
+        self.assertEqual(self.warned('/nowhere/find -x'),
+                         'halod: stream a: the detector of faces cannot be started: '
+                         '/nowhere/find: there is no such program\n')
+
+    def test_no_models(self):
+        detect = self.program('echo noise >&2; echo "halo-detect: $*" >&2; exit 78\n')
+        self.assertEqual(self.warned(detect + ' faces --size 352'),
+                         'halod: stream a: the detector of faces cannot be started: '
+                         'check faces --size 352\n')
+
+    def test_in_order(self):
+        self.assertEqual(self.warned(self.program('exit 0\n')), '')
+
+    def test_not_needed(self):
+        self.assertEqual(self.warned('/nowhere/find', filters='solid=gray'), '')
+
+    def test_other_programs_are_not_run(self):
+        other = self.program(f'touch {self.path("ran")}; exit 1\n', 'find')
+        self.assertEqual(self.warned(other), '')
+        self.assertFalse(os.path.exists(self.path('ran')))
 
 
 class Checking(ConfigTest):
@@ -328,7 +370,7 @@ class Privacy(ConfigTest):
             "                 s: {filters: gblur=sigma=9}}\n")
         run = self.halod('--check-config', path)
         self.assertEqual(run.out.decode(), f'{path}: ok, 1 stream\n'
-                         'stream a: hides what the region feed selects\n'
+                         'stream a: hides what is found in each frame\n'
                          'stream a, rendition r: hides 1 % of every plane\n')
 
     def test_off(self):
@@ -542,7 +584,7 @@ class Manual(ConfigTest):
                         self.assertIn(f'{low:g} to {high:.15g}', text)
                 if 'default' in row:
                     word = self.word_of(row['default'])
-                    self.assertRegex(text, rf'Default: \*?{word}\b|'
+                    self.assertRegex(text, rf'Default: (?:\S+ for \*faces:\*, and )?\*?{word}\b|'
                                            rf'(?<![\w.]){word}\*?,? \(?(?:which is )?the default\b')
 
     def test_keys(self):
@@ -556,6 +598,8 @@ class Manual(ConfigTest):
         self.check_keys('OUTPUTS', defs['output'])
         self.check_keys('CAPTURE', defs['capture'])
         self.check_keys('REGION FEED', defs['stream']['properties']['region_feed'])
+        for find in ('faces', 'people'):
+            self.check_keys('DETECTORS', defs['detectors']['properties'][find])
         self.check_keys('VIDEO', defs['output']['properties']['video'])
 
 

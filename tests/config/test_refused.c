@@ -289,6 +289,33 @@ static void region_feeds(void **state)
     REFUSE(FEED "{limt: 1}\n", AT_FEED ".limt: unknown key (nearest: limit)");
 }
 
+#define FIND    "streams:\n  a:\n    input: x\n    filters: solid\n    detectors: "
+#define AT_FIND "f:5: streams.a.detectors"
+#define ONE     "streams: {a: {input: x, filters: solid}, b: {input: x, filters: solid}}\n"
+
+static void detectors(void **state)
+{
+    (void)state;
+    REFUSE(FIND "x\n", AT_FIND ": must be a map of keys, not a single value");
+    REFUSE(FIND "{face: {}}\n", AT_FIND ".face: unknown key (nearest: faces)");
+    REFUSE(FIND "{faces: {wat: 1}}\n", AT_FIND ".faces.wat: unknown key (nearest: wait)");
+    REFUSE(FIND "{faces: {wait: 11}}\n", AT_FIND ".faces.wait: 11: must be between 0 and 10");
+    REFUSE(FIND "{people: {enter: 0}}\n", AT_FIND ".people.enter: 0: must be between 1 and 100");
+    REFUSE(FIND "{people: {shared: 1}}\n", AT_FIND ".people.shared: 1: must be true or false");
+    REFUSE(FIND "{people: {command: ''}}\n", AT_FIND ".people.command: its value is empty");
+    REFUSE(FIND "{people: {command: '  '}}\n", AT_FIND ".people: command: must name a program");
+    REFUSE(FIND "{people: {low: 0.6}}\n",
+           AT_FIND ".people: low is 0.6, but must be at most score, which is 0.5");
+    /* once, and not for every stream */
+    REFUSE("detectors: {faces: {score: 2}}\n" ONE,
+           "f:1: detectors.faces.score: 2: must be between 0 and 1");
+    REFUSE("detectors: {faces: {low: 0.9}}\n" ONE,
+           "f:1: detectors.faces: low is 0.9, but must be at most score, which is 0.5");
+    REFUSE("detectors: {faces: {low: 0.4}}\n"
+           "streams: {a: {input: x, filters: solid, detectors: {faces: {score: 0.3}}}}\n",
+           "f:2: streams.a.detectors.faces: low is 0.4, but must be at most score, which is 0.3");
+}
+
 static void names_and_inputs(void **state)
 {
     (void)state;
@@ -461,6 +488,7 @@ int main(void)
         cmocka_unit_test(from_outside), cmocka_unit_test(sockets),
         cmocka_unit_test(not_yaml),     cmocka_unit_test(too_much),
         cmocka_unit_test(too_many),     cmocka_unit_test(region_feeds),
+        cmocka_unit_test(detectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

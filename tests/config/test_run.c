@@ -63,6 +63,28 @@ static void defaults(void **state)
     halo_run_finish(&s);
 }
 
+static void detectors(void **state)
+{
+    (void)state;
+    struct halo_run_settings s;
+    struct halo_error err;
+    assert_int_equal(parse(&s,
+                           "-i a -vf null -faces wait=200ms:command=/x\\:y\\\\z:enter=2 "
+                           "-people margin=20% b",
+                           &err),
+                     0);
+    assert_true(s.detector[HALO_FIND_FACES].wait == 0.2);
+    assert_int_equal(s.detector[HALO_FIND_FACES].enter, 2);
+    assert_string_equal(s.detector[HALO_FIND_FACES].command, "/x:y\\z");
+    assert_true(s.detector[HALO_FIND_PEOPLE].margin == 0.2);
+    assert_true(s.detector[HALO_FIND_PEOPLE].wait == 0.1);
+    halo_run_finish(&s);
+    assert_int_equal(parse(&s, "-i a -vf null b", &err), 0);
+    assert_null(s.detector[HALO_FIND_FACES].command);
+    assert_true(s.detector[HALO_FIND_FACES].margin == 0.25);
+    halo_run_finish(&s);
+}
+
 static void order_and_sides(void **state)
 {
     (void)state;
@@ -105,6 +127,13 @@ static void refused(void **state)
         {"-i a -vf null -crff 3 b", "unknown option -crff (nearest: -crf)"},
         {"-i a -vf null --preset x b", "unknown option --preset (nearest: -preset)"},
         {"-i a -vf null -qwertz b", "unknown option -qwertz (halod run --help lists them)"},
+        {"-i a -vf null -faces wait b", "-faces: wait: missing value"},
+        {"-i a -vf null -faces wait= b", "-faces: wait: missing value"},
+        {"-i a -vf null -faces wiat=1 b", "-faces: unknown key wiat (nearest: wait)"},
+        {"-i a -vf null -faces wait=20 b", "-faces: wait=20: must be between 0 and 10"},
+        {"-i a -vf null -people hold=1: b", "-people: unknown key "},
+        {"-i a -vf null -people score=0.1 b",
+         "-people: low is 0.25, but must be at most score, which is 0.1"},
         {"-i a -vf null b c", "more than one OUT: b and c"},
         {"-i a -i c -vf null b", "more than one -i: a and c"},
         {"-vf gblur -i a -filter:v null b",
@@ -157,8 +186,8 @@ static void no_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_usual), cmocka_unit_test(defaults), cmocka_unit_test(order_and_sides),
-        cmocka_unit_test(refused),   cmocka_unit_test(no_words),
+        cmocka_unit_test(the_usual),       cmocka_unit_test(defaults), cmocka_unit_test(detectors),
+        cmocka_unit_test(order_and_sides), cmocka_unit_test(refused),  cmocka_unit_test(no_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

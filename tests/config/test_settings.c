@@ -188,6 +188,39 @@ static void region_feeds(void **state)
     halo_daemon_settings_destroy(s);
 }
 
+static void detectors(void **state)
+{
+    (void)state;
+    struct halo_daemon_settings *s =
+        load("detectors: {faces: {wait: 200ms, score: 0.7}, people: {command: /opt/p -q}}\n"
+             "defaults: {detectors: {people: {hold: 3}}}\n"
+             "streams:\n"
+             "  a: {input: x, filters: solid}\n"
+             "  b: {input: x, filters: solid, detectors: {faces: {wait: 0, shared: true}}}\n");
+    const struct halo_detector_settings *a = s->stream[0].detector, *b = s->stream[1].detector;
+    assert_true(a[HALO_FIND_FACES].wait == 0.2 && a[HALO_FIND_FACES].score == 0.7);
+    assert_true(a[HALO_FIND_FACES].low == 0.25 && a[HALO_FIND_FACES].hold == 1);
+    assert_null(a[HALO_FIND_FACES].command);
+    assert_string_equal(a[HALO_FIND_PEOPLE].command, "/opt/p -q");
+    assert_true(a[HALO_FIND_PEOPLE].hold == 3 && a[HALO_FIND_PEOPLE].margin == 0.1);
+    assert_true(b[HALO_FIND_FACES].wait == 0 && b[HALO_FIND_FACES].shared);
+    assert_true(b[HALO_FIND_FACES].score == 0.7 && b[HALO_FIND_PEOPLE].hold == 0.5);
+    for (int i = 0; i < 2; i++) {
+        struct halo_stream_settings back, other;
+        char *text = halo_stream_settings_write(&s->stream[i]);
+        assert_int_equal(halo_stream_settings_read(&back, text, NULL), 0);
+        assert_int_equal(halo_stream_settings_compare(&s->stream[i], &back), HALO_CHANGE_NONE);
+        back.detector[HALO_FIND_PEOPLE].enter = 6;
+        assert_int_equal(halo_stream_settings_compare(&s->stream[i], &back), HALO_CHANGE_REST);
+        assert_int_equal(halo_stream_settings_copy(&other, &back), 0);
+        assert_string_equal(other.detector[HALO_FIND_PEOPLE].command, "/opt/p -q");
+        halo_stream_settings_finish(&back);
+        halo_stream_settings_finish(&other);
+        free(text);
+    }
+    halo_daemon_settings_destroy(s);
+}
+
 static void defaults(void **state)
 {
     (void)state;
@@ -499,6 +532,7 @@ int main(void)
         cmocka_unit_test(the_usual),
         cmocka_unit_test(cameras),
         cmocka_unit_test(region_feeds),
+        cmocka_unit_test(detectors),
         cmocka_unit_test(defaults),
         cmocka_unit_test(from_text_to_engine),
         cmocka_unit_test(bad_texts_to_an_engine),
