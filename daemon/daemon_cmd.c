@@ -4,7 +4,10 @@
 
 #include "config/log.h"
 #include "daemon/commands.h"
+#include "daemon/detector/probe.h"
 #include "daemon/supervisor/checks.h"
+
+enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
 
 /* NULL: all errors have been logged. */
 static struct halo_daemon_settings *load(const char *path)
@@ -50,6 +53,22 @@ static int run_daemon(int argc, char **argv)
     return halo_command_daemon(settings, path);
 }
 
+/* The settings may be for another machine, so this is no error of theirs. */
+static void check_detectors(const struct halo_daemon_settings *settings)
+{
+    json_t *list = halo_checks_detectors(settings), *one;
+    size_t i;
+    halo_detector_probe(list, DETECTORS_MS);
+    json_array_foreach (list, i, one) {
+        const char *error = json_string_value(json_object_get(one, "error"));
+        if (error)
+            halo_log(HALO_LOG_WARNING, "stream %s: the detector of %s cannot be started: %s",
+                     json_string_value(json_object_get(one, "stream")),
+                     json_string_value(json_object_get(one, "find")), error);
+    }
+    json_decref(list);
+}
+
 static int check_config(int argc, char **argv)
 {
     const char *path = file_of("--check-config", argc, argv);
@@ -68,6 +87,8 @@ static int check_config(int argc, char **argv)
                json_string_value(json_object_get(json_object_get(row, "coverage"), "words")));
     }
     json_decref(coverage);
+    fflush(stdout);
+    check_detectors(settings);
     halo_daemon_settings_destroy(settings);
     return halo_end_print();
 }

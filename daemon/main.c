@@ -10,6 +10,7 @@
 #include "config/log.h"
 #include "config/option.h"
 #include "daemon/commands.h"
+#include "daemon/detector/become.h"
 #include "daemon/engine/engine.h"
 #include "daemon/run/run.h"
 #include "pipeline/filter/filter.h"
@@ -114,6 +115,8 @@ int main(int argc, char **argv)
         return halo_print_completion(commands);
     if (!strcmp(word, "engine"))
         return halo_command_engine(argc - 2, argv + 2);
+    if (!strcmp(word, "detector"))
+        return halo_command_detector(argc - 2, argv + 2);
     for (const struct halo_command *c = commands; c->name; c++)
         if (!strcmp(word, c->name))
             return c->run(argc - 2, argv + 2);

@@ -20,6 +20,10 @@
 #include "config/output_kinds.h"
 #include "config/run.h"
 #include "config/source_kinds.h"
+#include "daemon/detector/probe.h"
+
+/* The time for all detectors, less than HALO_FACTS_MS: a slow one is not an error. */
+enum { DETECTORS_MS = 5000 };
 
 struct waiting {
     struct waiting *next;
@@ -172,6 +176,13 @@ static void check_input(json_t *input)
     add_error(input, access(json_string_value(json_object_get(input, "path")), R_OK));
 }
 
+static void check_detectors(struct gathering *g)
+{
+    atomic_store(&g->path, "the program of a detector");
+    halo_detector_probe(json_object_get(g->facts, "detectors"), DETECTORS_MS);
+    atomic_store(&g->path, NULL);
+}
+
 static void check_all(struct gathering *g, const char *list, void (*gather_on_thread)(json_t *one))
 {
     json_t *one;
@@ -189,6 +200,7 @@ static void gather_on_thread(uv_work_t *work)
     check_all(g, "inputs", check_input);
     check_all(g, "folders", check_folder);
     check_all(g, "virtual_cameras", check_camera);
+    check_detectors(g);
     check_devices(g->facts);
 }
 

@@ -27,7 +27,9 @@ void halo_facts_destroy(struct halo_facts *facts);
  * check runs at a time: requests made during a check receive the result of that check. If a check
  * exceeds its timeout, reply receives an error that names the path or device that does not respond;
  * until that check ends, new requests fail at once with the same error. settings are not used after
- * this function returns. Takes the caller's reference to `base`, to which the facts are added.
+ * this function returns. Takes the caller's reference to `base`, to which the facts are added;
+ * "detectors" in it is a list like that of halo_supervisor_detectors(), and receives the errors of
+ * detectors that cannot be started.
  * Returns 0 on success. On failure, returns -errno with err filled, and reply is not called. */
 int halo_facts_gather(struct halo_facts *facts, const struct halo_daemon_settings *settings,
                       json_t *base, halo_reply *reply, void *arg, struct halo_error *err);

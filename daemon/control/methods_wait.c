@@ -130,6 +130,7 @@ void halo_method_facts(struct halo_client *client, json_t *parameters)
                              "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
     struct halo_error err = {0};
     struct halo_pending *pending = halo_client_wait(client);
+    json_object_set_new(base, "detectors", halo_supervisor_detectors(all->host.supervisor));
     if (!pending) {
         json_decref(base);
         halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);

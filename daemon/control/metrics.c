@@ -309,6 +309,45 @@ static void write_streams(FILE *to, const json_t *streams)
     }
 }
 
+/* Samples of the detectors that streams use, labelled with what each looks for. */
+static void write_detectors(FILE *to, const json_t *streams)
+{
+    static const struct {
+        const char *name, *type, *key, *help;
+        double unit;
+    } rows[] = {
+        {"halod_detector_up", "gauge", "up", "1 while the process of a detector runs.", 1},
+        {"halod_detector_restarts_total", "counter", "restarts",
+         "Number of times that a detector was started again.", 1},
+        {"halod_detector_verdicts_total", "counter", "verdicts", "Frames that a detector judged.",
+         1},
+        {"halod_detector_late_total", "counter", "late",
+         "Frames that were not shown because a detector was judging another one.", 1},
+        {"halod_detector_hidden_total", "counter", "hidden",
+         "Frames hidden completely because no verdict came in time.", 1},
+        {"halod_detector_verdict_seconds", "gauge", "mean_ms",
+         "Mean time from sending a frame to a detector to its verdict.", 1e-3},
+    };
+    json_t *stream, *detector;
+    const char *find;
+    size_t i;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        write_head(to, rows[r].name, rows[r].type, rows[r].help);
+        json_array_foreach (streams, i, stream) {
+            json_object_foreach (json_object_get(stream, "detectors"), find, detector) {
+                const json_t *value = json_object_get(detector, rows[r].key);
+                fprintf(to, "%s{stream=\"%s\",find=\"%s\"}", rows[r].name, name_of(stream), find);
+                if (json_is_integer(value))
+                    write_value(to, value);
+                else
+                    fprintf(to, " %.9g\n",
+                            json_is_boolean(value) ? (double)json_is_true(value)
+                                                   : json_number_value(value) * rows[r].unit);
+            }
+        }
+    }
+}
+
 /* Samples of a GPU, labelled with its number and the engine that uses it. */
 static void write_gpus(FILE *to, const json_t *engines)
 {
@@ -416,6 +455,7 @@ char *halo_metrics_write(const json_t *status, const struct halo_http_numbers *h
     for (const struct family *f = families; f->name; f++)
         write_family(to, f, status);
     write_stages(to, streams);
+    write_detectors(to, json_object_get(status, "streams"));
     write_gpus(to, json_object_get(status, "engines"));
     write_outputs(to, streams);
     write_http(to, http);

@@ -74,9 +74,24 @@ static const struct {
     {SCMP_SYS(io_uring_register), ENOSYS},
 };
 
-/* Calls that start another program, or a second process of this one. */
+/* Calls that start another program, or a second process of this one. A detector may use the first
+ * one, by which it is started itself. */
 static const int beginnings[] = {SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork),
                                  SCMP_SYS(vfork)};
+
+/* Calls that fail only in detectors: changes to files that Landlock does not know in every kernel,
+ * and memory and queues that other processes find by a name. */
+static const int not_for_detectors[] = {
+    SCMP_SYS(truncate),     SCMP_SYS(chmod),        SCMP_SYS(fchmod),    SCMP_SYS(fchmodat),
+    SCMP_SYS(chown),        SCMP_SYS(lchown),       SCMP_SYS(fchown),    SCMP_SYS(fchownat),
+    SCMP_SYS(utime),        SCMP_SYS(utimes),       SCMP_SYS(utimensat), SCMP_SYS(futimesat),
+    SCMP_SYS(setxattr),     SCMP_SYS(lsetxattr),    SCMP_SYS(fsetxattr), SCMP_SYS(removexattr),
+    SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), SCMP_SYS(rename),    SCMP_SYS(renameat),
+    SCMP_SYS(renameat2),    SCMP_SYS(link),         SCMP_SYS(linkat),    SCMP_SYS(symlink),
+    SCMP_SYS(symlinkat),    SCMP_SYS(unlink),       SCMP_SYS(unlinkat),  SCMP_SYS(mkdir),
+    SCMP_SYS(mkdirat),      SCMP_SYS(rmdir),        SCMP_SYS(creat),     SCMP_SYS(shmget),
+    SCMP_SYS(shmat),        SCMP_SYS(semget),       SCMP_SYS(msgget),    SCMP_SYS(mq_open),
+    SCMP_SYS(setsid),       SCMP_SYS(setpgid)};
 
 static const char *priority = ""; /* prefix of a log line for the journal */
 
@@ -211,48 +226,109 @@ static int deny_by_argument(scmp_filter_ctx filter)
 
 /* clone3 has its flags in memory, where a filter cannot read them; if it fails, the C library uses
  * clone. */
-static int deny_beginnings(scmp_filter_ctx filter)
+static int deny_beginnings(scmp_filter_ctx filter, size_t first)
 {
     const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
     int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     if (code == 0)
         code = seccomp_rule_add(filter, deny, SCMP_SYS(clone), 1,
                                 SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings && code == 0; i++)
+    for (size_t i = first; i < sizeof beginnings / sizeof *beginnings && code == 0; i++)
         code = seccomp_rule_add(filter, deny, beginnings[i], 0);
     return code;
 }
 
-static int fill(scmp_filter_ctx filter, bool reaches)
+/* Landlock before Linux 6.2 lets a file be emptied that may only be read. openat2 has its flags in
+ * memory, too. */
+static int deny_changes(scmp_filter_ctx filter)
+{
+    const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+    int code = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(openat2), 0);
+    if (code == 0)
+        code = seccomp_rule_add(filter, deny, SCMP_SYS(open), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, O_TRUNC | O_ACCMODE, O_TRUNC));
+    if (code == 0)
+        code = seccomp_rule_add(filter, deny, SCMP_SYS(openat), 1,
+                                SCMP_A2(SCMP_CMP_MASKED_EQ, O_TRUNC | O_ACCMODE, O_TRUNC));
+    for (size_t i = 0; i < sizeof not_for_detectors / sizeof *not_for_detectors && code == 0; i++)
+        code = seccomp_rule_add(filter, deny, not_for_detectors[i], 0);
+    return code;
+}
+
+/* Rules that apply to engines and detectors. */
+static int deny_common(scmp_filter_ctx filter)
 {
     int code = deny_by_argument(filter);
-    if (code == 0)
-        code = deny_families(filter, reaches);
-    if (code == 0 && !reaches)
-        code = deny_pairs(filter);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && code == 0; i++)
         code = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
     for (size_t i = 0; i < sizeof refused / sizeof *refused && code == 0; i++)
         code = seccomp_rule_add(filter, SCMP_ACT_ERRNO((unsigned)refused[i].error),
                                 refused[i].number, 0);
-    return code == 0 ? deny_beginnings(filter) : code;
+    return code;
+}
+
+static int fill(scmp_filter_ctx filter, bool reaches)
+{
+    int code = deny_common(filter);
+    if (code == 0)
+        code = deny_families(filter, reaches);
+    if (code == 0 && !reaches)
+        code = deny_pairs(filter);
+    return code == 0 ? deny_beginnings(filter, 0) : code;
+}
+
+static int fill_for_detector(scmp_filter_ctx filter, bool gpu)
+{
+    const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+    int code = deny_common(filter);
+    if (code == 0)
+        code =
+            gpu ? deny_families(filter, true) : seccomp_rule_add(filter, deny, SCMP_SYS(socket), 0);
+    if (code == 0 && !gpu)
+        code = seccomp_rule_add(filter, deny, SCMP_SYS(socketpair), 0);
+    if (code == 0)
+        code = deny_changes(filter);
+    return code == 0 ? deny_beginnings(filter, 1) : code;
+}
+
+static int no_new_privileges(struct halo_error *err)
+{
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+               ? halo_fail(err, -errno, "cannot set no_new_privs: %s", strerror(errno))
+               : 0;
 }
 
 int halo_confine(const struct halo_files *files, int count, struct halo_error *err)
 {
     struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return halo_fail(err, -errno, "cannot set no_new_privs: %s", strerror(errno));
+    int code = no_new_privileges(err);
+    if (code < 0)
+        return code;
     const int opened = files ? halo_confine_files(files, count, err) : 0;
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int code = filter ? fill(filter, may_reach_others(files, count)) : -ENOMEM;
+    code = filter ? fill(filter, may_reach_others(files, count)) : -ENOMEM;
     if (code == 0)
         code = seccomp_load(filter);
     seccomp_release(filter);
     return code < 0 ? halo_fail(err, code, "cannot restrict system calls: %s", strerror(-code))
                     : opened;
+}
+
+int halo_confine_detector(const struct halo_files *files, int count, bool gpu,
+                          struct halo_error *err)
+{
+    int code = no_new_privileges(err);
+    const int opened = code < 0 ? code : halo_confine_detector_files(files, count, gpu, err);
+    if (opened < 0)
+        return opened;
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    code = filter ? fill_for_detector(filter, gpu) : -ENOMEM;
+    if (code == 0)
+        code = seccomp_load(filter);
+    seccomp_release(filter);
+    return code < 0 ? halo_fail(err, code, "cannot restrict system calls: %s", strerror(-code)) : 0;
 }
 
 bool halo_confine_is_built(void)

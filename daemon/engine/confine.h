@@ -27,6 +27,15 @@
  * function sets only no_new_privs. */
 int halo_confine(const struct halo_files *files, int count, struct halo_error *err);
 
+/* Confines the calling thread, which is about to execute a detector (docs/detectors.md), and the
+ * detector. In addition to what halo_confine() denies, there are no sockets, no changes to files
+ * and no shared memory that other processes could open; a confined process can replace itself by
+ * another program, but cannot start a second one. Files that are not in the list cannot be opened,
+ * except those that every program needs. If gpu is true, the GPU's devices can be opened, and the
+ * sockets that its driver needs can be created. Returns the same as halo_confine(). */
+int halo_confine_detector(const struct halo_files *files, int count, bool gpu,
+                          struct halo_error *err);
+
 /* Returns whether this build can filter system calls. */
 bool halo_confine_is_built(void);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Landlock by its raw system calls (confine_files.h). Rights added after ABI 1 are not used: all
- * those denied here exist since Linux 5.13. */
+ * Landlock by its raw system calls (confine_files.h). Rights added after ABI 1 are not used for
+ * engines: all those denied there exist since Linux 5.13. */
 #include "daemon/engine/confine_files.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/landlock.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,45 @@ static const struct halo_files common[] = {
     {"/dev/random", HALO_FILES_READ},
     {"/dev/urandom", HALO_FILES_READ},
     {"/dev/dri", HALO_FILES_DEVICE},
+    {"/dev/dxg", HALO_FILES_DEVICE},
+};
+
+/* Files that programs and libraries of detectors open. /proc/self is the process itself, also after
+ * it has executed a program. */
+static const struct halo_files common_of_detectors[] = {
+    {"/usr", HALO_FILES_RUN},
+    {"/lib", HALO_FILES_RUN},
+    {"/lib32", HALO_FILES_RUN},
+    {"/lib64", HALO_FILES_RUN},
+    {"/bin", HALO_FILES_RUN},
+    {"/nix/store", HALO_FILES_RUN},
+    {"/gnu/store", HALO_FILES_RUN},
+    {"/etc/alternatives", HALO_FILES_READ},
+    {"/etc/ld.so.cache", HALO_FILES_READ},
+    {"/etc/ld.so.conf", HALO_FILES_READ},
+    {"/etc/ld.so.conf.d", HALO_FILES_READ},
+    {"/etc/localtime", HALO_FILES_READ},
+    {"/etc/python3", HALO_FILES_READ},
+    {"/proc/self", HALO_FILES_READ},
+    {"/proc/cpuinfo", HALO_FILES_READ},
+    {"/proc/meminfo", HALO_FILES_READ},
+    {"/proc/stat", HALO_FILES_READ},
+    {"/proc/filesystems", HALO_FILES_READ},
+    {"/proc/sys/vm", HALO_FILES_READ},
+    {"/sys/devices/system/cpu", HALO_FILES_READ},
+    {"/sys/devices/system/node", HALO_FILES_READ},
+    {"/sys/fs/cgroup", HALO_FILES_READ},
+    {"/dev/null", HALO_FILES_DEVICE},
+    {"/dev/zero", HALO_FILES_READ},
+    {"/dev/random", HALO_FILES_READ},
+    {"/dev/urandom", HALO_FILES_READ},
+};
+
+/* Files that the driver of a GPU opens. */
+static const struct halo_files gpu_files[] = {
+    {"/proc", HALO_FILES_DEVICE},
+    {"/sys", HALO_FILES_READ},
+    {"/etc/nvidia", HALO_FILES_READ},
     {"/dev/dxg", HALO_FILES_DEVICE},
 };
 
@@ -162,22 +202,55 @@ static void add_tuning(int ruleset)
     add(ruleset, path, HALO_FILES_READ);
 }
 
-int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err)
+static int begin(uint64_t handled, struct halo_error *err)
 {
-    const struct landlock_ruleset_attr all = {.handled_access_fs = FS_ALL};
-    if (halo_confine_files_missing())
-        return 0;
+    const struct landlock_ruleset_attr all = {.handled_access_fs = handled};
     const int ruleset = (int)syscall(SYS_landlock_create_ruleset, &all, sizeof all, 0);
-    if (ruleset < 0)
-        return halo_fail(err, -errno, "Landlock: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
-        add(ruleset, common[i].path, common[i].how);
-    add_nvidia(ruleset);
-    add_libraries(ruleset);
-    add_tuning(ruleset);
-    for (int i = 0; i < count; i++)
+    return ruleset < 0 ? halo_fail(err, -errno, "Landlock: %s", strerror(errno)) : ruleset;
+}
+
+static void add_all(int ruleset, const struct halo_files *files, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
         add(ruleset, files[i].path, files[i].how);
+}
+
+static int end(int ruleset, struct halo_error *err)
+{
     const int code = syscall(SYS_landlock_restrict_self, ruleset, 0) < 0 ? -errno : 0;
     close(ruleset);
     return code < 0 ? halo_fail(err, code, "Landlock: %s", strerror(-code)) : 0;
+}
+
+int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err)
+{
+    if (halo_confine_files_missing())
+        return 0;
+    const int ruleset = begin(FS_ALL, err);
+    if (ruleset < 0)
+        return ruleset;
+    add_all(ruleset, common, sizeof common / sizeof *common);
+    add_nvidia(ruleset);
+    add_libraries(ruleset);
+    add_tuning(ruleset);
+    add_all(ruleset, files, (size_t)count);
+    return end(ruleset, err);
+}
+
+int halo_confine_detector_files(const struct halo_files *files, int count, bool gpu,
+                                struct halo_error *err)
+{
+    enum { TRUNCATE = 1 << 14, FIRST_WITH_TRUNCATE = 3 };
+    if (halo_confine_files_missing())
+        return 0;
+    const int ruleset = begin(FS_ALL | (abi() >= FIRST_WITH_TRUNCATE ? TRUNCATE : 0), err);
+    if (ruleset < 0)
+        return ruleset;
+    add_all(ruleset, common_of_detectors, sizeof common_of_detectors / sizeof *common_of_detectors);
+    if (gpu) {
+        add_all(ruleset, gpu_files, sizeof gpu_files / sizeof *gpu_files);
+        add_nvidia(ruleset);
+    }
+    add_all(ruleset, files, (size_t)count);
+    return end(ruleset, err);
 }

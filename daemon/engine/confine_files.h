@@ -32,6 +32,11 @@ struct halo_files {
  * if the kernel has no Landlock), or -errno with err filled. */
 int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err);
 
+/* Does the same for a detector: only the files in the list can be opened, and those that every
+ * program needs; if gpu is true, also those that the GPU's driver needs. */
+int halo_confine_detector_files(const struct halo_files *files, int count, bool gpu,
+                                struct halo_error *err);
+
 /* Returns NULL if file access can be restricted; otherwise, the reason why this build or kernel
  * cannot do it. */
 const char *halo_confine_files_missing(void);

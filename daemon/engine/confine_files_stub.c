@@ -13,6 +13,13 @@ int halo_confine_files(const struct halo_files *files, int count, struct halo_er
     return 0;
 }
 
+int halo_confine_detector_files(const struct halo_files *files, int count, bool gpu,
+                                struct halo_error *err)
+{
+    (void)gpu;
+    return halo_confine_files(files, count, err);
+}
+
 const char *halo_confine_files_missing(void)
 {
     return "this build of halod has no Landlock support";

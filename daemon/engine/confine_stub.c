@@ -15,6 +15,13 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
                : 0;
 }
 
+int halo_confine_detector(const struct halo_files *files, int count, bool gpu,
+                          struct halo_error *err)
+{
+    (void)gpu;
+    return halo_confine(files, count, err);
+}
+
 bool halo_confine_is_built(void)
 {
     return false;

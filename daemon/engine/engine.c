@@ -136,6 +136,23 @@ static void do_regions(struct engine_stream *stream, json_t *message)
         halo_log(HALO_LOG_DEBUG, "stream %s: regions: %s", stream->name, err.text);
 }
 
+/* Passes a connection to a detector to the stream. One that was requested earlier is closed. */
+static void take_detector(struct engine *engine, const json_t *message, int fd)
+{
+    const char *name = json_string_value(json_object_get(message, "stream"));
+    const char *find_name = json_string_value(json_object_get(message, "find"));
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    struct engine_stream *stream = name ? find(engine, name) : NULL;
+    for (int f = 0; f < HALO_FINDS; f++)
+        if (stream && find_name && !strcmp(find_name, halo_find_names[f]) && is_running(stream) &&
+            id == atomic_load(&stream->wanted[f])) {
+            halo_live_connect(stream->live, (enum halo_find)f, fd,
+                              json_string_value(json_object_get(message, "why")));
+            return;
+        }
+    halo_link_close_fds(&fd, fd >= 0);
+}
+
 static void do_stop(struct engine_stream *stream, json_t *message)
 {
     (void)message;
@@ -187,6 +204,10 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
     const char *path = json_string_value(json_object_get(message, "path"));
     if (what && path && count == 1 && !strcmp(what, "mask")) {
         halo_mask_image_give(path, fds[0]);
+        return;
+    }
+    if (what && count <= 1 && !strcmp(what, "detector")) {
+        take_detector(engine, message, count ? fds[0] : -1);
         return;
     }
     halo_link_close_fds(fds, count);

@@ -215,6 +215,37 @@ static void on_snapshot(void *arg, uint64_t id, const AVPacket *image, const str
         close(fd);
 }
 
+static void ask_for_detector(struct engine_stream *stream, enum halo_find find, const char *ask,
+                             uint64_t id, const char *why)
+{
+    json_t *message = engine_message("detector", stream->name);
+    json_object_set_new(message, "find", json_string(halo_find_names[find]));
+    json_object_set_new(message, "ask", json_string(ask));
+    json_object_set_new(message, "id", json_integer((json_int_t)id));
+    if (why)
+        json_object_set_new(message, "why", json_string(why));
+    engine_note(stream->engine, message, NULL, 0, false);
+}
+
+static void on_want(void *arg, enum halo_find find)
+{
+    struct engine_stream *stream = arg;
+    ask_for_detector(stream, find, "want", atomic_fetch_add(&stream->wanted[find], 1) + 1, NULL);
+}
+
+static void on_broken(void *arg, enum halo_find find, const char *why)
+{
+    struct engine_stream *stream = arg;
+    ask_for_detector(stream, find, "broken", atomic_load(&stream->wanted[find]), why);
+}
+
+static void on_unwanted(void *arg, enum halo_find find)
+{
+    struct engine_stream *stream = arg;
+    ask_for_detector(stream, find, "unwanted", atomic_fetch_add(&stream->wanted[find], 1) + 1,
+                     NULL);
+}
+
 /* Only this encoding has failed; the stream's other encodings go on. */
 static void on_failed(void *arg, int encoding, const struct halo_error *err)
 {
@@ -357,4 +388,5 @@ const struct halo_live_events engine_events = {
     .set = on_set,
     .camera = on_camera,
     .snapshot = on_snapshot,
+    .detector = {on_want, on_broken, on_unwanted},
 };

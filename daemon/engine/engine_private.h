@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <uv.h>
 
 #include "config/daemon.h"
@@ -89,6 +90,7 @@ struct engine_stream {
     /* whether to record, and which encodings are watched: the last requests, including those that
      * arrived while the stream was being created */
     bool record, watched[HALO_MAX_ENCODINGS];
+    atomic_ullong wanted[HALO_FINDS]; /* id of the last request for a detector */
     /* a `set` message that arrived while the stream was being created; NULL: none */
     json_t *late_set;
     uv_work_t work;

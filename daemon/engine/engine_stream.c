@@ -60,6 +60,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
     ret->capture = live->capture;
     copy_regions(&ret->region_feed, live);
+    memcpy(ret->detector, live->detector, sizeof ret->detector);
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         ret->stage[i] = stage_of(&live->stage[i]);
 }

@@ -20,6 +20,8 @@
  *   snapshot  stream, id, format
  *   record    stream, on
  *   regions   stream, picture (us), regions (regions.h); frequent, and not answered
+ *   detector  stream, find, id, why (absent: it is connected); descriptor: the connection; answers
+ *             the `detector` with this id
  *   gpus      requests a report of the free capacity of all GPUs
  *   log       level
  *   quit      finish everything and exit with 0
@@ -31,6 +33,8 @@
  *             (a name in degradation.h)
  *   camera    stream, is (text of halo_camera_id_write()): the camera that was opened
  *   encoding  stream, encoding, why (absent: it works); other encodings are not affected
+ *   detector  stream, find, ask (want, broken or unwanted), id, why (if broken): see
+ *             detect_calls.h; `want` is answered
  *   finished  stream, output (its number), path: a file for which the hook is to be started
  *   set       stream, id, why (absent: the change is in force)
  *   snapshot  stream, id, why if it failed; descriptor: a memfd with the image

@@ -14,11 +14,12 @@ struct row {
     size_t at;
 };
 
-#define STATS(field)   #field, offsetof(struct halo_link_stats, field)
-#define STAGE(field)   #field, offsetof(struct halo_link_stage, field)
-#define CAPTURE(field) #field, offsetof(struct halo_live_capture, field)
-#define REGIONS(field) #field, offsetof(struct halo_link_regions, field)
-#define OUTPUT(field)  #field, offsetof(struct halo_link_output, field)
+#define STATS(field)    #field, offsetof(struct halo_link_stats, field)
+#define STAGE(field)    #field, offsetof(struct halo_link_stage, field)
+#define CAPTURE(field)  #field, offsetof(struct halo_live_capture, field)
+#define REGIONS(field)  #field, offsetof(struct halo_link_regions, field)
+#define DETECTOR(field) #field, offsetof(struct halo_live_detector, field)
+#define OUTPUT(field)   #field, offsetof(struct halo_link_output, field)
 
 static const struct row counts[] = {
     {STATS(decoded)}, {STATS(filtered)}, {STATS(encoded)}, {STATS(bytes)},
@@ -36,6 +37,12 @@ static const struct row capture_counts[] = {
 static const struct row regions_counts[] = {
     {REGIONS(updates)}, {REGIONS(refused)}, {REGIONS(pictures)},
     {REGIONS(whole)},   {REGIONS(regions)}, {NULL, 0},
+};
+static const struct row detector_counts[] = {
+    {DETECTOR(verdicts)},
+    {DETECTOR(late)},
+    {DETECTOR(hidden)},
+    {NULL, 0},
 };
 static const struct row output_counts[] = {
     {OUTPUT(packets)},  {OUTPUT(bytes)},    {OUTPUT(dropped)},
@@ -161,6 +168,39 @@ static void read_regions(struct halo_link_regions *ret, const json_t *from)
     halo_json_text(from, "why", ret->why, sizeof ret->why);
 }
 
+json_t *halo_link_detector_write(const struct halo_live_detector *detector)
+{
+    json_t *to = json_object();
+    write_counts(to, detector_counts, detector);
+    json_object_set_new(to, "ready", json_boolean(detector->ready));
+    json_object_set_new(to, "name", json_string(detector->name));
+    json_object_set_new(to, "mean_ms", json_real(isfinite(detector->mean) ? detector->mean : 0));
+    json_object_set_new(to, "most_ms", json_real(isfinite(detector->most) ? detector->most : 0));
+    return to;
+}
+
+static json_t *write_detectors(const struct halo_link_stats *stats)
+{
+    json_t *to = json_object();
+    for (int find = 0; find < HALO_FINDS; find++)
+        if (stats->detector[find].wanted)
+            json_object_set_new(to, halo_find_names[find],
+                                halo_link_detector_write(&stats->detector[find]));
+    return to;
+}
+
+static void read_detector(struct halo_live_detector *ret, const json_t *from)
+{
+    if (!json_is_object(from))
+        return;
+    ret->wanted = true;
+    ret->ready = json_is_true(json_object_get(from, "ready"));
+    ret->mean = real_of(from, "mean_ms");
+    ret->most = real_of(from, "most_ms");
+    read_counts(ret, detector_counts, from);
+    halo_json_text(from, "name", ret->name, sizeof ret->name);
+}
+
 json_t *halo_coverage_write(const struct halo_coverage *coverage)
 {
     char words[HALO_COVERAGE_WORDS];
@@ -216,6 +256,7 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats)
         json_array_append_new(outputs, write_output(&stats->output[i]));
     if (stats->region_feed.known)
         json_object_set_new(to, "region_feed", write_regions(&stats->region_feed));
+    json_object_set_new(to, "detectors", write_detectors(stats));
     json_object_set_new(to, "outputs", outputs);
     json_t *coverage = json_array();
     for (int i = 0; i <= HALO_MAX_RENDITIONS && stats->coverage[i].known; i++)
@@ -233,6 +274,9 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     halo_json_text(from, "camera", ret->camera, sizeof ret->camera);
     read_capture(&ret->capture, json_object_get(from, "capture"));
     read_regions(&ret->region_feed, json_object_get(from, "region_feed"));
+    const json_t *detectors = json_object_get(from, "detectors");
+    for (int find = 0; find < HALO_FINDS; find++)
+        read_detector(&ret->detector[find], json_object_get(detectors, halo_find_names[find]));
     const json_t *dropped = json_object_get(from, "dropped");
     for (int i = 0; i < HALO_DROPS; i++)
         ret->dropped[i] = halo_json_integer(dropped, halo_drop_names[i], 0, INT64_MAX, 0);

@@ -51,6 +51,7 @@ struct halo_link_stats {
     char camera[24]; /* the camera's state in one word; "": the input is not a camera */
     struct halo_live_capture capture;
     struct halo_link_regions region_feed;
+    struct halo_live_detector detector[HALO_FINDS];
     int64_t width, height;
     /* the coverage of the stream's own chain, then of each rendition's chain */
     struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
@@ -86,6 +87,9 @@ json_t *halo_link_stats_numbers(const struct halo_link_stats *stats);
 /* Reads the statistics. The sender is not trusted: fields that are missing, of the wrong type or
  * out of range become 0 or "". */
 void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from);
+
+/* Returns a new reference to {"ready": ..., "verdicts": ..., ...}. */
+json_t *halo_link_detector_write(const struct halo_live_detector *detector);
 
 /* Returns a new reference to {"words": ..., "known": ..., "feed": ..., "planes": [...]}. */
 json_t *halo_coverage_write(const struct halo_coverage *coverage);

@@ -13,6 +13,7 @@
 #include "daemon/engine/hide.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run.h"
+#include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_live.h"
 #include "pipeline/base/av.h"
@@ -27,26 +28,36 @@ struct run {
     struct halo_chain *chain;
     struct halo_stream *stream;
     struct halo_progress *progress;
+    struct halo_run_detectors *detectors;
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick;
     struct halo_run_end end;
 };
 
+/* Detectors were killed, and their handles are closed when they have ended. */
 static void close_handle(uv_handle_t *handle, void *arg)
 {
     (void)arg;
-    if (!uv_is_closing(handle))
+    if (!uv_is_closing(handle) && handle->type != UV_PROCESS)
         uv_close(handle, NULL);
 }
 
 static void on_wake(uv_async_t *async)
 {
     struct run *run = async->data;
-    if (halo_stream_done(run->stream))
+    if (halo_stream_done(run->stream)) {
+        halo_run_detectors_close(run->detectors);
         uv_walk(&run->loop, close_handle, NULL);
-    else
+    } else {
         halo_stream_wake(run->stream);
+    }
+}
+
+static void connect_stream(void *arg, enum halo_find find, int fd, const char *why)
+{
+    struct run *run = arg;
+    halo_stream_connect(run->stream, find, fd, why);
 }
 
 /* Called by stream threads: uv_async_send is the only libuv call that they may make. */
@@ -104,6 +115,12 @@ static int start_loop(struct run *run, struct halo_error *err)
     run->tick.data = run;
     if (code >= 0)
         code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    if (code >= 0) {
+        code = halo_run_detectors_create(&run->detectors, &run->loop, run->settings.detector,
+                                         connect_stream, run, err);
+        if (code >= 0)
+            halo_stream_set_detectors(run->stream, &halo_run_detector_calls, run->detectors);
+    }
     return code < 0 ? halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code))
                     : 0;
 }
@@ -208,6 +225,7 @@ int halo_command_run(int argc, char **argv)
         halo_run_end_limit(run->settings.device.gpu_timeout, code);
     }
     halo_stream_destroy(run->stream);
+    halo_run_detectors_destroy(run->detectors);
     halo_progress_close(run->progress);
     halo_chain_destroy(run->chain);
     halo_run_finish(&run->settings);

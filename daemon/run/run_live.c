@@ -31,10 +31,11 @@ static void ask_to_stop(struct run_live *run)
         halo_live_sink_wake(run->sink);
 }
 
+/* Detectors were killed, and their handles are closed when they have ended. */
 static void close_handle(uv_handle_t *handle, void *arg)
 {
     (void)arg;
-    if (!uv_is_closing(handle))
+    if (!uv_is_closing(handle) && handle->type != UV_PROCESS)
         uv_close(handle, NULL);
 }
 
@@ -44,6 +45,7 @@ static void close_all(struct run_live *run)
     if (run->shown)
         run->delay = *halo_virtual_delay(run->shown);
     halo_virtual_destroy(run->shown);
+    halo_run_detectors_close(run->detectors);
     uv_walk(&run->loop, close_handle, NULL);
 }
 
@@ -206,6 +208,12 @@ static void abandon(void *arg)
         halo_live_sink_abandon(run->sink);
 }
 
+static void connect_stream(void *arg, enum halo_find find, int fd, const char *why)
+{
+    struct run_live *run = arg;
+    halo_live_connect(run->live, find, fd, why);
+}
+
 static int start_loop(struct run_live *run, struct halo_error *err)
 {
     int code = uv_loop_init(&run->loop);
@@ -220,6 +228,9 @@ static int start_loop(struct run_live *run, struct halo_error *err)
         code = uv_timer_init(&run->loop, &run->tick);
     if (code >= 0)
         code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    if (code >= 0)
+        code = halo_run_detectors_create(&run->detectors, &run->loop, run->stream.detector,
+                                         connect_stream, run, err);
     return code < 0 ? halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code))
                     : 0;
 }
@@ -263,6 +274,7 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
 static void finish(struct run_live *run)
 {
     halo_live_destroy(run->live);
+    halo_run_detectors_destroy(run->detectors);
     halo_live_sink_destroy(run->sink);
     halo_progress_close(run->progress);
     halo_stream_settings_finish(&run->stream);

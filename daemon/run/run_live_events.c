@@ -105,10 +105,26 @@ static void on_failed(void *arg, int encoding, const struct halo_error *err)
         run_live_fail(arg, err);
 }
 
+static void on_want(void *arg, enum halo_find find)
+{
+    halo_run_detector_calls.want(((struct run_live *)arg)->detectors, find);
+}
+
+static void on_broken(void *arg, enum halo_find find, const char *why)
+{
+    halo_run_detector_calls.broken(((struct run_live *)arg)->detectors, find, why);
+}
+
+static void on_unwanted(void *arg, enum halo_find find)
+{
+    halo_run_detector_calls.unwanted(((struct run_live *)arg)->detectors, find);
+}
+
 const struct halo_live_events run_live_events = {
     .state = on_state,
     .begin = on_begin,
     .packet = on_packet,
     .card = on_card,
     .failed = on_failed,
+    .detector = {on_want, on_broken, on_unwanted},
 };

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "daemon/run/progress.h"
+#include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_live.h"
 #include "daemon/view/virtual_camera.h"
@@ -21,6 +22,7 @@ struct run_live {
     struct halo_live_sink *sink; /* NULL: a virtual camera */
     struct halo_virtual *shown;  /* NULL: OUT is not a virtual camera */
     struct halo_progress *progress;
+    struct halo_run_detectors *detectors;
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick;

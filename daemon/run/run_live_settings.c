@@ -226,6 +226,10 @@ static void fill_stream(struct halo_stream_settings *ret, const struct halo_run_
     ret->source.input = copy(run->source.input, failed);
     ret->source.max_pixels = run->source.max_pixels;
     ret->device = run->device;
+    for (int find = 0; find < HALO_FINDS; find++) {
+        ret->detector[find] = run->detector[find];
+        *failed |= halo_options_own(halo_detector_options[find], &ret->detector[find]) < 0;
+    }
     ret->filters = copy(run->filters, failed);
     ret->privacy = does == HALO_CHAIN_OPEN_NULL ? HALO_PRIVACY_OFF : HALO_PRIVACY_CHANGED;
 }

@@ -14,6 +14,7 @@
 #include "pipeline/base/av.h"
 #include "pipeline/camera/camera_find.h"
 #include "pipeline/filter/coverage.h"
+#include "pipeline/filter/filter.h"
 #include "pipeline/filter/privacy.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
@@ -114,6 +115,55 @@ json_t *halo_checks_coverage(const struct halo_daemon_settings *settings)
         for (int r = 0; r < stream->renditions; r++)
             add_coverage(to, stream, stream->rendition[r].name, stream->rendition[r].filters);
     }
+    return to;
+}
+
+static halo_find_set finds_of(const char *text)
+{
+    struct halo_chain_needs needs = {0};
+    struct halo_chain *chain;
+    if (!strcmp(text, "none") || halo_chain_parse(&chain, text, NULL))
+        return 0;
+    halo_chain_add_needs(chain, &needs);
+    halo_chain_destroy(chain);
+    return needs.hidden | needs.shown;
+}
+
+static bool is_listed(const json_t *list, const char *find, const char *command)
+{
+    json_t *one;
+    size_t i;
+    json_array_foreach ((json_t *)list, i, one) {
+        const char *other = json_string_value(json_object_get(one, "command"));
+        const bool same = command && other ? !strcmp(command, other) : command == other;
+        if (same && !strcmp(find, json_string_value(json_object_get(one, "find"))))
+            return true;
+    }
+    return false;
+}
+
+static void add_detectors(json_t *to, const struct halo_stream_settings *stream)
+{
+    halo_find_set finds = finds_of(stream->filters);
+    for (int r = 0; r < stream->renditions; r++)
+        finds |= finds_of(stream->rendition[r].filters);
+    for (int find = 0; find < HALO_FINDS; find++) {
+        const char *const name = halo_find_names[find];
+        const char *const command = stream->detector[find].command;
+        if (!(finds & halo_find_bit((enum halo_find)find)) || is_listed(to, name, command))
+            continue;
+        json_t *row = json_pack("{s:s, s:s}", "stream", stream->name, "find", name);
+        if (command)
+            json_object_set_new(row, "command", json_string(command));
+        json_array_append_new(to, row);
+    }
+}
+
+json_t *halo_checks_detectors(const struct halo_daemon_settings *settings)
+{
+    json_t *to = json_array();
+    for (int i = 0; i < settings->streams; i++)
+        add_detectors(to, &settings->stream[i]);
     return to;
 }
 

@@ -16,4 +16,9 @@ extern const struct halo_daemon_checks halo_checks;
  * reference. */
 json_t *halo_checks_coverage(const struct halo_daemon_settings *settings);
 
+/* Returns a list of the detectors that the settings' filters need: [{"stream", "find", "command"}].
+ * Without "command", it is halo-detect. A detector that several streams need is listed for the
+ * first one only. The result is a new reference. */
+json_t *halo_checks_detectors(const struct halo_daemon_settings *settings);
+
 #endif

@@ -17,6 +17,7 @@
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/sup_place.h"
 
+struct halo_detector_pool;
 struct sv_hook;
 struct sv_request;
 struct sv_stream;
@@ -90,6 +91,7 @@ struct halo_supervisor {
     struct sv_process *processes;
     struct sv_request *requests;
     struct halo_listener *listeners;
+    struct halo_detector_pool *detectors;
     struct sv_gpus gpus;
     uv_timer_t tick;
     uv_idle_t drain;    /* active while rings contain unread packets */

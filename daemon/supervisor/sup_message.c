@@ -9,6 +9,7 @@
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_detectors.h"
 #include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_event.h"
@@ -203,6 +204,8 @@ static bool take_of_stream(struct sv_process *process, const char *report, const
         return take_answer(stream, SV_SET, message, NULL, 0);
     if (!strcmp(report, "state"))
         return take_state(process, stream, message);
+    if (!strcmp(report, "detector"))
+        return sv_detectors_take(stream, message);
     if (!strcmp(report, "camera"))
         return take_camera(stream, message);
     if (!strcmp(report, "encoding"))

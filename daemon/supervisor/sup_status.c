@@ -9,6 +9,7 @@
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_degraded.h"
+#include "daemon/supervisor/sup_detectors.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_regions.h"
 #include "daemon/supervisor/sup_state.h"
@@ -143,6 +144,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     json_object_set_new(to, "gpu", gpu_of(stream));
     if (stream->settings.region_feed.on)
         json_object_set_new(to, "region_feed", sv_regions_status(stream));
+    json_object_set_new(to, "detectors", sv_detectors_status(stream));
     add_place(to, stream);
     json_t *renditions = json_object(), *outputs = json_array(), *parts = json_object();
     const struct halo_coverage *coverage = stream->stats.coverage;

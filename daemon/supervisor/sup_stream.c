@@ -13,6 +13,7 @@
 #include "daemon/supervisor/sup_camera.h"
 #include "daemon/supervisor/sup_choose.h"
 #include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_detectors.h"
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_feed.h"
 #include "daemon/supervisor/sup_files.h"
@@ -83,6 +84,7 @@ static void leave_rings(struct sv_stream *stream, const char *why)
         stream->outlet[i].why[0] = '\0';
     sv_degraded_update(stream);
     sv_regions_forget(stream);
+    sv_detectors_forget(stream);
 }
 
 void sv_stream_lost(struct sv_stream *stream, const char *why)

@@ -8,8 +8,10 @@
 
 #include "config/log.h"
 #include "config/output_kinds.h"
+#include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_camera.h"
 #include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_detectors.h"
 #include "daemon/supervisor/sup_drain.h"
 #include "daemon/supervisor/sup_end.h"
 #include "daemon/supervisor/sup_engine.h"
@@ -89,6 +91,10 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
     sv->program = program;
     sv->on_exit = sv_end_on_exit;
     sv->link_ops = &sv_link_ops;
+    if (sv_detectors_create(sv) < 0) {
+        halo_supervisor_destroy(sv);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
     for (int i = 0; i < settings->streams; i++) {
         const int made = sv_stream_create(sv, &settings->stream[i], err);
         if (made < 0) {
@@ -131,6 +137,7 @@ static void finish_stop(struct halo_supervisor *sv)
     if (sv->processes && sv_now(sv) < sv->stop_deadline)
         return;
     sv_process_forget_all(sv);
+    sv_detectors_destroy(sv);
     halo_hook_wait_begun(HOOKS_MS);
     while (sv->streams)
         sv_stream_destroy(sv->streams);
@@ -163,6 +170,7 @@ void halo_supervisor_destroy(struct halo_supervisor *sv)
 {
     if (!sv)
         return;
+    sv_detectors_destroy(sv);
     while (sv->streams)
         sv_stream_destroy(sv->streams);
     halo_daemon_settings_destroy(sv->settings);
@@ -176,6 +184,11 @@ void halo_supervisor_destroy(struct halo_supervisor *sv)
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv)
 {
     return sv->settings;
+}
+
+json_t *halo_supervisor_detectors(const struct halo_supervisor *sv)
+{
+    return halo_checks_detectors(sv->settings);
 }
 
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,

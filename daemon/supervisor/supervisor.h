@@ -58,6 +58,8 @@ json_t *halo_supervisor_status(const struct halo_supervisor *sv);
 json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name,
                                struct halo_error *err);
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv);
+/* Returns the detectors that the settings need, as halo_checks_detectors() (checks.h) does. */
+json_t *halo_supervisor_detectors(const struct halo_supervisor *sv);
 
 /* Sets the stream's filters. On success, returns 0, and reply is called once, within five seconds.
  * On failure, reply is not called, and the function returns -ENOENT if there is no such stream (err

@@ -136,6 +136,12 @@ const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_su
     return sv->settings;
 }
 
+json_t *halo_supervisor_detectors(const struct halo_supervisor *sv)
+{
+    (void)sv;
+    return json_array();
+}
+
 static void report(struct halo_supervisor *sv, const char *name, const char *what,
                    const char *state)
 {

@@ -19,17 +19,21 @@
 #include "tests/proof/eye.h"
 #include "tests/proof/inspect.h"
 #include "tests/proof/rounds.h"
+#include "tests/proof/spots.h"
 
 static const char help[] =
     "halo-prove checker [OPTION ...]   is the leak checker itself to be trusted?\n"
     "halo-prove exact [OPTION ...]     the filters alone, in every format, sample by sample\n"
     "halo-prove run [OPTION ...]       streams in this program's processes, under faults\n"
     "halo-prove look FILE ...          pictures that halod has made: files, unix:PATH\n"
+    "halo-prove spots FILE ...         the same, from streams with the stand-in detector "
+    "(spots.h)\n"
     "halo-prove chains [OPTION ...]    one a line: those that destroy all of a frame, or\n"
     "                                  --exam's, whose masks are in --out\n"
     "\n"
     "  --exam E      look, chains: FIRST:FORMAT:WxH:NUMBER of the source and its chains (exam.h)\n"
     "  --frames N    run: pictures to examine, at least (20000); checker: filtered ones\n"
+    "  --stay N      spots: frames for which a spot stays in its place (4)\n"
     "  --faults N    run: faults to inject, at least (200)\n"
     "  --leaks N     checker: made in each way (1000)\n"
     "  --cases N     exact: formats, sizes and chains by chance (1000)\n"
@@ -54,7 +58,7 @@ static const char help[] =
 
 struct wish {
     struct proof_rounds rounds;
-    long leaks, cases;
+    long leaks, cases, stay;
     struct proof_exam_settings exam; /* width 0: none */
     bool verbose, log;
 };
@@ -83,16 +87,14 @@ static int backend_of(const char *name)
     return 0;
 }
 
-static const struct option rows[] = {{"frames", 1, NULL, 'f'},  {"faults", 1, NULL, 'F'},
-                                     {"leaks", 1, NULL, 'l'},   {"cases", 1, NULL, 'c'},
-                                     {"exam", 1, NULL, 'e'},    {"points", 1, NULL, 'p'},
-                                     {"seconds", 1, NULL, 't'}, {"round", 1, NULL, 'r'},
-                                     {"workers", 1, NULL, 'w'}, {"streams", 1, NULL, 's'},
-                                     {"seed", 1, NULL, 'S'},    {"backend", 1, NULL, 'b'},
-                                     {"out", 1, NULL, 'o'},     {"leak", 0, NULL, 'L'},
-                                     {"feed", 0, NULL, 'E'},    {"wish", 1, NULL, 'W'},
-                                     {"verbose", 0, NULL, 'v'}, {"help", 0, NULL, 'h'},
-                                     {"log", 0, NULL, 'g'},     {NULL}};
+static const struct option rows[] = {
+    {"frames", 1, NULL, 'f'},  {"faults", 1, NULL, 'F'},  {"leaks", 1, NULL, 'l'},
+    {"cases", 1, NULL, 'c'},   {"exam", 1, NULL, 'e'},    {"points", 1, NULL, 'p'},
+    {"seconds", 1, NULL, 't'}, {"round", 1, NULL, 'r'},   {"workers", 1, NULL, 'w'},
+    {"streams", 1, NULL, 's'}, {"seed", 1, NULL, 'S'},    {"backend", 1, NULL, 'b'},
+    {"out", 1, NULL, 'o'},     {"leak", 0, NULL, 'L'},    {"feed", 0, NULL, 'E'},
+    {"wish", 1, NULL, 'W'},    {"verbose", 0, NULL, 'v'}, {"help", 0, NULL, 'h'},
+    {"log", 0, NULL, 'g'},     {"stay", 1, NULL, 'y'},    {NULL}};
 
 static void parse(struct wish *w, int argc, char **argv)
 {
@@ -107,6 +109,9 @@ static void parse(struct wish *w, int argc, char **argv)
             break;
         case 'l':
             w->leaks = (long)number(optarg, 1e9);
+            break;
+        case 'y':
+            w->stay = (long)number(optarg, 1000);
             break;
         case 'e':
             if (!proof_exam_read(&w->exam, optarg))
@@ -238,6 +243,7 @@ int main(int argc, char **argv)
 {
     struct wish wish = {.leaks = 1000,
                         .cases = 1000,
+                        .stay = 4,
                         .rounds = {.pictures = 20000,
                                    .faults = 200,
                                    .round = 2,
@@ -261,6 +267,8 @@ int main(int argc, char **argv)
     proof_chains_begin();
     if (!strcmp(what, "look"))
         return inspect(&wish, argc, argv);
+    if (!strcmp(what, "spots"))
+        return proof_spots(argc, argv, (unsigned)wish.stay);
     if (argc)
         fail_usage(argv[0]);
     if (!strcmp(what, "chains"))

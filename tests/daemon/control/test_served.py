@@ -147,6 +147,17 @@ class Commands(Served):
         self.assertIn('nothing.mp4', found['inputs']['what'])
         self.assertEqual(done.returncode, 1)
 
+    def test_doctor_and_detectors(self):
+        """Of a stream that does not run, too."""
+        self.serve({'one': self.stream(),
+                    'two': self.stream('two', enabled=False, filters='solid=gray:region=faces',
+                                       detectors={'faces': {'command': '/nowhere/find geheim'}})})
+        done = self.ctl('--json', 'doctor')
+        found = {c['name']: c for c in json.loads(done.stdout)['checks']}['detectors']
+        self.assertEqual(found['level'], 'failed')
+        self.assertEqual(found['what'], 'stream two: everything is hidden, because the detector of '
+                                        'faces cannot start: /nowhere/find: there is no such program')
+
     def test_nothing_says_a_password(self):
         daemon = self.serve({'one': self.stream(input='http://me:geheim@127.0.0.1:9/x?key=geheim')})
         self.assertTrue(wait_until(lambda: daemon.state('one') != 'starting'))

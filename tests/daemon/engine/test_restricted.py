@@ -2,6 +2,7 @@
 # The daemon at its daily work under what the unit of a camera allows: any other system call ends it.
 """$UNITS has the units, $RESTRICT_PROGRAM the program that does what systemd would."""
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from halotest.units import OLDEST, UNITS, calls, version
 
 RESTRICT = os.environ.get('RESTRICT_PROGRAM', '')
 USER = '65534'
+PROBE, HALOD = os.environ.get('POOL_PROBE', ''), os.environ.get('HALOD', '')
+HOSTILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detector', 'hostile.py')
 
 
 class Restricted(ServiceTest):
@@ -33,6 +36,24 @@ class Restricted(ServiceTest):
         done = subprocess.run([*self.wrapper(False), sys.executable, '-c',
                                'import mmap; mmap.mmap(-1, 4096, prot=7)'], capture_output=True)
         self.assertIn(b'PermissionError', done.stderr)
+
+    def test_a_detector(self):
+        """It is confined and started, and sees what it may."""
+        shutil.copy(HOSTILE, self.path('hostile.py'))
+        os.chmod(self.path('hostile.py'), 0o644)
+        probe = subprocess.Popen([*self.wrapper(), PROBE, HALOD], stdin=subprocess.PIPE,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(probe.stdout.close)
+        probe.stdin.write(b'want a faces own /usr/bin/python3 ' +
+                          self.path('hostile.py').encode() + b' look\n')
+        probe.stdin.flush()
+        lines = []
+        while not lines or 'environment' not in lines[-1]:
+            lines.append(probe.stdout.readline().decode())
+            self.assertTrue(lines[-1], lines)
+            self.assertNotIn('failed', lines[-1], lines)
+        probe.stdin.close()
+        self.assertEqual(probe.wait(), 0, lines)
 
     def test_daily_work(self):
         """Streams, viewers, files, changes, a lost engine, HTTP that was passed,

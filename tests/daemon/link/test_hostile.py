@@ -77,6 +77,91 @@ class Hostile(DaemonTest):
         self.assertIn('it sent an invalid message more than 100 times in a minute',
                       daemon.logged())
 
+    def detector(self, name='detector.py'):
+        """The command of a detector that says its ID, and waits for its end."""
+        path = self.path(name)
+        with open(path, 'w') as file:
+            file.write('import array, os, socket\n'
+                       '_, parts, _, _ = socket.socket(fileno=3).recvmsg(1, 64)\n'
+                       'link = socket.socket(fileno=array.array("i", parts[0][2])[0])\n'
+                       'link.send(b"%d" % os.getpid())\n'
+                       'link.recv(1)\n'
+                       'socket.socket(fileno=3).recv(1)\n')
+        return f'/usr/bin/python3 {path}'
+
+    def detected(self, count):
+        """What was noted, once there are so many lines."""
+        lines = []
+
+        def read():
+            if os.path.exists(self.path('detected')):
+                with open(self.path('detected')) as file:
+                    lines[:] = file.read().splitlines()
+            return len(lines) >= count
+        self.assertTrue(wait_until(read, 30 * PATIENCE), lines)
+        return lines
+
+    def with_detector(self, does, **settings):
+        faces = {'command': self.detector(), **settings}
+        return self.hostile('hello,start,running,' + does,
+                            {'one': self.stream(detectors={'faces': faces})})
+
+    def pid_detected(self, line):
+        self.assertRegex(line, r'^7 faces \d+$')
+        return int(line.split()[-1])
+
+    def assert_ends(self, pid):
+        def ended():
+            try:
+                with open(f'/proc/{pid}/stat') as file:
+                    return file.read().split(') ')[1][0] == 'Z'
+            except OSError:
+                return True
+        self.assertTrue(wait_until(ended, 30 * PATIENCE), pid)
+
+    def test_detectors(self):
+        """One is started for an engine, killed if it broke the contract, and started again."""
+        daemon = self.with_detector('bad_asks,want,broken,want,alive')
+        first, second = [self.pid_detected(line) for line in self.detected(2)]
+        self.assert_ends(first)
+        [faces] = daemon.status('one')['detectors'].values()
+        self.assertTrue(faces['up'])
+        self.assertEqual((faces['pid'], faces['restarts']), (second, 1))
+        self.assertIn('stream one: the detector of faces: killed, because it broke the contract: '
+                      'it lies ?[2J', daemon.logged())
+        self.assertNotIn('/bin/sh', daemon.logged())
+        self.assertEqual(os.path.exists(self.path('starts')) and len(self.starts()), 1)
+        daemon.control('Stop', name='one')
+        daemon.stop()
+        self.assert_ends(second)
+
+    def test_a_detector_of_an_engine_that_dies(self):
+        daemon = self.with_detector('want,alive')
+        [line] = self.detected(1)
+        os.kill(self.starts()[0], 9)
+        self.assert_ends(self.pid_detected(line))
+        self.assertNotEqual(self.detected(2)[1], line)
+        self.assertIsNone(daemon.process.poll())
+
+    def test_a_detector_of_a_daemon_that_is_killed(self):
+        daemon = self.with_detector('want,alive')
+        [line] = self.detected(1)
+        daemon.process.kill()
+        daemon.process.wait()
+        daemon.wanted_code = -9
+        self.assert_ends(self.pid_detected(line))
+
+    def test_a_detector_that_is_not_wanted_any_more(self):
+        self.with_detector('want,unwanted,alive')
+        self.assert_ends(self.pid_detected(self.detected(1)[0]))
+
+    def test_no_detector(self):
+        daemon = self.with_detector('want,alive', command='/nonexistent/x')
+        self.assertEqual(self.detected(1), ['7 faces /nonexistent/x: there is no such program'])
+        [faces] = daemon.status('one')['detectors'].values()
+        self.assertFalse(faces['up'])
+        self.assertEqual(faces['why'], '/nonexistent/x: there is no such program')
+
     def test_hooks(self):
         """Are started for the files of their output, and for no others."""
         hook = self.path('hook')

@@ -224,6 +224,15 @@ class Files(CameraTest):
         self.assertLess(times[-1], 2)
         self.assertGreater(times[-1], 2 - 0.2 * PATIENCE)
 
+    def test_no_detector(self):
+        """Frames do not wait for a detector that never comes: they are hidden entirely."""
+        out = self.path('out.mkv')
+        self.run_for(1, '-faces', 'command=' + self.path('nothing'), '-c:v', 'ffv1', out,
+                     chain='solid=gray:region=faces')
+        pictures = pictures_of(raw_frames(out))
+        self.assertGreater(len(pictures), 1)
+        self.assertEqual(set(pictures), reference('solid=gray', 1))
+
     def test_unplugged(self):
         """The file goes on when the camera is back; cards are not in it."""
         out = self.path('out.mkv')

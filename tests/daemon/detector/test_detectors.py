@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes of detectors: how they are confined, when they are started again, and when they end.
+$HALO_CONFINED is 1 where the build has a filter of system calls."""
+import errno
+import json
+import os
+import queue
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+import halotest
+from halotest import HaloTest, PATIENCE, wait_until
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOSTILE = os.path.join(HERE, 'hostile.py')
+PYTHON = '/usr/bin/python3'  # another one may have its library in a folder that detectors cannot see
+CONFINED = os.environ.get('HALO_CONFINED') == '1'
+
+# Connects, says who it is, and then does as it is told.
+OBEDIENT = '''
+import array, os, socket, sys
+def take(control):
+    data, parts, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4))
+    return socket.socket(fileno=array.array('i', parts[0][2])[0]) if data else sys.exit(0)
+control = socket.socket(fileno=3)
+links = []
+while True:
+    links.append(take(control))
+    links[-1].send(b'process %d connection %d' % (os.getpid(), len(links)))
+    if len(links) < int(sys.argv[1]):
+        continue
+    word = links[-1].recv(100).decode()
+    if word == 'flood':
+        for i in range(1000):
+            print('line', i, file=sys.stderr)
+    sys.exit(int(word) if word.isdigit() else 0)
+'''
+
+
+def is_alive(pid):
+    try:
+        with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+            return file.read().split(') ')[1][0] != 'Z'
+    except OSError:
+        return False
+
+
+class Probe:
+    def __init__(self, test, **environment):
+        self.process = subprocess.Popen(
+            [os.environ['POOL_PROBE'], os.environ['HALOD']], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+            env={**os.environ, **environment})
+        self.lines, self.log = queue.Queue(), []
+        self.readers = [
+            threading.Thread(target=self.read, args=(self.process.stdout, self.lines.put)),
+            threading.Thread(target=self.read, args=(self.process.stderr, self.log.append))]
+        for reader in self.readers:
+            reader.start()
+        test.addCleanup(self.close)
+        self.test = test
+
+    @staticmethod
+    def read(pipe, put):
+        for line in pipe:
+            put(line.decode(errors='replace').rstrip())
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait(30 * PATIENCE)
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        if not self.process.stdin.closed:
+            self.process.stdin.close()
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b'\n')
+
+    def expect(self, pattern):
+        """The match of the next line, which must be like this."""
+        try:
+            line = self.lines.get(timeout=30 * PATIENCE)
+        except queue.Empty:
+            self.test.fail(f'no line like {pattern}; log: {self.log}')
+        match = re.fullmatch(pattern, line)
+        self.test.assertTrue(match, f'{line!r} is not {pattern!r}; log: {self.log}')
+        return match
+
+    def until_logged(self, words):
+        wait_until(lambda: any(words in line for line in self.log), 30 * PATIENCE)
+
+
+class DetectorTest(HaloTest):
+    def obedient(self, connections=1):
+        path = self.path('obedient.py')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(OBEDIENT)
+        return f'{PYTHON} {path} {connections}'
+
+    def connected(self, probe, stream='a', answer=1, number=1, started=True):
+        if started:
+            probe.expect(f'{stream} faces: started')
+        probe.expect(f'{stream} faces: answer {answer} connected')
+        return int(probe.expect(f'{stream} faces: process (\\d+) connection {number}').group(1))
+
+
+class Confinement(DetectorTest):
+    def setUp(self):
+        super().setUp()
+        self.secret = self.path('secret')
+        with open(self.secret, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/true\n')
+        os.chmod(self.secret, 0o700)
+        os.chmod(self.folder, 0o755)
+        self.other = subprocess.Popen(['sleep', '600'])
+        self.addCleanup(self.other.wait)
+        self.addCleanup(self.other.kill)
+
+    def hostile(self, *arguments):
+        """It attacks a copy of its program."""
+        path = self.path('hostile.py')
+        shutil.copy(HOSTILE, path)
+        return ' '.join([PYTHON, path, *arguments])
+
+    def attack(self, *more):
+        return self.hostile(str(self.other.pid), self.secret[1:], *more)
+
+    def results(self, probe):
+        probe.tell(f'want a faces own {self.attack()}')
+        probe.expect('a faces: started')
+        probe.expect('a faces: answer 1 connected')
+        return json.loads(probe.expect(r'a faces: (\{.*\})').group(1))
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_it_can_do_nothing_else(self):
+        results = self.results(Probe(self))
+        for name, code in results['tried'].items():
+            with self.subTest(name):
+                self.assertIn(code, (errno.EPERM, errno.EACCES, errno.EAFNOSUPPORT), name)
+        for name, code in results['allowed'].items():
+            with self.subTest(name):
+                self.assertEqual(code, 0)
+        with open(self.secret, encoding='utf-8') as file:
+            self.assertEqual(file.read(), '#!/bin/true\n')
+        self.assertIsNone(self.other.poll())
+        self.assertFalse(os.path.exists('/tmp/halo-hostile'))
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_what_only_an_attacker_would_call(self):
+        for name in ('ptrace', 'vm', 'unshare'):
+            with self.subTest(name):
+                probe = Probe(self)
+                probe.tell(f'want a faces own {self.attack(name)}')
+                probe.expect('a faces: started')
+                probe.expect('a faces: answer 1 connected')
+                seen = sorted([probe.expect('a faces: .*').group(0) for _ in range(2)])
+                self.assertEqual(seen, ['a faces: closed',
+                                        'a faces: failed: it made a forbidden system call'])
+
+    def test_what_it_inherits(self):
+        """Neither descriptors nor variables that it could use; in every build."""
+        probe = Probe(self, LD_DEBUG_OUTPUT='/tmp/x', https_proxy='http://x', SECRET='x',
+                      NOTIFY_SOCKET='/x', XDG_RUNTIME_DIR='/x', OMP_NUM_THREADS='1')
+        probe.tell(f"want a faces own {self.hostile('look')}")
+        probe.expect('a faces: started')
+        probe.expect('a faces: answer 1 connected')
+        pid = self.pid(probe)
+        results = json.loads(probe.expect(r'a faces: (\{.*\})').group(1))
+        allowed = {'PATH', 'HOME', 'LANG', 'TZ', 'XDG_DATA_HOME', 'OMP_NUM_THREADS', 'LC_ALL',
+                   'LC_CTYPE', 'PYTHONDONTWRITEBYTECODE', 'PYTHONUNBUFFERED'}
+        self.assertLessEqual(set(results['environment']), allowed)
+        self.assertIn('OMP_NUM_THREADS', results['environment'])
+        # 3, its connection, and the folder that it lists
+        self.assertLessEqual(len(results['descriptors']), 6, results['descriptors'])
+        with open(f'/proc/{pid}/status', encoding='utf-8') as file:
+            status = file.read()
+        self.assertIn('NoNewPrivs:\t1', status)
+        self.assertIn(f'Seccomp:\t{2 if CONFINED else 0}', status)
+        self.assertEqual(os.getsid(pid), pid)
+        with open(f'/proc/{pid}/limits', encoding='utf-8') as file:
+            self.assertRegex(file.read(), r'Max core file size +1 +1 ')
+
+    def pid(self, probe):
+        wait_until(lambda: any('started (process' in line for line in probe.log), 30 * PATIENCE)
+        [line] = [line for line in probe.log if 'started (process' in line]
+        return int(re.search(r'process (\d+)', line).group(1))
+
+
+class Life(DetectorTest):
+    def test_its_words_are_logged(self):
+        probe = Probe(self)
+        probe.tell(f'want a faces own {self.obedient()}')
+        self.connected(probe)
+        probe.tell('say a faces flood')
+        probe.until_logged('stream a: the detector of faces: line 0')
+        probe.until_logged('more lines, which were left out')
+        self.assertLess(sum('line' in line for line in probe.log), 40)
+
+    def test_started_again_with_pauses(self):
+        probe = Probe(self)
+        pids, began = set(), time.monotonic()
+        for i in range(1, 5):
+            probe.tell(f'want a faces own {self.obedient()}')
+            pids.add(self.connected(probe, answer=i))
+            probe.tell('say a faces 3')
+            seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
+            self.assertEqual(seen, ['a faces: closed', 'a faces: failed: it ended with status 3'])
+        self.assertEqual(len(pids), 4)
+        # 0.25 + 0.5 + 1
+        self.assertGreater(time.monotonic() - began, 1.75)
+        probe.tell('status a faces')
+        probe.expect('a faces: status down 0 3 it ended with status 3')
+
+    def test_killed_for_breaking_the_contract(self):
+        probe = Probe(self)
+        probe.tell(f'want a faces own {self.obedient()}')
+        pid = self.connected(probe)
+        probe.tell('broken a faces its verdict is about frame 9')
+        why = 'killed, because it broke the contract: its verdict is about frame 9'
+        seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
+        self.assertEqual(seen, ['a faces: closed', f'a faces: failed: {why}'])
+        probe.until_logged(f'stream a: the detector of faces: {why}')
+        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+
+    def test_ends_with_its_last_client(self):
+        probe = Probe(self)
+        probe.tell(f'want a faces own {self.obedient()}')
+        pid = self.connected(probe)
+        probe.tell('leave a faces')
+        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+        probe.expect('a faces: closed')
+        probe.tell('status a faces')
+        probe.expect('a faces: status none')
+
+    def test_shared(self):
+        probe = Probe(self)
+        command = self.obedient(2)
+        probe.tell(f'want a faces shared {command}')
+        first = self.connected(probe)
+        probe.tell(f'want b faces shared {command}')
+        second = self.connected(probe, 'b', 2, 2, started=False)
+        self.assertEqual(first, second)
+        probe.tell('leave a faces')
+        probe.tell('status b faces')
+        probe.expect(f'b faces: status up {first} 0')
+        self.assertTrue(is_alive(first))
+        probe.tell('leave b faces')
+        wait_until(lambda: not is_alive(first), 30 * PATIENCE)
+
+    def test_not_shared(self):
+        probe = Probe(self)
+        command = self.obedient()
+        probe.tell(f'want a faces own {command}')
+        first = self.connected(probe)
+        probe.tell(f'want b faces own {command}')
+        self.assertNotEqual(first, self.connected(probe, 'b', 2))
+
+    def test_other_settings(self):
+        probe = Probe(self)
+        probe.tell(f'want a faces own {self.obedient()}')
+        pid = self.connected(probe)
+        probe.tell(f'want a faces own {self.obedient()} --other')
+        seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(3))
+        self.assertIn('a faces: started', seen)
+        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+
+    def test_ends_with_its_parent(self):
+        """Also if the parent is killed."""
+        probe = Probe(self)
+        probe.tell(f'want a faces own {self.obedient()}')
+        pid = self.connected(probe)
+        probe.process.send_signal(signal.SIGKILL)
+        probe.process.wait()
+        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+
+    def test_no_such_program(self):
+        probe = Probe(self)
+        probe.tell('want a faces own /nonexistent/find --fast')
+        why = '/nonexistent/find: there is no such program'
+        probe.expect(f'a faces: failed: {why}')
+        probe.expect(f'a faces: answer 1 {why}')
+        began = time.monotonic()
+        probe.tell('want a faces own /nonexistent/find --fast')
+        probe.expect(f'a faces: failed: {why}')
+        self.assertGreater(time.monotonic() - began, 0.2)
+
+    def test_a_program_that_cannot_be_executed(self):
+        path = self.path('broken')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('#!/nonexistent/interpreter\n')
+        os.chmod(path, 0o755)
+        probe = Probe(self)
+        probe.tell(f'want a faces own {path}')
+        probe.expect('a faces: started')
+        probe.expect('a faces: answer 1 connected')
+        seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
+        self.assertEqual(seen, ['a faces: closed', 'a faces: failed: it could not be executed: '
+                                f'{path}: No such file or directory'])
+        probe.until_logged(f'{path}: No such file or directory')
+
+
+class Services(DetectorTest):
+    """Which programs a service of the system starts."""
+
+    def probe(self):
+        environment = {'NOTIFY_SOCKET': '/nonexistent'}
+        os.environ.pop('XDG_RUNTIME_DIR', None)
+        return Probe(self, **environment)
+
+    def test_a_name_without_a_path(self):
+        probe = self.probe()
+        probe.tell('want a faces own python3 -V')
+        probe.expect("a faces: failed: python3: a service needs the program's absolute path")
+
+    @unittest.skipIf(os.geteuid() == 0, 'root may change every program')
+    def test_a_program_that_the_service_could_change(self):
+        path = self.path('mine')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/true\n')
+        os.chmod(path, 0o755)
+        probe = self.probe()
+        probe.tell(f'want a faces own {path}')
+        probe.expect(f"a faces: failed: {path}: the service's user could change this program.*")
+
+
+if __name__ == '__main__':
+    halotest.main()
