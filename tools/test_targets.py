@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_targets.py FOLDER SUITE ...: prints what has to be built for the tests of these suites, one
-path within FOLDER per line. FOLDER is configured; prints nothing, which for ninja means everything,
-if it is not."""
+"""test_targets.py FOLDER SUITE ...: prints the targets that the tests of these suites need, one
+path within FOLDER per line. Prints nothing, which for ninja means all, if FOLDER is not
+configured."""
 import json
 import os
 import sys

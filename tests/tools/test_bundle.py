@@ -134,6 +134,20 @@ class Archives(Bundle):
         self.assertEqual((code, err), (0, ''), out)
         self.assertIn('running: 2 of 2', out)
 
+    @unittest.skipUnless(shutil.which('patchelf') and shutil.which('zstd'), 'no patchelf or zstd')
+    @unittest.skipUnless(os.path.exists(os.path.join(BUILD, 'tests/proof/halo-prove')), 'no faults')
+    def test_proof(self):
+        archive = self.path('proof.tar.zst')
+        code, _, err = bundle('--proof', BUILD, archive, 'halod')
+        self.assertEqual(code, 0, err)
+        few = ('frames', 'faults', 'points', 'filtered', 'leaks', 'cases')
+        code, out, err = run(os.path.join(self.unpack(archive), 'prove-privacy'),
+                             *(f'--{name}=1' for name in few), '--served=4', '--detected=4',
+                             cwd=self.folder)
+        self.assertEqual((code, err), (1, ''), out)  # so few prove nothing
+        self.assertRegex(out, r'well: [1-9]\d* frames')
+        self.assertIn(', 0 leaks, ', out)
+
 
 class Refusals(Bundle):
     def test_one_line_each(self):

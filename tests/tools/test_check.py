@@ -280,7 +280,7 @@ class Setup(unittest.TestCase):
         with open(os.path.join(ROOT, 'tools/setup')) as file:
             build = file.read().split('"$want" = quick')[0]
         self.assertEqual(sorted(output[1].replace('\\\n', ' ').split()),
-                         sorted({*re.findall(r'^need (\S+)', build, re.M), 'systemd', 'udev'}))
+                         sorted({*re.findall(r'^ *need (\S+)', build, re.M), 'systemd', 'udev'}))
 
 
 class Documents(unittest.TestCase):

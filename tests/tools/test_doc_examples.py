@@ -14,6 +14,7 @@ import tempfile
 import unittest
 
 from halotest import HALOD, HaloTest, ffmpeg, main, wait_until
+from halotest.detector import STANDIN
 from halotest.docs import MANUALS, MARKDOWN, ROOT, read
 
 HALOCTL, HALO_BENCH = os.environ['HALOCTL'], os.environ['HALO_BENCH']
@@ -28,7 +29,7 @@ SKIPPED = (
     (r'^halod/', 'needs a bundle'),
     (r'--peers|tools/bench-peers|many-streams', 'needs other libraries'),
     (r'bench-camera|^PYTHONPATH=tests ', 'is a test of its own'),
-    (r'^halo-faces', 'needs OpenCV and a camera'),
+    (r'^halo-detect', 'needs models'),
     (r'unixfdsrc', 'needs GStreamer 1.24'),
     (r'/run/halod/', 'needs the service'),
 )
@@ -85,7 +86,7 @@ def of_manual(text):
         kind = 'yaml' if 'streams:' in inner else 'json' if inner[0] == '{' else \
             'sh' if re.match(r'(halo|printf|gst)', inner) else ''
         yield text.count('\n', 0, found.start(1)) + 1, kind, inner
-    for found in re.finditer(r'(?m)(?<=\n\n)\t((?:halod|haloctl|halo-bench|halo-faces) .*)(?=\n\n|\n\Z)',
+    for found in re.finditer(r'(?m)(?<=\n\n)\t((?:halod|haloctl|halo-bench) .*)(?=\n\n|\n\Z)',
                              text):
         if '*' not in found[1].split("'")[0]:
             yield text.count('\n', 0, found.start()) + 1, 'sh', found[1].replace('\\', '')
@@ -126,6 +127,7 @@ class Examples(HaloTest):
         bin_folder = os.path.join(self.folder, 'bin')
         os.mkdir(bin_folder)
         os.symlink(HALOD, os.path.join(bin_folder, 'halod'))
+        shutil.copy(STANDIN, os.path.join(bin_folder, 'halo-detect'))
         for names, text in ((('ffplay', 'mpv'), PLAYER), (('haloctl',), CTL),
                             (('halo-bench',), BENCH)):
             for name in names:

@@ -237,6 +237,40 @@ static void inputs(const json_t *seen, struct doctor_finding *f)
     find(f, DOCTOR_OK, "", "every input file can be read");
 }
 
+/* A detector that does not run has a reason; one that has not answered yet has none. */
+static void detectors(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *stream, *one;
+    const char *name;
+    size_t i;
+    int count = 0;
+    json_array_foreach (json_object_get(json_object_get(seen, "facts"), "detectors"), i, one) {
+        count++;
+        const char *error = ctl_text(one, "error");
+        if (*error)
+            find(f, DOCTOR_FAILED,
+                 strstr(error, "halo-detect install")
+                     ? "run halo-detect install as root, or as the user who runs halod"
+                     : "install the program, or correct command: in detectors:",
+                 "stream %s: everything is hidden, because the detector of %s cannot start: %s",
+                 ctl_text(one, "stream"), ctl_text(one, "find"), error);
+    }
+    json_array_foreach (json_object_get(json_object_get(seen, "status"), "streams"), i, stream) {
+        json_object_foreach (json_object_get(stream, "detectors"), name, one) {
+            count++;
+            if (*ctl_text(one, "why"))
+                find(
+                    f, DOCTOR_FAILED,
+                    "if it is halo-detect, run halo-detect install as root; otherwise see its "
+                    "lines "
+                    "in the log",
+                    "stream %s: everything is hidden, because the detector of %s does not work: %s",
+                    ctl_text(stream, "name"), name, ctl_text(one, "why"));
+        }
+    }
+    find(f, DOCTOR_OK, "", count ? "every detector works" : "no stream needs a detector");
+}
+
 /* The line that makes every device that is missing, with their numbers. */
 static void say_how(const json_t *list, char *ret, size_t size)
 {
@@ -416,6 +450,7 @@ const struct doctor_check doctor_checks[] = {
     {"folders", "output folders are writable", folders},
     {"disk", "the disks of all outputs have free space", disk},
     {"inputs", "input files can be read", inputs},
+    {"detectors", "detectors run", detectors},
     {"virtual-cameras", "devices of virtual cameras exist", virtual_cameras},
     {"port", "the HTTP port is available", port},
     {"memlock", "enough memory can be locked", memlock},

@@ -204,6 +204,23 @@ static void print_camera(const json_t *stream, FILE *to)
             ctl_number(capture, "damaged"));
 }
 
+static void print_detectors(const json_t *detectors, FILE *to)
+{
+    const char *find, *why;
+    json_t *one;
+    json_object_foreach ((json_t *)detectors, find, one) {
+        why = ctl_text(one, "why");
+        fprintf(to, "%-10s %s: %s%s%s", "detector", find,
+                json_is_true(json_object_get(one, "ready")) ? "ready"
+                : json_is_true(json_object_get(one, "up"))  ? "starting"
+                                                            : "not running",
+                *why ? ": " : "", why);
+        fprintf(to, "; %.0f verdicts, %.1f ms on average, %.0f frames late, %.0f hidden\n",
+                ctl_number(one, "verdicts"), ctl_number(one, "mean_ms"), ctl_number(one, "late"),
+                ctl_number(one, "hidden"));
+    }
+}
+
 /* The regions of its detector. */
 static void print_region_feed(const json_t *feed, FILE *to)
 {
@@ -242,6 +259,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
         fprintf(to, "%-10s %s\n", "gpu", gpu);
     print_camera(stream, to);
     print_region_feed(json_object_get(stream, "region_feed"), to);
+    print_detectors(json_object_get(stream, "detectors"), to);
     fprintf(to, "%-10s %.0fx%.0f, %.1f per second\n", "frames", ctl_number(stream, "width"),
             ctl_number(stream, "height"), ctl_number(stream, "rate"));
     fprintf(to, "%-10s %.0f decoded, %.0f filtered, %.0f encoded\n", "",
