@@ -34,15 +34,15 @@ void *halo_shapes_room(void **memory, size_t *size, size_t bytes)
     return *memory;
 }
 
-/* The nearest hidden sample in column x of row y, `up` rows above or f->bottom[x] rows below; of
- * two equally near ones, that with the larger weight. */
-static int16_t nearer(const struct field *f, int x, int y, int up)
+/* Rows down to the nearest hidden sample in column x of row y where those above and below are
+ * equally near: to that with the larger weight. */
+static int16_t stronger(const struct field *f, int x, int y, int distance)
 {
-    const int down = f->bottom[x];
     const uint8_t *mask = f->mask + x;
-    if (up == down && up < FAR && up > 0)
-        return (int16_t)(mask[(y - up) * f->stride] < mask[(y + down) * f->stride] ? down : -up);
-    return (int16_t)(up <= down ? -up : down);
+    if (distance == 0 || distance == FAR)
+        return (int16_t)-distance;
+    const bool below = mask[(y - distance) * f->stride] < mask[(y + distance) * f->stride];
+    return (int16_t)(below ? distance : -distance);
 }
 
 /* Ends the scan of row y: its distances to the samples above are known, and all rows below are
@@ -63,7 +63,7 @@ static void scan_up(struct field *f, int y)
     }
     for (int x = 0; ties && x < width; x++)
         if (to[x] == -bottom[x])
-            to[x] = nearer(f, x, y, bottom[x]);
+            to[x] = stronger(f, x, y, bottom[x]);
 }
 
 /* Finds the nearest hidden sample of each column: first above each sample, then below. Outside of

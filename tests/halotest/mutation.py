@@ -72,12 +72,17 @@ def walk(mutants, numbers, action, name):
     """Applies action to the chosen mutants and reports; the exit status. action gives whether all is
     well (None: left out) and words; name a mutant's place in the table's terms."""
     counts = {True: 0, False: 0, None: 0}
+    wrong = []
     for number, mutant in enumerate(mutants, 1):
         if numbers and number not in numbers:
             continue
         right, words = action(number, mutant)
         counts[right] += 1
         if right is not None:
-            print(f'{number}: {name(mutant)}: {mutant.what}: {words}', flush=True)
+            line = f'{number}: {name(mutant)}: {mutant.what}: {words}'
+            print(line, flush=True)
+            wrong += [] if right else [line]
+    if wrong:
+        print('', 'wrong:', *wrong, sep='\n')
     print(f'{counts[True]} passed, {counts[False]} failed, {counts[None]} skipped')
     return 1 if counts[False] else 0

@@ -409,8 +409,10 @@ MUTANTS = [
         PIPELINE + 'region/shapes_feather.c',
         ('feathers are rounded down', 'to[x] = (uint8_t)(to[x] + (to[x] < weight));', ''),
         ('a feather is written over what is hidden', 'if (row[x] == 0)\n            continue;', ''),
-        ('a feather falls downwards only', 'return (int16_t)(up <= down ? -up : down);',
-         'return (int16_t)-up;'),
+        ('a feather falls downwards only', 'to[x] = (int16_t)(up <= down ? -up : down);',
+         'to[x] = (int16_t)-up;'),
+        ('of two equally near weights the upper one counts', 'below ? distance : -distance',
+         'below ? -distance : -distance'),
     ),
     *group(
         PIPELINE + 'region/shapes_parse.c',

@@ -2,6 +2,7 @@
  * Shapes: parsed, and drawn as a slow rasteriser draws them that looks at many points of each
  * sample. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -621,6 +622,62 @@ static void masks(void **state)
     halo_drawn_region_finish(&region);
 }
 
+static int chance(unsigned *seed, int below)
+{
+    *seed = *seed * 1103515245 + 12345;
+    return (int)(*seed >> 16) % below;
+}
+
+/* The weight that a feather gives to sample x, y: by the largest of its nearest weights. */
+static int feather_of(const uint8_t *from, const struct halo_shape_canvas *c, int x, int y)
+{
+    int nearest = INT_MAX, most = 0;
+    for (int i = 0; i < c->width * c->height; i++) {
+        const int u = i % c->width - x, v = i / c->width - y;
+        const int d = (u * u << 2 * c->log2_sub_x) + (v * v << 2 * c->log2_sub_y);
+        if (!from[i] || d > nearest)
+            continue;
+        most = d < nearest || from[i] > most ? from[i] : most;
+        nearest = d;
+    }
+    const double left = fmax(c->feather - sqrt(nearest), 0);
+    return nearest == 0 ? most : (int)ceil(most * left / c->feather);
+}
+
+/* Sparse weights, so that many samples are equally near to several. */
+static void masks_feathered(void **state)
+{
+    enum { WIDTH = 24, HEIGHT = 18, MAX = WIDTH * HEIGHT };
+    uint8_t weights[MAX], row[WIDTH];
+    struct halo_drawn_region hard = {0}, soft = {0};
+    unsigned seed = 1;
+    (void)state;
+    for (int k = 0; k < 60; k++) {
+        for (int i = 0; i < MAX; i++)
+            weights[i] = (uint8_t)(chance(&seed, 12) ? 0 : 1 + chance(&seed, 255));
+        const struct halo_shapes *shapes = mask_of(weights, WIDTH, HEIGHT);
+        shapes->shape->mask->inside = (struct halo_rect){0, 0, WIDTH, HEIGHT};
+        struct halo_shape_canvas c =
+            canvas_of(WIDTH, HEIGHT, subs[k % 3][0], subs[k % 3][1], false);
+        uint8_t from[MAX];
+        bool hidden;
+        draw(shapes, &c, &hard, &hidden);
+        for (int y = 0; y < c.height; y++)
+            halo_region_row(&hard.region, y, c.width, from + (ptrdiff_t)y * c.width);
+        c.feather = 1 + k % 7;
+        draw(shapes, &c, &soft, &hidden);
+        for (int y = 0; y < c.height; y++) {
+            halo_region_row(&soft.region, y, c.width, row);
+            for (int x = 0; x < c.width; x++)
+                if (row[x] != feather_of(from, &c, x, y))
+                    fail_msg("mask %d, %d, %d: %d, wanted %d", k, x, y, row[x],
+                             feather_of(from, &c, x, y));
+        }
+    }
+    halo_drawn_region_finish(&hard);
+    halo_drawn_region_finish(&soft);
+}
+
 static void sizes(void **state)
 {
     uint8_t weights[] = {0, 255, 0, 0, 200, 0};
@@ -658,6 +715,7 @@ int main(void)
         cmocka_unit_test(spread),
         cmocka_unit_test(feathered),
         cmocka_unit_test(masks),
+        cmocka_unit_test(masks_feathered),
         cmocka_unit_test(sizes),
         cmocka_unit_test(last_samples),
         cmocka_unit_test(lines),
