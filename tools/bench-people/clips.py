@@ -15,6 +15,7 @@ import numpy
 import scoring
 
 WIDTH, HEIGHT, RATE = 640, 360, 25
+CALL = (1280, 720)  # size of calls()
 CORE = 0.6      # part of a face's box that is its core, from the middle
 NEARBY = 0.75   # of a face's box, on each side: hiding that is not needless
 ROAD = 'car-detection.mp4'
@@ -344,6 +345,36 @@ class Clips:
     def clip_nobody(self):
         for n in range(60):
             yield Scene(self.background(n, 0 if n < 30 else 6)).finish()
+
+
+def calls():
+    """Names, and pictures with their mattes (planes of 0 to 255): somebody in front of a camera, who
+    sits still, leans to both sides, nods, or is there with somebody else. The lower edge of what the
+    footage shows of a person is so many pixels below the picture's."""
+    cast = {name: people(name) for name in (HUNGRY, YES)}
+
+    def shot(number, places, seed):
+        scene = Scene(texture(number, seed, *CALL))
+        for label, (name, x, lower, width, angle) in enumerate(places, 1):
+            person = cast[name][number // 12 % len(cast[name])]
+            face = person.face
+            below = (person.picture.shape[0] - face[1] - face[3] / 2) * width / face[2]
+            scene.place(person, label, x, CALL[1] - below + lower, width, angle)
+        picture, _ = scene.finish(noise=2.5, seed=number)
+        return picture, (scene.alpha * 255).round().astype(numpy.uint8)
+
+    def swing(number, most):
+        return most * math.sin(number / 75 * 2 * math.pi)
+
+    ways = {
+        'sits still': lambda n: [(HUNGRY, 640, 10, 150, 0)],
+        'leans': lambda n: [(YES, 640 + swing(n, 140), 60, 160, swing(n, 12))],
+        'nods': lambda n: [(HUNGRY, 600, 35 + swing(2 * n, 25), 190, 0)],
+        'two': lambda n: [(YES, 380 + swing(n, 30), 20, 120, 0),
+                          (HUNGRY, 900 + swing(n, 20), 20, 130, 0)],
+    }
+    for seed, (name, places) in enumerate(ways.items(), 2):
+        yield name, (shot(n, places(n), seed) for n in range(75))
 
 
 def write_clip(path, frames, size=(WIDTH, HEIGHT), rate=RATE, quality=14):

@@ -78,5 +78,5 @@ class Program:
         self.detector.close()
 
 
-def open_judge(command, least):
-    return Haar() if command == 'haar' else Program(command, least=least)
+def open_judge(command, least, find='faces'):
+    return Haar() if command == 'haar' else Program(command, find, least)
