@@ -25,10 +25,10 @@ static char *write_message(json_t *message)
 
 char *halo_detect_hello_write(const struct halo_detect_hello *hello)
 {
-    return write_message(json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:f}", "type", "hello",
+    return write_message(json_pack("{s:s, s:i, s:s, s:s, s:i, s:i, s:f, s:b}", "type", "hello",
                                    "version", HALO_DETECT_VERSION, "stream", hello->stream, "find",
                                    halo_find_names[hello->find], "width", hello->width, "height",
-                                   hello->height, "rate", hello->rate));
+                                   hello->height, "rate", hello->rate, "live", hello->live));
 }
 
 char *halo_detect_sent_write(const struct halo_detect_sent *sent)

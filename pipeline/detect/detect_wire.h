@@ -33,6 +33,7 @@ struct halo_detect_hello {
     enum halo_find find;
     int width, height; /* of the stream's frames as displayed */
     double rate;       /* frames per second, finite; 0: unknown */
+    bool live;         /* frames that are judged late are dropped; otherwise the stream waits */
 };
 
 struct halo_detect_sent {

@@ -126,7 +126,8 @@ static void greet(struct halo_detect *d, enum halo_find find, int64_t now)
                                             .find = find,
                                             .width = d->width,
                                             .height = d->height,
-                                            .rate = d->settings->rate};
+                                            .rate = d->settings->rate,
+                                            .live = d->settings->live};
     int code = 0;
     if (d->width == 0 || (finder->fd < 0 && !finder->link) ||
         (finder->link && finder->said_width == d->width && finder->said_height == d->height))

@@ -67,9 +67,9 @@ class Connection:
     def receive(self, timeout=20):
         return json.loads(self.packet(timeout))
 
-    def hello(self, width, height, find='faces', stream='clip', rate=25):
+    def hello(self, width, height, find='faces', stream='clip', rate=25, live=True):
         self.send({TYPE: 'hello', 'version': 1, 'stream': stream, 'find': find, 'width': width,
-                   'height': height, 'rate': rate})
+                   'height': height, 'rate': rate, 'live': live})
         self.ready = self.receive(40)
         return self.ready
 

@@ -109,6 +109,7 @@ static void greet(struct connection *c, const json_t *message, int attached)
     DEMAND(find && (!strcmp(find, "faces") || !strcmp(find, "people")), "find");
     DEMAND(stream, "no name of the stream");
     DEMAND(json_is_number(json_object_get(message, "rate")), "no rate");
+    DEMAND(json_is_boolean(json_object_get(message, "live")), "not said whether it is live");
     c->stream_width = integer(message, "width");
     c->stream_height = integer(message, "height");
     DEMAND(c->stream_width > 0 && c->stream_height > 0, "size of the frames");

@@ -245,6 +245,14 @@ class Contract(DetectTest):
         self.assertEqual(detector.close(), (0, []))
 
     @unittest.skipUnless(HAS_HAAR, 'python3-opencv and opencv-data are not installed')
+    def test_files_get_larger_frames(self):
+        connection = self.detector('faces', '--model', 'haar').connect()
+        for height, live, shorter in ((1080, True, 270), (480, False, 352), (1080, False, 540),
+                                      (2160, False, 544)):
+            ready = connection.hello(height * 16 // 9, height, live=live)
+            self.assertEqual(ready['height'], shorter)
+
+    @unittest.skipUnless(HAS_HAAR, 'python3-opencv and opencv-data are not installed')
     def test_broken(self):
         detector = self.detector('faces', '--model', 'haar')
         detector.connect().send({'type': 'nonsense'})

@@ -30,7 +30,7 @@
 
 enum { MASK_BYTES = 16 * 18, SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL };
 
-static const struct halo_detect_hello hello = {"door", HALO_FIND_FACES, 640, 360, 25};
+static const struct halo_detect_hello hello = {"door", HALO_FIND_FACES, 640, 360, 25, true};
 static struct halo_detect_link *link_;
 static int other; /* the detector's end */
 static struct halo_detect_answer answer;

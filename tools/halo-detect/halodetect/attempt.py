@@ -48,7 +48,7 @@ def attempt(options, make):
     image = cv2.imread(options.image)
     if image is None:
         raise Failure(CONFIG, f'{options.image}: not an image that OpenCV can read')
-    ready = detector.ready(image.shape[1], image.shape[0])
+    ready = detector.ready(image.shape[1], image.shape[0], True)
     small, inside = letterboxed(cv2, image[..., ::-1], ready)
     took = []
     for _ in range(options.repeat):

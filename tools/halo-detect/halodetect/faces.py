@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Models that find faces.
 
-Each has size(width, height), the size in which it wants frames of a stream of that size, and
+Each has size(width, height, live), the size in which it wants frames of a stream of that size, and
 find(image, inside): boxes (boxes.py) relative to `inside`, the frame without its padding. A box
 reaches from the forehead to the chin."""
 import math
@@ -26,18 +26,30 @@ def relative(boxes, inside):
         [width, height, width, height, 1], np.float32)
 
 
-class CenterFace:
+class Model:
+    """SIZE: the shorter side of the frames that it looks at in time for a live stream. Where halod
+    waits, it looks at more: half of the frame, within BOUNDS."""
+    BOUNDS, MULTIPLE = (352, 544), 1
+
+    def __init__(self, options):
+        self.least, self.wished, self.shorter = options.score, options.size, self.SIZE
+
+    def size(self, width, height, live):
+        least, most = self.BOUNDS
+        half = min(most, max(least, min(width, height) // 2))
+        self.shorter = self.wished or (self.SIZE if live else max(self.SIZE, half))
+        return sized(width, height, self.shorter, self.MULTIPLE)
+
+
+class CenterFace(Model):
     """A map of the centres of faces, at a quarter of the resolution."""
     NAME, SIZE = 'centerface', 224
     MULTIPLE = 32
     OUTPUTS = ['537', '538', '539', '540']
 
     def __init__(self, options):
-        self.least, self.shorter = options.score, options.size or self.SIZE
+        super().__init__(options)
         self.net = load_onnx(options, options.installed.model(names.FACES[self.NAME]), self.OUTPUTS)
-
-    def size(self, width, height):
-        return sized(width, height, self.shorter, self.MULTIPLE)
 
     def find(self, image, inside):
         heat, size, offset = self.net(planes(padded(image, self.MULTIPLE)))[:3]
@@ -45,7 +57,7 @@ class CenterFace:
         return relative(suppressed(decode.check(found)), inside)
 
 
-class BlazeFace:
+class BlazeFace(Model):
     """MediaPipe's detector for faces at up to five metres. Its input is a square with sides of 192
     pixels, so it looks at the whole frame, and at squares that together cover it and overlap. Faces
     that no square contains completely are large enough to be found in the whole frame."""
@@ -56,12 +68,9 @@ class BlazeFace:
     GROW = 0.05, 0.25, 0.05, 0.05
 
     def __init__(self, options):
-        self.least, self.shorter = options.score, options.size or self.SIZE
+        super().__init__(options)
         self.net = Lite(options, names.FACES[self.NAME])
         self.anchors = decode.blazeface_anchors(self.SIDE, self.GRIDS)
-
-    def size(self, width, height):
-        return sized(width, height, self.shorter)
 
     def find(self, image, inside):
         lists = [self.look(image, square) for square in self.squares(*inside)]
@@ -106,13 +115,13 @@ class BlazeFaceShort(BlazeFace):
     SIDE, GRIDS = 128, ((16, 2), (8, 6))
 
 
-class Haar:
+class Haar(Model):
     """A cascade of OpenCV 4, from the distribution's packages alone. It finds upright faces that
     look into the camera."""
     NAME, FILE, SIZE = 'haar', 'haarcascade_frontalface_alt2.xml', 270
 
     def __init__(self, options):
-        self.least, self.shorter = options.score, options.size or self.SIZE
+        super().__init__(options)
         self.cv2 = imported('cv2')
         if not hasattr(self.cv2, 'CascadeClassifier'):
             raise Failure(CONFIG, 'the model haar needs OpenCV 4 and cannot be joined with others')
@@ -122,9 +131,6 @@ class Haar:
                                   'install opencv-data, or halo-detect install for better models')
         self.cv2.setNumThreads(options.threads)
         self.cascade = self.cv2.CascadeClassifier(path)
-
-    def size(self, width, height):
-        return sized(width, height, self.shorter)
 
     def find(self, image, inside):
         x, y, width, height = inside
@@ -144,19 +150,16 @@ def cascade():
                 None)
 
 
-class OwnModel:
+class OwnModel(Model):
     """An ONNX file of the user's, whose outputs have a layout that is known."""
     SIZE, MULTIPLE = 320, 32
 
     def __init__(self, options, path, layout):
         self.NAME = os.path.basename(path)
-        self.least, self.shorter = options.score, options.size or self.SIZE
+        super().__init__(options)
         if not os.path.isfile(path):
             raise Failure(CONFIG, f'{path}: no such file')
         self.path, self.layout, self.net = path, layout, load_onnx(options, path)
-
-    def size(self, width, height):
-        return sized(width, height, self.shorter, self.MULTIPLE)
 
     def find(self, image, inside):
         image = padded(image, self.MULTIPLE)
@@ -181,8 +184,8 @@ class Joined:
         self.models = models
         self.NAME = '+'.join(model.NAME for model in models)
 
-    def size(self, width, height):
-        return max((model.size(width, height) for model in self.models),
+    def size(self, width, height, live):
+        return max((model.size(width, height, live) for model in self.models),
                    key=lambda size: size[0] * size[1])
 
     def find(self, image, inside):
@@ -208,9 +211,9 @@ class Faces:
         self.model = models[0] if len(models) == 1 else Joined(models)
         self.name = self.model.NAME
 
-    def ready(self, width, height):
+    def ready(self, width, height, live):
         """The fields of `ready`, for frames of this size."""
-        width, height = self.model.size(width, height)
+        width, height = self.model.size(width, height, live)
         self.model.find(np.zeros((height, width, 3), np.uint8), (0, 0, width, height))  # allocates
         return {'width': width, 'height': height}
 

@@ -29,7 +29,7 @@ class People:
             self.nets[model] = Lite(self.options, model[0])
         return self.nets[model]
 
-    def ready(self, width, height):
+    def ready(self, width, height, _live):
         model = LANDSCAPE if width >= WIDE * height else SQUARE
         self.net(model)(np.zeros((model[2], model[1], 3), np.float32))  # allocates
         mask = [max(16, side) for side in fitted(width, height, model[1], model[2])]

@@ -82,7 +82,7 @@ class Stream:
         if message['find'] != self.detector.FIND:
             raise Failure(USAGE, f'halod wants {message["find"]} found: run halo-detect '
                                  f'{message["find"]} for that')
-        self.ready = self.detector.ready(message['width'], message['height'])
+        self.ready = self.detector.ready(message['width'], message['height'], message['live'])
         self.room = bytearray(self.ready['width'] * self.ready['height'] * 3)
         self.send({'type': 'ready', 'name': 'halo-detect ' + self.detector.name,
                    'format': self.detector.FORMAT, 'answers': self.detector.ANSWERS, **self.ready})
