@@ -81,6 +81,20 @@ class Faces(unittest.TestCase):
                          (6, 5, 2, 2, [2, 4], 6))
         self.assertIsNone(scoring.summarize([frame(0, False)]).first)
 
+    def test_frames_that_a_live_stream_let_out(self):
+        """Frames are known by what they show; those that show a core, or nothing known, count."""
+        raw = [numpy.full((HEIGHT, WIDTH), 10 * n, numpy.uint8) for n in range(6)]
+
+        def out(number, hide):
+            ret = planes()
+            ret[0][~hide] = 10 * number
+            return ret
+        cores, nothing = truth() > 0, numpy.zeros((HEIGHT, WIDTH), bool)
+        frames = [planes(), out(1, cores), out(3, nothing), out(9, cores), out(2, cores)]
+        played = scoring.judge_played(frames, raw, [truth()] * 6, FILL)
+        self.assertEqual([(s.number, s.open) for s in played.scores], [(1, []), (3, [1, 2])])
+        self.assertEqual((played.entirely, played.unknown), (1, 2))
+
     def test_faces_that_a_judge_finds_again(self):
         before = [(0.1, 0.1, 0.2, 0.2, 0.9)]
         self.assertEqual(scoring.repeated(before, [(0.12, 0.1, 0.2, 0.2, 0.6), (0.6, 0.6, 0.2, 0.2, 1)]),

@@ -10,6 +10,7 @@ from collections import namedtuple
 import numpy
 
 NEAR = 128
+ENTIRELY = 0.995  # part of a frame from which on it counts as hidden entirely
 TOLERANCE = 1  # levels by which a filled sample may differ from the fill
 
 Frame = namedtuple('Frame', 'number faces cores open fraction needless hidden')
@@ -59,7 +60,38 @@ def summarize(scores):
     return Summary(len(scores), sum(1 for s in scores if s.cores), len(opens),
                    opens[0] if opens else None, opens, sum(s.needless for s in scores) / count,
                    sum(s.hidden for s in scores) / count,
-                   sum(1 for s in scores if s.hidden > 0.995))
+                   sum(1 for s in scores if s.hidden > ENTIRELY))
+
+
+def find_frame(shown, planes, raw, after):
+    """Which frame this is: the first one after number `after` whose luma has the same samples
+    wherever they are shown; None: no such frame."""
+    for number in range(after + 1, len(raw)):
+        if numpy.array_equal(raw[number][shown], planes[0][shown]):
+            return number
+    return None
+
+
+Played = namedtuple('Played', 'scores entirely unknown')
+
+
+def judge_played(frames, raw, labels, fill):
+    """Of frames that a live stream let out, some of which it dropped: the scores of those that show
+    something; how many are hidden entirely; and how many show something that no frame has. raw: the
+    luma of all frames."""
+    scores, entirely, unknown, last = [], 0, 0, -1
+    for planes in frames:
+        hidden = filled(planes, fill)
+        if numpy.count_nonzero(hidden) > ENTIRELY * hidden.size:
+            entirely += 1
+            continue
+        number = find_frame(~hidden, planes, raw, last)
+        if number is None:
+            unknown += 1
+            continue
+        last = number
+        scores.append(score_frame(number, planes, labels[number], fill))
+    return Played(scores, entirely, unknown)
 
 
 # ---- boxes: (x, y, width, height) ----
