@@ -13,8 +13,8 @@ import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 QUICK = ['quick']
-SHORT = ['sanitized', 'plain', 'nocuda', 'vm']
-LONG = ['gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'packages',
+SHORT = ['sanitized', 'plain', 'cuda', 'vm']
+LONG = ['wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'packages',
         'threads', 'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
@@ -99,7 +99,7 @@ class Check(unittest.TestCase):
     def test_parts(self):
         lines = self.check()
         self.assertEqual(self.parts(lines), SHORT)
-        self.assertEqual(lines[-1], '7 passed, 0 failed, 0 skipped')
+        self.assertEqual(lines[-1], '4 passed, 0 failed, 0 skipped')
         self.assertEqual(self.parts(self.check('mutants', 'plain')), ['mutants', 'plain'])
         lines = self.check('--long')
         self.assertEqual(self.parts(lines), SHORT + LONG)
@@ -123,19 +123,20 @@ class Check(unittest.TestCase):
         self.program('bin/ninja', f'#!/bin/sh\n[ "$4" != build-plain ] || {text}\n')
 
     def test_what_is_made_ahead(self):
-        """While the first tests run; what fails there counts where it is needed, once."""
+        """While the first tests run; what fails there counts where it is needed."""
         self.ninja('{ [ -e made ] || { echo made >made; exit 1; }; }')
-        self.assertEqual(self.check(AWAITED='made')[-1], '7 passed, 0 failed, 0 skipped')
+        self.assertEqual(self.check(AWAITED='made')[-1], '4 passed, 0 failed, 0 skipped')
         self.assertTrue(os.path.exists(self.path('made')))
         self.ninja('exit 1')
         self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 1\n'
                      'echo 2 passed, 0 failed, 0 skipped\n')
         lines = self.check(code=1)
-        self.assertEqual(lines[-1], '6 passed, 1 failed, 0 skipped')
+        self.assertEqual(lines[-1], '2 passed, 2 failed, 0 skipped')
         self.assertIn('failed: build-plain: compile', lines)
 
     def test_what_is_built(self):
-        """Of build-plain what its tests need, of build-nocuda three programs, of others everything."""
+        """Of build-plain what its tests need, for the virtual machine three programs, for a release
+        one, of others everything."""
         os.makedirs(self.path('build-plain/meson-info'))
         self.program('build-plain/build.ninja', '')  # otherwise the folder is made again
         ids = {'a': 'tests/kernels/kernels-check', 'b': 'daemon/halod', 'c': 'tests/test_gate'}
@@ -151,13 +152,15 @@ class Check(unittest.TestCase):
         self.program('bin/ninja', '#!/bin/sh\necho "$@" >>ninja-ran\n')
         self.check('sanitized')
         self.check('plain')
-        self.check('nocuda')
+        self.check('vm')
+        self.check('release')
         self.check('random')
         with open(self.path('ninja-ran'), encoding='utf-8') as file:
             self.assertEqual(file.read().splitlines(), [
                 '-k 10 -C build-check',
                 '-k 10 -C build-plain tests/kernels/kernels-check daemon/halod',
-                '-k 10 -C build-nocuda daemon/halod tools/haloctl/haloctl tests/vm/uvcsim',
+                '-k 10 -C build-plain daemon/halod tools/haloctl/haloctl tests/vm/uvcsim',
+                '-k 10 -C build-release daemon/halod',
                 '-k 10 -C build-plain'])
 
     def test_the_virtual_machine_runs_ahead(self):
@@ -165,7 +168,7 @@ class Check(unittest.TestCase):
         self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 0\n'
                      'echo begun >>vm-begun\nsleep 1\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n'
                      'exit $VM_ENDS\n')
-        for code, said in ((0, 'ok: cameras in a virtual machine, 1 round: 1 passed, 0 failed'),
+        for code, said in ((0, 'ok: cameras in a virtual machine: 1 passed, 0 failed'),
                            (1, 'FAILED: cameras in a virtual machine'),
                            (77, 'skipped: cameras in a virtual machine')):
             lines = self.check(code=code % 77, AWAITED='vm-begun', VM_ENDS=str(code))
@@ -173,7 +176,7 @@ class Check(unittest.TestCase):
             output = [line for line in lines if line.startswith(said)]
             self.assertEqual(len(output), 1, lines)
             self.assertGreater(lines.index(output[0]), lines.index(next(
-                line for line in lines if line.startswith('nocuda: '))))
+                line for line in lines if line.startswith('cuda: '))))
             with open(self.path('vm-begun'), encoding='utf-8') as file:
                 self.assertEqual(file.read(), 'begun\n')
             os.remove(self.path('vm-begun'))
@@ -202,16 +205,17 @@ class Check(unittest.TestCase):
     def test_no_virtual_machine(self):
         self.program('tests/vm/run', '#!/bin/sh\necho boot: there is no network\nexit 77\n')
         lines = self.check('vm')
-        self.assertIn('skipped: cameras in a virtual machine, 1 round: boot: there is no network',
+        self.assertIn('skipped: cameras in a virtual machine: boot: there is no network',
                       lines)
         self.assertEqual(lines[-1], '0 passed, 0 failed, 1 skipped')
 
     def test_rounds(self):
         """The long form has each fault as often as is promised."""
         self.program('tests/vm/run', '#!/bin/sh\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n')
-        for part, rounds, label in (('vm', 1, '1 round'), ('cameras', 20, '20 rounds')):
+        for part, rounds, label in (('vm', 1, ''), ('wide', 1, ', each fault 1 times'),
+                                    ('cameras', 20, ', each fault 20 times')):
             output = '\n'.join(self.check(part))
-            self.assertIn(f'virtual machine, {label}: {rounds} passed, 0 failed', output)
+            self.assertIn(f'virtual machine{label}: {rounds} passed, 0 failed', output)
 
     def test_failures(self):
         lines = self.check('--long', code=1, BAD='build-check')
@@ -225,7 +229,7 @@ class Check(unittest.TestCase):
         for part in LONG:
             self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left',
                           [line.replace(' 1 are', ' 0 are') for line in lines])
-        self.assertEqual(lines[-1], f'7 passed, 0 failed, {len(LONG)} skipped')
+        self.assertEqual(lines[-1], f'4 passed, 0 failed, {len(LONG)} skipped')
 
     def test_time_that_is_left_counts(self):
         minutes = max(map(self.need, LONG))
