@@ -46,12 +46,12 @@ enum {
     HALO_MATTE_MAX_SIDE = 1024,     /* of a mask */
     HALO_MATTE_MAX_PICTURE = 16384, /* largest width and height of a picture */
     /* The constants of the definition: */
-    HALO_MATTE_SLOW = 40,
+    HALO_MATTE_SLOW = 10,
     HALO_MATTE_STILL = 32,
     HALO_MATTE_MOVING = 128,
     HALO_MATTE_SAME = 64,
     HALO_MATTE_OTHER = 128,
-    HALO_MATTE_FLAT = 15000, /* a variance of luma; where it is less, the picture counts as flat */
+    HALO_MATTE_FLAT = 100000, /* a variance of luma; where it is less, the picture counts as flat */
     HALO_MATTE_STEEPEST = 12288,
     HALO_MATTE_SURE = 3900
 };
