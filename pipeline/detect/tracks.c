@@ -13,6 +13,7 @@
 
 static const double SIZE_LEAST = 0.002; /* of a box, so that none is empty */
 static const double SHRINK = 0.3;       /* seconds until a shape is as small as its box */
+static const double EDGE = 0.01; /* a box that is so near to the frame's edge is cut off by it */
 
 int halo_tracks_create(struct halo_tracks **ret, enum halo_find find,
                        const struct halo_detector_settings *settings, int window)
@@ -279,6 +280,14 @@ static bool is_near(const struct halo_tracks *tracks, const struct sight *sight)
     return false;
 }
 
+/* The lowest score with which a box begins a track. */
+static double score_of_new(const struct halo_tracks *tracks, const struct halo_detect_box *box)
+{
+    const bool inside = box->x > EDGE && box->x + box->width < 1 - EDGE && box->y > EDGE &&
+                        box->y + box->height < 1 - EDGE;
+    return inside ? tracks->settings.score : tracks->settings.low;
+}
+
 bool halo_tracks_add(struct halo_tracks *tracks, int64_t at_us, bool cut,
                      const struct halo_detect_box *boxes, int count)
 {
@@ -289,7 +298,7 @@ bool halo_tracks_add(struct halo_tracks *tracks, int64_t at_us, bool cut,
     match(tracks, &m, tracks->settings.score, false);
     match(tracks, &m, tracks->settings.low, false);
     for (int i = 0; i < count; i++)
-        if (!m.used[i] && boxes[i].score >= tracks->settings.score) {
+        if (!m.used[i] && boxes[i].score >= score_of_new(tracks, &boxes[i])) {
             begin_with(tracks, &m, i);
             agrees = false;
         }

@@ -4,7 +4,8 @@
  * ensure that its omissions do not show anything:
  *
  *   begin      A box with at least `score` begins a track, and is hidden from its own frame on. A
- *              box with less is ignored unless it lies near a track.
+ *              box with less is ignored unless it lies near a track. At the frame's edge, `low` is
+ *              enough: what enters is seen only in part at first, and scores less.
  *   continue   A box with at least `low` at a track's expected position continues it. If the box is
  *              only near that position, or another box has continued the track, it may be another
  *              object, and begins a track of its own.

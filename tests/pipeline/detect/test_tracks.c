@@ -182,6 +182,28 @@ static void test_degenerate(void **state)
     }
 }
 
+/* What enters is seen in part, and scores less: at the edge, `low` is enough for a new track. */
+static void test_low_scores_at_the_edges(void **state)
+{
+    (void)state;
+    const struct halo_detect_box edges[] = {{-0.05f, 0.4f, 0.1f, 0.2f, 0.3f},
+                                            {0.4f, 0, 0.1f, 0.2f, 0.3f},
+                                            {0.95f, 0.4f, 0.1f, 0.2f, 0.3f},
+                                            {0.4f, 0.795f, 0.1f, 0.2f, 0.3f}};
+    for (int i = 0; i < 4; i++) {
+        begin(1);
+        assert_false(add(1, &edges[i], 1));
+        assert_true(get(1));
+        assert_true(covers_box(&hidden_, &edges[i], 1));
+        teardown(NULL);
+    }
+    const struct halo_detect_box inside = {0.05f, 0.05f, 0.1f, 0.2f, 0.3f};
+    begin(1);
+    assert_true(add(1, &inside, 1));
+    assert_true(get(1));
+    assert_int_equal(hidden_.count, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +214,7 @@ int main(void)
         cmocka_unit_test_teardown(test_back, teardown),
         cmocka_unit_test_teardown(test_between, teardown),
         cmocka_unit_test_teardown(test_degenerate, teardown),
+        cmocka_unit_test_teardown(test_low_scores_at_the_edges, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
