@@ -12,7 +12,7 @@ import numpy as np
 from halodetect import decode, names
 from halodetect.boxes import NONE, enlarged, limited, suppressed, united
 from halodetect.failure import CONFIG, USAGE, Failure
-from halodetect.picture import fitted, padded, scaled, sized
+from halodetect.picture import fitted, mirrored, padded, scaled, sized
 from halodetect.place import imported
 from halodetect.runtime import Lite, load_onnx, planes
 
@@ -42,9 +42,10 @@ class Model:
 
 
 class CenterFace(Model):
-    """A map of the centres of faces, at a quarter of the resolution."""
+    """A map of the centres of faces, at a quarter of the resolution. The frame is mirrored at its
+    edges, because otherwise a face that is half outside has no centre that could be found."""
     NAME, SIZE = 'centerface', 224
-    MULTIPLE = 32
+    MULTIPLE, MIRROR = 32, 16
     OUTPUTS = ['537', '538', '539', '540']
 
     def __init__(self, options):
@@ -52,9 +53,11 @@ class CenterFace(Model):
         self.net = load_onnx(options, options.installed.model(names.FACES[self.NAME]), self.OUTPUTS)
 
     def find(self, image, inside):
-        heat, size, offset = self.net(planes(padded(image, self.MULTIPLE)))[:3]
+        x, y, width, height = inside
+        part = mirrored(image[y:y + height, x:x + width], self.MIRROR)
+        heat, size, offset = self.net(planes(padded(part, self.MULTIPLE)))[:3]
         found = decode.centerface(heat[0, 0], size[0], offset[0], self.least)
-        return relative(suppressed(decode.check(found)), inside)
+        return relative(suppressed(decode.check(found)), (self.MIRROR, self.MIRROR, width, height))
 
 
 class BlazeFace(Model):

@@ -55,3 +55,8 @@ def padded(image, multiple):
     height, width = image.shape[:2]
     below, right = -height % multiple, -width % multiple
     return np.pad(image, ((0, below), (0, right), (0, 0))) if below or right else image
+
+
+def mirrored(image, border):
+    """The image with so many rows and columns more on each side, its own ones mirrored."""
+    return np.pad(image, ((border, border), (border, border), (0, 0)), mode='symmetric')
