@@ -73,6 +73,8 @@ def play(halod, config, seconds, seed):
     """Runs the daemon until its stream has ended, or for so long; what went wrong with detectors, as
     counts. seed None: nothing."""
     path = config['streams']['clip']['outputs'][0]['file']
+    if os.path.exists(path):
+        os.remove(path)
     with open(path + '.yaml', 'w', encoding='utf-8') as file:
         json.dump(config, file)
     with open(path + '.log', 'wb') as log, subprocess.Popen(
