@@ -28,8 +28,9 @@ def relative(boxes, inside):
 
 class Model:
     """SIZE: the shorter side of the frames that it looks at in time for a live stream. Where halod
-    waits, it looks at more: half of the frame, within BOUNDS."""
-    BOUNDS, MULTIPLE = (352, 544), 1
+    waits, it looks at more: half of the frame, within BOUNDS. MIRROR: pixels that it adds on each
+    side of a frame; the sum is a multiple of MULTIPLE."""
+    BOUNDS, MULTIPLE, MIRROR = (352, 544), 1, 0
 
     def __init__(self, options):
         self.least, self.wished, self.shorter = options.score, options.size, self.SIZE
@@ -38,14 +39,15 @@ class Model:
         least, most = self.BOUNDS
         half = min(most, max(least, min(width, height) // 2))
         self.shorter = self.wished or (self.SIZE if live else max(self.SIZE, half))
-        return sized(width, height, self.shorter, self.MULTIPLE)
+        added = 2 * self.MIRROR
+        return tuple(side - added for side in sized(width, height, self.shorter + added, self.MULTIPLE))
 
 
 class CenterFace(Model):
     """A map of the centres of faces, at a quarter of the resolution. The frame is mirrored at its
     edges, because otherwise a face that is half outside has no centre that could be found."""
-    NAME, SIZE = 'centerface', 224
-    MULTIPLE, MIRROR = 32, 16
+    NAME, SIZE = 'centerface', 208
+    MULTIPLE, MIRROR = 32, 8
     OUTPUTS = ['537', '538', '539', '540']
 
     def __init__(self, options):

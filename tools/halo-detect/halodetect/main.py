@@ -43,7 +43,7 @@ def add_faces(parser):
     parser.add_argument('--size', metavar='PIXELS', type=bounded(int, 64, 2048),
                         help='shorter side of the frames to receive: larger values find smaller '
                              'faces and take longer (default: half of the frames of a file, '
-                             'within 352 and 544; for live streams centerface 224, blazeface '
+                             'within 352 and 544; for live streams centerface 208, blazeface '
                              '192, blazeface-short 128, haar 270, ONNX files 320)')
     parser.add_argument('--score', metavar='X', type=bounded(float, 0.01, 1), default=0.2,
                         help='report faces with at least this score (default 0.2)')
