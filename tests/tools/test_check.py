@@ -212,8 +212,8 @@ class Check(unittest.TestCase):
     def test_rounds(self):
         """The long form has each fault as often as is promised."""
         self.program('tests/vm/run', '#!/bin/sh\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n')
-        for part, rounds, label in (('vm', 1, ''), ('wide', 1, ', each fault 1 times'),
-                                    ('cameras', 20, ', each fault 20 times')):
+        for part, rounds, label in (('vm', 1, ''), ('wide', 1, ', all tests, rounds: 1'),
+                                    ('cameras', 20, ', all tests, rounds: 20')):
             output = '\n'.join(self.check(part))
             self.assertIn(f'virtual machine{label}: {rounds} passed, 0 failed', output)
 
