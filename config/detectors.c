@@ -10,7 +10,7 @@
 const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
 
 #define AT(field) offsetof(struct halo_detector_settings, field)
-#define ROWS(wait_s, hold_s, margin_part)                                                          \
+#define ROWS(wait_s, ahead_s, hold_s, margin_part)                                                 \
     {                                                                                              \
         {"command", NULL, HALO_OPTION_STRING, AT(command),                                         \
          .help = "the detector's program and its arguments (default: halo-detect)"},               \
@@ -26,6 +26,15 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              10,                                                                                   \
              .help = "how long a live frame waits for its verdict before everything is hidden; "   \
                      "0: do not wait, and move the newest verdict's regions instead"},             \
+            {"ahead",                                                                              \
+             NULL,                                                                                 \
+             HALO_OPTION_TIME,                                                                     \
+             AT(ahead),                                                                            \
+             ahead_s,                                                                              \
+             0,                                                                                    \
+             2,                                                                                    \
+             .help = "how long a live frame that was judged waits for the frames after it, which " \
+                     "show what enters earlier; without effect if wait is 0"},                     \
             {"enter",                                                                              \
              NULL,                                                                                 \
              HALO_OPTION_INT,                                                                      \
@@ -69,8 +78,8 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              .help = "the lowest score of a box where something was seen before"},                 \
             {NULL},                                                                                \
     }
-static const struct halo_option faces[] = ROWS(0.1, 1, 0.25);
-static const struct halo_option people[] = ROWS(0.1, 0.5, 0.1);
+static const struct halo_option faces[] = ROWS(0.1, 0.3, 1, 0.25);
+static const struct halo_option people[] = ROWS(0.1, 0, 0.5, 0.1);
 
 const struct halo_option *const halo_detector_options[HALO_FINDS] = {faces, people};
 

@@ -33,6 +33,8 @@ struct halo_detector_settings {
     bool gpu;      /* whether the program may open the GPU's devices */
     double wait;   /* seconds for which a frame of a live stream waits for its verdict; 0: does not
                     * wait, and moves the shapes of the newest verdict instead */
+    double ahead;  /* seconds: a frame of a live stream that was judged waits until a frame that is
+                    * later by so much was judged, too; not if wait is 0 */
     int enter;     /* number of consecutive frames that must agree before anything is shown at the
                     * start, after a cut, and after a silence */
     double hold;   /* seconds for which a shape is kept after the detector stops reporting it */

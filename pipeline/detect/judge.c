@@ -78,6 +78,12 @@ static void forget(struct halo_judge *judge, enum halo_find find)
         halo_judge_slot(judge, i)->clear &= ~halo_find_bit(find);
 }
 
+/* Whether frames after a frame may change its shapes. */
+static bool is_followed(const struct halo_judge *judge, const struct find *find)
+{
+    return !judge->live || find->settings->ahead > 0;
+}
+
 int halo_judge_finds(struct halo_judge *judge, halo_find_set finds, int64_t now)
 {
     (void)now;
@@ -86,7 +92,7 @@ int halo_judge_finds(struct halo_judge *judge, halo_find_set finds, int64_t now)
         if (!(finds & halo_find_bit(f)) || find->tracks)
             continue;
         if (halo_tracks_create(&find->tracks, f, find->settings,
-                               judge->live ? 1 : HALO_JUDGE_WINDOW) < 0)
+                               is_followed(judge, find) ? HALO_JUDGE_WINDOW : 1) < 0)
             return -ENOMEM;
     }
     for (int f = 0; f < HALO_FINDS; f++)
@@ -143,7 +149,7 @@ void halo_judge_gone(struct halo_judge *judge, enum halo_find find, int64_t now)
     f->ready = f->silent = false;
     f->gone = true;
     f->unanswered = 0;
-    halo_judge_restart(f);
+    halo_judge_lose(judge, find);
     for (int i = 0; i < judge->count; i++) {
         struct slot *slot = halo_judge_slot(judge, i);
         slot->to &= ~halo_find_bit(find) | slot->answered;
@@ -195,6 +201,14 @@ void halo_judge_restart(struct find *find)
     find->restarted |= find->judged > 0;
     find->agreed = find->judged = 0;
     find->settled = false;
+}
+
+void halo_judge_lose(struct halo_judge *judge, enum halo_find find)
+{
+    struct find *f = &judge->find[find];
+    halo_judge_restart(f);
+    for (int i = 0; i < judge->count && judge->live && f->settings->ahead > 0; i++)
+        halo_judge_slot(judge, i)->clear &= ~halo_find_bit(find);
 }
 
 void halo_judge_count(struct find *find, int64_t n, bool agrees)

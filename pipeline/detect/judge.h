@@ -22,6 +22,11 @@
  *              would hide everything forever, so counting ends after 4 x `enter` judged frames in
  *              any case; by then everything found is on a track, and is hidden. Frames that masks
  *              answer always agree. The frame that completes the count is shown.
+ *   ahead      If it is not 0, a frame that was judged waits until a frame that is later by so much
+ *              was judged, too (or HALO_JUDGE_WINDOW frames), and gets shapes from the frames in
+ *              between. If these are not judged, because the detector is silent or gone, or because
+ *              of a gap, it is hidden. Answers by masks have no tracks, so they do not wait; and no
+ *              frame waits if a find that is needed has `wait: 0`.
  *   wait: 0    Frames do not wait for this find. They pass at once with the shapes of the newest
  *              verdict, moved and grown as after an omission (tracks.h), or with the newest mask;
  *              and are hidden if that verdict's frame is older by more than a second.
@@ -51,8 +56,8 @@
 #include "pipeline/region/verdict.h"
 
 enum {
-    HALO_JUDGE_WINDOW = 128, /* files: maximum number of judged frames that have not passed */
-    HALO_JUDGE_FRAMES = HALO_JUDGE_WINDOW + 4 /* maximum number of frames that a judge holds */
+    HALO_JUDGE_WINDOW = 128, /* maximum number of judged frames that have not passed */
+    HALO_JUDGE_FRAMES = HALO_JUDGE_WINDOW + 16 /* maximum number of frames that a judge holds */
 };
 
 struct halo_detect_box; /* detect_wire.h */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What is next in a live stream (judge.h). At most one frame is at the detectors for whose verdicts
- * frames wait, and it is the oldest that is held. */
+ * What is next in a live stream (judge.h). Frames are held in this order: those that have all the
+ * verdicts that they will get, and wait for the frames after them (`ahead`); the one that is at the
+ * detectors for whose verdicts frames wait; and the newest ones, which wait for their turn. */
 #include "pipeline/detect/judge_private.h"
 
 enum {
@@ -23,7 +24,7 @@ static void mark_silent(struct halo_judge *judge, int64_t now)
             find->settings->wait <= 0 || now < deadline_of(find))
             continue;
         find->silent = true;
-        halo_judge_restart(find);
+        halo_judge_lose(judge, f);
     }
 }
 
@@ -48,7 +49,7 @@ void halo_judge_live_answer(struct halo_judge *judge, enum halo_find find, int64
     if (!(judge->finds & bit))
         return;
     if (is_gap(f, f->at))
-        halo_judge_restart(f);
+        halo_judge_lose(judge, find);
     const bool agrees = !boxes || halo_tracks_add(f->tracks, f->at, cut, boxes->box, boxes->count);
     f->cut &= !cut;
     f->step = f->any ? f->at - f->newest_at : 0;
@@ -106,27 +107,66 @@ static void wait_for(const struct halo_judge *judge, halo_find_set finds,
             ret->time = deadline_of(&judge->find[f]);
 }
 
+/* The number of frames, from the oldest on, that have all the verdicts that they will get. */
+static int count_judged(struct halo_judge *judge)
+{
+    int count = 0;
+    while (count < judge->count) {
+        const struct slot *slot = halo_judge_slot(judge, count);
+        if (!slot->sent || awaited(judge, slot))
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* Whether enough of the frames after this one were judged (`ahead`). */
+static bool is_seen_ahead(const struct halo_judge *judge, const struct slot *slot)
+{
+    bool seen = true;
+    for (int f = 0; f < HALO_FINDS; f++) {
+        const struct find *find = &judge->find[f];
+        if (!(judge->finds & halo_find_bit(f)))
+            continue;
+        if (find->settings->wait <= 0)
+            return true;
+        if (slot->clear & ~slot->masked & halo_find_bit(f) &&
+            find->newest_at - slot->at < (int64_t)(find->settings->ahead * 1e6))
+            seen = false;
+    }
+    return seen;
+}
+
 void halo_judge_live_next(struct halo_judge *judge, int64_t now, struct halo_judge_step *ret)
 {
     mark_silent(judge, now);
-    if (judge->count == 0)
+    for (;;) {
+        const int judged = count_judged(judge), waiting = judge->count - judged;
+        if (judged && (judged >= HALO_JUDGE_WINDOW || (judge->ended && !waiting) ||
+                       is_seen_ahead(judge, halo_judge_slot(judge, 0)))) {
+            halo_judge_pass(judge, ret);
+            return;
+        }
+        if (!waiting)
+            return;
+        struct slot *oldest = halo_judge_slot(judge, judged),
+                    *newest = halo_judge_slot(judge, judge->count - 1);
+        const halo_find_set pending = awaited(judge, oldest);
+        const halo_find_set now_to = can_receive(judge, true), behind = can_receive(judge, false);
+        if (pending && waiting > 1 + WAITING)
+            drop(judge, judged + 1, ret);
+        else if (pending)
+            wait_for(judge, pending, ret);
+        else if (now_to && oldest != newest)
+            drop(judge, judged, ret);
+        else if (now_to)
+            halo_judge_send(judge, oldest, now_to | behind, now, ret);
+        else if (behind && !newest->sent)
+            halo_judge_send(judge, newest, behind, now, ret);
+        else {
+            oldest->sent = true; /* no detector can receive it */
+            continue;
+        }
         return;
-    struct slot *oldest = halo_judge_slot(judge, 0),
-                *newest = halo_judge_slot(judge, judge->count - 1);
-    const halo_find_set pending = awaited(judge, oldest);
-    const halo_find_set now_to = can_receive(judge, true), behind = can_receive(judge, false);
-    if (pending && judge->count > 1 + WAITING)
-        drop(judge, 1, ret);
-    else if (pending)
-        wait_for(judge, pending, ret);
-    else if (oldest->sent)
-        halo_judge_pass(judge, ret);
-    else if (now_to && oldest != newest)
-        drop(judge, 0, ret);
-    else if (now_to)
-        halo_judge_send(judge, oldest, now_to | behind, now, ret);
-    else if (behind && !newest->sent)
-        halo_judge_send(judge, newest, behind, now, ret);
-    else
-        halo_judge_pass(judge, ret);
+    }
 }

@@ -65,6 +65,9 @@ void halo_judge_remove(struct halo_judge *judge, int index);
 /* `enter`: counts a judged frame, or begins again. */
 void halo_judge_count(struct find *find, int64_t n, bool agrees);
 void halo_judge_restart(struct find *find);
+/* The same, where the next frames will not be judged: those that wait for them (`ahead`) are not
+ * known. */
+void halo_judge_lose(struct halo_judge *judge, enum halo_find find);
 /* Fills the step with the oldest frame, passed or hidden, and removes it. */
 void halo_judge_pass(struct halo_judge *judge, struct halo_judge_step *ret);
 /* Records that a frame is sent, and fills the step. */

@@ -204,7 +204,7 @@ MUTANTS = [
         PIPELINE + 'detect/judge.c',
         ('a detector that was gone is believed at once',
          '    f->unanswered = 0;\n'
-         '    halo_judge_restart(f);',
+         '    halo_judge_lose(judge, find);',
          '    f->unanswered = 0;'),
         ('a cut shows at once what a verdict shows',
          '        halo_judge_restart(&judge->find[f]);\n'
@@ -219,6 +219,13 @@ MUTANTS = [
         ('old verdicts are moved forever',
          'at - find->newest_at > BEHIND_US',
          'false'),
+        ('what waits for frames after it is shown without them',
+         'halo_judge_slot(judge, i)->clear &= ~halo_find_bit(find);\n'
+         '}\n\n'
+         'void halo_judge_count',
+         'halo_judge_slot(judge, i)->clear |= 0;\n'
+         '}\n\n'
+         'void halo_judge_count'),
     ),
     *group(
         PIPELINE + 'detect/judge_live.c',
@@ -230,8 +237,14 @@ MUTANTS = [
          'counts = !late'),
         ('a gap is nothing',
          '    if (is_gap(f, f->at))\n'
-         '        halo_judge_restart(f);\n',
+         '        halo_judge_lose(judge, find);\n',
          '    (void)is_gap;\n'),
+        ('frames do not wait for those after them',
+         'is_seen_ahead(judge, halo_judge_slot(judge, 0))',
+         '(is_seen_ahead(judge, halo_judge_slot(judge, 0)) || judged)'),
+        ('too little is seen ahead',
+         'find->newest_at - slot->at < (int64_t)(find->settings->ahead * 1e6)',
+         'find->newest_at - slot->at < (int64_t)(find->settings->ahead * 5e5)'),
     ),
     *group(
         PIPELINE + 'detect/judge_file.c',

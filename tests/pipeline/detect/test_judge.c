@@ -409,6 +409,141 @@ static void masks_follow_the_same_rules(void **state)
     next(HALO_JUDGE_HIDE, 5);
 }
 
+/* ---- live, ahead ---- */
+
+/* A frame that is judged at once; steps that follow are left to the caller. */
+static void judged(int64_t n, const struct halo_detect_box *box)
+{
+    arrive(n);
+    next(HALO_JUDGE_SEND, n);
+    halo_judge_boxes(judge_, HALO_FIND_FACES, n, box, box != NULL, now_);
+}
+
+/* Frames 1 to 5 of an empty scene, of which 4 and 5 wait for the frame that is 80 ms later. */
+static void begin_ahead(void)
+{
+    faces_.ahead = 0.08;
+    begin(true, FACES);
+    judged(1, NULL);
+    next(HALO_JUDGE_HIDE, 1);
+    judged(2, NULL);
+    next(HALO_JUDGE_HIDE, 2);
+    for (int64_t n = 3; n <= 5; n++)
+        judged(n, NULL);
+    next(HALO_JUDGE_PASS, 3);
+    next(HALO_JUDGE_WAIT, 0);
+    assert_true(step_.time == INT64_MAX);
+}
+
+static void frames_wait_for_the_frames_after_them(void **state)
+{
+    (void)state;
+    begin_ahead();
+    judged(6, &face);
+    next(HALO_JUDGE_PASS, 4);
+    assert_true(covers_box(&step_.hidden[HALO_FIND_FACES], &face, 1));
+    next(HALO_JUDGE_WAIT, 0);
+    arrive(7);
+    next(HALO_JUDGE_SEND, 7);
+    for (int64_t n = 8; n <= 10; n++)
+        arrive(n);
+    next(HALO_JUDGE_WAIT, 0);
+    assert_true(step_.time == now_ + 100 * MS);
+    none(HALO_FIND_FACES, 7);
+    next(HALO_JUDGE_PASS, 5);
+    assert_true(covers_box(&step_.hidden[HALO_FIND_FACES], &face, 1));
+    next(HALO_JUDGE_DROP, 8);
+    next(HALO_JUDGE_DROP, 9);
+    next(HALO_JUDGE_SEND, 10);
+    none(HALO_FIND_FACES, 10);
+    next(HALO_JUDGE_PASS, 6);
+    next(HALO_JUDGE_PASS, 7);
+    next(HALO_JUDGE_WAIT, 0);
+    halo_judge_finish(judge_);
+    next(HALO_JUDGE_PASS, 10);
+}
+
+static void frames_that_nothing_followed_are_hidden(void **state)
+{
+    (void)state;
+    begin_ahead();
+    arrive(6);
+    next(HALO_JUDGE_SEND, 6);
+    now_ += 100 * MS;
+    for (int64_t n = 4; n <= 6; n++)
+        next(HALO_JUDGE_HIDE, n);
+    halo_judge_destroy(judge_);
+
+    begin_ahead();
+    halo_judge_gone(judge_, HALO_FIND_FACES, now_);
+    arrive(6);
+    for (int64_t n = 4; n <= 6; n++)
+        next(HALO_JUDGE_HIDE, n);
+    halo_judge_destroy(judge_);
+
+    begin_ahead();
+    judged(100, NULL); /* after a gap */
+    for (int64_t n = 4; n <= 5; n++)
+        next(HALO_JUDGE_HIDE, n);
+    next(HALO_JUDGE_HIDE, 100);
+}
+
+static void frames_before_a_cut_wait_too(void **state)
+{
+    (void)state;
+    begin_ahead();
+    for (int64_t n = 6; n <= 7; n++) {
+        arrive(n);
+        next(HALO_JUDGE_SEND, n);
+        if (n == 6)
+            halo_judge_cut(judge_, n);
+        one(n, &face);
+        next(HALO_JUDGE_PASS, n - 2);
+        assert_int_equal(step_.hidden[HALO_FIND_FACES].count, 0); /* of another scene */
+    }
+    next(HALO_JUDGE_HIDE, 6);
+}
+
+static void masks_and_waits_of_zero_do_not_wait_for_others(void **state)
+{
+    (void)state;
+    faces_.ahead = people_.ahead = 1;
+    faces_.enter = people_.enter = 1;
+    begin(true, FACES | PEOPLE);
+    for (int64_t n = 1; n <= 2; n++) {
+        judged(n, NULL);
+        halo_judge_mask(judge_, HALO_FIND_PEOPLE, n, now_);
+        next(HALO_JUDGE_WAIT, 0); /* for faces */
+    }
+    assert_int_equal(halo_judge_finds(judge_, PEOPLE, now_), 0);
+    next(HALO_JUDGE_PASS, 1);
+    assert_int_equal(step_.mask_n[HALO_FIND_PEOPLE], 1);
+    next(HALO_JUDGE_PASS, 2);
+    halo_judge_destroy(judge_);
+
+    people_.wait = 0;
+    begin(true, FACES | PEOPLE);
+    judged(1, NULL);
+    next(HALO_JUDGE_PASS, 1);
+    assert_int_equal(step_.known, FACES);
+}
+
+static void few_frames_wait_for_those_after_them(void **state)
+{
+    (void)state;
+    faces_.ahead = 2;
+    faces_.enter = 1;
+    begin(true, FACES);
+    for (int64_t n = 1; n <= 1000; n++) { /* 1000 frames/s */
+        arrive_at(n, n * 1000);
+        next(HALO_JUDGE_SEND, n);
+        none(HALO_FIND_FACES, n);
+        if (n >= HALO_JUDGE_WINDOW)
+            next(HALO_JUDGE_PASS, n - HALO_JUDGE_WINDOW + 1);
+        next(HALO_JUDGE_WAIT, 0);
+    }
+}
+
 /* ---- live, wait: 0 ---- */
 
 static void without_waiting_frames_have_the_newest_verdict(void **state)
@@ -750,6 +885,11 @@ int main(void)
         TEST(finds_change_while_the_stream_runs),
         TEST(a_verdict_from_before_a_find_was_needed_again_shows_nothing),
         TEST(masks_follow_the_same_rules),
+        TEST(frames_wait_for_the_frames_after_them),
+        TEST(frames_that_nothing_followed_are_hidden),
+        TEST(frames_before_a_cut_wait_too),
+        TEST(masks_and_waits_of_zero_do_not_wait_for_others),
+        TEST(few_frames_wait_for_those_after_them),
         TEST(without_waiting_frames_have_the_newest_verdict),
         TEST(without_waiting_a_cut_hides_at_once),
         TEST(a_verdict_from_before_a_cut_does_not_count),

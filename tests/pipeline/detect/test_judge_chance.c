@@ -13,6 +13,8 @@ enum { FACES = 3, FRAMES = 300, STEP_US = 33333, SEEDS = 60, WELL = 6 };
 static const int64_t MS = 1000000;
 static const struct halo_detector_settings settings = {
     .wait = 0.1, .enter = 3, .hold = 0.6, .margin = 0.25, .score = 0.5, .low = 0.25};
+static const struct halo_detector_settings ahead_settings = {
+    .wait = 0.1, .ahead = 0.3, .enter = 3, .hold = 0.6, .margin = 0.25, .score = 0.5, .low = 0.25};
 
 static uint64_t chance_;
 
@@ -106,11 +108,11 @@ static void check_covered(const struct halo_judge_step *step, int f, double part
                  t->missed);
 }
 
-static struct halo_judge *create(bool live)
+static struct halo_judge *create(const struct halo_detector_settings *detector, bool live)
 {
     struct halo_judge *judge;
     const struct halo_judge_settings all = {
-        .detector = {&settings}, .finds = halo_find_bit(HALO_FIND_FACES), .live = live};
+        .detector = {detector}, .finds = halo_find_bit(HALO_FIND_FACES), .live = live};
     assert_int_equal(halo_judge_create(&judge, &all), 0);
     return judge;
 }
@@ -139,11 +141,21 @@ struct live {
     int64_t n;                       /* at the detector */
     int64_t judged_at[FRAMES];       /* when a frame was judged; 0: it was not */
     int64_t sent_at[FRAMES];
-    int last_judged[FACES]; /* the last judged frame in which each face was found */
+    int first_judged[FACES], last_judged[FACES]; /* judged frames in which each face was found; 0:
+                                                  * none */
     int passed, hidden, dropped, done;
+    int ahead; /* faces that were hidden before they were found */
     int64_t last;
     bool faults;
+    const struct halo_detector_settings *detector;
 };
+
+/* Whether the face was first found in a frame that this one waited for. */
+static bool is_found_ahead(const struct live *l, int f, int n)
+{
+    const int first = l->first_judged[f];
+    return first > n && (first - n) * STEP_US <= l->detector->ahead * 1e6;
+}
 
 static void check_passed(struct live *l, const struct halo_judge_step *step)
 {
@@ -157,6 +169,10 @@ static void check_passed(struct live *l, const struct halo_judge_step *step)
         else if (t->there && t->well && l->last_judged[f] && is_alone((int)step->n, f) &&
                  (step->n - l->last_judged[f]) * STEP_US < 500000)
             check_covered(step, f, 0.8, l->seed);
+        else if (t->there && is_found_ahead(l, f, (int)step->n) && is_alone((int)step->n, f)) {
+            check_covered(step, f, 0.8, l->seed);
+            l->ahead++;
+        }
     }
 }
 
@@ -193,8 +209,10 @@ static void answer(struct live *l)
     l->judged_at[l->n] = l->now;
     for (int f = 0; f < FACES; f++)
         if (truth_[l->n][f].strong || (l->last_judged[f] && truth_[l->n][f].found &&
-                                       (l->n - l->last_judged[f]) * STEP_US < 500000))
+                                       (l->n - l->last_judged[f]) * STEP_US < 500000)) {
             l->last_judged[f] = (int)l->n;
+            l->first_judged[f] = l->first_judged[f] ? l->first_judged[f] : (int)l->n;
+        }
     l->answer_at = INT64_MAX;
     halo_judge_boxes(l->judge, HALO_FIND_FACES, l->n, box, count, l->now);
 }
@@ -221,10 +239,12 @@ static void go_to(struct live *l, int64_t time)
     }
 }
 
-static void play_live(uint64_t seed, bool faults, struct live *l)
+static void play_live(uint64_t seed, const struct halo_detector_settings *detector, bool faults,
+                      struct live *l)
 {
     make(seed);
-    *l = (struct live){.judge = create(true),
+    *l = (struct live){.judge = create(detector, true),
+                       .detector = detector,
                        .seed = seed,
                        .answer_at = INT64_MAX,
                        .back_at = 1,
@@ -241,6 +261,7 @@ static void play_live(uint64_t seed, bool faults, struct live *l)
         step_live(l);
     }
     go_to(l, l->now + 2000 * MS);
+    halo_judge_finish(l->judge);
     step_live(l);
     assert_int_equal(l->done, FRAMES);
     halo_judge_destroy(l->judge);
@@ -252,10 +273,24 @@ static void live_frames_pass_only_judged_and_with_all_faces_hidden(void **state)
     int passed = 0;
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        play_live(seed, true, &live);
+        play_live(seed, &settings, true, &live);
         passed += live.passed;
     }
     assert_true(passed > SEEDS * FRAMES / 10); /* otherwise this would show little */
+}
+
+static void live_frames_that_look_ahead_hide_faces_before_they_are_found(void **state)
+{
+    static struct live live;
+    int passed = 0, ahead = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        play_live(seed, &ahead_settings, true, &live);
+        passed += live.passed;
+        ahead += live.ahead;
+    }
+    assert_true(passed > SEEDS * FRAMES / 20);
+    assert_true(ahead > SEEDS);
 }
 
 /* It is slower than the stream, but never late: once something is shown, nothing is hidden
@@ -265,7 +300,7 @@ static void a_slow_detector_does_not_flicker(void **state)
     static struct live live;
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        play_live(seed, false, &live);
+        play_live(seed, &settings, false, &live);
         assert_true(live.hidden <= 1 + 4 * settings.enter);
         assert_true(live.dropped > 0);
     }
@@ -293,7 +328,7 @@ static void check_file(const struct halo_judge_step *step, uint64_t seed)
 static int play_file(uint64_t seed)
 {
     struct halo_judge_step step;
-    struct halo_judge *judge = create(false);
+    struct halo_judge *judge = create(&settings, false);
     int64_t waiting[2];
     int unanswered = 0, passed = 0, done = 0, arrived = 0;
     make(seed);
@@ -335,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(live_frames_pass_only_judged_and_with_all_faces_hidden),
+        cmocka_unit_test(live_frames_that_look_ahead_hide_faces_before_they_are_found),
         cmocka_unit_test(a_slow_detector_does_not_flicker),
         cmocka_unit_test(files_hide_faces_before_they_are_found),
     };
