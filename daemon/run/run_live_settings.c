@@ -242,7 +242,7 @@ static int find(struct halo_camera_id *ret, const struct halo_run_settings *run,
     if (code == -EEXIST)
         return halo_fail_usage(err, "%s", inner.text);
     if (code < 0)
-        return halo_fail_device(err, "%s (run 'halod devices' to list the cameras)", inner.text);
+        return halo_fail_device(err, "%s", inner.text);
     if (!strcmp(ret->node, run->output) || halo_path_same(ret->node, run->output))
         return halo_fail_usage(err, "%s: OUT is the same camera as IN: use another camera",
                                run->output);

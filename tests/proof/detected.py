@@ -87,6 +87,7 @@ class Detected:
                 'filters': self.filters, 'backend': self.backend, 'privacy': 'off',
                 'own_engine': True, 'on_error': 'solid',
                 'detectors': {'faces': {'command': ' '.join(map(str, command)), 'wait': 0.05,
+                                        'ahead': self.random.choice((0, 0.03)),
                                         'enter': self.random.choice((1, 2, 5)), 'hold': 0,
                                         'margin': 0}},
                 'outputs': [{'unix': self.path(plan + '.nut'), 'video': {'codec': 'raw'}}]}
