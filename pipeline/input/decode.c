@@ -36,7 +36,7 @@ struct halo_decoder {
     AVFrame *frame;
     int64_t last_pts, last_duration; /* of the last frame delivered */
     int64_t packet_time;             /* of the last packet sent */
-    struct halo_judge judge;
+    struct halo_decode_judge judge;
     int skipped; /* packets before the first keyframe */
     bool started;
     int turn;          /* as the stream declares it */
@@ -60,7 +60,7 @@ static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat
     struct halo_decoder *d = decoder_of(c);
     const enum AVPixelFormat format = halo_decode_hw_choose(d->hw, c, offered);
     if (format != AV_PIX_FMT_CUDA) /* errors of the hardware are not damage */
-        halo_judge_forget(&d->judge);
+        halo_decode_judge_forget(&d->judge);
     return format;
 }
 
@@ -124,7 +124,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     }
     if (code >= 0)
         code = avcodec_open2(d->codec, codec, NULL);
-    halo_judge_forget(&d->judge);
+    halo_decode_judge_forget(&d->judge);
     return code >= 0
                ? 0
                : halo_fail(err, halo_av_errno(code),
@@ -139,7 +139,7 @@ static void begin(struct halo_decoder *d)
     d->skipped = 0;
     d->last_duration = 0;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
-    halo_judge_begin(&d->judge);
+    halo_decode_judge_begin(&d->judge);
 }
 
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
@@ -156,7 +156,7 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->stream = stream;
     d->turn = halo_display_of_stream(stream);
     d->damage = damage;
-    halo_judge_init(&d->judge, stream->codecpar, settings->live);
+    halo_decode_judge_init(&d->judge, stream->codecpar, settings->live);
     begin(d);
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
     int code = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
@@ -177,7 +177,7 @@ int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err)
     if (!d->hw)
         return open_codec(d, err);
     avcodec_flush_buffers(d->codec);
-    halo_judge_forget(&d->judge);
+    halo_decode_judge_forget(&d->judge);
     return 0;
 }
 
@@ -213,7 +213,7 @@ const char *halo_decoder_refusal(const struct halo_decoder *d)
 
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until)
 {
-    halo_judge_set_window(&d->judge, from, until);
+    halo_decode_judge_set_window(&d->judge, from, until);
 }
 
 /* Checks whether the device is lost, which does not count as damage of the input and is never
@@ -228,7 +228,7 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, const char *why, str
 {
     char clock[32];
     if (d->settings.whole && d->settings.live) /* otherwise some may belong to later packets */
-        halo_judge_forget(&d->judge);
+        halo_decode_judge_forget(&d->judge);
     const int lost = check_device(d, err);
     if (lost < 0)
         return lost;
@@ -284,7 +284,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     if (pkt)
-        halo_judge_packet(&d->judge, pkt, d->packet_time);
+        halo_decode_judge_packet(&d->judge, pkt, d->packet_time);
     d->codec->reordered_opaque =
         d->packet_time == AV_NOPTS_VALUE ? d->judge.complaints.until - 1 : d->packet_time;
     int code = avcodec_send_packet(d->codec, pkt);
@@ -300,8 +300,8 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     }
     if (code >= 0 || (code == AVERROR_EOF && !pkt))
         return 0;
-    return halo_judge_tolerates(&d->judge) ? check_device(d, err)
-                                           : fail_decoding(d, d->packet_time, code, err);
+    return halo_decode_judge_tolerates(&d->judge) ? check_device(d, err)
+                                                  : fail_decoding(d, d->packet_time, code, err);
 }
 
 /* Gives every frame a time: its own, or one frame after the previous one. */
@@ -368,11 +368,11 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         code = avcodec_receive_frame(d->codec, d->frame);
         if (d->hw && halo_decode_hw_opened(d->hw) < 0)
             return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
-        if (code == AVERROR_EOF && halo_judge_end(&d->judge))
+        if (code == AVERROR_EOF && halo_decode_judge_end(&d->judge))
             return fail_decoding(d, d->last_pts, AVERROR_INVALIDDATA, err);
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
             return 0;
-        if (code < 0 && halo_judge_tolerates(&d->judge))
+        if (code < 0 && halo_decode_judge_tolerates(&d->judge))
             return check_device(d, err);
         if (code < 0)
             damaged = fail_decoding(d, d->packet_time, code, err);
@@ -380,7 +380,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
-    const bool broken = halo_judge_picture(&d->judge, d->frame, d->codec->codec);
+    const bool broken = halo_decode_judge_picture(&d->judge, d->frame, d->codec->codec);
     if (broken)
         damaged = fail_decoding(d, d->frame->pts, AVERROR_INVALIDDATA, err);
     if (damaged < 0 || (broken && d->settings.whole)) {

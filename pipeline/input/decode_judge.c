@@ -4,7 +4,7 @@
 
 #include "pipeline/input/decode_traits.h"
 
-void halo_judge_init(struct halo_judge *j, const AVCodecParameters *par, bool live)
+void halo_decode_judge_init(struct halo_decode_judge *j, const AVCodecParameters *par, bool live)
 {
     j->traits = halo_decode_traits(par->codec_id);
     j->live = live;
@@ -14,7 +14,7 @@ void halo_judge_init(struct halo_judge *j, const AVCodecParameters *par, bool li
     j->complaints.harmless = halo_decode_harmless(par->codec_id);
 }
 
-void halo_judge_begin(struct halo_judge *j)
+void halo_decode_judge_begin(struct halo_decode_judge *j)
 {
     j->delivered = j->interlaced = j->seeks = false;
     j->packets = j->pictures = 0;
@@ -22,32 +22,32 @@ void halo_judge_begin(struct halo_judge *j)
     atomic_store(&j->complaints.latest, INT64_MIN);
 }
 
-void halo_judge_set_window(struct halo_judge *j, int64_t from, int64_t until)
+void halo_decode_judge_set_window(struct halo_decode_judge *j, int64_t from, int64_t until)
 {
     j->from = from;
     j->seeks = from != INT64_MIN;
     j->complaints.until = until;
 }
 
-void halo_judge_forget(struct halo_judge *j)
+void halo_decode_judge_forget(struct halo_decode_judge *j)
 {
     j->known = atomic_load(&j->complaints.lines);
 }
 
 /* Counts the packets of frames that are shown, from the time of the first frame on: packets before
  * it may lack the frames that they refer to. */
-void halo_judge_packet(struct halo_judge *j, const AVPacket *pkt, int64_t time)
+void halo_decode_judge_packet(struct halo_decode_judge *j, const AVPacket *pkt, int64_t time)
 {
     if (j->begins_whole && j->from == INT64_MIN && time != AV_NOPTS_VALUE)
         j->from = time;
     if (pkt->flags & AV_PKT_FLAG_DISCARD)
         return;
     if (!j->delivered)
-        j->early[j->packets % HALO_JUDGE_EARLY] = time;
+        j->early[j->packets % HALO_DECODE_JUDGE_EARLY] = time;
     j->packets += !j->delivered || time == AV_NOPTS_VALUE || time >= j->from;
 }
 
-bool halo_judge_tolerates(const struct halo_judge *j)
+bool halo_decode_judge_tolerates(const struct halo_decode_judge *j)
 {
     return j->seeks && !j->delivered && atomic_load(&j->complaints.latest) < j->from;
 }
@@ -55,23 +55,23 @@ bool halo_judge_tolerates(const struct halo_judge *j)
 /* Returns whether the decoder has complained, since the last call, about a packet that counts.
  * Frame threads are ahead of the frames delivered, so the complaint may be about a later frame; at
  * the end, all complaints have arrived. */
-static bool complains(struct halo_judge *j)
+static bool complains(struct halo_decode_judge *j)
 {
     const int known = j->known;
-    halo_judge_forget(j);
+    halo_decode_judge_forget(j);
     return j->known != known && atomic_load(&j->complaints.latest) >= j->from;
 }
 
-static void count_early(struct halo_judge *j)
+static void count_early(struct halo_decode_judge *j)
 {
-    const int64_t early = FFMIN(j->packets, HALO_JUDGE_EARLY);
+    const int64_t early = FFMIN(j->packets, HALO_DECODE_JUDGE_EARLY);
     j->packets = 0;
     for (int i = 0; i < early; i++)
         j->packets += j->early[i] == AV_NOPTS_VALUE || j->early[i] >= j->from;
 }
 
 /* If threads decode several frames in parallel, the error flags of frames are unreliable. */
-static bool has_flags(const struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
+static bool has_flags(const struct halo_decode_judge *j, const AVFrame *frame, const AVCodec *codec)
 {
     const bool by_chance =
         (j->traits & HALO_HONEST) && !j->live && (codec->capabilities & AV_CODEC_CAP_FRAME_THREADS);
@@ -80,7 +80,8 @@ static bool has_flags(const struct halo_judge *j, const AVFrame *frame, const AV
 
 /* In recordings that begin between keyframes, references of frames before the first frame that is
  * shown are missing. */
-bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCodec *codec)
+bool halo_decode_judge_picture(struct halo_decode_judge *j, const AVFrame *frame,
+                               const AVCodec *codec)
 {
     if (!j->delivered && frame->pts < j->from)
         return false;
@@ -96,13 +97,13 @@ bool halo_judge_picture(struct halo_judge *j, const AVFrame *frame, const AVCode
 
 /* If headers are damaged, the decoder drops frames as out of order, without an error. Some frames
  * are also dropped at joints between recordings. */
-static bool lacks_pictures(const struct halo_judge *j)
+static bool lacks_pictures(const struct halo_decode_judge *j)
 {
     const int64_t due = j->interlaced ? j->packets / 2 : j->packets;
     return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - j->pictures) * 10 > due;
 }
 
-bool halo_judge_end(struct halo_judge *j)
+bool halo_decode_judge_end(struct halo_decode_judge *j)
 {
     const bool broken =
         j->delivered && (((j->traits & HALO_HONEST) && complains(j)) || lacks_pictures(j));

@@ -6,7 +6,7 @@
 RAW = {
     'input/decode.c': ('decoders make raw pictures', '''
         get_buffer set_time find_turn settle_picture halo_decoder_receive'''),
-    'input/decode_judge.c': ('whether they are whole', 'has_flags halo_judge_picture'),
+    'input/decode_judge.c': ('whether they are whole', 'has_flags halo_decode_judge_picture'),
     'picture/raw_picture.c': ('their times, and their end', '''
         halo_raw_picture_pts halo_raw_picture_set_pts halo_raw_picture_move
         halo_raw_picture_judge halo_raw_picture_destroy'''),
