@@ -42,7 +42,7 @@ struct halo_complaints {
                                none */
     atomic_llong latest;    /* the latest of the times of the packets about which a decoder's line
                                was counted; INT64_MIN: none */
-    long long until;        /* lines about packets at or after this time are not counted; 0: all are
+    atomic_llong until;     /* lines about packets at or after this time are not counted; 0: all are
                                counted */
     const char *const *harmless; /* prefixes of lines that are not counted; NULL-terminated, or
                                     NULL */
