@@ -82,7 +82,7 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
     }
     if (wish->opening && !wish->opening->begin(wish->opening->arg))
         return NULL;
-    AVBufferRef *device = halo_hw_device_get(wish->gpu, &err);
+    AVBufferRef *device = halo_hw_device_get(wish->gpu, true, &err);
     if (wish->opening)
         wish->opening->end(wish->opening->arg);
     struct halo_decode_hw *hw = device ? av_mallocz(sizeof *hw) : NULL;

@@ -152,7 +152,7 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
     const struct halo_encoder_settings own = settings_for_nvenc(codec, settings);
     struct halo_encoder_input in = *input;
     char old[400];
-    in.device = halo_hw_device_get(in.gpu, err);
+    in.device = halo_hw_device_get(in.gpu, false, err);
     if (!in.device)
         return err->code;
     if (!gate || halo_gate_set_device(gate, in.device, &in.frames) < 0)

@@ -128,6 +128,19 @@ int cuCtxSynchronize(void)
     return status();
 }
 
+int cuStreamCreate(void **ret, unsigned flags)
+{
+    (void)flags;
+    *ret = &context;
+    return status();
+}
+
+int cuStreamDestroy_v2(void *stream)
+{
+    (void)stream;
+    return 0;
+}
+
 int cuStreamSynchronize(void *stream)
 {
     (void)stream;
@@ -145,6 +158,14 @@ int cuMemFree_v2(uintptr_t memory)
 {
     free((void *)memory);
     return 0;
+}
+
+int cuMemcpyDtoDAsync_v2(uintptr_t to, uintptr_t from, size_t size, void *stream)
+{
+    (void)stream;
+    if (status() == 0)
+        memcpy((void *)to, (void *)from, size);
+    return status();
 }
 
 int cuMemcpyDtoH_v2(void *to, uintptr_t from, size_t size)
@@ -215,7 +236,6 @@ ABSENT(cuMemcpy)
 ABSENT(cuMemcpy2DAsync_v2)
 ABSENT(cuMemcpy2D_v2)
 ABSENT(cuMemcpyAsync)
-ABSENT(cuMemcpyDtoDAsync_v2)
 ABSENT(cuMemcpyDtoD_v2)
 ABSENT(cuMemcpyDtoHAsync_v2)
 ABSENT(cuMemcpyHtoDAsync_v2)
@@ -229,8 +249,6 @@ ABSENT(cuModuleLoadData)
 ABSENT(cuModuleUnload)
 ABSENT(cuSignalExternalSemaphoresAsync)
 ABSENT(cuStreamAddCallback)
-ABSENT(cuStreamCreate)
-ABSENT(cuStreamDestroy_v2)
 ABSENT(cuStreamQuery)
 ABSENT(cuTexObjectCreate)
 ABSENT(cuTexObjectDestroy)
