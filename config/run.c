@@ -75,6 +75,9 @@ const struct halo_option halo_run_options[] = {
      .argument = "NAME",
      .help = "where frames are decoded; auto: on the GPU that runs the filters, if the result is "
              "the same as on the CPU"},
+    {"decoders", NULL, HALO_OPTION_INT, AT(decoders), 0, 0, 64,
+     .help = "number of decoders that work on parts of each video stream at the same time; 0: as "
+             "many as pay"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU; auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,

@@ -31,6 +31,7 @@ struct halo_decoder {
     struct halo_decode_hw *hw;         /* NULL if the CPU decodes */
     struct halo_hw_download *download; /* created with the first frame that has to be copied to the
                                           host */
+    struct halo_hw_keep *keep;         /* the same, with the first frame that is kept on the GPU */
     struct halo_decode_memory *memory; /* NULL if FFmpeg allocates frames */
     AVCodecContext *codec;
     AVFrame *frame;
@@ -103,7 +104,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     int code = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = d->stream->time_base;
-    d->codec->thread_count = 0;
+    d->codec->thread_count = d->settings.threads;
     d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* otherwise it crops less than the stream
                                                    specifies */
     d->codec->opaque = &d->judge.complaints;
@@ -185,8 +186,7 @@ bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first)
 {
     const AVCodecParameters *par = d->stream->codecpar;
     return d->hw && par->codec_id == AV_CODEC_ID_H264 &&
-           halo_h264_is_idr(par->extradata, (size_t)par->extradata_size, first->data,
-                            (size_t)first->size);
+           halo_h264_is_idr(par, first->data, (size_t)first->size);
 }
 
 void halo_decoder_close(struct halo_decoder *d)
@@ -197,6 +197,7 @@ void halo_decoder_close(struct halo_decoder *d)
     av_frame_free(&d->frame);
     halo_decode_hw_destroy(d->hw);
     halo_hw_download_destroy(d->download);
+    halo_hw_keep_destroy(d->keep);
     halo_decode_memory_destroy(d->memory);
     av_free(d);
 }
@@ -204,6 +205,16 @@ void halo_decoder_close(struct halo_decoder *d)
 bool halo_decoder_in_hardware(const struct halo_decoder *d)
 {
     return d->hw || halo_av_is_hardware(d->codec->codec);
+}
+
+bool halo_decoder_is_plain(const struct halo_decoder *d)
+{
+    return !halo_decoder_refusal(d)[0] && !d->differs && !d->judge.interlaced;
+}
+
+void halo_decoder_follow(struct halo_decoder *d, int64_t packets)
+{
+    d->judge.before = packets;
 }
 
 const char *halo_decoder_refusal(const struct halo_decoder *d)
@@ -345,8 +356,13 @@ static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
     if (!halo_hw_frame_is(raw->frame))
         return 0;
     raw->format = halo_hw_frame_format(raw->frame, d->codec->sw_pix_fmt);
-    if (d->settings.hw.on_device)
+    if (d->settings.hw.on_device && !d->settings.keeps)
         return 0;
+    if (d->settings.hw.on_device) {
+        if (!d->keep && !(d->keep = halo_hw_keep_create()))
+            return halo_fail(err, -ENOMEM, "out of memory");
+        return halo_hw_keep_frame(d->keep, raw->frame, err);
+    }
     AVFrame *host;
     if (!d->download && !(d->download = halo_hw_download_create(d->settings.memory)))
         return halo_fail(err, -ENOMEM, "out of memory");

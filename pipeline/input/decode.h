@@ -25,6 +25,9 @@ struct halo_decoder_settings {
     /* drop damaged frames instead of concealing the damage, even if damage is accepted; frames that
      * are too large count as damaged */
     bool whole;
+    int threads; /* of a software decoder; 0: as many as there are processors */
+    bool keeps;  /* many frames are kept for long: those in a GPU's memory are copied, because the
+                    decoder has few */
 };
 
 /* Opens a decoder for the stream. Returns 0, or -errno with err filled (-ENOTSUP if FFmpeg has no
@@ -60,6 +63,15 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
 /* Returns true if a GPU decodes the stream or may start to decode it. Calls to the decoder may then
  * wait for that GPU. */
 bool halo_decoder_in_hardware(const struct halo_decoder *d);
+
+/* Returns whether everything that was decoded so far depends on the packets since the last group of
+ * frames that refer to no others alone: the frames are not interlaced, none is shown differently
+ * from its stream, and the GPU did not refuse. */
+bool halo_decoder_is_plain(const struct halo_decoder *d);
+
+/* Judges the stream's completeness as if the decoder had decoded so many packets before, without
+ * damage. Call this before the first packet. */
+void halo_decoder_follow(struct halo_decoder *d, int64_t packets);
 
 /* Returns the reason if decoding on the GPU was tried but the CPU decodes the stream; otherwise,
  * returns "". */

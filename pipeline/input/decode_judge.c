@@ -99,8 +99,9 @@ bool halo_decode_judge_picture(struct halo_decode_judge *j, const AVFrame *frame
  * are also dropped at joints between recordings. */
 static bool lacks_pictures(const struct halo_decode_judge *j)
 {
-    const int64_t due = j->interlaced ? j->packets / 2 : j->packets;
-    return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - j->pictures) * 10 > due;
+    const int64_t packets = j->before + j->packets, pictures = j->before + j->pictures;
+    const int64_t due = j->interlaced ? packets / 2 : packets;
+    return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - pictures) * 10 > due;
 }
 
 bool halo_decode_judge_end(struct halo_decode_judge *j)

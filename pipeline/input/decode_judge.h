@@ -32,6 +32,7 @@ struct halo_decode_judge {
     /* Ring buffer: times of the newest packets sent before the first frame was delivered. */
     int64_t early[HALO_DECODE_JUDGE_EARLY];
     int64_t packets, pictures; /* numbers of packets and frames counted, from `from` on */
+    int64_t before; /* number of packets, and of frames, that another decoder decoded before */
     bool delivered, interlaced;
 };
 

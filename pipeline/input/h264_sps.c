@@ -2,6 +2,8 @@
  * The beginning of H.264's sequence parameter sets (h264_sps.h; ITU-T H.264, 7.3.2.1.1). */
 #include "pipeline/input/h264_sps.h"
 
+#include "pipeline/input/nal_units.h"
+
 enum {
     TYPE_SLICE = 1, /* of a picture that is not IDR; types 1 to 4 are parts of one */
     TYPE_IDR = 5,
@@ -77,35 +79,12 @@ bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size)
     return next_number(&bits) >= 0 && next_number(&bits) == 0;
 }
 
-/* The offset of the next unit, or size; in avcC format, `length` bytes before it hold its
- * length. */
-static size_t next_unit(const uint8_t *data, size_t size, size_t at, size_t length, size_t *ret_end)
+bool halo_h264_is_idr(const AVCodecParameters *par, const uint8_t *packet, size_t size)
 {
-    size_t bytes = 0;
-    *ret_end = at;
-    if (!length) {
-        while (at + 3 < size && !(data[at] == 0 && data[at + 1] == 0 && data[at + 2] == 1))
-            at++;
-        *ret_end = at + 3;
-        return at + 3 < size ? at + 3 : size;
-    }
-    if (size - at < length)
-        return size;
-    for (size_t i = 0; i < length; i++)
-        bytes = bytes << 8 | data[at + i];
-    at += length;
-    *ret_end = bytes < size - at ? at + bytes : size;
-    return at;
-}
-
-bool halo_h264_is_idr(const uint8_t *extradata, size_t extradata_size, const uint8_t *packet,
-                      size_t size)
-{
-    const bool mp4 = extradata_size > 4 && extradata[0] == 1;
-    const size_t length = mp4 ? (size_t)(extradata[4] & 3) + 1 : 0;
-    size_t at, end = 0;
-    while ((at = next_unit(packet, size, end, length, &end)) < size) {
-        const int type = packet[at] & 31;
+    struct halo_nals nals = {packet, size, 0, halo_nal_length(par)};
+    struct halo_nal nal;
+    while (halo_nal_next(&nals, &nal)) {
+        const int type = nal.data[0] & 31;
         if (type >= TYPE_SLICE && type <= TYPE_IDR)
             return type == TYPE_IDR;
     }

@@ -3,6 +3,7 @@
 #ifndef HALO_H264_SPS_H
 #define HALO_H264_SPS_H
 
+#include <libavcodec/codec_par.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,6 @@ bool halo_h264_is_monochrome(const uint8_t *extradata, size_t size);
 
 /* Returns whether a packet begins with an IDR picture. No picture after an IDR picture refers to a
  * picture before it. Any thread. */
-bool halo_h264_is_idr(const uint8_t *extradata, size_t extradata_size, const uint8_t *packet,
-                      size_t size);
+bool halo_h264_is_idr(const AVCodecParameters *par, const uint8_t *packet, size_t size);
 
 #endif

@@ -80,6 +80,18 @@ static size_t plane_offset(const AVFrame *frame, int index)
     return (size_t)frame->linesize[0] * (size_t)frames_of(frame)->height * (size_t)index;
 }
 
+/* Bytes of all planes, exactly up to the last sample: there may be no memory after it. */
+static size_t bytes_of(const AVFrame *frame)
+{
+    const AVHWFramesContext *frames = frames_of(frame);
+    const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(frames->sw_format);
+    const int planes = av_pix_fmt_count_planes(frames->sw_format);
+    const int rows = AV_CEIL_RSHIFT(frame->height, layout->log2_chroma_h);
+    const int row = av_image_get_linesize(frames->sw_format, frame->width, planes - 1);
+    return plane_offset(frame, planes - 1) + (size_t)frame->linesize[0] * (size_t)(rows - 1) +
+           (size_t)row;
+}
+
 /* Describes a plane of the hardware's frame, whose samples begin at first. */
 static void find_plane(const AVFrame *frame, uint8_t *first, enum AVPixelFormat format, int index,
                        struct halo_frame_plane *ret)
@@ -117,6 +129,50 @@ void *halo_hw_frame_stream(const AVFrame *frame)
     return halo_hw_device_stream(frames_of(frame)->device_ctx);
 }
 
+struct halo_hw_keep {
+    AVBufferPool *pool;
+    size_t size; /* of the pool's buffers */
+};
+
+struct halo_hw_keep *halo_hw_keep_create(void)
+{
+    return av_mallocz(sizeof(struct halo_hw_keep));
+}
+
+void halo_hw_keep_destroy(struct halo_hw_keep *k)
+{
+    if (!k)
+        return;
+    av_buffer_pool_uninit(&k->pool);
+    av_free(k);
+}
+
+int halo_hw_keep_frame(struct halo_hw_keep *k, AVFrame *frame, struct halo_error *err)
+{
+    const AVHWFramesContext *frames = frames_of(frame);
+    const size_t size = bytes_of(frame);
+    if (k->size != size)
+        av_buffer_pool_uninit(&k->pool);
+    k->size = size;
+    if (!k->pool)
+        k->pool = halo_hw_device_pool(frames->device_ref, size);
+    AVBufferRef *to = k->pool ? av_buffer_pool_get(k->pool) : NULL;
+    if (!to)
+        return halo_fail(err, -ENOMEM, "out of the GPU's memory for a frame");
+    const int code = halo_hw_device_copy(frames->device_ctx, to->data, frame->data[0], size, err);
+    if (code < 0) {
+        av_buffer_unref(&to);
+        return code;
+    }
+    for (int i = 1; i < AV_NUM_DATA_POINTERS; i++)
+        frame->data[i] = frame->data[i] ? to->data + (frame->data[i] - frame->data[0]) : NULL;
+    frame->data[0] = to->data;
+    for (int i = 0; i < AV_NUM_DATA_POINTERS; i++)
+        av_buffer_unref(&frame->buf[i]);
+    frame->buf[0] = to;
+    return 0;
+}
+
 struct halo_hw_download {
     struct halo_memory *memory;
     struct halo_picture_pool *pool; /* of the format and size below */
@@ -143,18 +199,12 @@ void halo_hw_download_destroy(struct halo_hw_download *d)
     av_free(d);
 }
 
-/* Copies all planes as they are, exactly up to the last sample: there may be no memory after it.
- * NULL with err filled on failure. */
+/* Copies all planes as they are. NULL with err filled on failure. */
 static uint8_t *read_planes(struct halo_hw_download *d, const AVFrame *frame,
                             struct halo_error *err)
 {
     const AVHWFramesContext *frames = frames_of(frame);
-    const AVPixFmtDescriptor *layout = av_pix_fmt_desc_get(frames->sw_format);
-    const int planes = av_pix_fmt_count_planes(frames->sw_format);
-    const int rows = AV_CEIL_RSHIFT(frame->height, layout->log2_chroma_h);
-    const int row = av_image_get_linesize(frames->sw_format, frame->width, planes - 1);
-    const size_t size = plane_offset(frame, planes - 1) +
-                        (size_t)frame->linesize[0] * (size_t)(rows - 1) + (size_t)row;
+    const size_t size = bytes_of(frame);
     av_fast_malloc(&d->planes, &d->size, size);
     if (!d->planes) {
         halo_fail(err, -ENOMEM, "out of memory for a frame");

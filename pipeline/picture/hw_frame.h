@@ -38,6 +38,17 @@ void halo_hw_frame_plane(const AVFrame *frame, enum AVPixelFormat format, int in
 /* Returns the cudaStream_t on which the frame is written. */
 void *halo_hw_frame_stream(const AVFrame *frame);
 
+/* A struct halo_hw_keep copies frames within the device's memory, so that a decoder gets the few
+ * frames back that it has. Only one thread at a time may use it; the copies may outlive it.
+ * halo_hw_keep_create() returns NULL if memory runs out. */
+struct halo_hw_keep;
+struct halo_hw_keep *halo_hw_keep_create(void);
+void halo_hw_keep_destroy(struct halo_hw_keep *k); /* NULL is ignored */
+
+/* Replaces the frame's content by a copy, once the frame is written; blocks. Returns 0, or -ENOMEM
+ * or -EIO with err filled. */
+int halo_hw_keep_frame(struct halo_hw_keep *k, AVFrame *frame, struct halo_error *err);
+
 /* A struct halo_hw_download downloads frames to the host, into reusable memory of the backend. Only
  * one thread at a time may use a struct halo_hw_download; the frames may outlive it.
  * halo_hw_download_create() returns NULL if memory runs out. */

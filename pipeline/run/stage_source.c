@@ -3,14 +3,17 @@
  * stage. */
 #include <errno.h>
 
+#include "pipeline/input/decoders.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/run/stream_private.h"
 
-static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,
+enum { REORDERED_US = 1000000 }; /* more than frames are reordered by */
+
+static int receive_picture(struct halo_stream *s, struct halo_decoders *decoders,
                            struct halo_raw_picture **ret, struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
-    const int received = halo_decoder_receive(decoder, ret, err);
+    const int received = halo_decoders_receive(decoders, ret, err);
     halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
     if (received > 0)
         halo_stats_frame(s->stats, HALO_STAGE_DECODE);
@@ -18,11 +21,11 @@ static int receive_picture(struct halo_stream *s, struct halo_decoder *decoder,
 }
 
 /* pkt NULL: end of the stream */
-static int send_packet(struct halo_stream *s, struct halo_decoder *decoder, const AVPacket *pkt,
+static int send_packet(struct halo_stream *s, struct halo_decoders *decoders, const AVPacket *pkt,
                        struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
-    const int code = halo_decoder_send(decoder, pkt, err);
+    const int code = halo_decoders_send(decoders, pkt, err);
     halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
     return code;
 }
@@ -35,13 +38,42 @@ static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *
     return code;
 }
 
+/* Passes on the packets that were read before the frames so far; `all`: every packet. */
+static int pass_held(struct halo_stream *s, bool all)
+{
+    int64_t latest = INT64_MAX;
+    struct halo_item item;
+    int code = 0;
+    for (int i = 0; i < s->tracks.count && !all; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        if (t->role == HALO_ROLE_FILTER && !t->over)
+            latest = FFMIN(latest, t->latest);
+    }
+    while (code >= 0 && halo_held_take(&s->held, latest, &item))
+        code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+    return code;
+}
+
+/* Passes a packet on, or holds it until the frames of all streams have come so far. */
+static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t time)
+{
+    bool ahead = s->held.first != NULL;
+    for (int i = 0; i < s->tracks.count; i++)
+        ahead |= s->tracks.track[i].role == HALO_ROLE_FILTER &&
+                 halo_decoders_are_ahead(s->tracks.track[i].decoders);
+    if (!ahead)
+        return halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+    const int code = halo_held_add(&s->held, item, time);
+    return code < 0 ? code : pass_held(s, false);
+}
+
 /* Puts all frames that the decoder has into the queue: 0 or -errno. */
 static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
 {
     struct halo_track *t = &s->tracks.track[index];
     struct halo_raw_picture *raw;
     int code;
-    while ((code = receive_picture(s, t->decoder, &raw, err)) > 0) {
+    while ((code = receive_picture(s, t->decoders, &raw, err)) > 0) {
         const int64_t pts =
             halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
         const int where = halo_source_window(s->source, pts, t->in->time_base);
@@ -52,9 +84,12 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
             continue;
         }
         t->pictures++;
+        t->latest = av_rescale_q(pts, t->in->time_base, AV_TIME_BASE_Q);
         code =
             halo_stage_put(s, s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}},
                            HALO_STAGE_DECODED_WAIT);
+        if (code >= 0)
+            code = pass_held(s, false);
         if (code < 0)
             return code;
     }
@@ -112,17 +147,33 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     }
     if (!keep_hidden(t, copy))
         return 0;
+    const int64_t time =
+        ts == AV_NOPTS_VALUE ? INT64_MIN : av_rescale_q(ts, t->in->time_base, AV_TIME_BASE_Q);
     AVPacket *both[] = {t->priming, copy};
     t->priming = NULL;
     int code = 0;
     for (int i = 0; i < 2; i++) {
         const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
         if (both[i] && code >= 0)
-            code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+            code = pass_packet(s, item, time);
         else
             av_packet_free(&both[i]);
     }
     return code;
+}
+
+/* Whether no frame in the packet, or in a later one, is before the end that -t sets. Where decoding
+ * is ahead, such packets are not sent, so that the input is not read far beyond that end, where it
+ * may be damaged. */
+static bool is_beyond_end(const struct halo_stream *s, const struct halo_track *t,
+                          const AVPacket *pkt)
+{
+    const AVRational tb = t->in->time_base;
+    int64_t time = pkt->dts;
+    if (time == AV_NOPTS_VALUE && pkt->pts != AV_NOPTS_VALUE)
+        time = pkt->pts - av_rescale_q(REORDERED_US, AV_TIME_BASE_Q, tb);
+    return halo_decoders_are_ahead(t->decoders) && time != AV_NOPTS_VALUE &&
+           halo_source_window(s->source, halo_source_shift(s->source, time, tb), tb) > 0;
 }
 
 static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
@@ -132,8 +183,12 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return 0;
     if (t->role == HALO_ROLE_COPY)
         return copy_packet(s, pkt, err);
-    const int code = send_packet(s, t->decoder, pkt, err);
-    return code < 0 ? code : drain_decoder(s, pkt->stream_index, err);
+    const bool last = is_beyond_end(s, t, pkt);
+    int code = send_packet(s, t->decoders, last ? NULL : pkt, err);
+    if (code >= 0)
+        code = drain_decoder(s, pkt->stream_index, err);
+    t->over |= last;
+    return code;
 }
 
 static int check_pictures(const struct halo_stream *s, struct halo_error *err)
@@ -157,7 +212,7 @@ static void set_windows(struct halo_stream *s)
         int64_t from, until;
         halo_source_bounds(s->source, t->in->time_base, &from, &until);
         if (t->role == HALO_ROLE_FILTER)
-            halo_decoder_set_window(t->decoder, from, until);
+            halo_decoders_set_window(t->decoders, from, until);
     }
 }
 
@@ -177,10 +232,12 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     for (int i = 0; i < s->tracks.count && code >= 0; i++) {
         if (s->tracks.track[i].role != HALO_ROLE_FILTER || s->tracks.track[i].over)
             continue;
-        code = send_packet(s, s->tracks.track[i].decoder, NULL, err);
+        code = send_packet(s, s->tracks.track[i].decoders, NULL, err);
         if (code >= 0)
             code = drain_decoder(s, i, err);
     }
+    if (code >= 0)
+        code = pass_held(s, true);
     if (code >= 0)
         code = halo_source_check_whole(s->source, err);
     return code < 0 ? code : check_pictures(s, err);

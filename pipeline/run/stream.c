@@ -391,6 +391,7 @@ void halo_stream_destroy(struct halo_stream *s)
         pthread_join(s->source_thread, NULL);
     }
     drop_queues(s);
+    halo_held_clear(&s->held);
     halo_tracks_close(&s->tracks);
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);

@@ -12,6 +12,7 @@
 #include "pipeline/base/stats.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/gate/queue.h"
+#include "pipeline/run/held_packets.h"
 #include "pipeline/run/stream.h"
 #include "pipeline/run/tracks.h"
 
@@ -37,6 +38,7 @@ struct halo_stream {
     struct halo_sink *sink;
     struct halo_ring *ring;
     struct halo_tracks tracks;
+    struct halo_held_packets held;
     struct halo_queue *to_filter, *in_gate, *to_encode;
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;

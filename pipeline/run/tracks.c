@@ -14,12 +14,14 @@
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/queue.h"
+#include "pipeline/input/decoders.h"
 #include "pipeline/input/first_picture.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/output/tags.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/run/starts.h"
+#include "pipeline/run/track_decoders.h"
 
 /* VP8 and VP9 store alpha outside the frames, where FFmpeg's own decoders do not read it. */
 static void say_alpha_lost(const AVStream *in)
@@ -238,11 +240,7 @@ static int open_track(struct halo_track *t, const struct halo_route *route, stru
         return code;
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, route, err);
-    struct halo_decoder_settings decoder =
-        halo_track_decoder(&settings->source, &settings->device, route->ring);
-    decoder.declared = halo_source_declares(route->source);
-    code =
-        halo_decoder_open(&t->decoder, settings->source.input, t->in, &decoder, route->damage, err);
+    code = halo_track_open_decoders(t, route, err);
     if (code >= 0)
         code = open_gate(t, route, err);
     if (code >= 0)
@@ -295,6 +293,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
     int code = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
     for (int i = 0; i < tracks->count && code >= 0; i++) {
         tracks->track[i].in = input->streams[i];
+        tracks->track[i].latest = INT64_MIN;
         code = open_track(&tracks->track[i], route, err);
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;
     }
@@ -315,7 +314,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
 void halo_tracks_close(struct halo_tracks *tracks)
 {
     for (int i = 0; i < tracks->count; i++) {
-        halo_decoder_close(tracks->track[i].decoder);
+        halo_decoders_close(tracks->track[i].decoders);
         halo_gate_destroy(tracks->track[i].gate);
         halo_encoder_close(tracks->track[i].encoder);
         halo_audio_close(tracks->track[i].audio);

@@ -22,7 +22,7 @@ struct halo_track {
     enum halo_role role;
     AVStream *in;
     AVStream *out;                  /* NULL if the stream is dropped or the output is `null:` */
-    struct halo_decoder *decoder;   /* FILTER */
+    struct halo_decoders *decoders; /* FILTER */
     struct halo_gate *gate;         /* FILTER */
     struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards everything */
     struct halo_subtitle *subtitle; /* only for COPY, if the subtitles are converted to another
@@ -32,6 +32,8 @@ struct halo_track {
     int64_t delay;    /* added to the timestamps of packets, in their time base (see codec_delay) */
     bool from_zero;   /* COPY: the output cannot store packets from before time 0 */
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
+    int64_t latest;   /* FILTER: time of the newest of these frames, in microseconds; INT64_MIN:
+                         none yet */
     bool over;        /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */
     AVPacket *priming; /* the last packet that must not be heard, according to the input's edit

@@ -6,6 +6,9 @@
 RAW = {
     'input/decode.c': ('decoders make raw pictures', '''
         get_buffer set_time find_turn settle_picture halo_decoder_receive'''),
+    'input/decoders.c': ('from several decoders, in order', '''
+        receive receive_single halo_decoders_receive'''),
+    'input/decoders_worker.c': ('from one of them, for the group they belong to', 'put'),
     'input/decode_judge.c': ('whether they are whole', 'has_flags halo_decode_judge_picture'),
     'picture/raw_picture.c': ('their times, and their end', '''
         halo_raw_picture_pts halo_raw_picture_set_pts halo_raw_picture_move
@@ -24,7 +27,7 @@ RAW = {
                         'halo_first_picture'),
     'input/hdr.c': ('the first picture of a stream, for its light levels; it is freed there',
               'of_picture say_dropped'),
-    'run/stage_source.c': ('from the decoder into the queue to the gate', 'receive_picture'),
+    'run/stage_source.c': ('from the decoders into the queue to the gate', 'receive_picture'),
     'live/live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
     'live/live_camera_mode.c': ('from the camera, or its decoder, turned', '''
         take_camera halo_live_read_camera'''),
@@ -38,7 +41,7 @@ RAW = {
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),
     'picture/hw_frame.c': ('raw pictures in a device\'s memory', '''
         frames_of halo_hw_frame_is halo_hw_frame_format halo_hw_frame_width halo_hw_frame_height
-        plane_offset find_plane halo_hw_frame_plane halo_hw_frame_stream read_planes make_frame
+        plane_offset find_plane halo_hw_frame_plane halo_hw_frame_stream bytes_of halo_hw_keep_frame read_planes make_frame
         halo_hw_download'''),
     'detect/matte.c': ('edges of a matte follow a raw picture\'s; only weights leave',
                        'find_samples find_luma make download halo_matte_make'),
@@ -83,6 +86,8 @@ EITHER = {
     'base/canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_check'),
     'base/stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
     'output/audio.c': ('sound', 'resample'),
+    'run/stage_source.c': ('items that are packets', 'pass_packet'),
+    'run/held_packets.c': ('the same', 'halo_held_add halo_held_take'),
     'region/mask_image.c': ('mask images: files that the settings name, and no picture of an input',
                      'convert decode is_gray take_weights'),
     'gate/queue.c': ('items pass as they are: who gets one out sees the type that its kind says',

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * How many decoders work on a track (track_decoders.h). */
+#include "pipeline/run/track_decoders.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "kernels/device_memory.h"
+#include "pipeline/input/decode_traits.h"
+#include "pipeline/input/decoders.h"
+
+enum {
+    ON_GPU = 8,     /* decoders: no GPU has more than 7 for the codecs that are cut */
+    PROCESSORS = 4, /* that one software decoder uses well */
+    MAX_SOFTWARE = 8,
+    HOST_SHARE = 8, /* part of the memory that may hold frames that wait */
+    GPU_SHARE = 2,  /* part of the GPU's free memory */
+};
+static const int64_t max_window = INT64_C(8) << 30;
+
+/* Seconds of one decoder on a GPU: for each frame, for each pixel, and to start. These are of an
+ * H100 and H.264; others differ by less than a factor of two, and the result by its square root. */
+static const double gpu_frame = 0.0007, gpu_pixel = 0.57e-9, gpu_start = 0.08;
+
+static int count_processors(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static bool is_on_gpu(const struct halo_decoder_settings *decoder, const AVStream *in)
+{
+    return decoder->hw.on_device && decoder->hw.hwaccel != HALO_HWACCEL_NONE &&
+           (halo_decode_traits(in->codecpar->codec_id) & HALO_EXACT);
+}
+
+static int count_tracks(const AVFormatContext *input)
+{
+    int count = 0;
+    for (unsigned i = 0; i < input->nb_streams; i++)
+        count += input->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+                 !(input->streams[i]->disposition & AV_DISPOSITION_ATTACHED_PIC);
+    return FFMAX(count, 1);
+}
+
+/* The number for which the track is decoded soonest, since decoders start one after the other:
+ * with n of them it takes time / n + n * START. */
+static int count_worthwhile(const struct halo_route *route, const AVStream *in)
+{
+    const double seconds = halo_source_duration(route->source);
+    const double frames = seconds * av_q2d(in->avg_frame_rate);
+    const double pixels = (double)in->codecpar->width * in->codecpar->height;
+    if (seconds < 0 || frames <= 0)
+        return ON_GPU;
+    const double time = frames * (gpu_frame + pixels * gpu_pixel);
+    return (int)av_clipd(sqrt(time / gpu_start), 1, ON_GPU);
+}
+
+static int choose_number(const struct halo_route *route, const AVStream *in, bool on_gpu)
+{
+    const AVFormatContext *input = halo_source_format(route->source);
+    if (!input->pb || !(input->pb->seekable & AVIO_SEEKABLE_NORMAL))
+        return 1;
+    if (route->settings->decoders > 0)
+        return route->settings->decoders;
+    const int most =
+        on_gpu ? count_worthwhile(route, in) : FFMIN(count_processors() / PROCESSORS, MAX_SOFTWARE);
+    return FFMAX(most / count_tracks(input), 1);
+}
+
+static int64_t choose_window(const struct halo_route *route, bool on_gpu, int gpu)
+{
+    struct halo_device_memory memory = {0};
+    int64_t window = sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE) / HOST_SHARE;
+    if (on_gpu)
+        window =
+            halo_device_memory(gpu, &memory) == 0 ? (memory.size - memory.used) / GPU_SHARE : 0;
+    return FFMIN(window, max_window) / count_tracks(halo_source_format(route->source));
+}
+
+int halo_track_open_decoders(struct halo_track *t, const struct halo_route *route,
+                             struct halo_error *err)
+{
+    const struct halo_run_settings *settings = route->settings;
+    struct halo_decoders_settings all = {
+        .decoder = halo_track_decoder(&settings->source, &settings->device, route->ring)};
+    struct halo_decoder_settings *one = &all.decoder;
+    const bool on_gpu = is_on_gpu(one, t->in);
+    one->declared = halo_source_declares(route->source);
+    all.most = choose_number(route, t->in, on_gpu);
+    if (all.most > 1) {
+        all.window = choose_window(route, on_gpu, one->hw.gpu);
+        one->keeps = true;
+        one->threads = FFMAX(count_processors() / all.most, 1) + 1;
+    }
+    return halo_decoders_open(&t->decoders, settings->source.input, t->in, &all, route->damage,
+                              err);
+}

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Several decoders of one stream: the output is that of one decoder, byte for byte.
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+import halotest
+from halotest import FFMPEG, HaloTest, X264, audio_source, clip, start_halod, video_source, wait_until
+
+COUNTS = (2, 3, 7)
+APART = re.compile(r'stream \d: (\d+) groups of frames were decoded apart')
+ONE = re.compile(r'stream \d is decoded by one decoder(?: from here on)?: (.*)')
+B = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '3', '-g', '10', '-pix_fmt',
+     'yuv420p']
+X265 = ['-c:v', 'libx265', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p']
+
+
+def x265(*more):
+    return [*X265, '-x265-params', ':'.join(['log-level=error', 'keyint=10', 'pools=1', *more])]
+
+
+def short(*codec, suffix='.mkv', seconds=4, source=()):
+    return clip(suffix, *(source or video_source(seconds=seconds)), *codec)
+
+
+def joined(suffix, *parts):
+    """The bytes of several clips, one after the other."""
+    data = b''
+    for part in parts:
+        with open(part, 'rb') as file:
+            data += file.read()
+    return clip(suffix, '-f', 'mpegts', '-i', '-', '-map', '0', '-c', 'copy', data=data)
+
+
+def spoiled(data, *shares):
+    """A few bytes are changed at each share of the data."""
+    data = bytearray(data)
+    for share in shares:
+        at = int(len(data) * share)
+        data[at:at + 24] = bytes(x ^ 0x5a for x in data[at:at + 24])
+    return bytes(data)
+
+
+class Decoders(HaloTest):
+    def decode(self, source, count, *options, name='out.nut', code=0, chain='gblur=sigma=1'):
+        """(bytes of the output, or None; what the run says). The encoder is lossless: with uneven
+        times, x264's rate control is not the same in each run."""
+        if '-c:v' not in options:
+            options += ('-c:v', 'ffv1')
+        output = self.path(name)
+        run = self.halod('run', '-y', '-v', 'debug', '-decoders', count, '-hwaccel', 'none', '-i',
+                         source, '-vf', chain, *options, output, code=code)
+        if code:
+            self.assertFalse(os.path.exists(output))
+            return None, run.err
+        with open(output, 'rb') as file:
+            return file.read(), run.err
+
+    def same(self, source, *options, apart=None, reason=None, **more):
+        """apart: the fewest groups that several decoders decode."""
+        want = self.decode(source, 1, *options, **more)
+        self.assertNotRegex(want[1], APART)
+        for count in COUNTS:
+            got = self.decode(source, count, *options, **more)
+            self.assertEqual(got[0], want[0], f'{count} decoders: other bytes\n{got[1]}')
+            found = APART.search(got[1])
+            if apart is not None:
+                self.assertGreaterEqual(int(found[1]) if found else 0, apart, got[1])
+            if reason:
+                self.assertIn(reason, (ONE.search(got[1]) or ['', ''])[1], got[1])
+        return want
+
+
+class Kinds(Decoders):
+    def test_h264_with_sound(self):
+        source = clip('.mp4', *video_source(seconds=4), *audio_source(4), *B, '-c:a', 'aac')
+        self.same(source, apart=9)
+        for name in ('out.mp4', 'out.ts'):  # their packets are also interleaved in the same way
+            with self.subTest(name):
+                self.same(source, '-c:v', 'libx264', '-preset', 'ultrafast', name=name, apart=9)
+
+    def test_h264_in_transport_streams(self):
+        self.same(short(*B, suffix='.ts'), apart=9)
+
+    def test_hevc(self):
+        self.same(short(*x265('no-open-gop=1')), apart=9)
+        self.same(short(*x265('no-open-gop=1'), suffix='.mp4'), apart=9)
+        self.same(short(*x265('no-open-gop=1'), '-pix_fmt', 'yuv420p10le'), apart=9)
+
+    def test_vp8_and_vp9(self):
+        for codec in ('libvpx', 'libvpx-vp9'):
+            options = ['-c:v', codec, '-deadline', 'realtime', '-cpu-used', '8', '-g', '10',
+                       '-auto-alt-ref', '1', '-lag-in-frames', '8', '-b:v', '300k']
+            with self.subTest(codec):
+                self.same(short(*options, suffix='.webm'), apart=9)
+
+    def test_every_frame_alone(self):
+        self.same(short(*X264, '-g', '1'), apart=50)
+
+    def test_one_group_and_one_frame(self):
+        self.same(short(*X264, '-g', '250'))
+        self.same(short(*X264, '-frames:v', '1'))
+
+    def test_uneven_times(self):
+        """Frames that are missing, and a track that begins late."""
+        drops = ['-vf', "select='not(between(n,13,17)+eq(n,31)+eq(n,60))'", '-fps_mode', 'vfr']
+        self.same(short(*drops, *B), apart=5)
+        self.same(short(*drops, *B, '-output_ts_offset', '3.3', suffix='.mp4'), apart=5)
+
+    def test_edit_list(self):
+        """Frames before the cut are decoded and not shown."""
+        whole = short(*B, suffix='.mp4')
+        self.same(clip('.mp4', '-ss', '0.9', '-i', whole, '-c', 'copy'))
+
+    def test_two_streams(self):
+        source = clip('.mkv', *video_source(seconds=4), *video_source('96x64', seconds=4), '-map',
+                      '0', '-map', '1', *B)
+        self.same(source, apart=9)
+
+    def test_range(self):
+        source = clip('.mp4', *video_source(seconds=4), *audio_source(4), *B, '-c:a', 'aac')
+        for options in (['-ss', '1.23'], ['-t', '2.1'], ['-ss', '0.4', '-t', '1'], ['-t', '0.01'],
+                        ['-ss', '3.9']):
+            with self.subTest(options):
+                self.same(source, *options)
+
+
+class OneDecoder(Decoders):
+    """What cannot be cut, or not everywhere."""
+
+    def test_open_groups(self):
+        self.same(short('-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '3', '-pix_fmt',
+                        'yuv420p', '-x264-params', 'open-gop=1:keyint=10:scenecut=0'))
+        self.same(short(*x265('open-gop=1')))
+
+    def test_other_codecs(self):
+        self.same(short('-c:v', 'ffv1'), reason='streams of its codec are not cut')
+        self.same(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), reason='its codec')
+
+    def test_interlaced(self):
+        self.same(halotest.interlaced_clip('tff'))
+
+    def test_other_size_in_the_middle(self):
+        source = joined('.ts', short(*B, suffix='.ts'),
+                        short(*B, suffix='.ts', source=video_source('192x144', seconds=2)))
+        self.same(source, reason='its parameter sets change', chain='null')
+
+    def test_times_that_jump_back(self):
+        part = short(*B, suffix='.ts', seconds=2)
+        with open(part, 'rb') as file:
+            data = file.read()
+        source = self.path('twice.ts')
+        with open(source, 'wb') as file:
+            file.write(data + data)
+        self.same(source)
+
+    def test_pipe(self):
+        with open(short(*B, suffix='.ts'), 'rb') as file:
+            data = file.read()
+        run = self.halod('run', '-v', 'debug', '-decoders', '4', '-i', '-', '-vf', 'null',
+                         self.path('out.nut'), data=data)
+        self.assertNotRegex(run.err, APART)
+
+
+class Damage(Decoders):
+    def spoil(self, source, *shares):
+        with open(source, 'rb') as file:
+            data = file.read()
+        path = self.path('spoiled' + os.path.splitext(source)[1])
+        with open(path, 'wb') as file:
+            file.write(spoiled(data, *shares))
+        return path
+
+    def test_is_an_error(self):
+        source = self.spoil(clip('.mkv', *video_source('320x240', seconds=4), *B), 0.4, 0.61)
+        for count in (1, *COUNTS):
+            with self.subTest(count):
+                self.decode(source, count, code=1)
+
+    def test_is_kept_where_it_may_be(self):
+        source = self.spoil(clip('.mkv', *video_source('320x240', seconds=4), *B), 0.5)
+        for count in (1, *COUNTS):
+            with self.subTest(count):
+                got, err = self.decode(source, count, '-keep-going')
+                self.assertTrue(got)
+                self.assertIn('damage', err)
+
+    def test_frames_before_it_are_decoded_apart(self):
+        source = self.spoil(clip('.mkv', *video_source('320x240', seconds=4), *B), 0.8)
+        err = self.decode(source, 3, '-keep-going')[1]
+        self.assertGreaterEqual(int(APART.search(err)[1]), 4, err)
+        self.assertRegex(err, ONE)
+
+    def test_beyond_the_end_is_not_read(self):
+        source = self.spoil(clip('.mkv', *video_source('320x240', seconds=8), *B), 0.7, 0.8, 0.9)
+        self.same(source, '-t', '1')
+
+    def test_truncated(self):
+        with open(clip('.mkv', *video_source('320x240', seconds=4), *B), 'rb') as file:
+            data = file.read()
+        path = self.path('cut.mkv')
+        with open(path, 'wb') as file:
+            file.write(data[:len(data) * 2 // 3])
+        for count in (1, *COUNTS):
+            with self.subTest(count):
+                self.decode(path, count, code=1)
+
+
+class Usage(Decoders):
+    def test_bad_numbers(self):
+        source = short(*B)
+        for value in ('-1', '65', 'many', ''):
+            with self.subTest(value):
+                self.refused('run', '-i', source, '-vf', 'null', '-decoders', value,
+                             self.path('out.mkv'), says='decoders')
+
+    def test_ended_early(self):
+        """What is done is kept, and it is whole."""
+        source = clip('.mkv', *video_source('640x360', seconds=30), *audio_source(30), *X264, '-g',
+                      '10', '-c:a', 'aac')
+        output, progress = self.path('out.mkv'), self.path('progress')
+        run = start_halod('run', '-decoders', '4', '-i', source, '-vf', 'null', '-progress', progress,
+                          '-c:v', 'libx264', '-preset', 'veryslow', output)
+        self.assertTrue(wait_until(lambda: os.path.exists(progress) and os.path.getsize(progress)))
+        run.send_signal(signal.SIGTERM)
+        _, err = run.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(run.returncode, 143, err)
+        partial = self.path('out.partial.mkv')
+        self.assertTrue(os.path.exists(partial), err)
+        self.assertEqual(subprocess.run([FFMPEG, '-v', 'error', '-i', partial, '-f', 'null', '-'],
+                                        capture_output=True).stderr, b'')
+
+
+if __name__ == '__main__':
+    halotest.main()
