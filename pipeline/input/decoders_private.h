@@ -68,7 +68,8 @@ struct halo_decoders {
     struct halo_decode_worker *worker; /* settings.most of them */
 };
 
-/* Opens the worker's decoder, with the errors of halo_decoder_open(). */
+/* Opens the worker's decoder, with the errors of halo_decoder_open(). The first worker's is opened
+ * before any thread runs. */
 int halo_decode_worker_open(struct halo_decode_worker *w, struct halo_error *err);
 
 /* The main function of a worker's thread. */

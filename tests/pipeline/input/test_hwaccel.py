@@ -153,7 +153,11 @@ class Decoding(Standin):
 class FallingBack(Standin):
     def falls_back(self, source, *why, trouble='', **more):
         """One line with the reason, and what software makes of the input."""
-        run, got = self.decode(source, trouble=trouble, **more)
+        for options in ((), ('-decoders', '3')):
+            self.falls_back_with(options, source, *why, trouble=trouble, **more)
+
+    def falls_back_with(self, options, source, *why, **more):
+        run, got = self.decode(source, *options, **more)
         line = [line for line in run.err.splitlines() if SOFTWARE in line]
         self.assertEqual(len(line), 1, self.logged(run))
         for word in why:
