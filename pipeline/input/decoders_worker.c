@@ -155,8 +155,8 @@ static bool drain(struct halo_decode_worker *w)
 int halo_decode_worker_open(struct halo_decode_worker *w, struct halo_error *err)
 {
     struct halo_decoders *d = w->all;
-    const int code = halo_decoder_open(&w->decoder, d->name, d->stream, &d->settings.decoder,
-                                       &w->damage, err);
+    const int code =
+        halo_decoder_open(&w->decoder, d->name, d->stream, &d->settings.decoder, &w->damage, err);
     if (code >= 0 && w == &d->worker[0] && !halo_decoder_in_hardware(w->decoder))
         d->settings.decoder.hw.hwaccel = HALO_HWACCEL_NONE; /* why not is said once */
     return code;

@@ -126,7 +126,7 @@ int halo_source_open(struct halo_source **ret, const struct halo_source_settings
     s->damage = damage;
     s->limits = limits;
     int code = halo_source_open_format(&s->format, settings, (AVIOInterruptCB){interrupted, s},
-                                       &s->complaints, err);
+                                       &s->complaints, &limits->header, err);
     if (code >= 0)
         code = seek_to_start(s, err);
     if (code >= 0)

@@ -12,6 +12,7 @@
 
 #include "config/error.h"
 #include "config/source.h"
+#include "pipeline/input/source_open.h"
 
 struct halo_damage;
 struct halo_source;
@@ -20,6 +21,7 @@ struct halo_source;
 struct halo_source_limits {
     const atomic_int *stop; /* nonzero: end the blocking call and all later calls at once */
     atomic_llong deadline;  /* end at this time, in ns of CLOCK_MONOTONIC; 0: no deadline */
+    struct halo_source_header header;
 };
 
 /* Opens settings->input and seeks to the beginning of `part`; if `part` is NULL, the whole input is

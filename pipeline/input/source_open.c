@@ -171,7 +171,7 @@ static bool waits_for_stream(const AVFormatContext *f, bool no_audio)
 
 int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *set,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
-                            struct halo_error *err)
+                            const struct halo_source_header *header, struct halo_error *err)
 {
     const AVInputFormat *forced = NULL;
     if (set->format && !(forced = av_find_input_format(set->format)))
@@ -179,6 +179,8 @@ int halo_source_open_format(AVFormatContext **ret, const struct halo_source_sett
                                set->format);
     AVFormatContext *f = NULL;
     int code = open_format(&f, set, forced, interrupt, complaints, err);
+    if (code >= 0 && header->seen)
+        header->seen(header->arg, f);
     if (code >= 0)
         code = find_streams(f, set, false, complaints, err);
     if (code >= 0 && waits_for_stream(f, set->no_audio)) {

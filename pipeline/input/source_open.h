@@ -11,6 +11,13 @@
 
 struct halo_complaints;
 
+/* `seen`, unless it is NULL, is called once, when the header of the input has been read and before
+ * its streams are probed. */
+struct halo_source_header {
+    void (*seen)(void *arg, const AVFormatContext *input);
+    void *arg;
+};
+
 /* Opens settings->input and finds its streams. If the file announces a stream that does not begin
  * soon, and the input can be read twice, the search continues further into the file. `interrupt`
  * ends a blocking call. Once the input has been opened, `complaints` counts the demuxer's error
@@ -18,6 +25,6 @@ struct halo_complaints;
  * closes *ret. */
 int halo_source_open_format(AVFormatContext **ret, const struct halo_source_settings *settings,
                             AVIOInterruptCB interrupt, struct halo_complaints *complaints,
-                            struct halo_error *err);
+                            const struct halo_source_header *header, struct halo_error *err);
 
 #endif

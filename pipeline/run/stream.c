@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/log.h"
 #include "kernels/clock.h"
@@ -17,6 +18,7 @@
 #include "pipeline/input/raw_input.h"
 #include "pipeline/output/container.h"
 #include "pipeline/run/stream_private.h"
+#include "pipeline/run/workload.h"
 
 enum {
     QUEUE_PACKETS = 512,
@@ -112,7 +114,8 @@ struct ring_start {
     struct halo_stream *stream;
     struct halo_error err;
     pthread_t thread;
-    bool aside;
+    bool begun, aside;
+    bool on_cpu; /* although the settings leave the choice open */
     int ret;
 };
 
@@ -123,6 +126,8 @@ static void *ring_main(void *arg)
     struct halo_ring_settings ring = halo_ring_settings_of(&s->settings->device);
     ring.locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
     ring.stats = s->stats;
+    if (start->on_cpu)
+        ring.backend = "cpu";
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
     atomic_store(&s->opening, halo_now_ns());
     start->ret = halo_ring_create(&s->ring, &ring, &start->err);
@@ -133,11 +138,14 @@ static void *ring_main(void *arg)
 
 static void begin_ring(struct ring_start *start)
 {
+    start->begun = true;
     start->aside = pthread_create(&start->thread, NULL, ring_main, start) == 0;
 }
 
 static int end_ring(struct ring_start *start, struct halo_error *err)
 {
+    if (!start->begun)
+        return 0; /* the input could not be opened */
     if (start->aside)
         pthread_join(start->thread, NULL);
     else
@@ -147,10 +155,42 @@ static int end_ring(struct ring_start *start, struct halo_error *err)
     return start->ret;
 }
 
+/* Whether the settings leave it open where frames are filtered, and there may be a GPU. */
+static bool is_open_choice(const struct halo_run_settings *set)
+{
+    const char *codec = set->video_codec;
+    return !strcmp(halo_run_backends[set->device.backend], "auto") &&
+           set->device.hwaccel == HALO_HWACCEL_AUTO && set->device.gpu < 0 &&
+           !(codec && strstr(codec, "nvenc")) && halo_backend_find("cuda") &&
+           access("/dev/nvidiactl", F_OK) == 0;
+}
+
+/* A run that ends before a GPU has started does not use it. */
+static void choose_ring(void *arg, const AVFormatContext *input)
+{
+    struct ring_start *ring = arg;
+    const struct halo_run_settings *set = ring->stream->settings;
+    const struct halo_source_part *part = &set->part;
+    struct halo_workload w = {.encodes = strcmp(set->output, "null:") != 0,
+                              .processors = (int)sysconf(_SC_NPROCESSORS_ONLN)};
+    if (halo_workload_of(&w, input, FFMAX(part->seek, 0), part->duration, ring->stream->chain)) {
+        const double cpu = halo_workload_cpu_seconds(&w), gpu = halo_workload_gpu_seconds(&w);
+        ring->on_cpu = cpu < gpu;
+        halo_log(HALO_LOG_DEBUG, "filtering on the %s: about %.2g s, instead of %.2g s on the %s",
+                 ring->on_cpu ? "CPU" : "GPU", FFMIN(cpu, gpu), FFMAX(cpu, gpu),
+                 ring->on_cpu ? "GPU" : "CPU");
+    }
+    begin_ring(ring);
+}
+
 static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
 {
     struct ring_start ring = {.stream = s};
-    begin_ring(&ring);
+    s->limits.header = (struct halo_source_header){NULL, NULL};
+    if (is_open_choice(s->settings))
+        s->limits.header = (struct halo_source_header){choose_ring, &ring};
+    else
+        begin_ring(&ring);
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
     const int code = halo_source_open(&s->source, &s->settings->source, &s->settings->part,
                                       &s->damage, &s->limits, err);

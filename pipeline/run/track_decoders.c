@@ -2,12 +2,12 @@
  * How many decoders work on a track (track_decoders.h). */
 #include "pipeline/run/track_decoders.h"
 
-#include <math.h>
 #include <unistd.h>
 
 #include "kernels/device_memory.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/decoders.h"
+#include "pipeline/run/workload.h"
 
 enum {
     ON_GPU = 8,     /* decoders: no GPU has more than 7 for the codecs that are cut */
@@ -17,10 +17,6 @@ enum {
     GPU_SHARE = 2,  /* part of the GPU's free memory */
 };
 static const int64_t max_window = INT64_C(8) << 30;
-
-/* Seconds of one decoder on a GPU: for each frame, for each pixel, and to start. These are of an
- * H100 and H.264; others differ by less than a factor of two, and the result by its square root. */
-static const double gpu_frame = 0.0007, gpu_pixel = 0.57e-9, gpu_start = 0.08;
 
 static int count_processors(void)
 {
@@ -42,20 +38,18 @@ static int count_tracks(const AVFormatContext *input)
     return FFMAX(count, 1);
 }
 
-/* The number for which the track is decoded soonest, since decoders start one after the other:
- * with n of them it takes time / n + n * START. */
-static int count_worthwhile(const struct halo_route *route, const AVStream *in)
+/* A short track is decoded before all decoders have started. */
+static int count_worthwhile(const struct halo_route *route)
 {
-    const double seconds = halo_source_duration(route->source);
-    const double frames = seconds * av_q2d(in->avg_frame_rate);
-    const double pixels = (double)in->codecpar->width * in->codecpar->height;
-    if (seconds < 0 || frames <= 0)
-        return ON_GPU;
-    const double time = frames * (gpu_frame + pixels * gpu_pixel);
-    return (int)av_clipd(sqrt(time / gpu_start), 1, ON_GPU);
+    const struct halo_source_part *part = &route->settings->part;
+    struct halo_workload w = {.processors = count_processors()};
+    return halo_workload_of(&w, halo_source_format(route->source), FFMAX(part->seek, 0),
+                            part->duration, route->chain)
+               ? halo_workload_gpu_decoders(&w, ON_GPU)
+               : ON_GPU;
 }
 
-static int choose_number(const struct halo_route *route, const AVStream *in, bool on_gpu)
+static int choose_number(const struct halo_route *route, bool on_gpu)
 {
     const AVFormatContext *input = halo_source_format(route->source);
     if (!input->pb || !(input->pb->seekable & AVIO_SEEKABLE_NORMAL))
@@ -63,7 +57,7 @@ static int choose_number(const struct halo_route *route, const AVStream *in, boo
     if (route->settings->decoders > 0)
         return route->settings->decoders;
     const int most =
-        on_gpu ? count_worthwhile(route, in) : FFMIN(count_processors() / PROCESSORS, MAX_SOFTWARE);
+        on_gpu ? count_worthwhile(route) : FFMIN(count_processors() / PROCESSORS, MAX_SOFTWARE);
     return FFMAX(most / count_tracks(input), 1);
 }
 
@@ -86,7 +80,7 @@ int halo_track_open_decoders(struct halo_track *t, const struct halo_route *rout
     struct halo_decoder_settings *one = &all.decoder;
     const bool on_gpu = is_on_gpu(one, t->in);
     one->declared = halo_source_declares(route->source);
-    all.most = choose_number(route, t->in, on_gpu);
+    all.most = choose_number(route, on_gpu);
     if (all.most > 1) {
         all.window = choose_window(route, on_gpu, one->hw.gpu);
         one->keeps = true;
