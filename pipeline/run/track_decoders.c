@@ -16,7 +16,7 @@ enum {
     HOST_SHARE = 8, /* part of the memory that may hold frames that wait */
     GPU_SHARE = 2,  /* part of the GPU's free memory */
 };
-static const int64_t max_window = INT64_C(8) << 30;
+static const int64_t max_window = INT64_C(8) << 30, max_gpu_window = INT64_C(32) << 30;
 
 static int count_processors(void)
 {
@@ -63,12 +63,15 @@ static int choose_number(const struct halo_route *route, bool on_gpu)
 
 static int64_t choose_window(const struct halo_route *route, bool on_gpu, int gpu)
 {
+    const int tracks = count_tracks(halo_source_format(route->source));
     struct halo_device_memory memory = {0};
-    int64_t window = sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE) / HOST_SHARE;
-    if (on_gpu)
-        window =
-            halo_device_memory(gpu, &memory) == 0 ? (memory.size - memory.used) / GPU_SHARE : 0;
-    return FFMIN(window, max_window) / count_tracks(halo_source_format(route->source));
+    if (!on_gpu) {
+        const int64_t host = sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+        return FFMIN(host / HOST_SHARE, max_window) / tracks;
+    }
+    if (halo_device_memory(gpu, &memory) < 0)
+        return 0;
+    return FFMIN((memory.size - memory.used) / GPU_SHARE, max_gpu_window) / tracks;
 }
 
 int halo_track_open_decoders(struct halo_track *t, const struct halo_route *route,
