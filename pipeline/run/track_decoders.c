@@ -13,8 +13,9 @@ enum {
     ON_GPU = 8,     /* decoders: no GPU has more than 7 for the codecs that are cut */
     PROCESSORS = 4, /* that one software decoder uses well */
     MAX_SOFTWARE = 8,
-    HOST_SHARE = 8, /* part of the memory that may hold frames that wait */
-    GPU_SHARE = 2,  /* part of the GPU's free memory */
+    SMALL = 1280 * 720, /* pixels of a frame */
+    HOST_SHARE = 8,     /* part of the memory that may hold frames that wait */
+    GPU_SHARE = 2,      /* part of the GPU's free memory */
 };
 static const int64_t max_window = INT64_C(8) << 30, max_gpu_window = INT64_C(32) << 30;
 
@@ -49,15 +50,22 @@ static int count_worthwhile(const struct halo_route *route)
                : ON_GPU;
 }
 
-static int choose_number(const struct halo_route *route, bool on_gpu)
+/* Small frames are decoded no faster by several decoders than by one with as many threads. */
+static int count_in_software(const AVCodecParameters *par)
+{
+    if ((int64_t)par->width * par->height < SMALL)
+        return 1;
+    return FFMIN(count_processors() / PROCESSORS, MAX_SOFTWARE);
+}
+
+static int choose_number(const struct halo_route *route, const AVStream *in, bool on_gpu)
 {
     const AVFormatContext *input = halo_source_format(route->source);
     if (!input->pb || !(input->pb->seekable & AVIO_SEEKABLE_NORMAL))
         return 1;
     if (route->settings->decoders > 0)
         return route->settings->decoders;
-    const int most =
-        on_gpu ? count_worthwhile(route) : FFMIN(count_processors() / PROCESSORS, MAX_SOFTWARE);
+    const int most = on_gpu ? count_worthwhile(route) : count_in_software(in->codecpar);
     return FFMAX(most / count_tracks(input), 1);
 }
 
@@ -83,7 +91,7 @@ int halo_track_open_decoders(struct halo_track *t, const struct halo_route *rout
     struct halo_decoder_settings *one = &all.decoder;
     const bool on_gpu = is_on_gpu(one, t->in);
     one->declared = halo_source_declares(route->source);
-    all.most = choose_number(route, on_gpu);
+    all.most = choose_number(route, t->in, on_gpu);
     if (all.most > 1) {
         all.window = choose_window(route, on_gpu, one->hw.gpu);
         one->keeps = true;
