@@ -42,6 +42,7 @@ struct halo_decoder {
     bool started;
     int turn;          /* as the stream declares it */
     bool differs;      /* whether some frames declared another orientation */
+    bool resized;      /* whether some frames have another size than the stream declares */
     char refusal[200]; /* refusal of the `hw` that was destroyed */
 };
 
@@ -209,7 +210,7 @@ bool halo_decoder_in_hardware(const struct halo_decoder *d)
 
 bool halo_decoder_is_plain(const struct halo_decoder *d)
 {
-    return !halo_decoder_refusal(d)[0] && !d->differs && !d->judge.interlaced;
+    return !halo_decoder_refusal(d)[0] && !d->differs && !d->resized && !d->judge.interlaced;
 }
 
 void halo_decoder_follow(struct halo_decoder *d, int64_t packets)
@@ -352,6 +353,8 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
 static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
                           struct halo_error *err)
 {
+    const AVCodecParameters *par = d->stream->codecpar;
+    d->resized |= raw->frame->width != par->width || raw->frame->height != par->height;
     raw->format = raw->frame->format;
     if (!halo_hw_frame_is(raw->frame))
         return 0;

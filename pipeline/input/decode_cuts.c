@@ -40,6 +40,13 @@ struct content {
 
 enum kind { KIND_OTHER, KIND_SLICE, KIND_IDR, KIND_SET, KIND_SEI };
 
+/* Whether an IDR frame of HEVC makes decoders drop frames before it that were not output yet
+ * (no_output_of_prior_pics_flag, the second bit of its slices). */
+static bool drops_frames(const struct halo_nal *nal)
+{
+    return nal->size > HEVC_HEAD && (nal->data[HEVC_HEAD] & 0x40);
+}
+
 static enum kind kind_of(enum AVCodecID codec, const struct halo_nal *nal)
 {
     if (codec == AV_CODEC_ID_H264) {
@@ -51,7 +58,8 @@ static enum kind kind_of(enum AVCodecID codec, const struct halo_nal *nal)
                                                     : KIND_OTHER;
     }
     const int type = nal->data[0] >> 1 & 63;
-    return type == HEVC_IDR_W_RADL || type == HEVC_IDR_N_LP     ? KIND_IDR
+    const bool idr = type == HEVC_IDR_W_RADL || type == HEVC_IDR_N_LP;
+    return idr && !drops_frames(nal)                            ? KIND_IDR
            : type <= HEVC_LAST_SLICE                            ? KIND_SLICE
            : type >= HEVC_VPS && type <= HEVC_PPS               ? KIND_SET
            : type == HEVC_PREFIX_SEI || type == HEVC_SUFFIX_SEI ? KIND_SEI
@@ -130,6 +138,41 @@ static struct content look_into(const struct halo_cuts *cuts, const AVPacket *pk
     return c;
 }
 
+/* The boolean decoder of VP8 (RFC 6386, 7.3), for bits that are as likely to be 0 as 1. */
+struct bools {
+    const uint8_t *at, *end;
+    unsigned value, range, bits;
+};
+
+static bool next_bool(struct bools *b)
+{
+    const unsigned split = (1 + ((b->range - 1) >> 1)) << 8;
+    const bool one = b->value >= split;
+    b->value -= one ? split : 0;
+    b->range = one ? b->range - (split >> 8) : split >> 8;
+    for (; b->range < 128; b->range <<= 1) {
+        b->value <<= 1;
+        if (++b->bits == 8 && b->at < b->end)
+            b->value |= *b->at++;
+        b->bits &= 7;
+    }
+    return one;
+}
+
+/* Whether a key frame of VP8 takes its segments from the frame before it (RFC 6386, 9.3). */
+static bool keeps_segments(const AVPacket *pkt)
+{
+    enum { HEAD = 10, FIRST = 2 };
+    if (pkt->size < HEAD + FIRST)
+        return true;
+    struct bools b = {pkt->data + HEAD + FIRST, pkt->data + pkt->size,
+                      (unsigned)pkt->data[HEAD] << 8 | pkt->data[HEAD + 1], 255, 0};
+    next_bool(&b); /* color_space */
+    next_bool(&b); /* clamping_type */
+    const bool segments = next_bool(&b);
+    return segments && !next_bool(&b);
+}
+
 /* Uncompressed headers: frame_type of VP8 (RFC 6386, 9.1), and of VP9 after frame_marker, the
  * profile and show_existing_frame. */
 static bool is_vpx_key(enum AVCodecID codec, const AVPacket *pkt)
@@ -138,7 +181,7 @@ static bool is_vpx_key(enum AVCodecID codec, const AVPacket *pkt)
         return false;
     const int first = pkt->data[0];
     if (codec == AV_CODEC_ID_VP8)
-        return !(first & 1);
+        return !(first & 1) && !keeps_segments(pkt);
     const int profile = (first >> 5 & 1) | (first >> 3 & 2);
     const int rest = profile == 3 ? first << 1 : first; /* a reserved bit */
     return first >> 6 == VP9_MARKER && !(rest & 8) && !(rest & 4);
@@ -228,7 +271,8 @@ enum halo_cut halo_cuts_next(struct halo_cuts *cuts, const AVPacket *pkt)
     const char *reason = check_side_data(pkt);
     if (reason || (pkt->flags & AV_PKT_FLAG_CORRUPT))
         return never(cuts, reason ? reason : "its packets are damaged");
-    const bool here = begins(cuts, pkt, &reason);
+    /* A decoder that begins waits for a packet with this flag. */
+    const bool here = begins(cuts, pkt, &reason) && (pkt->flags & AV_PKT_FLAG_KEY);
     if (reason)
         return never(cuts, reason);
     if (!cuts->began && !here)

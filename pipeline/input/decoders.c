@@ -85,8 +85,10 @@ static int begin_group(struct halo_decoders *d)
 
 /* ---- workers ---- */
 
-static void stop_workers(struct halo_decoders *d)
+/* Returns whether a GPU refused to decode for one of them. */
+static bool stop_workers(struct halo_decoders *d)
 {
+    bool refused = false;
     pthread_mutex_lock(&d->lock);
     d->stop = true;
     pthread_cond_broadcast(&d->changed);
@@ -95,9 +97,11 @@ static void stop_workers(struct halo_decoders *d)
         struct halo_decode_worker *w = &d->worker[i];
         if (w->running)
             pthread_join(w->thread, NULL);
+        refused |= w->decoder && halo_decoder_refusal(w->decoder)[0];
         halo_decoder_close(w->decoder);
         *w = (struct halo_decode_worker){.all = d};
     }
+    return refused;
 }
 
 /* Opens the first worker's decoder, so that errors are known at once; the others open theirs when
@@ -138,12 +142,10 @@ static int go_single(struct halo_decoders *d, struct halo_error *err)
     struct halo_decoder_settings settings = d->settings.decoder;
     settings.keeps = false;
     settings.threads = 0;
-    for (int i = 0; i < d->settings.most; i++)
-        if (d->worker[i].decoder && halo_decoder_refusal(d->worker[i].decoder)[0])
-            settings.hw.hwaccel = HALO_HWACCEL_NONE; /* it was tried, and said */
-    stop_workers(d);
+    if (stop_workers(d))
+        settings.hw.hwaccel = HALO_HWACCEL_NONE; /* it was tried, and said */
     say_one(d, d->cuts.reason ? d->cuts.reason : "a group of its frames needs others");
-    d->skip = d->first->returned;
+    d->skip = d->first ? d->first->returned : 0;
     for (struct halo_group *g = d->first; g; g = g->next)
         drop_frames(g);
     const int code = halo_decoder_open(&d->single, d->name, d->stream, &settings, d->damage, err);
@@ -311,7 +313,7 @@ static int receive(struct halo_decoders *d, struct halo_raw_picture **ret)
             return 1;
         }
         if (!g || g->state == HALO_GROUP_GATHERING)
-            return 0;
+            return d->cuts.reason ? -EAGAIN : 0;
         if (g->state == HALO_GROUP_SPOILED)
             return -EAGAIN;
         if (g->state == HALO_GROUP_WHOLE) {
@@ -339,6 +341,12 @@ int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_picture **ret
         return code;
     code = go_single(d, err);
     return code < 0 ? code : receive_single(d, ret, err);
+}
+
+void halo_decoders_stop_cutting(struct halo_decoders *d, const char *reason)
+{
+    if (!d->single)
+        d->cuts.reason = reason;
 }
 
 bool halo_decoders_are_ahead(const struct halo_decoders *d)

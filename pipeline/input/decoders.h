@@ -39,6 +39,11 @@ int halo_decoders_send(struct halo_decoders *d, const AVPacket *pkt, struct halo
 int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_picture **ret,
                           struct halo_error *err);
 
+/* Lets one decoder continue from the newest group on, of which more packets may come late or never.
+ * The next halo_decoders_receive() returns all frames of the packets sent so far, as far as one
+ * decoder does. reason is as from halo_decoders_why_one(), a string constant. */
+void halo_decoders_stop_cutting(struct halo_decoders *d, const char *reason);
+
 /* Returns whether the stream is cut, so that packets may be sent long before their frames are
  * received. */
 bool halo_decoders_are_ahead(const struct halo_decoders *d);

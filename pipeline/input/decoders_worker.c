@@ -21,7 +21,8 @@ static void spoil(struct halo_decode_worker *w)
 static void finish_oldest(struct halo_decode_worker *w)
 {
     struct halo_group *g = w->oldest;
-    if ((w->all->counts && g->frames != g->due) || !halo_decoder_is_plain(w->decoder)) {
+    const bool lacks = w->all->counts ? g->frames != g->due : g->due > 0 && g->frames == 0;
+    if (lacks || !halo_decoder_is_plain(w->decoder)) {
         spoil(w);
         return;
     }
@@ -71,7 +72,7 @@ static bool put(struct halo_decode_worker *w, struct halo_raw_picture *raw)
     struct halo_group *g = group_of(w, pts);
     while (g && !d->stop && !has_room(d, g))
         pthread_cond_wait(&d->changed, &d->lock);
-    if (!g || d->stop || make_room(g) < 0) {
+    if (!g || d->stop || !halo_decoder_is_plain(w->decoder) || make_room(g) < 0) {
         halo_raw_picture_destroy(raw);
         spoil(w);
         return false;

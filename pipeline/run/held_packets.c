@@ -27,15 +27,34 @@ int halo_held_add(struct halo_held_packets *held, struct halo_item item, int64_t
     return 0;
 }
 
+static bool is_due(const struct halo_held_packet *one, int64_t until)
+{
+    return until == INT64_MAX || one->time == INT64_MIN || one->time <= until + EARLY_US;
+}
+
+/* Packets of one stream stay in their order. */
+static bool follows_another(const struct halo_held_packets *held,
+                            const struct halo_held_packet *one)
+{
+    const struct halo_held_packet *before = held->first;
+    while (before != one && before->item.track != one->item.track)
+        before = before->next;
+    return before != one;
+}
+
 bool halo_held_take(struct halo_held_packets *held, int64_t until, struct halo_item *ret)
 {
-    struct halo_held_packet *one = held->first;
-    if (!one || (until != INT64_MAX && one->time != INT64_MIN && one->time > until + EARLY_US))
+    struct halo_held_packet *before = NULL, *one = held->first;
+    while (one && (!is_due(one, until) || follows_another(held, one))) {
+        before = one;
+        one = one->next;
+    }
+    if (!one)
         return false;
     *ret = one->item;
-    held->first = one->next;
-    if (!held->first)
-        held->last = NULL;
+    *(before ? &before->next : &held->first) = one->next;
+    if (held->last == one)
+        held->last = before;
     av_free(one);
     return true;
 }

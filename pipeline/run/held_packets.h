@@ -21,8 +21,9 @@ struct halo_held_packets {
  * that of the item before it). Returns 0, or -ENOMEM after freeing the item. */
 int halo_held_add(struct halo_held_packets *held, struct halo_item item, int64_t time);
 
-/* Removes the first item if it may follow frames up to the time `until` (INT64_MAX: in any case),
- * with some allowance for codecs that store their packets early. Returns whether there is one. */
+/* Removes the first item that may follow frames up to the time `until` (INT64_MAX: in any case),
+ * with some allowance for codecs that store their packets early. Items of one track stay in order.
+ * Returns whether there is one. */
 bool halo_held_take(struct halo_held_packets *held, int64_t until, struct halo_item *ret);
 
 void halo_held_clear(struct halo_held_packets *held); /* frees all items */

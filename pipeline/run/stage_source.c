@@ -7,7 +7,10 @@
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/run/stream_private.h"
 
-enum { REORDERED_US = 1000000 }; /* more than frames are reordered by */
+enum {
+    REORDERED_US = 1000000, /* more than frames are reordered by */
+    LATE_US = 10000000,     /* streams are interleaved more closely than this */
+};
 
 static int receive_picture(struct halo_stream *s, struct halo_decoders *decoders,
                            struct halo_raw_picture **ret, struct halo_error *err)
@@ -46,7 +49,7 @@ static int pass_held(struct halo_stream *s, bool all)
     int code = 0;
     for (int i = 0; i < s->tracks.count && !all; i++) {
         const struct halo_track *t = &s->tracks.track[i];
-        if (t->role == HALO_ROLE_FILTER && !t->over)
+        if (t->role == HALO_ROLE_FILTER && !t->over && halo_decoders_are_ahead(t->decoders))
             latest = FFMIN(latest, t->latest);
     }
     while (code >= 0 && halo_held_take(&s->held, latest, &item))
@@ -54,17 +57,10 @@ static int pass_held(struct halo_stream *s, bool all)
     return code;
 }
 
-/* Passes a packet on, or holds it until the frames of all streams have come so far. */
-static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t time)
+/* A stop does not wait for what was read ahead. */
+static bool gives_up(const struct halo_stream *s, const struct halo_track *t)
 {
-    bool ahead = s->held.first != NULL;
-    for (int i = 0; i < s->tracks.count; i++)
-        ahead |= s->tracks.track[i].role == HALO_ROLE_FILTER &&
-                 halo_decoders_are_ahead(s->tracks.track[i].decoders);
-    if (!ahead)
-        return halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
-    const int code = halo_held_add(&s->held, item, time);
-    return code < 0 ? code : pass_held(s, false);
+    return (atomic_load(&s->stop) & HALO_STOP_ASKED) && halo_decoders_are_ahead(t->decoders);
 }
 
 /* Puts all frames that the decoder has into the queue: 0 or -errno. */
@@ -72,8 +68,8 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
 {
     struct halo_track *t = &s->tracks.track[index];
     struct halo_raw_picture *raw;
-    int code;
-    while ((code = receive_picture(s, t->decoders, &raw, err)) > 0) {
+    int code = 0;
+    while (!gives_up(s, t) && (code = receive_picture(s, t->decoders, &raw, err)) > 0) {
         const int64_t pts =
             halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
         const int where = halo_source_window(s->source, pts, t->in->time_base);
@@ -94,6 +90,41 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
             return code;
     }
     return code;
+}
+
+/* The last group of a stream is decoded when it is complete. If a stream ends or pauses long before
+ * the others, they do not wait for that. */
+static int go_on_without(struct halo_stream *s, int64_t time, struct halo_error *err)
+{
+    int code = 0;
+    for (int i = 0; i < s->tracks.count && code >= 0; i++) {
+        struct halo_track *t = &s->tracks.track[i];
+        if (t->role != HALO_ROLE_FILTER || t->over || !halo_decoders_are_ahead(t->decoders))
+            continue;
+        if (t->sent == INT64_MIN)
+            t->sent = time; /* counts from here */
+        if (time - t->sent <= LATE_US)
+            continue;
+        halo_decoders_stop_cutting(t->decoders, "its packets are far behind other streams'");
+        code = drain_decoder(s, i, err);
+    }
+    return code;
+}
+
+/* Passes a packet on, or holds it until the frames of all streams have come so far. */
+static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t time,
+                       struct halo_error *err)
+{
+    bool ahead = s->held.first != NULL;
+    for (int i = 0; i < s->tracks.count; i++)
+        ahead |= s->tracks.track[i].role == HALO_ROLE_FILTER &&
+                 halo_decoders_are_ahead(s->tracks.track[i].decoders);
+    if (!ahead)
+        return halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+    int code = halo_held_add(&s->held, item, time);
+    if (code >= 0 && time != INT64_MIN)
+        code = go_on_without(s, time, err);
+    return code < 0 ? code : pass_held(s, false);
 }
 
 /* A subtitle that is already visible at the time of -ss begins there. */
@@ -155,7 +186,7 @@ static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     for (int i = 0; i < 2; i++) {
         const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
         if (both[i] && code >= 0)
-            code = pass_packet(s, item, time);
+            code = pass_packet(s, item, time, err);
         else
             av_packet_free(&both[i]);
     }
@@ -184,6 +215,10 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
     if (t->role == HALO_ROLE_COPY)
         return copy_packet(s, pkt, err);
     const bool last = is_beyond_end(s, t, pkt);
+    const int64_t ts = pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts;
+    if (ts != AV_NOPTS_VALUE)
+        t->sent = av_rescale_q(halo_source_shift(s->source, ts, t->in->time_base), t->in->time_base,
+                               AV_TIME_BASE_Q);
     int code = send_packet(s, t->decoders, last ? NULL : pkt, err);
     if (code >= 0)
         code = drain_decoder(s, pkt->stream_index, err);
@@ -230,14 +265,15 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     }
     av_packet_free(&pkt);
     for (int i = 0; i < s->tracks.count && code >= 0; i++) {
-        if (s->tracks.track[i].role != HALO_ROLE_FILTER || s->tracks.track[i].over)
+        const struct halo_track *t = &s->tracks.track[i];
+        if (t->role != HALO_ROLE_FILTER || t->over || gives_up(s, t))
             continue;
-        code = send_packet(s, s->tracks.track[i].decoders, NULL, err);
+        code = send_packet(s, t->decoders, NULL, err);
         if (code >= 0)
             code = drain_decoder(s, i, err);
     }
     if (code >= 0)
-        code = pass_held(s, true);
+        code = pass_held(s, !(atomic_load(&s->stop) & HALO_STOP_ASKED));
     if (code >= 0)
         code = halo_source_check_whole(s->source, err);
     return code < 0 ? code : check_pictures(s, err);

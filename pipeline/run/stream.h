@@ -15,7 +15,7 @@
  * memory is bounded, and a slow disk slows down the decoder.
  *
  * The first error stops all threads, and the output is discarded. A stop request ends the source
- * early: frames that were already read are processed to the end, and the file is completed under
+ * early: frames that were already decoded are processed to the end, and the file is completed under
  * another name.
  *
  * Threads: create, start, stop, stats and join are called by one thread, that of the event loop;

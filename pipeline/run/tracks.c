@@ -293,7 +293,7 @@ int halo_tracks_open(struct halo_tracks *tracks, const struct halo_route *route,
     int code = move_starts(source, settings, halo_sink_format(sink)->oformat, err);
     for (int i = 0; i < tracks->count && code >= 0; i++) {
         tracks->track[i].in = input->streams[i];
-        tracks->track[i].latest = INT64_MIN;
+        tracks->track[i].latest = tracks->track[i].sent = INT64_MIN;
         code = open_track(&tracks->track[i], route, err);
         filtered += tracks->track[i].role == HALO_ROLE_FILTER;
     }

@@ -34,7 +34,8 @@ struct halo_track {
     int64_t pictures; /* number of frames from the decoder within the range of -ss and -t */
     int64_t latest;   /* FILTER: time of the newest of these frames, in microseconds; INT64_MIN:
                          none yet */
-    bool over;        /* whether the track is past the end that -t specifies */
+    int64_t sent; /* FILTER: time of the newest packet that was sent to the decoders, the same */
+    bool over;    /* whether the track is past the end that -t specifies */
     /* For COPY; used by the source thread: */
     AVPacket *priming; /* the last packet that must not be heard, according to the input's edit
                           list; kept until the first audible packet, because decoders need it */

@@ -45,6 +45,7 @@ static enum halo_cut next(struct stream *s, int64_t pts, const uint8_t *data, si
     assert_int_equal(av_new_packet(pkt, (int)size), 0);
     memcpy(pkt->data, data, size);
     pkt->pts = pts;
+    pkt->flags = AV_PKT_FLAG_KEY; /* whatever it holds: only the content counts */
     const enum halo_cut cut = halo_cuts_next(&s->cuts, pkt);
     av_packet_free(&pkt);
     return cut;
@@ -215,8 +216,35 @@ static void test_vp9(void **state)
     free_stream(&s);
     s = make_stream(AV_CODEC_ID_VP8, NULL, 0);
     assert_true(halo_cuts_init(&s.cuts, s.stream));
-    assert_int_equal(next(&s, 0, BYTES(0x10, 0)), HALO_CUT_HERE);
-    assert_int_equal(next(&s, 1, BYTES(0x11, 0)), HALO_CUT_NONE);
+    /* After ten bytes: color_space, clamping_type, segmentation_enabled,
+     * update_mb_segmentation_map. */
+    assert_int_equal(next(&s, 0, BYTES(0x10, 0, 0, 0x9d, 1, 0x2a, 64, 0, 48, 0, 0, 0, 0)),
+                     HALO_CUT_HERE);
+    assert_int_equal(next(&s, 1, BYTES(0x11, 0, 0, 0x9d, 1, 0x2a, 64, 0, 48, 0, 0, 0, 0)),
+                     HALO_CUT_NONE);
+    assert_int_equal(next(&s, 2, BYTES(0x10, 0, 0, 0x9d, 1, 0x2a, 64, 0, 48, 0, 0x20, 0, 0)),
+                     HALO_CUT_NONE); /* the segments of the frame before */
+    assert_int_equal(next(&s, 3, BYTES(0x10, 0, 0, 0x9d, 1, 0x2a, 64, 0, 48, 0, 0x38, 0, 0)),
+                     HALO_CUT_HERE);                              /* its own */
+    assert_int_equal(next(&s, 4, BYTES(0x10, 0)), HALO_CUT_NONE); /* too short to know */
+    free_stream(&s);
+}
+
+/* What a decoder that begins would skip, and what it would drop. */
+static void test_not_at_every_idr(void **state)
+{
+    (void)state;
+    struct stream s = make_stream(AV_CODEC_ID_HEVC, BYTES(0, 0, 1, 0x42, 1, 7));
+    assert_true(halo_cuts_init(&s.cuts, s.stream));
+    assert_int_equal(next(&s, 0, BYTES(0, 0, 1, 0x26, 1, 0x80)), HALO_CUT_HERE);
+    assert_int_equal(next(&s, 1, BYTES(0, 0, 1, 0x26, 1, 0xc0)), HALO_CUT_NONE);
+    assert_int_equal(next(&s, 2, BYTES(0, 0, 1, 0x28, 1, 0x80)), HALO_CUT_HERE);
+    AVPacket *pkt = av_packet_alloc();
+    assert_int_equal(av_new_packet(pkt, 6), 0);
+    memcpy(pkt->data, ((const uint8_t[]){0, 0, 1, 0x26, 1, 0x80}), 6);
+    pkt->pts = 3;
+    assert_int_equal(halo_cuts_next(&s.cuts, pkt), HALO_CUT_NONE); /* not marked */
+    av_packet_free(&pkt);
     free_stream(&s);
 }
 
@@ -232,6 +260,7 @@ int main(void)
         cmocka_unit_test(test_refuses_what_begins_within),
         cmocka_unit_test(test_old_x264),
         cmocka_unit_test(test_vp9),
+        cmocka_unit_test(test_not_at_every_idr),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
