@@ -338,7 +338,7 @@ static int find_turn(struct halo_decoder *d, const AVFrame *frame)
         return d->differs ? HALO_DISPLAY_UNKNOWN : d->turn;
     if (own == d->turn)
         return own;
-    if (!d->differs)
+    if (!d->differs && !d->settings.apart)
         halo_log(HALO_LOG_WARNING,
                  "stream %d: metadata in the input's frames says that they must be %s for "
                  "display, but this metadata is not written to the output; regions follow the "
@@ -359,7 +359,7 @@ static int settle_picture(struct halo_decoder *d, struct halo_raw_picture *raw,
     if (!halo_hw_frame_is(raw->frame))
         return 0;
     raw->format = halo_hw_frame_format(raw->frame, d->codec->sw_pix_fmt);
-    if (d->settings.hw.on_device && !d->settings.keeps)
+    if (d->settings.hw.on_device && !d->settings.apart)
         return 0;
     if (d->settings.hw.on_device) {
         if (!d->keep && !(d->keep = halo_hw_keep_create()))

@@ -26,8 +26,10 @@ struct halo_decoder_settings {
      * are too large count as damaged */
     bool whole;
     int threads; /* of a software decoder; 0: as many as there are processors */
-    bool keeps;  /* many frames are kept for long: those in a GPU's memory are copied, because the
-                    decoder has few */
+    /* It decodes groups of frames apart (decoders.h): frames are kept for long, so those in a GPU's
+     * memory are copied, because the decoder has few; and what sets apart a group that another
+     * decoder will decode again is not logged. */
+    bool apart;
 };
 
 /* Opens a decoder for the stream. Returns 0, or -errno with err filled (-ENOTSUP if FFmpeg has no

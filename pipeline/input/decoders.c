@@ -140,7 +140,7 @@ static void say_one(struct halo_decoders *d, const char *reason)
 static int go_single(struct halo_decoders *d, struct halo_error *err)
 {
     struct halo_decoder_settings settings = d->settings.decoder;
-    settings.keeps = false;
+    settings.apart = false;
     settings.threads = 0;
     if (stop_workers(d))
         settings.hw.hwaccel = HALO_HWACCEL_NONE; /* it was tried, and said */
@@ -220,7 +220,7 @@ int halo_decoders_open(struct halo_decoders **ret, const char *name, AVStream *s
     int code = 0;
     if (settings->most == 1 || !halo_cuts_init(&d->cuts, stream) || d->frame_bytes <= 0) {
         say_one(d, d->cuts.reason);
-        d->settings.decoder.keeps = false;
+        d->settings.decoder.apart = false;
         d->settings.decoder.threads = 0;
         code = halo_decoder_open(&d->single, name, stream, &d->settings.decoder, damage, err);
     } else {

@@ -94,7 +94,7 @@ int halo_track_open_decoders(struct halo_track *t, const struct halo_route *rout
     all.most = choose_number(route, t->in, on_gpu);
     if (all.most > 1) {
         all.window = choose_window(route, on_gpu, one->hw.gpu);
-        one->keeps = true;
+        one->apart = true;
         one->threads = FFMAX(count_processors() / all.most, 1) + 1;
     }
     return halo_decoders_open(&t->decoders, settings->source.input, t->in, &all, route->damage,

@@ -179,6 +179,12 @@ class OneDecoder(Decoders):
                         short(*B, suffix='.ts', source=video_source('192x144', seconds=2)))
         self.same(source, reason='its parameter sets change', chain='null')
 
+    def test_orientation_in_the_frames(self):
+        source = short(*B, '-bsf:v', 'h264_metadata=display_orientation=insert:rotate=90')
+        self.same(source)
+        err = self.decode(source, 3)[1]
+        self.assertEqual(err.count('metadata in the input'), 1, err)
+
     def test_times_that_jump_back(self):
         part = short(*B, suffix='.ts', seconds=2)
         with open(part, 'rb') as file:
