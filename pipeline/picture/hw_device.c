@@ -154,41 +154,35 @@ fail:
 
 /* Copies to the host, or within the device's memory. */
 static int copy(const AVHWDeviceContext *device, void *to, const void *from, size_t size,
-                bool to_host)
+                bool to_host, struct halo_error *err)
 {
     const struct driver *d = device->user_opaque;
     CUcontext before;
     int code = d->push(d->context);
-    if (code != 0)
-        return code;
-    if (!to_host)
-        code = d->copy((uintptr_t)to, (uintptr_t)from, size, d->stream);
-    if (code == 0)
-        code = d->wait(d->stream);
-    if (code == 0 && to_host)
-        code = d->read(to, (uintptr_t)from, size);
-    (void)d->pop(&before);
-    return code;
+    if (code == 0) {
+        if (!to_host)
+            code = d->copy((uintptr_t)to, (uintptr_t)from, size, d->stream);
+        if (code == 0)
+            code = d->wait(d->stream);
+        if (code == 0 && to_host)
+            code = d->read(to, (uintptr_t)from, size);
+        (void)d->pop(&before);
+    }
+    return code == 0 ? 0
+                     : halo_fail_device(err, "GPU %d: a frame cannot be %s: %s", d->gpu,
+                                        to_host ? "read back" : "copied", words_of(d, code));
 }
 
 int halo_hw_device_read(const AVHWDeviceContext *device, void *to, const void *from, size_t size,
                         struct halo_error *err)
 {
-    const struct driver *d = device->user_opaque;
-    const int code = copy(device, to, from, size, true);
-    return code == 0 ? 0
-                     : halo_fail_device(err, "GPU %d: a frame cannot be read back: %s", d->gpu,
-                                        words_of(d, code));
+    return copy(device, to, from, size, true, err);
 }
 
 int halo_hw_device_copy(const AVHWDeviceContext *device, void *to, const void *from, size_t size,
                         struct halo_error *err)
 {
-    const struct driver *d = device->user_opaque;
-    const int code = copy(device, to, from, size, false);
-    return code == 0 ? 0
-                     : halo_fail_device(err, "GPU %d: a frame cannot be copied: %s", d->gpu,
-                                        words_of(d, code));
+    return copy(device, to, from, size, false, err);
 }
 
 /* Each buffer keeps the device. */

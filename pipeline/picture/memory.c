@@ -28,7 +28,7 @@ struct block {
     int64_t locked; /* bytes; 0: ordinary memory */
 };
 
-static int64_t machine_memory(void)
+int64_t halo_memory_of_machine(void)
 {
     return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
@@ -38,7 +38,7 @@ struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64
     struct halo_memory *m = av_mallocz(sizeof *m);
     if (!m)
         return NULL;
-    const int64_t quarter = machine_memory() / 4;
+    const int64_t quarter = halo_memory_of_machine() / 4;
     m->ops = ops;
     m->most = most >= 0 ? most : quarter < default_most ? quarter : default_most;
     atomic_store(&m->users, 1);

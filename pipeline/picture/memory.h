@@ -22,4 +22,7 @@ void halo_memory_destroy(struct halo_memory *m); /* NULL is ignored */
  * memory is available. */
 AVBufferRef *halo_memory_buffer(struct halo_memory *m, size_t size);
 
+/* Returns the size of the machine's memory, in bytes. Any thread. */
+int64_t halo_memory_of_machine(void);
+
 #endif

@@ -41,6 +41,12 @@ static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *
     return code;
 }
 
+/* Whether frames of the track are still to come, perhaps long after their packets were read. */
+static bool is_ahead(const struct halo_track *t)
+{
+    return t->role == HALO_ROLE_FILTER && !t->over && halo_decoders_are_ahead(t->decoders);
+}
+
 /* Passes on the packets that were read before the frames so far; `all`: every packet. */
 static int pass_held(struct halo_stream *s, bool all)
 {
@@ -49,7 +55,7 @@ static int pass_held(struct halo_stream *s, bool all)
     int code = 0;
     for (int i = 0; i < s->tracks.count && !all; i++) {
         const struct halo_track *t = &s->tracks.track[i];
-        if (t->role == HALO_ROLE_FILTER && !t->over && halo_decoders_are_ahead(t->decoders))
+        if (is_ahead(t))
             latest = FFMIN(latest, t->latest);
     }
     while (code >= 0 && halo_held_take(&s->held, latest, &item))
@@ -89,7 +95,7 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
         if (code < 0)
             return code;
     }
-    return code;
+    return FFMIN(code, 0);
 }
 
 /* The last group of a stream is decoded when it is complete. If a stream ends or pauses long before
@@ -99,7 +105,7 @@ static int go_on_without(struct halo_stream *s, int64_t time, struct halo_error 
     int code = 0;
     for (int i = 0; i < s->tracks.count && code >= 0; i++) {
         struct halo_track *t = &s->tracks.track[i];
-        if (t->role != HALO_ROLE_FILTER || t->over || !halo_decoders_are_ahead(t->decoders))
+        if (!is_ahead(t))
             continue;
         if (t->sent == INT64_MIN)
             t->sent = time; /* counts from here */
@@ -117,8 +123,7 @@ static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t tim
 {
     bool ahead = s->held.first != NULL;
     for (int i = 0; i < s->tracks.count; i++)
-        ahead |= s->tracks.track[i].role == HALO_ROLE_FILTER &&
-                 halo_decoders_are_ahead(s->tracks.track[i].decoders);
+        ahead |= is_ahead(&s->tracks.track[i]);
     if (!ahead)
         return halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
     int code = halo_held_add(&s->held, item, time);

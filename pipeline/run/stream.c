@@ -170,10 +170,9 @@ static void choose_ring(void *arg, const AVFormatContext *input)
 {
     struct ring_start *ring = arg;
     const struct halo_run_settings *set = ring->stream->settings;
-    const struct halo_source_part *part = &set->part;
     struct halo_workload w = {.encodes = strcmp(set->output, "null:") != 0,
                               .processors = (int)sysconf(_SC_NPROCESSORS_ONLN)};
-    if (halo_workload_of(&w, input, FFMAX(part->seek, 0), part->duration, ring->stream->chain)) {
+    if (halo_workload_of(&w, input, &set->part, ring->stream->chain)) {
         const double cpu = halo_workload_cpu_seconds(&w), gpu = halo_workload_gpu_seconds(&w);
         ring->on_cpu = cpu < gpu;
         halo_log(HALO_LOG_DEBUG, "filtering on the %s: about %.2g s, instead of %.2g s on the %s",
@@ -186,7 +185,6 @@ static void choose_ring(void *arg, const AVFormatContext *input)
 static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
 {
     struct ring_start ring = {.stream = s};
-    s->limits.header = (struct halo_source_header){NULL, NULL};
     if (is_open_choice(s->settings))
         s->limits.header = (struct halo_source_header){choose_ring, &ring};
     else
@@ -194,6 +192,7 @@ static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_INPUT);
     const int code = halo_source_open(&s->source, &s->settings->source, &s->settings->part,
                                       &s->damage, &s->limits, err);
+    s->limits.header = (struct halo_source_header){NULL, NULL};
     halo_stats_end(s->stats, HALO_STAGE_OPEN_INPUT, begin);
     const int ring_ret = end_ring(&ring, err);
     return code < 0 ? code : ring_ret;

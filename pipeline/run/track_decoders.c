@@ -7,10 +7,10 @@
 #include "kernels/device_memory.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/decoders.h"
+#include "pipeline/picture/memory.h"
 #include "pipeline/run/workload.h"
 
 enum {
-    ON_GPU = 8,     /* decoders: no GPU has more than 7 for the codecs that are cut */
     PROCESSORS = 4, /* that one software decoder uses well */
     MAX_SOFTWARE = 8,
     SMALL = 1280 * 720, /* pixels of a frame */
@@ -30,24 +30,14 @@ static bool is_on_gpu(const struct halo_decoder_settings *decoder, const AVStrea
            (halo_decode_traits(in->codecpar->codec_id) & HALO_EXACT);
 }
 
-static int count_tracks(const AVFormatContext *input)
-{
-    int count = 0;
-    for (unsigned i = 0; i < input->nb_streams; i++)
-        count += input->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
-                 !(input->streams[i]->disposition & AV_DISPOSITION_ATTACHED_PIC);
-    return FFMAX(count, 1);
-}
-
 /* A short track is decoded before all decoders have started. */
 static int count_worthwhile(const struct halo_route *route)
 {
-    const struct halo_source_part *part = &route->settings->part;
-    struct halo_workload w = {.processors = count_processors()};
-    return halo_workload_of(&w, halo_source_format(route->source), FFMAX(part->seek, 0),
-                            part->duration, route->chain)
-               ? halo_workload_gpu_decoders(&w, ON_GPU)
-               : ON_GPU;
+    struct halo_workload w = {0};
+    return halo_workload_of(&w, halo_source_format(route->source), &route->settings->part,
+                            route->chain)
+               ? halo_workload_gpu_decoders(&w)
+               : HALO_WORKLOAD_GPU_DECODERS;
 }
 
 /* Small frames are decoded no faster by several decoders than by one with as many threads. */
@@ -66,17 +56,15 @@ static int choose_number(const struct halo_route *route, const AVStream *in, boo
     if (route->settings->decoders > 0)
         return route->settings->decoders;
     const int most = on_gpu ? count_worthwhile(route) : count_in_software(in->codecpar);
-    return FFMAX(most / count_tracks(input), 1);
+    return FFMAX(most / halo_workload_tracks(input), 1);
 }
 
 static int64_t choose_window(const struct halo_route *route, bool on_gpu, int gpu)
 {
-    const int tracks = count_tracks(halo_source_format(route->source));
+    const int tracks = halo_workload_tracks(halo_source_format(route->source));
     struct halo_device_memory memory = {0};
-    if (!on_gpu) {
-        const int64_t host = sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
-        return FFMIN(host / HOST_SHARE, max_window) / tracks;
-    }
+    if (!on_gpu)
+        return FFMIN(halo_memory_of_machine() / HOST_SHARE, max_window) / tracks;
     if (halo_device_memory(gpu, &memory) < 0)
         return 0;
     return FFMIN((memory.size - memory.used) / GPU_SHARE, max_gpu_window) / tracks;

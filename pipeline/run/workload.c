@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { MAX_GPU_DECODERS = 8 };
-
 /* Seconds on one thread of the CPU for each byte of an encoded frame; and to start, of which most
  * is memory for frames, and so grows with the pixels of one. */
 static const double cpu_byte = 96e-9, cpu_start = 0.03, cpu_start_pixel = 80e-9;
@@ -84,15 +82,23 @@ static bool is_video(const AVStream *st)
            !(st->disposition & AV_DISPOSITION_ATTACHED_PIC);
 }
 
-bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input, double from,
-                      double length, const struct halo_chain *chain)
+int halo_workload_tracks(const AVFormatContext *input)
+{
+    int count = 0;
+    for (unsigned i = 0; i < input->nb_streams; i++)
+        count += is_video(input->streams[i]);
+    return FFMAX(count, 1);
+}
+
+bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
+                      const struct halo_source_part *part, const struct halo_chain *chain)
 {
     const int64_t size = input->pb ? avio_size(input->pb) : -1;
     const double duration = (double)input->duration / AV_TIME_BASE;
     if (size <= 0 || input->duration <= 0)
         return false;
-    const double part = fmax(duration - from, 0);
-    const double seconds = length >= 0 ? fmin(length, part) : part;
+    const double left = fmax(duration - fmax(part->seek, 0), 0);
+    const double seconds = part->duration >= 0 ? fmin(part->duration, left) : left;
     double pixels = 0;
     w->frames = w->filter_ns = 0;
     for (unsigned i = 0; i < input->nb_streams; i++) {
@@ -137,17 +143,17 @@ static double gpu_decode_seconds(const struct halo_workload *w)
     return gpu_frame + w->pixels * gpu_pixel;
 }
 
-int halo_workload_gpu_decoders(const struct halo_workload *w, int most)
+int halo_workload_gpu_decoders(const struct halo_workload *w)
 {
     /* They start one after the other: n of them take n * gpu_decoder + time / n. */
     const double time = w->frames * gpu_decode_seconds(w);
-    return (int)fmin(fmax(sqrt(time / gpu_decoder), 1), most);
+    return (int)fmin(fmax(sqrt(time / gpu_decoder), 1), HALO_WORKLOAD_GPU_DECODERS);
 }
 
 double halo_workload_gpu_seconds(const struct halo_workload *w)
 {
     const bool decodes = is_decoded_on_gpus(w->codec);
-    const int decoders = decodes ? halo_workload_gpu_decoders(w, MAX_GPU_DECODERS) : 0;
+    const int decoders = decodes ? halo_workload_gpu_decoders(w) : 0;
     double frame = gpu_pass_frame + w->pixels * gpu_pass_pixel;
     double host = encode_seconds(w);
     if (decodes)

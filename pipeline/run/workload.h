@@ -11,6 +11,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
+#include "config/source.h"
 #include "pipeline/filter/filter.h"
 
 struct halo_workload {
@@ -23,18 +24,24 @@ struct halo_workload {
     int processors;
 };
 
-/* Estimates the work for the video streams of an input whose header has been read; `from` and
- * `length` are -ss and -t in seconds (length: negative without -t), and encodes and processors are
- * to be set before. Returns false if the header does not say enough. */
-bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input, double from,
-                      double length, const struct halo_chain *chain);
+/* Estimates the work for the video streams of an input whose header has been read. The caller sets
+ * encodes and processors. Returns false if the header does not say enough. */
+bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
+                      const struct halo_source_part *part, const struct halo_chain *chain);
+
+/* Returns the number of the input's video streams, except for cover images; at least 1. */
+int halo_workload_tracks(const AVFormatContext *input);
 
 double halo_workload_cpu_seconds(const struct halo_workload *w);
 
 /* With a GPU that filters and, if GPUs decode the codec exactly, decodes. */
 double halo_workload_gpu_seconds(const struct halo_workload *w);
 
-/* Returns the number of decoders, 1 to `most`, with which the GPU decodes the frames soonest. */
-int halo_workload_gpu_decoders(const struct halo_workload *w, int most);
+/* No GPU has more than 7 engines for the codecs that it decodes in parts. */
+enum { HALO_WORKLOAD_GPU_DECODERS = 8 };
+
+/* Returns the number of decoders, 1 to HALO_WORKLOAD_GPU_DECODERS, with which the GPU decodes the
+ * frames soonest. */
+int halo_workload_gpu_decoders(const struct halo_workload *w);
 
 #endif

@@ -64,14 +64,14 @@ static void test_decoders(void **state)
 {
     (void)state;
     struct halo_workload w = workload(small, 2);
-    assert_int_equal(halo_workload_gpu_decoders(&w, 8), 1);
+    assert_int_equal(halo_workload_gpu_decoders(&w), 1);
     w = workload(uhd, 64);
-    assert_int_equal(halo_workload_gpu_decoders(&w, 8), 8);
+    assert_int_equal(halo_workload_gpu_decoders(&w), 8);
     int before = 1;
     for (double seconds = 1; seconds < 100; seconds *= 1.5) {
         w = workload(uhd, seconds);
-        assert_true(halo_workload_gpu_decoders(&w, 8) >= before);
-        before = halo_workload_gpu_decoders(&w, 8);
+        assert_true(halo_workload_gpu_decoders(&w) >= before);
+        before = halo_workload_gpu_decoders(&w);
     }
 }
 
@@ -119,19 +119,20 @@ static void test_header(void **state)
     assert_int_equal(halo_chain_parse(&null, "null", &err), 0);
     assert_int_equal(halo_chain_parse(&blur, "gblur=sigma=5,gblur=sigma=9", &err), 0);
     AVFormatContext *f = make_input(10);
-    assert_true(halo_workload_of(&w, f, 0, -1, null));
+    assert_true(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
     assert_true(w.frames == 250 && w.pixels == 64 * 48);
     const double plain = w.filter_ns;
-    assert_true(halo_workload_of(&w, f, 4, -1, blur));
+    assert_true(halo_workload_of(&w, f, &(struct halo_source_part){4, -1}, blur));
     assert_true(w.frames == 150 && w.filter_ns > 3 * plain);
-    assert_true(halo_workload_of(&w, f, 4, 2, null));
+    assert_true(halo_workload_of(&w, f, &(struct halo_source_part){4, 2}, null));
     assert_true(w.frames == 50);
-    assert_false(halo_workload_of(&w, f, 40, 2, null)); /* nothing is left */
-    f->streams[0]->codecpar->width = 0;                 /* as in MPEG-TS, before it is probed */
-    assert_false(halo_workload_of(&w, f, 0, -1, null));
+    assert_false(
+        halo_workload_of(&w, f, &(struct halo_source_part){40, 2}, null)); /* nothing is left */
+    f->streams[0]->codecpar->width = 0; /* as in MPEG-TS, before it is probed */
+    assert_false(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
     f->streams[0]->codecpar->width = 64;
     f->duration = AV_NOPTS_VALUE;
-    assert_false(halo_workload_of(&w, f, 0, -1, null));
+    assert_false(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
     free_input(f);
     halo_chain_destroy(null);
     halo_chain_destroy(blur);
