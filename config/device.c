@@ -4,7 +4,12 @@
 
 #include <stddef.h>
 
-const char *const halo_run_backends[] = {"auto", "cpu", "cuda", NULL};
+const char *const halo_run_backends[] = {
+    [HALO_RUN_AUTO] = "auto",
+    [HALO_RUN_CPU] = "cpu",
+    [HALO_RUN_CUDA] = "cuda",
+    NULL,
+};
 
 const char *const halo_run_hwaccels[] = {
     [HALO_HWACCEL_AUTO] = "auto",

@@ -4,8 +4,14 @@
 #ifndef HALO_DEVICE_SETTINGS_H
 #define HALO_DEVICE_SETTINGS_H
 
-/* Values of -backend: "auto", and the names of the backends. */
-extern const char *const halo_run_backends[];
+/* -backend: "auto", and the names of the backends. */
+enum halo_run_backend {
+    HALO_RUN_AUTO,
+    HALO_RUN_CPU,
+    HALO_RUN_CUDA,
+};
+
+extern const char *const halo_run_backends[]; /* indexed by enum halo_run_backend */
 extern const char *const halo_run_hwaccels[]; /* indexed by enum halo_hwaccel */
 
 /* -hwaccel */
@@ -16,7 +22,7 @@ enum halo_hwaccel {
 };
 
 struct halo_device_settings {
-    int backend;        /* index into halo_run_backends */
+    int backend;        /* enum halo_run_backend */
     int hwaccel;        /* enum halo_hwaccel */
     int gpu;            /* number of the GPU; negative: the least loaded GPU (backend.h) */
     int depth;          /* frames that the device processes at the same time */

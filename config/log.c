@@ -82,6 +82,13 @@ static void write_line(enum halo_log_level level, const char *line)
     write_all(all, (size_t)length);
 }
 
+static _Thread_local bool is_hushed;
+
+void halo_log_hush(bool hushed)
+{
+    is_hushed = hushed;
+}
+
 static _Thread_local char of_stream[80]; /* "stream NAME: ", "" */
 
 void halo_log_set_stream(const char *name)
@@ -115,7 +122,8 @@ static void compose(char *line, size_t size, const char *format, va_list argumen
 
 void halo_log(enum halo_log_level level, const char *format, ...)
 {
-    if (level == HALO_LOG_QUIET || level > halo_log_get_level())
+    if (level == HALO_LOG_QUIET || level > halo_log_get_level() ||
+        (is_hushed && level > HALO_LOG_ERROR))
         return;
     char line[LINE_SIZE];
     va_list arguments;

@@ -4,6 +4,7 @@
 #define HALO_LOG_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 enum halo_log_level {
     HALO_LOG_QUIET,
@@ -26,6 +27,9 @@ void halo_log(enum halo_log_level level, const char *format, ...)
  * stream. The prefix "stream NAME: " replaces the usual "stream NUMBER: " of messages about an
  * elementary stream of an input. The name is copied; NULL removes the prefix. */
 void halo_log_set_stream(const char *name);
+/* Drops further lines of this thread, except errors, if `hushed` is set. */
+void halo_log_hush(bool hushed);
+
 /* Returns text without the prefix "stream NUMBER: ", for callers that name the stream in another
  * way. */
 const char *halo_log_skip_number(const char *text);

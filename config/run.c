@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "config/path_name.h"
 
 const char *const halo_log_levels[] = {
     [HALO_LOG_QUIET] = "quiet", [HALO_LOG_ERROR] = "error", [HALO_LOG_WARNING] = "warning",
@@ -78,6 +79,16 @@ const struct halo_option halo_run_options[] = {
     {"decoders", NULL, HALO_OPTION_INT, AT(decoders), 0, 0, 64,
      .help = "number of decoders that work on parts of each video stream at the same time; 0: as "
              "many as pay"},
+    {"segments", NULL, HALO_OPTION_FLAG, AT(segments),
+     .help = "encode several segments of IN at the same time, and join them into OUT"},
+    {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 10, 0.1, 86400,
+     .help = "length of a segment; each begins at the next frame that refers to no earlier one"},
+    {"workers", NULL, HALO_OPTION_STRING, AT(workers_name), .argument = "N",
+     .help = "number of segments that are encoded at the same time; auto (the default): as many as "
+             "pay"},
+    {"resume", NULL, HALO_OPTION_FLAG, AT(resume),
+     .help = "as -segments, and keep finished segments if the run is interrupted, so that the same "
+             "command continues it"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU; auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
@@ -192,6 +203,24 @@ static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
                            s->gpu_name);
 }
 
+/* Parses -workers: "auto" or a number. */
+static int take_workers(struct halo_run_settings *s, struct halo_error *err)
+{
+    static const struct halo_option row = {"workers", NULL, HALO_OPTION_INT, AT(workers), 0,
+                                           1,         256};
+    struct halo_error inner = {0};
+    s->segments |= s->resume;
+    if (s->workers_name && !s->segments)
+        return halo_fail_usage(err, "-workers is the number of segments that are encoded at the "
+                                    "same time: add -segments");
+    if (!s->workers_name || !strcmp(s->workers_name, "auto"))
+        return 0;
+    if (halo_option_set(&row, s, s->workers_name, &inner) == 0)
+        return 0;
+    return halo_fail_usage(err, "-workers %.40s: must be auto or a number, 1 to 256",
+                           s->workers_name);
+}
+
 /* Parses -faces and -people. */
 static int take_detectors(struct halo_run_settings *s, struct halo_error *err)
 {
@@ -206,6 +235,28 @@ static int take_detectors(struct halo_run_settings *s, struct halo_error *err)
         if (code)
             return halo_fail_usage(err, "-%s: %s", halo_find_names[find], inner.text);
     }
+    return 0;
+}
+
+/* What the segments of a run cannot do. */
+static int check_segments(const struct halo_run_settings *s, struct halo_error *err)
+{
+    if (!strcmp(s->output, "-") || halo_path_is_url(s->output) || !strcmp(s->output, "null:"))
+        return halo_fail_usage(err,
+                               "-segments: %.80s is not a file: segments are encoded into a "
+                               "folder beside OUT",
+                               s->output);
+    if (s->keep_going)
+        return halo_fail_usage(err, "-segments and -keep-going contradict each other: a damaged "
+                                    "file is decoded from its start");
+    if (s->bitrate)
+        return halo_fail_usage(err, "-segments: -b:v would give every segment the same number of "
+                                    "bits, whatever it shows: use -crf");
+    if (s->trace || s->stats_json || s->stats)
+        return halo_fail_usage(err, "-%s is about a run without -segments",
+                               s->trace   ? "trace"
+                               : s->stats ? "stats"
+                                          : "stats_json");
     return 0;
 }
 
@@ -235,7 +286,7 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
                  "-progress");
     if ((s->trace && !strcmp(s->trace, "-")) || (s->stats_json && !strcmp(s->stats_json, "-")))
         return halo_fail_usage(err, "-%s -: name a file", s->trace ? "trace" : "stats_json");
-    return 0;
+    return s->segments || s->resume ? check_segments(s, err) : 0;
 }
 
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err)
@@ -262,6 +313,8 @@ int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct 
         code = check(&s, err);
     if (code >= 0)
         code = take_gpu(&s, err);
+    if (code >= 0)
+        code = take_workers(&s, err);
     if (code >= 0)
         code = take_detectors(&s, err);
     if (code < 0) {

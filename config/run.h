@@ -32,9 +32,13 @@ struct halo_run_settings {
     struct halo_detector_settings detector[HALO_FINDS]; /* parsed from them, with defaults */
     char *gpu_name;                                     /* -gpu as given, or NULL */
     bool overwrite, never_overwrite, copy_unfiltered, keep_going, stats;
-    int decoders;      /* for each video stream; 0: chosen */
-    int pinned_memory; /* MiB of memory that may be page-locked; negative: not given */
-    int log_level;     /* enum halo_log_level */
+    bool segments, resume; /* `resume` sets `segments`, too */
+    double segment_time;   /* seconds */
+    char *workers_name;    /* -workers as given, or NULL */
+    int workers;           /* segments that are encoded at the same time; 0: chosen */
+    int decoders;          /* for each video stream; 0: chosen */
+    int pinned_memory;     /* MiB of memory that may be page-locked; negative: not given */
+    int log_level;         /* enum halo_log_level */
 };
 
 /* all options except -f, which exists twice: for IN and for OUT */

@@ -16,6 +16,7 @@
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_live.h"
+#include "daemon/run/run_segments.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/run/stream.h"
@@ -199,6 +200,8 @@ static int run_command(struct run *run, int argc, char **argv, struct halo_error
         return halo_run_end_code(err);
     if (halo_run_live_is(&run->settings))
         return halo_run_live(&run->settings, run->chain);
+    if (run->settings.segments)
+        return halo_run_segments(&run->settings, run->chain);
     return prepare(run, err) < 0 ? halo_run_end_code(err) : run_stream(run, err);
 }
 

@@ -22,8 +22,11 @@ enum {
     HEVC_PPS = 34,
     HEVC_PREFIX_SEI = 39,
     HEVC_SUFFIX_SEI = 40,
-    HEVC_HEAD = 2,  /* bytes of a unit's header */
-    REMARK = 5,     /* payloadType user_data_unregistered */
+    HEVC_HEAD = 2, /* bytes of a unit's header */
+    /* payloadType, ITU-T H.265 D.2.1: */
+    REMARK = 5,     /* user_data_unregistered */
+    DISPLAY = 137,  /* mastering_display_colour_volume */
+    LIGHT = 144,    /* content_light_level_info */
     VP9_MARKER = 2, /* the first two bits of a frame */
     /* FFmpeg decodes streams of earlier versions differently if it has seen the version, which is
      * only in the first packet. */
@@ -90,12 +93,15 @@ static bool is_old_x264(const struct halo_nal *nal)
     return atoi(number) < X264_PLAIN;
 }
 
-/* Whether the unit of HEVC is one message that decoders ignore (user_data_unregistered, as encoders
- * write their names; ITU-T H.265, 7.3.5 and D.2.1). */
+/* Whether the unit of HEVC is one message that changes no sample and is ignored after the stream's
+ * first frame: an encoder's name, or light levels (hdr.h; ITU-T H.265, 7.3.5). */
 static bool is_remark(const struct halo_nal *nal)
 {
     size_t at = HEVC_HEAD, size = 0, escapes = 0;
-    if (nal->size <= at || nal->data[at++] != REMARK)
+    if (nal->size <= at)
+        return false;
+    const int type = nal->data[at++];
+    if (type != REMARK && type != DISPLAY && type != LIGHT)
         return false;
     while (at < nal->size && nal->data[at] == 255)
         size += nal->data[at++];

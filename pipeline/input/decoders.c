@@ -221,7 +221,8 @@ int halo_decoders_open(struct halo_decoders **ret, const char *name, AVStream *s
     if (settings->most == 1 || !halo_cuts_init(&d->cuts, stream) || d->frame_bytes <= 0) {
         say_one(d, d->cuts.reason);
         d->settings.decoder.apart = false;
-        d->settings.decoder.threads = 0;
+        if (settings->most > 1)
+            d->settings.decoder.threads = 0;
         code = halo_decoder_open(&d->single, name, stream, &d->settings.decoder, damage, err);
     } else {
         code = start_workers(d, err);

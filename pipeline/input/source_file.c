@@ -139,6 +139,13 @@ int halo_source_open(struct halo_source **ret, const struct halo_source_settings
     return 0;
 }
 
+static void forget_ahead(struct halo_source *s)
+{
+    for (int i = 0; i < s->ahead_count; i++)
+        av_packet_free(&s->ahead[i]);
+    s->ahead_count = s->ahead_taken = 0;
+}
+
 void halo_source_close(struct halo_source *s)
 {
     if (!s)
@@ -146,31 +153,34 @@ void halo_source_close(struct halo_source *s)
     avformat_close_input(&s->format);
     halo_whole_destroy(s->whole);
     halo_jumps_destroy(s->jumps);
-    for (int i = 0; i < s->ahead_count; i++)
-        av_packet_free(&s->ahead[i]);
+    forget_ahead(s);
     av_free(s->ahead);
     av_free(s);
 }
 
-/* Seeks by bytes if packets follow one another: a format without an index is not searched for a
- * time. */
-int halo_source_rewind(struct halo_source *s)
+/* Begins to read somewhere else, with what is known about the streams. */
+static int begin_again(struct halo_source *s)
 {
     struct halo_error ignored = {0};
-    AVFormatContext *f = s->format;
-    const int64_t start = f->start_time == AV_NOPTS_VALUE ? 0 : f->start_time;
-    const bool blind = f->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS);
-    const bool bytes = blind && !(f->iformat->flags & AVFMT_NO_BYTE_SEEK);
-    const int code = avformat_seek_file(f, -1, INT64_MIN, bytes ? 0 : start, bytes ? 0 : start,
-                                        bytes ? AVSEEK_FLAG_BYTE : 0);
-    if (code < 0)
-        return halo_av_errno(code);
     atomic_store(&s->complaints.lines, 0);
     halo_whole_destroy(s->whole);
     halo_jumps_destroy(s->jumps);
     s->whole = NULL;
     s->jumps = NULL;
     return begin_reading(s, &ignored);
+}
+
+/* Seeks by bytes if packets follow one another: a format without an index is not searched for a
+ * time. */
+int halo_source_rewind(struct halo_source *s)
+{
+    AVFormatContext *f = s->format;
+    const int64_t start = f->start_time == AV_NOPTS_VALUE ? 0 : f->start_time;
+    const bool blind = f->iformat->flags & (AVFMT_TS_DISCONT | AVFMT_NOTIMESTAMPS);
+    const bool bytes = blind && !(f->iformat->flags & AVFMT_NO_BYTE_SEEK);
+    const int code = avformat_seek_file(f, -1, INT64_MIN, bytes ? 0 : start, bytes ? 0 : start,
+                                        bytes ? AVSEEK_FLAG_BYTE : 0);
+    return code < 0 ? halo_av_errno(code) : begin_again(s);
 }
 
 AVFormatContext *halo_source_format(const struct halo_source *s)
@@ -349,6 +359,46 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
     av_packet_unref(pkt);
     av_packet_move_ref(pkt, s->ahead[s->ahead_taken++]);
     return 1;
+}
+
+/* Reads until the packet, which is then returned next. Returns 1, 0 if it is not found, or
+ * -errno. */
+static int find_place(struct halo_source *s, int index, const struct halo_packet_place *place,
+                      struct halo_error *err)
+{
+    const AVPacket *pkt;
+    int code;
+    while ((code = halo_source_peek(s, 0, &pkt, err)) > 0) {
+        const bool ours = pkt->stream_index == index;
+        if (ours && pkt->pts == place->pts && pkt->size == place->size)
+            return 1;
+        if (ours && pkt->dts != AV_NOPTS_VALUE && pkt->dts > place->pts)
+            return 0;
+        forget_ahead(s);
+    }
+    return code;
+}
+
+int halo_source_go_to(struct halo_source *s, int index, const struct halo_packet_place *place,
+                      struct halo_error *err)
+{
+    AVFormatContext *f = s->format;
+    struct halo_error ignored = {0};
+    const int64_t to = place->pts;
+    forget_ahead(s);
+    int code = avformat_seek_file(f, index, INT64_MIN, to, to, 0) < 0 ? 0 : begin_again(s);
+    if (code >= 0 && (code = find_place(s, index, place, &ignored)) > 0)
+        return 0;
+    if (is_stopped(s))
+        return halo_fail(err, -ECANCELED, "stopped");
+    forget_ahead(s);
+    code = halo_source_rewind(s);
+    if (code >= 0)
+        code = find_place(s, index, place, err);
+    if (code > 0)
+        return 0;
+    return halo_fail(err, code < 0 ? code : -ESTALE,
+                     "%s: has changed, or cannot be read from the middle", s->settings->input);
 }
 
 int halo_source_check_whole(const struct halo_source *s, struct halo_error *err)

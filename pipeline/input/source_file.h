@@ -46,6 +46,18 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
                      struct halo_error *err);
 
+/* A packet of a stream. */
+struct halo_packet_place {
+    int64_t pts; /* in the stream's time base */
+    int size;    /* bytes */
+};
+
+/* Continues reading with this packet of the stream with this index: seeks there or, if that does
+ * not find it, reads from the beginning. Packets that were read ahead are forgotten. Returns 0, or
+ * -errno with err filled: -ESTALE if the input does not contain this packet. */
+int halo_source_go_to(struct halo_source *s, int index, const struct halo_packet_place *place,
+                      struct halo_error *err);
+
 /* Goes back to the beginning, to read the same packets again. Call this after halo_source_read()
  * has reached the end. Returns 0, or -errno if the format or the input does not support rewinding;
  * the source can then only be closed. */

@@ -80,8 +80,9 @@ static int open_convert(struct halo_encoder *e, const struct halo_encoder_settin
 
 /* Parameters without an FFmpeg option, in the encoder's syntax. NULL: the encoder has no such
  * option. */
-static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields,
-                                  const struct halo_hdr *hdr, char *text, size_t size)
+static const char *own_parameters(const struct halo_encoder_settings *set, const AVCodec *codec,
+                                  enum AVFieldOrder fields, const struct halo_hdr *hdr, char *text,
+                                  size_t size)
 {
     const char *option = NULL;
     *text = 0;
@@ -91,6 +92,9 @@ static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields
          * first. */
         if (fields == AV_FIELD_BB)
             av_strlcat(text, "bff=1", size);
+        /* Its results depend on when the thread that looks ahead runs, and on the processor. */
+        if (set->threads)
+            av_strlcatf(text, size, "%ssync-lookahead=0:cpu-independent=1", *text ? ":" : "");
     } else if (!strcmp(codec->name, "libx265")) {
         option = "x265-params";
         /* It writes to standard error, bypassing FFmpeg's log, but an error has to be one line,
@@ -107,13 +111,15 @@ static const char *own_parameters(const AVCodec *codec, enum AVFieldOrder fields
 static int encoder_options(const struct halo_encoder_settings *set, const AVCodecContext *c,
                            const AVCodec *codec, const struct halo_hdr *hdr, AVDictionary **ret)
 {
-    char text[400];
-    const char *option = own_parameters(codec, c->field_order, hdr, text, sizeof text);
+    char text[400], threads[16] = "auto";
+    const char *option = own_parameters(set, codec, c->field_order, hdr, text, sizeof text);
     const char *pairs[][2] = {{halo_nvenc_is(codec) ? "cq" : "crf", set->crf},
                               {"preset", set->preset},
                               {"b", set->bitrate},
-                              {"threads", "auto"},
+                              {"threads", threads},
                               {option ? option : "", option ? text : NULL}};
+    if (set->threads)
+        snprintf(threads, sizeof threads, "%d", set->threads);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][1] && av_dict_set(ret, pairs[i][0], pairs[i][1], 0) < 0)
             return -ENOMEM;

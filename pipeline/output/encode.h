@@ -40,6 +40,8 @@ struct halo_encoder_settings {
                                            frames */
     int gop;                            /* largest distance between keyframes, in frames; 0: the
                                            encoder's default */
+    int threads;                        /* 0: chosen by the encoder; with another number, its output
+                                           does not depend on the machine */
     bool live;  /* no frame waits for a later one; groups of pictures are closed, and keyframes
                    can be forced */
     bool jpeg;  /* samples use the full range, as in JPEG files */

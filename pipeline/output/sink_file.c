@@ -31,6 +31,7 @@ struct halo_sink {
     const atomic_int *stop;
     AVFormatContext *format;
     struct halo_target target;
+    const char *within;     /* begin of the temporary name; NULL: as the file's */
     char *beside;           /* the temporary file; NULL: no such file */
     atomic_bool unfinished; /* the file at `beside` exists, for halo_sink_abandon */
     int64_t bytes;          /* set when the file is closed */
@@ -188,9 +189,21 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
         halo_container_advice(sink->format->oformat, ", or use .mkv, which supports nearly all"));
 }
 
+void halo_sink_write_in(struct halo_sink *sink, const char *path)
+{
+    sink->within = path;
+}
+
+int64_t halo_sink_inode(const struct halo_sink *sink)
+{
+    struct stat st;
+    return sink->beside && stat(sink->beside, &st) == 0 ? (int64_t)st.st_ino : 0;
+}
+
 static int make_beside(struct halo_sink *sink, struct halo_error *err)
 {
-    const int fd = halo_beside_make(sink->target.path, sink->target.mode, &sink->beside);
+    const char *like = sink->within ? sink->within : sink->target.path;
+    const int fd = halo_beside_make(like, sink->target.mode, &sink->beside);
     if (fd < 0)
         return halo_fail(err, fd, "%s: cannot be written: %s", sink->target.path, strerror(-fd));
     close(fd);

@@ -50,6 +50,12 @@ bool halo_sink_is_file(const struct halo_sink *sink);
  * halo_sink_start(). */
 AVFormatContext *halo_sink_format(const struct halo_sink *sink);
 
+/* Makes the temporary name of a file begin with `path`, which must be on the same file system as
+ * OUT and outlive the sink. Call this before halo_sink_start(). */
+void halo_sink_write_in(struct halo_sink *sink, const char *path);
+/* Returns the inode of a file that was started; 0: none. */
+int64_t halo_sink_inode(const struct halo_sink *sink);
+
 /* Opens the file and writes the header. From then on, streams have their final time bases. */
 int halo_sink_start(struct halo_sink *sink, struct halo_error *err);
 

@@ -10,6 +10,8 @@ static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRatio
                         struct halo_error *err)
 {
     const struct halo_track *t = &s->tracks.track[index];
+    if (halo_piece_is_segment(&s->piece))
+        return halo_part_write(s->piece.writer, pkt, err);
     pkt->stream_index = t->out->index;
     pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
     pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;
@@ -99,6 +101,10 @@ static int encode_audio(struct halo_stream *s, const AVPacket *pkt, int index,
 static int copy_out(struct halo_stream *s, AVPacket *pkt, int index, struct halo_error *err)
 {
     const struct halo_track *t = &s->tracks.track[index];
+    if (t->role == HALO_ROLE_FILTER) { /* from a part */
+        atomic_fetch_add(&s->frames, 1);
+        return write_packet(s, pkt, index, halo_encoder_time_base(t->encoder), err);
+    }
     if (t->audio)
         return encode_audio(s, pkt, index, err);
     if (t->from_zero && pkt->pts != AV_NOPTS_VALUE && pkt->pts + pkt->duration / 2 < 0)
@@ -121,7 +127,7 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
         return encode_picture(s, item->track, item->output, err);
     case HALO_ITEM_END:
         for (int i = 0; i < s->tracks.count && code >= 0; i++) {
-            if (s->tracks.track[i].encoder)
+            if (s->tracks.track[i].encoder && !halo_piece_joins(&s->piece))
                 code = encode_picture(s, i, NULL, err);
             else if (s->tracks.track[i].audio)
                 code = encode_audio(s, NULL, i, err);

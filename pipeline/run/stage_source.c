@@ -36,8 +36,10 @@ static int send_packet(struct halo_stream *s, struct halo_decoders *decoders, co
 static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *err)
 {
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_READ);
-    const int code = halo_source_read(s->source, pkt, err);
+    int code = halo_source_read(s->source, pkt, err);
     halo_stats_end(s->stats, HALO_STAGE_READ, begin);
+    if (code > 0 && halo_piece_is_segment(&s->piece))
+        code = halo_piece_take(s, pkt);
     return code;
 }
 
@@ -219,6 +221,8 @@ static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_e
         return 0;
     if (t->role == HALO_ROLE_COPY)
         return copy_packet(s, pkt, err);
+    if (halo_piece_joins(&s->piece))
+        return halo_piece_join(s, pkt, err);
     const bool last = is_beyond_end(s, t, pkt);
     const int64_t ts = pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts;
     if (ts != AV_NOPTS_VALUE)
@@ -236,7 +240,7 @@ static int check_pictures(const struct halo_stream *s, struct halo_error *err)
     for (int i = 0; i < s->tracks.count; i++)
         if (s->tracks.track[i].pictures > 0)
             return 0;
-    if (atomic_load(&s->stop))
+    if (atomic_load(&s->stop) || halo_piece_is_segment(&s->piece))
         return 0;
     return halo_fail(err, -ENODATA, "%s: no frame could be decoded%s", s->settings->source.input,
                      s->settings->part.duration >= 0 ? ": -t ends before its first frame"
@@ -269,7 +273,9 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
             break;
     }
     av_packet_free(&pkt);
-    for (int i = 0; i < s->tracks.count && code >= 0; i++) {
+    if (code >= 0 && halo_piece_joins(&s->piece))
+        code = halo_piece_join(s, NULL, err);
+    for (int i = 0; i < s->tracks.count && code >= 0 && !halo_piece_joins(&s->piece); i++) {
         const struct halo_track *t = &s->tracks.track[i];
         if (t->role != HALO_ROLE_FILTER || t->over || gives_up(s, t))
             continue;
@@ -279,7 +285,7 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
     }
     if (code >= 0)
         code = pass_held(s, !(atomic_load(&s->stop) & HALO_STOP_ASKED));
-    if (code >= 0)
+    if (code >= 0 && !halo_piece_is_segment(&s->piece))
         code = halo_source_check_whole(s->source, err);
     return code < 0 ? code : check_pictures(s, err);
 }

@@ -159,9 +159,8 @@ static int end_ring(struct ring_start *start, struct halo_error *err)
 static bool is_open_choice(const struct halo_run_settings *set)
 {
     const char *codec = set->video_codec;
-    return !strcmp(halo_run_backends[set->device.backend], "auto") &&
-           set->device.hwaccel == HALO_HWACCEL_AUTO && set->device.gpu < 0 &&
-           !(codec && strstr(codec, "nvenc")) && halo_backend_find("cuda") &&
+    return set->device.backend == HALO_RUN_AUTO && set->device.hwaccel == HALO_HWACCEL_AUTO &&
+           set->device.gpu < 0 && !(codec && strstr(codec, "nvenc")) && halo_backend_find("cuda") &&
            access("/dev/nvidiactl", F_OK) == 0;
 }
 
@@ -205,10 +204,14 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
                                      .damage = &s->damage,
                                      .chain = s->chain,
                                      .ring = s->ring,
-                                     .sink = s->sink};
-    const int code = halo_tracks_open(&s->tracks, &route, err);
+                                     .sink = s->sink,
+                                     .only_filtered = halo_piece_is_segment(&s->piece),
+                                     .in_segments = s->piece.segments != NULL};
+    int code = halo_tracks_open(&s->tracks, &route, err);
     if (code >= 0)
         expect_total(s);
+    if (code >= 0 && s->piece.segments)
+        code = halo_piece_begin(s, err);
     return code;
 }
 
@@ -229,10 +232,15 @@ static int start_detectors(struct halo_stream *s, struct halo_error *err)
 
 static int start_sink(struct halo_stream *s, struct halo_error *err)
 {
-    return halo_sink_start(s->sink, err);
+    if (halo_piece_is_segment(&s->piece))
+        return 0;
+    const int code = halo_sink_start(s->sink, err);
+    if (code < 0 || !s->piece.segments)
+        return code;
+    return halo_segments_note_output(s->piece.segments, halo_sink_inode(s->sink), err);
 }
 
-static int open_all(struct halo_stream *s, struct halo_error *err)
+static int open_parts(struct halo_stream *s, struct halo_error *err)
 {
     static const struct {
         enum halo_stage stage;
@@ -248,6 +256,15 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
         code = parts[i].open(s, err);
         halo_stats_end(s->stats, parts[i].stage, begin);
     }
+    return code;
+}
+
+/* What there is to say about the input, the stream that joins the segments says. */
+static int open_all(struct halo_stream *s, struct halo_error *err)
+{
+    halo_log_hush(halo_piece_is_segment(&s->piece));
+    const int code = open_parts(s, err);
+    halo_log_hush(false);
     return code;
 }
 
@@ -281,6 +298,13 @@ static void run_stages(struct halo_stream *s)
     while (running > 0)
         pthread_join(*stages[--running].thread, NULL);
     halo_stats_running(s->stats, false);
+}
+
+static void finish_segment(struct halo_stream *s, struct halo_error *err)
+{
+    const bool whole = !(atomic_load(&s->stop) & HALO_STOP_ASKED);
+    if (whole && halo_piece_finish(s, err) < 0)
+        halo_stream_fail(s, err);
 }
 
 /* Finishes the sink according to how the run ended. */
@@ -319,7 +343,9 @@ static void *source_main(void *arg)
         halo_stream_fail(s, &err);
     drop_queues(s);
     atomic_store(&s->running, false);
-    if (!s->error.code)
+    if (!s->error.code && halo_piece_is_segment(&s->piece))
+        finish_segment(s, &err);
+    else if (!s->error.code)
         finish_sink(s, &err);
     atomic_store(&s->done, true);
     s->notify(s->arg);
@@ -431,6 +457,7 @@ void halo_stream_destroy(struct halo_stream *s)
     }
     drop_queues(s);
     halo_held_clear(&s->held);
+    halo_piece_close(&s->piece);
     halo_tracks_close(&s->tracks);
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);

@@ -31,6 +31,7 @@
 #include "config/run.h"
 #include "pipeline/detect/detect_calls.h"
 #include "pipeline/filter/filter.h"
+#include "pipeline/segment/segments.h"
 
 struct halo_stream;
 
@@ -66,6 +67,13 @@ void halo_stream_set_detectors(struct halo_stream *s, const struct halo_detect_c
 /* Answers calls->want: fd is a connection to a detector (docs/detectors.md), of which the stream
  * takes ownership, or -1; `why` then says why there is none. */
 void halo_stream_connect(struct halo_stream *s, enum halo_find find, int fd, const char *why);
+
+/* Makes the stream a piece of a run in segments (segments.h): the stream that encodes one segment,
+ * which was taken, into its part; or, if segment is NULL, the stream that writes the output, with
+ * the video from the parts and everything else from the input. Call this before
+ * halo_stream_start(). segments must outlive the stream; *segment is copied. */
+void halo_stream_set_piece(struct halo_stream *s, struct halo_segments *segments,
+                           const struct halo_segment *segment);
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err);
 /* Stops reading the source, and finishes the output with the frames read so far. This function may

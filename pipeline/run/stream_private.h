@@ -13,6 +13,7 @@
 #include "pipeline/detect/detect.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/run/held_packets.h"
+#include "pipeline/run/piece.h"
 #include "pipeline/run/stream.h"
 #include "pipeline/run/tracks.h"
 
@@ -39,6 +40,7 @@ struct halo_stream {
     struct halo_ring *ring;
     struct halo_tracks tracks;
     struct halo_held_packets held;
+    struct halo_piece piece;
     struct halo_queue *to_filter, *in_gate, *to_encode;
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;

@@ -80,6 +80,8 @@ int halo_track_open_decoders(struct halo_track *t, const struct halo_route *rout
     const bool on_gpu = is_on_gpu(one, t->in);
     one->declared = halo_source_declares(route->source);
     all.most = choose_number(route, t->in, on_gpu);
+    if (route->in_segments)
+        one->threads = count_processors() / FFMAX(settings->workers, 1) + 1;
     if (all.most > 1) {
         all.window = choose_window(route, on_gpu, one->hw.gpu);
         one->apart = true;

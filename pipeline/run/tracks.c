@@ -23,6 +23,10 @@
 #include "pipeline/run/starts.h"
 #include "pipeline/run/track_decoders.h"
 
+/* Of the encoder of a segment: with several segments at once, few threads are enough, and the
+ * number must be the same everywhere, since encoders give other bytes with another number. */
+enum { SEGMENT_THREADS = 4 };
+
 /* VP8 and VP9 store alpha outside the frames, where FFmpeg's own decoders do not read it. */
 static void say_alpha_lost(const AVStream *in)
 {
@@ -107,7 +111,8 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
     const struct halo_encoder_settings wish = {.container = output->oformat,
                                                .bitrate = settings->bitrate,
                                                .crf = settings->crf,
-                                               .preset = settings->preset};
+                                               .preset = settings->preset,
+                                               .threads = route->in_segments ? SEGMENT_THREADS : 0};
     int code = halo_hdr_find(&ein.hdr, route->source, t->in, err);
     if (code >= 0)
         code = halo_first_fields(route->source, t->in, err);
@@ -238,6 +243,10 @@ static int open_track(struct halo_track *t, const struct halo_route *route, stru
     int code = halo_role_of(settings, t->in, container, &t->role, err);
     if (code < 0 || t->role == HALO_ROLE_DROP)
         return code;
+    if (t->role == HALO_ROLE_COPY && route->only_filtered) {
+        t->role = HALO_ROLE_DROP;
+        return 0;
+    }
     if (t->role == HALO_ROLE_COPY)
         return open_copied(t, route, err);
     code = halo_track_open_decoders(t, route, err);

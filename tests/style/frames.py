@@ -117,7 +117,7 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
 FIELDS = '''live/live.c live/live_aside.c live/live_camera_mode.c live/live_lineup.c live/live_sound.c
-    live/live_stages.c picture/picture_pool.c run/stream.c'''
+    live/live_stages.c picture/picture_pool.c run/piece.c run/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
 CALLS = {

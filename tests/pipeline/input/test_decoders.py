@@ -89,6 +89,13 @@ class Kinds(Decoders):
         self.same(short(*x265('no-open-gop=1'), suffix='.mp4'), apart=9)
         self.same(short(*x265('no-open-gop=1'), '-pix_fmt', 'yuv420p10le'), apart=9)
 
+    def test_hevc_with_light_levels(self):
+        source = short(*x265('no-open-gop=1', 'hdr10=1', 'max-cll=1000,400', 'master-display=G(13250,'
+                             '34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)'),
+                       '-pix_fmt', 'yuv420p10le', '-color_primaries', 'bt2020', '-color_trc',
+                       'smpte2084', '-colorspace', 'bt2020nc')
+        self.same(source, apart=9)
+
     def test_vp8_and_vp9(self):
         for codec in ('libvpx', 'libvpx-vp9'):
             options = ['-c:v', codec, '-deadline', 'realtime', '-cpu-used', '8', '-g', '10',

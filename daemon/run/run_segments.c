@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod run -segments (run_segments.h). */
+#include "daemon/run/run_segments.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "config/log.h"
+#include "daemon/run/progress.h"
+#include "daemon/run/run_end.h"
+#include "pipeline/base/thread.h"
+#include "pipeline/picture/memory.h"
+#include "pipeline/run/stream.h"
+
+enum {
+    TICK_MS = 500,
+    MAX_WORKERS = 256,
+    WORKER_FRAMES = 120, /* frames in memory for each worker: most are in the encoder */
+    PIXEL_BYTES = 3,
+    MEBIBYTE = 1 << 20,
+};
+
+/* Owned by the loop thread, unless a comment says otherwise. */
+struct run {
+    const struct halo_run_settings *settings;
+    const struct halo_chain *chain;
+    struct halo_run_settings piece, join; /* share the strings of *settings */
+    struct halo_segments *segments;
+    struct halo_stream *worker[MAX_WORKERS]; /* NULL: idle */
+    int workers;                             /* 0: not chosen yet */
+    struct halo_stream *joining;
+    struct halo_stream_result result; /* of `joining`, when it has ended */
+    bool joins;                       /* `joining` was started and has not ended */
+    bool closing, device;
+    struct halo_progress *progress;
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_timer_t tick;
+    struct halo_run_end end;
+    struct halo_error error; /* the first error of a worker or of the reader */
+    pthread_t reader;
+    bool reads;                     /* the thread was started and not joined */
+    atomic_bool listed;             /* the thread has ended */
+    struct halo_error reader_error; /* the thread's, until then */
+};
+
+static void wake_loop(void *arg)
+{
+    struct run *run = arg;
+    uv_async_send(&run->wake);
+}
+
+/* ---- segments ---- */
+
+/* The software encoder keeps frames, so memory limits the number of workers, too. */
+static int choose_workers(const struct run *run)
+{
+    struct halo_segments_count count;
+    if (run->settings->workers)
+        return run->settings->workers;
+    halo_segments_count(run->segments, &count);
+    const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t each = count.pixels * PIXEL_BYTES * WORKER_FRAMES;
+    const int64_t fit = halo_memory_of_machine() / 2 / (each > 0 ? each : 1);
+    int most = processors / 2 > 2 ? processors / 2 : 2;
+    most = fit < most ? (int)fit : most;
+    return most < 1 ? 1 : most > MAX_WORKERS ? MAX_WORKERS : most;
+}
+
+/* The workers share the processors and the memory that may be page-locked. */
+static void share(struct run *run)
+{
+    const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    struct halo_run_settings *p = &run->piece;
+    p->workers = run->workers;
+    if (!p->device.threads)
+        p->device.threads = processors / run->workers > 1 ? processors / run->workers : 1;
+    if (p->pinned_memory > 0)
+        p->pinned_memory =
+            p->pinned_memory / run->workers > 0 ? p->pinned_memory / run->workers : 1;
+}
+
+static void fail(struct run *run, const struct halo_error *err)
+{
+    if (!run->error.code)
+        run->error = *err;
+    halo_segments_stop(run->segments, HALO_SEGMENTS_FAIL);
+    for (int i = 0; i < run->workers; i++)
+        if (run->worker[i])
+            halo_stream_stop(run->worker[i]);
+}
+
+static int start_stream(struct run *run, struct halo_stream **ret,
+                        const struct halo_run_settings *settings,
+                        const struct halo_segment *segment, struct halo_error *err)
+{
+    const int code = halo_stream_create(ret, settings, run->chain, wake_loop, run, err);
+    if (code < 0)
+        return code;
+    halo_stream_set_piece(*ret, run->segments, segment);
+    return halo_stream_start(*ret, err);
+}
+
+static void end_worker(struct run *run, struct halo_stream **worker)
+{
+    struct halo_stream_result result;
+    halo_stream_join(*worker, &result);
+    run->device |= halo_stream_has_device(*worker);
+    if (result.error.code)
+        fail(run, &result.error);
+    halo_stream_destroy(*worker);
+    *worker = NULL;
+}
+
+static void start_workers(struct run *run)
+{
+    struct halo_error err = {0};
+    struct halo_segment segment;
+    for (int i = 0; i < MAX_WORKERS && !run->error.code && !run->end.by; i++) {
+        if ((run->workers && i >= run->workers) || run->worker[i])
+            continue;
+        if (halo_segments_take(run->segments, &segment) <= 0)
+            break;
+        if (!run->workers) {
+            run->workers = choose_workers(run);
+            share(run);
+        }
+        if (start_stream(run, &run->worker[i], &run->piece, &segment, &err) < 0)
+            fail(run, &err);
+    }
+}
+
+static void *read_input(void *arg)
+{
+    struct run *run = arg;
+    halo_segments_read_input(run->segments, &run->reader_error);
+    atomic_store(&run->listed, true);
+    wake_loop(run);
+    return NULL;
+}
+
+/* ---- the loop ---- */
+
+static void close_handle(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+static bool is_busy(const struct run *run)
+{
+    for (int i = 0; i < run->workers; i++)
+        if (run->worker[i])
+            return true;
+    return run->reads || run->joins;
+}
+
+static void update(struct run *run)
+{
+    if (run->reads && atomic_load(&run->listed)) {
+        pthread_join(run->reader, NULL);
+        run->reads = false;
+        if (run->reader_error.code)
+            fail(run, &run->reader_error);
+    }
+    for (int i = 0; i < run->workers; i++)
+        if (run->worker[i] && halo_stream_done(run->worker[i]))
+            end_worker(run, &run->worker[i]);
+    if (run->joins && halo_stream_done(run->joining)) {
+        halo_stream_join(run->joining, &run->result);
+        run->joins = false;
+        if (run->result.error.code)
+            fail(run, &run->result.error);
+    }
+    start_workers(run);
+    if (!run->closing && !is_busy(run)) {
+        run->closing = true;
+        uv_walk(&run->loop, close_handle, NULL);
+    }
+}
+
+static void wake_streams(struct run *run)
+{
+    for (int i = 0; i < run->workers; i++)
+        if (run->worker[i])
+            halo_stream_wake(run->worker[i]);
+    if (run->joins)
+        halo_stream_wake(run->joining);
+}
+
+static void on_wake(uv_async_t *async)
+{
+    struct run *run = async->data;
+    wake_streams(run);
+    update(run);
+}
+
+static void abandon(void *arg)
+{
+    struct run *run = arg;
+    halo_stream_abandon(run->joining);
+    if (!run->settings->resume)
+        halo_segments_close(run->segments, true);
+}
+
+static void end_if_stuck(struct run *run)
+{
+    struct halo_error err = {0};
+    bool stuck = false;
+    for (int i = 0; i < run->workers && !stuck; i++)
+        stuck = run->worker[i] && halo_stream_is_stuck(run->worker[i], &err);
+    if (!stuck)
+        return;
+    halo_log_set_status(NULL);
+    halo_log(HALO_LOG_ERROR, "%s", err.text);
+    abandon(run);
+    _exit(HALO_EXIT_TRY_AGAIN);
+}
+
+/* Frames are counted when they are encoded, not when they are joined. */
+static void collect_stats(const struct run *run, struct halo_stream_stats *ret)
+{
+    struct halo_segments_count count;
+    struct halo_stream_stats one;
+    *ret = (struct halo_stream_stats){.duration = -1};
+    if (run->joining)
+        halo_stream_stats(run->joining, ret);
+    halo_segments_count(run->segments, &count);
+    ret->frames = count.frames;
+    for (int i = 0; i < run->workers; i++) {
+        if (!run->worker[i])
+            continue;
+        halo_stream_stats(run->worker[i], &one);
+        ret->frames += one.frames;
+        ret->running |= one.running;
+    }
+    if (ret->total > 0 && ret->duration > 0)
+        ret->time = ret->duration * (double)ret->frames / (double)ret->total;
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    struct halo_stream_stats stats;
+    end_if_stuck(run);
+    collect_stats(run, &stats);
+    halo_progress_show(run->progress, &stats, false);
+    wake_streams(run);
+    update(run);
+}
+
+/* Without -resume, the output is completed with the segments that are done. */
+static void stop(void *arg)
+{
+    struct run *run = arg;
+    const bool keep = run->settings->resume;
+    halo_segments_stop(run->segments, keep ? HALO_SEGMENTS_FAIL : HALO_SEGMENTS_SHORT);
+    for (int i = 0; i < run->workers; i++)
+        if (run->worker[i])
+            halo_stream_stop(run->worker[i]);
+    if (!keep && run->joins)
+        halo_stream_stop(run->joining);
+    wake_loop(run);
+}
+
+static int start(struct run *run, struct halo_error *err)
+{
+    int code = uv_async_init(&run->loop, &run->wake, on_wake);
+    run->wake.data = run->tick.data = run;
+    if (code >= 0)
+        code = halo_run_end_watch(&run->end, &run->loop);
+    if (code >= 0)
+        code = uv_timer_init(&run->loop, &run->tick);
+    if (code >= 0)
+        code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    if (code < 0)
+        return halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code));
+    code = start_stream(run, &run->joining, &run->join, NULL, err);
+    run->joins = code >= 0;
+    if (code >= 0)
+        code = halo_thread_start(&run->reader, "reader", read_input, run, err);
+    run->reads = code >= 0;
+    return code;
+}
+
+/* ---- the run ---- */
+
+static void say_done(struct run *run)
+{
+    char bytes[24], parts[64] = "";
+    struct halo_segments_count count;
+    struct halo_stream_stats stats;
+    collect_stats(run, &stats);
+    halo_progress_show(run->progress, &stats, true);
+    halo_segments_count(run->segments, &count);
+    if ((run->end.by || run->error.code) && run->settings->resume && count.done > 0)
+        halo_log(HALO_LOG_INFO, "%s: %d segment%s finished: the same command continues",
+                 halo_segments_folder(run->segments), count.done,
+                 count.done == 1 ? " is" : "s are");
+    if (run->error.code || (run->end.by && run->settings->resume))
+        return;
+    const char *name = run->end.by ? run->result.path : run->settings->output;
+    snprintf(parts, sizeof parts, "%d segment%s", count.done, count.done == 1 ? "" : "s");
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s, %s%s", name ? name : "interrupted",
+             (long long)stats.frames, stats.frames == 1 ? "" : "s",
+             halo_progress_rate(run->progress, &stats), parts,
+             halo_progress_size(stats.bytes, bytes, sizeof bytes),
+             run->end.by && name ? ", until interrupted" : "");
+}
+
+static int refuse_detectors(const struct halo_chain *chain, struct halo_error *err)
+{
+    struct halo_chain_needs needs = {0};
+    halo_chain_add_needs(chain, &needs);
+    return needs.hidden || needs.shown
+               ? halo_fail_usage(err, "-segments: detectors follow what they find from frame to "
+                                      "frame, so region=faces, people and background need a run "
+                                      "without segments")
+               : 0;
+}
+
+static int run_loop(struct run *run, struct halo_error *err)
+{
+    int code = uv_loop_init(&run->loop);
+    if (code < 0)
+        return halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code));
+    if (start(run, err) < 0) {
+        fail(run, err);
+        update(run);
+    }
+    uv_run(&run->loop, UV_RUN_DEFAULT);
+    uv_loop_close(&run->loop);
+    if (run->error.code)
+        *err = run->error;
+    say_done(run);
+    return err->code;
+}
+
+static int perform(struct run *run, struct halo_error *err)
+{
+    int code = refuse_detectors(run->chain, err);
+    if (code >= 0)
+        code = halo_progress_open(&run->progress, run->settings->progress, err);
+    if (code >= 0)
+        code = halo_segments_open(&run->segments, run->settings, run->chain, err);
+    if (code < 0)
+        return halo_run_end_code(err);
+    if (code > 0) {
+        halo_log(HALO_LOG_INFO, "%s: is already complete", run->settings->output);
+        return HALO_EXIT_OK;
+    }
+    halo_segments_listen(run->segments, wake_loop, run);
+    code = run_loop(run, err);
+    const bool interrupted = run->end.by && (code == 0 || code == -ECANCELED || code == -EINTR);
+    if (interrupted)
+        err->code = 0;
+    halo_stream_destroy(run->joining);
+    halo_segments_close(run->segments, code == 0 || !run->settings->resume);
+    run->segments = NULL;
+    return interrupted ? 128 + run->end.by : code ? halo_run_end_code(err) : HALO_EXIT_OK;
+}
+
+int halo_run_segments(const struct halo_run_settings *settings, const struct halo_chain *chain)
+{
+    struct halo_error err = {0};
+    struct run *run = calloc(1, sizeof *run);
+    if (!run) {
+        halo_log(HALO_LOG_ERROR, "out of memory");
+        return HALO_EXIT_FAILED;
+    }
+    run->settings = settings;
+    run->chain = chain;
+    run->piece = run->join = *settings;
+    run->piece.decoders = run->join.decoders = 1;
+    run->join.device.backend = HALO_RUN_CPU;
+    run->join.device.hwaccel = HALO_HWACCEL_NONE;
+    run->join.device.threads = 1;
+    run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
+    const int code = perform(run, &err);
+    if (err.code)
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+    halo_progress_close(run->progress);
+    const bool device = run->device;
+    free(run);
+    if (device)
+        halo_run_end_now(code);
+    return code;
+}

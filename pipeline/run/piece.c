@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A stream as a piece of a run in segments (piece.h). */
+#include "pipeline/run/piece.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "pipeline/output/container.h"
+#include "pipeline/run/stream_private.h"
+
+void halo_stream_set_piece(struct halo_stream *s, struct halo_segments *segments,
+                           const struct halo_segment *segment)
+{
+    s->piece =
+        (struct halo_piece){.segments = segments, .joins = segment == NULL, .dts = INT64_MIN};
+    if (segment)
+        s->piece.segment = *segment;
+}
+
+/* The encoder of each segment must give what one encoder would: it cannot know the frames
+ * before. */
+static int check_output(const struct halo_stream *s, const struct halo_track *t,
+                        struct halo_error *err)
+{
+    const AVFormatContext *output = halo_sink_format(s->sink);
+    const AVOutputFormat *container = output->oformat;
+    const enum AVCodecID codec = t->out->codecpar->codec_id;
+    if (!halo_sink_is_file(s->sink))
+        return halo_fail_usage(err,
+                               "-segments: %s is not a file: segments are encoded into a folder "
+                               "beside OUT",
+                               s->settings->output);
+    if (halo_encoder_in_hardware(t->encoder))
+        return halo_fail_usage(err,
+                               "-segments: encoders in GPUs do not always give the same bytes: "
+                               "choose one in software with -c:v");
+    if (halo_container_starts(container, codec) == HALO_STARTS_NOWHERE ||
+        !halo_container_skips(container, codec) || codec == AV_CODEC_ID_WRAPPED_AVFRAME)
+        return halo_fail_usage(err,
+                               "-segments: %s with %s stores the number of each frame instead "
+                               "of its time, so segments cannot be joined: use .mkv or .mp4 "
+                               "with libx264",
+                               container->name, avcodec_get_name(codec));
+    return 0;
+}
+
+static int begin_segment(struct halo_stream *s, const struct halo_track *t, struct halo_error *err)
+{
+    struct halo_piece *p = &s->piece;
+    AVFormatContext *input = halo_source_format(s->source);
+    int code = 0;
+    if (p->segment.number > 0)
+        code = halo_source_go_to(s->source, p->track, &p->segment.from, err);
+    for (unsigned i = 0; i < input->nb_streams; i++)
+        if ((int)i != p->track)
+            input->streams[i]->discard = AVDISCARD_ALL;
+    p->hash = halo_packet_hash_create();
+    if (!p->hash)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return code < 0
+               ? code
+               : halo_segments_create(p->segments, &p->segment, t->out->codecpar, &p->writer, err);
+}
+
+int halo_piece_begin(struct halo_stream *s, struct halo_error *err)
+{
+    struct halo_piece *p = &s->piece;
+    while (s->tracks.track[p->track].role != HALO_ROLE_FILTER)
+        p->track++;
+    const struct halo_track *t = &s->tracks.track[p->track];
+    const int code = check_output(s, t, err);
+    if (code < 0 || !p->joins)
+        return code < 0 ? code : begin_segment(s, t, err);
+    halo_sink_write_in(s->sink, halo_segments_output(p->segments));
+    halo_sink_format(s->sink)->flags |= AVFMT_FLAG_BITEXACT; /* no random numbers */
+    return 0;
+}
+
+int halo_piece_take(struct halo_stream *s, const AVPacket *pkt)
+{
+    struct halo_piece *p = &s->piece;
+    if (pkt->stream_index != p->track)
+        return 1;
+    if (p->packets == p->segment.packets)
+        return 0;
+    halo_packet_hash_add(p->hash, pkt);
+    p->packets++;
+    return 1;
+}
+
+int halo_piece_finish(struct halo_stream *s, struct halo_error *err)
+{
+    struct halo_piece *p = &s->piece;
+    const struct halo_segment_hash hash = halo_packet_hash_take(p->hash);
+    const bool cut = s->tracks.track[p->track].over; /* -t ends before the last packet */
+    if (!cut &&
+        (p->packets != p->segment.packets || memcmp(&hash, &p->segment.hash, sizeof hash) != 0))
+        return halo_fail(err, -ESTALE,
+                         "%s: has changed during the run, or cannot be read from the "
+                         "middle: run again, without -segments",
+                         s->settings->source.input);
+    return halo_segments_finish(p->segments, &p->segment, p->writer, atomic_load(&s->frames), err);
+}
+
+/* ---- the stream that joins ---- */
+
+/* Reads the next packet of the parts into p->pkt, unless there is one; sets p->over at the end. */
+static int fetch(struct halo_stream *s, struct halo_error *err)
+{
+    struct halo_piece *p = &s->piece;
+    const AVCodecParameters *par = s->tracks.track[p->track].out->codecpar;
+    int code = 0;
+    while (!p->pkt && !p->over) {
+        if (!p->reader) {
+            code = halo_segments_next_part(p->segments, p->next++, par, &p->reader, err);
+            p->over = code == 0;
+            if (code <= 0)
+                return code;
+        }
+        p->pkt = av_packet_alloc();
+        code = p->pkt ? halo_part_read(p->reader, p->pkt, err)
+                      : halo_fail(err, -ENOMEM, "out of memory");
+        if (code > 0)
+            return 0;
+        av_packet_free(&p->pkt);
+        if (code < 0)
+            return code;
+        halo_part_close(p->reader);
+        p->reader = NULL;
+    }
+    return 0;
+}
+
+/* Encoders that reorder frames give the first packets decoding times before their first frame,
+ * which may be before those of the last segment if frames are not evenly spaced. */
+static int keep_order(struct halo_piece *p, struct halo_error *err)
+{
+    AVPacket *pkt = p->pkt;
+    if (p->dts != INT64_MIN && pkt->dts <= p->dts)
+        pkt->dts = p->dts + 1;
+    p->dts = pkt->dts;
+    return pkt->dts <= pkt->pts ? 0
+                                : halo_fail(err, -ENOTSUP,
+                                            "segment %d cannot be joined: its frames "
+                                            "begin before the segment before it ends",
+                                            p->next - 1);
+}
+
+/* Whether the packet of the part belongs before the packet of the input, which has the time `until`
+ * (AV_NOPTS_VALUE: in any case). */
+static bool is_due(const struct halo_stream *s, const struct halo_track *t, int64_t until)
+{
+    return until == AV_NOPTS_VALUE ||
+           av_compare_ts(s->piece.pkt->dts, halo_encoder_time_base(t->encoder), until,
+                         t->in->time_base) <= 0;
+}
+
+int halo_piece_join(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_piece *p = &s->piece;
+    struct halo_track *t = &s->tracks.track[p->track];
+    int64_t until = AV_NOPTS_VALUE;
+    if (pkt) {
+        const int64_t time = pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts;
+        until = halo_source_shift(s->source, time, t->in->time_base);
+        if (until == AV_NOPTS_VALUE)
+            return 0;
+        t->over = halo_source_window(s->source, until, t->in->time_base) > 0;
+    }
+    int code;
+    while ((code = fetch(s, err)) >= 0 && p->pkt && is_due(s, t, until)) {
+        code = keep_order(p, err);
+        if (code < 0)
+            return code;
+        const struct halo_item item = {HALO_ITEM_PACKET, p->track, {.packet = p->pkt}};
+        p->pkt = NULL;
+        t->pictures++;
+        code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+        if (code < 0)
+            return code;
+    }
+    return code;
+}
+
+void halo_piece_close(struct halo_piece *p)
+{
+    halo_part_discard(p->writer);
+    halo_part_close(p->reader);
+    halo_packet_hash_destroy(p->hash);
+    av_packet_free(&p->pkt);
+    p->writer = NULL;
+    p->reader = NULL;
+    p->hash = NULL;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Where an input is cut into segments (cut_list.h). */
+#include "pipeline/segment/cut_list.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavutil/mem.h>
+#include <libavutil/murmur3.h>
+
+#include "config/log.h"
+#include "pipeline/base/av.h"
+#include "pipeline/base/damage.h"
+#include "pipeline/base/path.h"
+#include "pipeline/input/decode_cuts.h"
+
+struct halo_packet_hash {
+    struct AVMurMur3 *state;
+};
+
+struct halo_packet_hash *halo_packet_hash_create(void)
+{
+    struct halo_packet_hash *h = av_mallocz(sizeof *h);
+    if (!h || !(h->state = av_murmur3_alloc())) {
+        av_free(h);
+        return NULL;
+    }
+    av_murmur3_init(h->state);
+    return h;
+}
+
+/* Without decoding times and durations: demuxers guess those that a file does not contain, and
+ * after a seek they guess differently. */
+void halo_packet_hash_add(struct halo_packet_hash *h, const AVPacket *pkt)
+{
+    const int64_t head[] = {pkt->pts, pkt->size,
+                            pkt->flags & (AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD)};
+    av_murmur3_update(h->state, (const uint8_t *)head, sizeof head);
+    av_murmur3_update(h->state, pkt->data, (size_t)pkt->size);
+}
+
+struct halo_segment_hash halo_packet_hash_take(struct halo_packet_hash *h)
+{
+    struct halo_segment_hash ret;
+    av_murmur3_final(h->state, ret.byte);
+    av_murmur3_init(h->state);
+    return ret;
+}
+
+void halo_packet_hash_destroy(struct halo_packet_hash *h)
+{
+    if (h)
+        av_free(h->state);
+    av_free(h);
+}
+
+struct reader {
+    const struct halo_run_settings *settings;
+    struct halo_source *source;
+    AVStream *stream;
+    struct halo_packet_hash *hash;
+    halo_cut_found *found;
+    void *arg;
+    bool intra; /* no frame refers to another one */
+    struct halo_cuts cuts;
+    const char *reason; /* why there are no further cuts; NULL: there may be */
+    int64_t begin;      /* time from which segments are counted */
+    struct halo_segment segment;
+};
+
+static bool is_filtered(const AVStream *st)
+{
+    return st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
+           !(st->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS));
+}
+
+/* Other streams are not read. */
+static int find_stream(struct reader *r, struct halo_error *err)
+{
+    const AVFormatContext *f = halo_source_format(r->source);
+    int count = 0;
+    for (unsigned i = 0; i < f->nb_streams; i++) {
+        AVStream *st = f->streams[i];
+        if (!is_filtered(st)) {
+            st->discard = AVDISCARD_ALL;
+            continue;
+        }
+        r->stream = st;
+        count++;
+    }
+    if (count == 1)
+        return 0;
+    return halo_fail_usage(err,
+                           "-segments: %s has %d video streams, but only inputs with one can "
+                           "be encoded in segments",
+                           r->settings->source.input, count);
+}
+
+static void init_cuts(struct reader *r)
+{
+    const enum AVCodecID codec = r->stream->codecpar->codec_id;
+    const AVCodecDescriptor *d = avcodec_descriptor_get(codec);
+    r->intra = codec == AV_CODEC_ID_FFV1 || (d && (d->props & AV_CODEC_PROP_INTRA_ONLY));
+    r->cuts.latest = INT64_MIN;
+    if (!r->intra && !halo_cuts_init(&r->cuts, r->stream))
+        r->reason = r->cuts.reason;
+}
+
+static bool may_begin_with(struct reader *r, const AVPacket *pkt)
+{
+    if (r->reason)
+        return false;
+    if (!r->intra) {
+        const enum halo_cut cut = halo_cuts_next(&r->cuts, pkt);
+        r->reason = cut == HALO_CUT_NEVER ? r->cuts.reason : NULL;
+        return cut == HALO_CUT_HERE;
+    }
+    if (pkt->pts == AV_NOPTS_VALUE || pkt->pts <= r->cuts.latest)
+        r->reason = "its times do not increase";
+    r->cuts.latest = pkt->pts;
+    return !r->reason && (pkt->flags & AV_PKT_FLAG_KEY);
+}
+
+static double seconds_of(const struct reader *r, int64_t pts)
+{
+    return (double)(pts - r->begin) * av_q2d(r->stream->time_base);
+}
+
+/* The next multiple of -segment_time has been reached. */
+static bool is_long_enough(const struct reader *r, const AVPacket *pkt)
+{
+    const double step = r->settings->segment_time;
+    const int64_t before = (int64_t)(seconds_of(r, r->segment.from.pts) / step);
+    return r->segment.packets > 0 && (int64_t)(seconds_of(r, pkt->pts) / step) > before;
+}
+
+static int report(struct reader *r, struct halo_error *err)
+{
+    r->segment.hash = halo_packet_hash_take(r->hash);
+    const int code = r->found(r->arg, &r->segment, err);
+    r->segment.number++;
+    r->segment.packets = 0;
+    return code;
+}
+
+static int take(struct reader *r, const AVPacket *pkt, struct halo_error *err)
+{
+    int code = 0;
+    const bool begins = may_begin_with(r, pkt);
+    if (begins && is_long_enough(r, pkt))
+        code = report(r, err);
+    if (r->segment.packets == 0) {
+        if (r->segment.number == 0 && r->begin == INT64_MIN)
+            r->begin = pkt->pts == AV_NOPTS_VALUE ? 0 : pkt->pts;
+        r->segment.from = (struct halo_packet_place){pkt->pts, pkt->size};
+        r->segment.time = pkt->pts == AV_NOPTS_VALUE ? 0 : seconds_of(r, pkt->pts);
+    }
+    halo_packet_hash_add(r->hash, pkt);
+    r->segment.packets++;
+    return code;
+}
+
+static int read_all(struct reader *r, struct halo_error *err)
+{
+    int64_t until;
+    halo_source_bounds(r->source, r->stream->time_base, &r->begin, &until);
+    AVPacket *pkt = av_packet_alloc();
+    int code = pkt ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    while (code >= 0 && (code = halo_source_read(r->source, pkt, err)) > 0) {
+        if (pkt->stream_index != r->stream->index)
+            continue;
+        if (pkt->dts != AV_NOPTS_VALUE && pkt->dts >= until)
+            break;
+        code = take(r, pkt, err);
+    }
+    av_packet_free(&pkt);
+    return code < 0 ? code : 0;
+}
+
+static void say_uncut(const struct reader *r)
+{
+    char clock[32];
+    if (!r->reason)
+        return;
+    if (r->segment.number == 0)
+        halo_log(HALO_LOG_INFO, "%s: is encoded as one segment: %s", r->settings->source.input,
+                 r->reason);
+    else
+        halo_log(HALO_LOG_INFO, "%s: is encoded as one segment from %s on: %s",
+                 r->settings->source.input, halo_av_clock(r->segment.time, clock, sizeof clock),
+                 r->reason);
+}
+
+static int fail_unseekable(const struct halo_run_settings *settings, struct halo_error *err)
+{
+    return halo_fail_usage(err,
+                           "-segments: %s is not a file: an input that is encoded in segments is "
+                           "read several times",
+                           settings->source.input);
+}
+
+static int open_input(struct reader *r, const struct halo_source_limits *limits,
+                      struct halo_damage *damage, struct halo_error *err)
+{
+    const struct halo_run_settings *settings = r->settings;
+    const char *input = settings->source.input;
+    if (!strcmp(input, "-") || halo_path_is_url(input))
+        return fail_unseekable(settings, err);
+    const int code =
+        halo_source_open(&r->source, &settings->source, &settings->part, damage, limits, err);
+    if (code < 0)
+        return code;
+    return halo_path_opens_again(input) ? find_stream(r, err) : fail_unseekable(settings, err);
+}
+
+static void describe(const struct reader *r, struct halo_cut_input *ret)
+{
+    const AVFormatContext *f = halo_source_format(r->source);
+    const AVCodecParameters *par = r->stream->codecpar;
+    *ret = (struct halo_cut_input){r->stream->index, f->pb ? avio_size(f->pb) : -1, par->width,
+                                   par->height};
+}
+
+int halo_cut_list_read(struct halo_cut_input *ret, const struct halo_run_settings *settings,
+                       const atomic_int *stop, halo_cut_found *found, void *arg,
+                       struct halo_error *err)
+{
+    struct halo_damage damage = {0};
+    const struct halo_source_limits limits = {.stop = stop};
+    struct reader r = {
+        .settings = settings, .found = found, .arg = arg, .hash = halo_packet_hash_create()};
+    int code = r.hash ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        code = open_input(&r, &limits, &damage, err);
+    if (code >= 0) {
+        describe(&r, ret);
+        init_cuts(&r);
+        code = read_all(&r, err);
+    }
+    if (code >= 0 && !atomic_load(stop)) {
+        say_uncut(&r);
+        if (r.segment.packets > 0)
+            code = report(&r, err);
+    }
+    halo_source_close(r.source);
+    halo_packet_hash_destroy(r.hash);
+    return code;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The manifest of a run in segments (manifest.h). */
+#include "pipeline/segment/manifest.h"
+
+#include <errno.h>
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/murmur3.h>
+#include <libavutil/mem.h>
+#include <libswscale/swscale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+#include "kernels/version.h"
+#include "pipeline/region/mask_image.h"
+
+enum { VERSION = 1 };
+
+/* The options that the output depends on. Where and with how many threads the work is done is not
+ * among them. */
+static const char *const deciding[] = {
+    "vf",         "c:v",          "b:v",          "crf",
+    "preset",     "c:a",          "an",           "ss",
+    "t",          "map_metadata", "video_size",   "framerate",
+    "max_pixels", "pixel_format", "segment_time", "copy_unfiltered",
+};
+
+/* As on the command line; "" if the option is not given. */
+static json_t *value_of(const struct halo_option *row, const struct halo_run_settings *settings)
+{
+    const void *field = (const char *)settings + row->offset;
+    char text[40] = "";
+    switch (row->type) {
+    case HALO_OPTION_STRING:
+        return json_string(*(char *const *)field ? *(char *const *)field : "");
+    case HALO_OPTION_FLAG:
+        return json_string(*(const bool *)field ? "yes" : "");
+    case HALO_OPTION_INT:
+        snprintf(text, sizeof text, "%d", *(const int *)field);
+        break;
+    default:
+        if (*(const double *)field >= 0)
+            snprintf(text, sizeof text, "%.9g", *(const double *)field);
+    }
+    return json_string(text);
+}
+
+static json_t *settings_of(const struct halo_run_settings *settings)
+{
+    json_t *ret = json_object();
+    for (size_t i = 0; i < sizeof deciding / sizeof *deciding; i++) {
+        const struct halo_option *row =
+            halo_option_find(halo_run_options, deciding[i], strlen(deciding[i]));
+        if (json_object_set_new(ret, deciding[i], value_of(row, settings)) < 0)
+            goto fail;
+    }
+    const char *const formats[] = {settings->source.format, settings->output_format};
+    const char *const names[] = {"f before -i", "f after -i"};
+    for (int i = 0; i < 2; i++)
+        if (json_object_set_new(ret, names[i], json_string(formats[i] ? formats[i] : "")) < 0)
+            goto fail;
+    return ret;
+fail:
+    json_decref(ret);
+    return NULL;
+}
+
+static json_t *version(unsigned number)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(number), AV_VERSION_MINOR(number),
+             AV_VERSION_MICRO(number));
+    return json_string(text);
+}
+
+static struct halo_segment_hash hash_of(const void *data, size_t size)
+{
+    struct halo_segment_hash ret = {0};
+    struct AVMurMur3 *state = av_murmur3_alloc();
+    if (!state)
+        return ret;
+    av_murmur3_init(state);
+    av_murmur3_update(state, data, size);
+    av_murmur3_final(state, ret.byte);
+    av_free(state);
+    return ret;
+}
+
+json_t *halo_manifest_hash(const struct halo_segment_hash *hash)
+{
+    char text[2 * sizeof hash->byte + 1];
+    for (size_t i = 0; i < sizeof hash->byte; i++)
+        snprintf(text + 2 * i, 3, "%02x", hash->byte[i]);
+    return json_string(text);
+}
+
+/* Of the mask images, by the number of their filter: a file may change without its name. */
+static json_t *masks_of(const struct halo_chain *chain)
+{
+    json_t *ret = json_object();
+    for (int i = 0; i < chain->count; i++) {
+        const struct halo_shapes *shapes = chain->filter[i].shapes;
+        char number[16];
+        for (int k = 0; shapes && k < shapes->count; k++) {
+            const struct halo_mask_image *mask = shapes->shape[k].mask;
+            if (!mask)
+                continue;
+            const struct halo_segment_hash hash =
+                hash_of(mask->weight, (size_t)mask->width * (size_t)mask->height);
+            snprintf(number, sizeof number, "%d", i + 1);
+            json_object_set_new(ret, number, halo_manifest_hash(&hash));
+        }
+    }
+    return ret;
+}
+
+json_t *halo_manifest_terms(const struct halo_run_settings *settings,
+                            const struct halo_chain *chain)
+{
+    json_t *versions = json_pack(
+        "{s:s, s:o, s:o, s:o}", "halod", HALO_VERSION, "libavcodec", version(avcodec_version()),
+        "libavformat", version(avformat_version()), "libswscale", version(swscale_version()));
+    return json_pack("{s:o, s:o, s:o}", "settings", settings_of(settings), "masks", masks_of(chain),
+                     "versions", versions);
+}
+
+struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment)
+{
+    struct halo_part_id id = {.hash = {{0}}};
+    json_t *all =
+        json_pack("{s:O, s:i, s:I, s:o}", "terms", terms, "number", segment->number, "packets",
+                  (json_int_t)segment->packets, "hash", halo_manifest_hash(&segment->hash));
+    char *text = all ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (text)
+        id.hash = hash_of(text, strlen(text));
+    free(text);
+    json_decref(all);
+    return id;
+}
+
+static int fail_mask(const char *folder, const char *filter, struct halo_error *err)
+{
+    return halo_fail_usage(err,
+                           "%s: was made with another mask image for filter %s: continue with that "
+                           "one, or remove the folder to begin again",
+                           folder, filter);
+}
+
+static int fail_term(const char *folder, bool option, const char *name, const json_t *earlier,
+                     const json_t *now, struct halo_error *err)
+{
+    const char *none = "(not given)";
+    const char *before = json_string_value(earlier), *after = json_string_value(now);
+    return halo_fail_usage(err,
+                           "%s: was made with %s%s %s instead of %s: continue with the same, or "
+                           "remove the folder to begin again",
+                           folder, option ? "-" : "", name, before && *before ? before : none,
+                           after && *after ? after : none);
+}
+
+int halo_manifest_compare(const json_t *earlier, json_t *now, const char *folder,
+                          struct halo_error *err)
+{
+    const char *group, *name;
+    json_t *terms, *mine;
+    json_object_foreach (now, group, terms) {
+        json_object_foreach (terms, name, mine) {
+            const json_t *theirs = json_object_get(json_object_get(earlier, group), name);
+            if (json_equal(mine, theirs))
+                continue;
+            return !strcmp(group, "masks")
+                       ? fail_mask(folder, name, err)
+                       : fail_term(folder, !strcmp(group, "settings"), name, theirs, mine, err);
+        }
+    }
+    return 0;
+}
+
+static char *path_of(const char *folder)
+{
+    char *path;
+    return asprintf(&path, "%s/manifest.json", folder) < 0 ? NULL : path;
+}
+
+int halo_manifest_read(json_t **ret, const char *folder)
+{
+    char *path = path_of(folder);
+    if (!path)
+        return -ENOMEM;
+    json_error_t error;
+    errno = 0;
+    json_t *manifest = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    const int code = errno;
+    free(path);
+    if (!manifest)
+        return json_error_code(&error) == json_error_cannot_open_file ? -(code ? code : ENOENT)
+                                                                      : -EBADMSG;
+    if (json_integer_value(json_object_get(manifest, "version")) != VERSION ||
+        !json_is_object(json_object_get(manifest, "terms"))) {
+        json_decref(manifest);
+        return -EBADMSG;
+    }
+    *ret = manifest;
+    return 0;
+}
+
+static int write_text(const char *text, const char *path)
+{
+    char *temporary;
+    const int fd = halo_beside_make(path, 0, &temporary);
+    if (fd < 0)
+        return fd;
+    FILE *file = fdopen(fd, "w");
+    int code = 0;
+    if (!file || fputs(text, file) < 0 || fputc('\n', file) < 0 || fflush(file) != 0 ||
+        fsync(fd) < 0)
+        code = errno ? -errno : -EIO;
+    if (file)
+        fclose(file);
+    else
+        close(fd);
+    if (code == 0 && rename(temporary, path) < 0)
+        code = -errno;
+    if (code < 0)
+        unlink(temporary);
+    else
+        halo_beside_sync_folder(path);
+    free(temporary);
+    return code;
+}
+
+int halo_manifest_write(const json_t *manifest, const char *folder, struct halo_error *err)
+{
+    char *path = path_of(folder);
+    char *text = json_dumps(manifest, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    int code = path && text ? write_text(text, path) : -ENOMEM;
+    if (code < 0)
+        halo_fail(err, code, "%s: its manifest cannot be written: %s", folder, strerror(-code));
+    free(text);
+    free(path);
+    return code;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The manifest of a run in segments: what its parts are made from, as JSON for people and programs.
+ * Any thread; calls that read or write block on disk. */
+#ifndef HALO_MANIFEST_H
+#define HALO_MANIFEST_H
+
+#include <jansson.h>
+
+#include "config/error.h"
+#include "config/run.h"
+#include "pipeline/filter/filter.h"
+#include "pipeline/segment/part_file.h"
+
+/* Returns what the bytes of every part depend on besides the input: the settings that the encoded
+ * video depends on, as written on the command line, the mask images of the chain, and the versions
+ * of halod and FFmpeg. The caller owns the object; NULL if memory runs out. */
+json_t *halo_manifest_terms(const struct halo_run_settings *settings,
+                            const struct halo_chain *chain);
+
+/* Returns the id of the part of this segment. */
+struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment);
+
+/* Compares the terms of an earlier run with those of this one. Returns 0, or -EINVAL with err
+ * filled, which names the first difference. folder is the name of the folder, for the error. */
+int halo_manifest_compare(const json_t *earlier, json_t *now, const char *folder,
+                          struct halo_error *err);
+
+/* Reads the manifest in a folder. Returns 0 (the caller owns *ret), -ENOENT if there is none,
+ * -EBADMSG if it is not a manifest of this version of halod, or another -errno. */
+int halo_manifest_read(json_t **ret, const char *folder);
+
+/* Writes the manifest, completely or not at all, and syncs it to disk. Returns 0, or -errno with
+ * err filled. */
+int halo_manifest_write(const json_t *manifest, const char *folder, struct halo_error *err);
+
+/* Returns a hash as a JSON string; NULL if memory runs out. */
+json_t *halo_manifest_hash(const struct halo_segment_hash *hash);
+
+#endif

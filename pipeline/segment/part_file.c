@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Part files (part_file.h): a head, the encoder's extradata, packets, and an end. Numbers have the
+ * byte order of the machine, since parts are joined where they are made. */
+#include "pipeline/segment/part_file.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <libavutil/murmur3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+
+enum { END = -1 }; /* the size in the record after the last packet */
+
+static const char magic[8] = "halod p1";
+
+struct head {
+    char magic[8];
+    struct halo_part_id id;
+    int32_t codec, extradata_size;
+};
+
+struct record {
+    int64_t pts, dts, duration;
+    int32_t flags, size;
+};
+
+/* After the record END. */
+struct end {
+    int64_t frames;
+    struct halo_segment_hash hash; /* of all bytes before it */
+};
+
+/* ---- writing ---- */
+
+struct halo_part_writer {
+    FILE *file;
+    char *path, *temporary;
+    struct AVMurMur3 *hash;
+};
+
+static int fail_write(const struct halo_part_writer *w, int code, struct halo_error *err)
+{
+    return halo_fail(err, code, "%s: cannot be written: %s", w->path, strerror(-code));
+}
+
+static int put(struct halo_part_writer *w, const void *data, size_t size, struct halo_error *err)
+{
+    av_murmur3_update(w->hash, data, size);
+    return fwrite(data, 1, size, w->file) == size ? 0 : fail_write(w, errno ? -errno : -EIO, err);
+}
+
+int halo_part_create(struct halo_part_writer **ret, const char *path, const struct halo_part_id *id,
+                     const AVCodecParameters *par, struct halo_error *err)
+{
+    struct halo_part_writer *w = av_mallocz(sizeof *w);
+    if (!w || !(w->path = strdup(path)) || !(w->hash = av_murmur3_alloc())) {
+        halo_part_discard(w);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    av_murmur3_init(w->hash);
+    int code = halo_beside_make(path, 0, &w->temporary);
+    if (code < 0)
+        fail_write(w, code, err);
+    else if (!(w->file = fdopen(code, "wb"))) {
+        close(code);
+        code = halo_fail(err, -ENOMEM, "out of memory");
+    }
+    struct head head = {.id = *id, .codec = par->codec_id, .extradata_size = par->extradata_size};
+    memcpy(head.magic, magic, sizeof magic);
+    if (code >= 0)
+        code = put(w, &head, sizeof head, err);
+    if (code >= 0)
+        code = put(w, par->extradata, (size_t)par->extradata_size, err);
+    if (code < 0) {
+        halo_part_discard(w);
+        return code;
+    }
+    *ret = w;
+    return 0;
+}
+
+int halo_part_write(struct halo_part_writer *w, const AVPacket *pkt, struct halo_error *err)
+{
+    const struct record record = {pkt->pts, pkt->dts, pkt->duration, pkt->flags, pkt->size};
+    if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
+        return halo_fail_usage(err, "-segments: the encoder's parameters change within the video, "
+                                    "so segments of it cannot be joined: choose another -c:v");
+    const int code = put(w, &record, sizeof record, err);
+    return code < 0 ? code : put(w, pkt->data, (size_t)pkt->size, err);
+}
+
+int halo_part_finish(struct halo_part_writer *w, int64_t frames, struct halo_part_content *ret,
+                     struct halo_error *err)
+{
+    const struct record last = {.size = END};
+    struct end end = {.frames = frames};
+    int code = put(w, &last, sizeof last, err);
+    if (code < 0)
+        return code;
+    av_murmur3_final(w->hash, end.hash.byte);
+    if (fwrite(&end, sizeof end, 1, w->file) != 1 || fflush(w->file) != 0 ||
+        fsync(fileno(w->file)) < 0 || rename(w->temporary, w->path) < 0)
+        return fail_write(w, -errno, err);
+    free(w->temporary);
+    w->temporary = NULL;
+    halo_beside_sync_folder(w->path);
+    *ret = (struct halo_part_content){frames, end.hash};
+    return 0;
+}
+
+void halo_part_discard(struct halo_part_writer *w)
+{
+    if (!w)
+        return;
+    if (w->file)
+        fclose(w->file);
+    if (w->temporary)
+        unlink(w->temporary);
+    free(w->temporary);
+    free(w->path);
+    av_free(w->hash);
+    av_free(w);
+}
+
+/* ---- reading ---- */
+
+int halo_part_check(const char *path, const struct halo_part_id *id, struct halo_part_content *ret)
+{
+    enum { CHUNK = 1 << 16 };
+    struct head head;
+    struct end end;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return -errno;
+    struct AVMurMur3 *hash = av_murmur3_alloc();
+    uint8_t *data = malloc(CHUNK);
+    struct halo_segment_hash found;
+    int code = hash && data ? 0 : -ENOMEM;
+    if (code == 0 && (fseeko(file, 0, SEEK_END) < 0 || ftello(file) < 0))
+        code = -errno;
+    int64_t left = code == 0 ? ftello(file) - (int64_t)sizeof end : 0;
+    rewind(file);
+    if (code == 0 && left < (int64_t)sizeof head)
+        code = -EBADMSG;
+    if (hash)
+        av_murmur3_init(hash);
+    for (bool first = true; code == 0 && left > 0; first = false) {
+        const size_t size = fread(data, 1, left < CHUNK ? (size_t)left : CHUNK, file);
+        if (first && size >= sizeof head)
+            memcpy(&head, data, sizeof head);
+        if (size == 0 || (first && size < sizeof head))
+            code = ferror(file) ? -EIO : -EBADMSG;
+        av_murmur3_update(hash, data, size);
+        left -= (int64_t)size;
+    }
+    if (code == 0 && fread(&end, sizeof end, 1, file) != 1)
+        code = ferror(file) ? -EIO : -EBADMSG;
+    if (code == 0) {
+        av_murmur3_final(hash, found.byte);
+        if (memcmp(&found, &end.hash, sizeof found) || memcmp(head.magic, magic, sizeof magic))
+            code = -EBADMSG;
+        else if (memcmp(&head.id, id, sizeof *id))
+            code = -ESTALE;
+    }
+    if (code == 0)
+        *ret = (struct halo_part_content){end.frames, end.hash};
+    free(data);
+    av_free(hash);
+    fclose(file);
+    return code;
+}
+
+struct halo_part_reader {
+    FILE *file;
+    char *path;
+};
+
+/* Parts were checked before, so this is the disk's failure, or somebody else's write. */
+static int fail_read(const struct halo_part_reader *r, struct halo_error *err)
+{
+    return ferror(r->file) ? halo_fail(err, -EIO, "%s: cannot be read", r->path)
+                           : halo_fail(err, -EBADMSG, "%s: was damaged during the run", r->path);
+}
+
+static int check_encoder(struct halo_part_reader *r, const AVCodecParameters *par,
+                         struct halo_error *err)
+{
+    struct head head;
+    if (fread(&head, sizeof head, 1, r->file) != 1 || memcmp(head.magic, magic, sizeof magic))
+        return fail_read(r, err);
+    bool same = head.codec == (int32_t)par->codec_id && head.extradata_size == par->extradata_size;
+    uint8_t *extradata = same && head.extradata_size ? malloc((size_t)head.extradata_size) : NULL;
+    if (extradata) {
+        if (fread(extradata, (size_t)head.extradata_size, 1, r->file) != 1) {
+            free(extradata);
+            return fail_read(r, err);
+        }
+        same = !memcmp(extradata, par->extradata, (size_t)par->extradata_size);
+    }
+    free(extradata);
+    return same ? 0
+                : halo_fail(err, -EINVAL,
+                            "%s: the encoder's parameters are not those of the other "
+                            "segments, so they cannot be joined",
+                            r->path);
+}
+
+int halo_part_open(struct halo_part_reader **ret, const char *path, const AVCodecParameters *par,
+                   struct halo_error *err)
+{
+    struct halo_part_reader *r = av_mallocz(sizeof *r);
+    if (!r || !(r->path = strdup(path))) {
+        halo_part_close(r);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    r->file = fopen(path, "rb");
+    const int code = r->file ? check_encoder(r, par, err)
+                             : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
+    if (code < 0) {
+        halo_part_close(r);
+        return code;
+    }
+    *ret = r;
+    return 0;
+}
+
+int halo_part_read(struct halo_part_reader *r, AVPacket *pkt, struct halo_error *err)
+{
+    struct record record;
+    av_packet_unref(pkt);
+    if (fread(&record, sizeof record, 1, r->file) != 1)
+        return fail_read(r, err);
+    if (record.size == END)
+        return 0;
+    if (record.size < 0)
+        return halo_fail(err, -EBADMSG, "%s: was damaged during the run", r->path);
+    if (av_new_packet(pkt, record.size) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    if (record.size > 0 && fread(pkt->data, (size_t)record.size, 1, r->file) != 1)
+        return fail_read(r, err);
+    pkt->pts = record.pts;
+    pkt->dts = record.dts;
+    pkt->duration = record.duration;
+    pkt->flags = record.flags;
+    return 1;
+}
+
+void halo_part_close(struct halo_part_reader *r)
+{
+    if (!r)
+        return;
+    if (r->file)
+        fclose(r->file);
+    free(r->path);
+    av_free(r);
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The segments of a run (segments.h). */
+#include "pipeline/segment/segments.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libavutil/mem.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/beside.h"
+#include "config/log.h"
+#include "pipeline/base/path.h"
+#include "pipeline/segment/manifest.h"
+
+enum state {
+    WAITING,
+    TAKEN, /* by a worker */
+    DONE,
+};
+
+struct entry {
+    struct halo_segment segment;
+    enum state state;
+    struct halo_part_content content; /* DONE */
+};
+
+struct halo_segments {
+    const struct halo_run_settings *settings;
+    void (*notify)(void *arg);
+    void *arg;
+    char *folder, *output;
+    int fd; /* of the folder, which is locked through it */
+    json_t *terms;
+    atomic_int stop;
+    /* Guarded by lock: */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct entry *entry;
+    int count, room;
+    int next;    /* no segment before it is WAITING */
+    bool listed; /* the list is complete */
+    enum halo_segments_end end;
+    struct halo_cut_input input;
+    int64_t inode;           /* of the file that becomes OUT; 0: none yet */
+    pthread_mutex_t writing; /* held while the manifest is written; taken before `lock` */
+};
+
+/* ---- the folder ---- */
+
+static char *folder_of(const struct halo_run_settings *settings)
+{
+    char *path = halo_path_follow(halo_path_of(settings->output)), *folder = NULL;
+    if (path && asprintf(&folder, "%s.parts", path) < 0)
+        folder = NULL;
+    free(path);
+    return folder;
+}
+
+static char *part_path(const struct halo_segments *s, int number)
+{
+    char *path;
+    return asprintf(&path, "%s/%06d.part", s->folder, number) < 0 ? NULL : path;
+}
+
+static bool is_part(const char *name)
+{
+    return strspn(name, "0123456789") == 6 && !strcmp(name + 6, ".part");
+}
+
+static bool is_temporary(const char *name)
+{
+    return strstr(name, ".halod-");
+}
+
+/* Calls visit for each file, until it returns false. Returns whether it always returned true. */
+static bool walk(const struct halo_segments *s, bool (*visit)(int fd, const char *name))
+{
+    const int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *e;
+    bool ret = true;
+    while (dir && ret && (e = readdir(dir)))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            ret = visit(s->fd, e->d_name);
+    if (dir)
+        closedir(dir);
+    return ret;
+}
+
+static bool remove_temporary(int fd, const char *name)
+{
+    if (is_temporary(name))
+        unlinkat(fd, name, 0);
+    return true;
+}
+
+static bool remove_parts(int fd, const char *name)
+{
+    if (is_temporary(name) || is_part(name))
+        unlinkat(fd, name, 0);
+    return true;
+}
+
+static bool is_no_part(int fd, const char *name)
+{
+    (void)fd;
+    return !is_part(name);
+}
+
+static bool is_left_over(int fd, const char *name)
+{
+    (void)fd;
+    return is_temporary(name);
+}
+
+static int lock_folder(struct halo_segments *s, struct halo_error *err)
+{
+    s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->fd < 0)
+        return halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno));
+    if (flock(s->fd, LOCK_EX | LOCK_NB) == 0)
+        return 0;
+    if (errno == EWOULDBLOCK)
+        return halo_fail(err, -EBUSY, "%s: another halod is writing this output", s->folder);
+    return halo_fail(err, -errno, "%s: cannot be locked: %s", s->folder, strerror(errno));
+}
+
+/* The output of the earlier run is complete if the file that it wrote has its final name. */
+static bool is_whole(const struct halo_segments *s, const json_t *manifest)
+{
+    struct stat st;
+    char *path = halo_path_follow(halo_path_of(s->settings->output));
+    const int64_t inode = json_integer_value(json_object_get(manifest, "output_inode"));
+    const bool ret = path && inode && stat(path, &st) == 0 && (int64_t)st.st_ino == inode;
+    free(path);
+    return ret;
+}
+
+/* Decides what happens to a folder that exists. 1: the output of an earlier run is complete. */
+static int take_over(struct halo_segments *s, struct halo_error *err)
+{
+    json_t *manifest = NULL;
+    const int read = halo_manifest_read(&manifest, s->folder);
+    int code = read == 0 && s->settings->resume && is_whole(s, manifest);
+    /* A run that was killed early has left no manifest. */
+    if (code > 0 || (read == -ENOENT && walk(s, is_left_over)))
+        goto end;
+    if (read < 0)
+        code = halo_fail_usage(err,
+                               "%s: contains no manifest of this version of halod (%s): remove it "
+                               "or choose another OUT",
+                               s->folder, strerror(-read));
+    else if (s->settings->resume)
+        code = halo_manifest_compare(json_object_get(manifest, "terms"), s->terms, s->folder, err);
+    else if (!s->settings->overwrite)
+        code = halo_fail_usage(err,
+                               "%s: is left from an interrupted run: continue it with -resume, or "
+                               "begin again with -y",
+                               s->folder);
+    if (code == 0)
+        walk(s, s->settings->resume ? remove_temporary : remove_parts);
+end:
+    json_decref(manifest);
+    return code;
+}
+
+static json_t *describe_entry(const struct entry *e)
+{
+    json_t *ret =
+        json_pack("{s:f, s:I, s:o}", "time", e->segment.time, "packets",
+                  (json_int_t)e->segment.packets, "hash", halo_manifest_hash(&e->segment.hash));
+    if (e->state == DONE)
+        json_object_set_new(ret, "part",
+                            json_pack("{s:I, s:o}", "frames", (json_int_t)e->content.frames, "hash",
+                                      halo_manifest_hash(&e->content.hash)));
+    return ret;
+}
+
+static int write_manifest(struct halo_segments *s, struct halo_error *err)
+{
+    pthread_mutex_lock(&s->writing);
+    pthread_mutex_lock(&s->lock);
+    json_t *segments = json_array();
+    for (int i = 0; i < s->count; i++)
+        json_array_append_new(segments, describe_entry(&s->entry[i]));
+    json_t *manifest = json_pack(
+        "{s:i, s:{s:s, s:I}, s:O, s:b, s:I, s:o}", "version", 1, "input", "name",
+        s->settings->source.input, "size", (json_int_t)s->input.size, "terms", s->terms, "complete",
+        s->listed, "output_inode", (json_int_t)s->inode, "segments", segments);
+    pthread_mutex_unlock(&s->lock);
+    const int code = manifest ? halo_manifest_write(manifest, s->folder, err)
+                              : halo_fail(err, -ENOMEM, "out of memory");
+    json_decref(manifest);
+    pthread_mutex_unlock(&s->writing);
+    return code;
+}
+
+static int open_folder(struct halo_segments *s, struct halo_error *err)
+{
+    const bool made = mkdir(s->folder, 0777) == 0;
+    if (!made && errno != EEXIST)
+        return halo_fail(err, -errno, "%s: cannot be created: %s", s->folder, strerror(errno));
+    int code = lock_folder(s, err);
+    if (code >= 0 && !made)
+        code = take_over(s, err);
+    if (code < 0 && s->fd >= 0) { /* it stays as it is */
+        close(s->fd);
+        s->fd = -1;
+    }
+    return code;
+}
+
+int halo_segments_open(struct halo_segments **ret, const struct halo_run_settings *settings,
+                       const struct halo_chain *chain, struct halo_error *err)
+{
+    struct halo_segments *s = av_mallocz(sizeof *s);
+    if (!s)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    s->settings = settings;
+    s->fd = -1;
+    s->input.size = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->writing, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    s->folder = folder_of(settings);
+    s->terms = halo_manifest_terms(settings, chain);
+    int code = 0;
+    if (!s->folder || !s->terms || asprintf(&s->output, "%s/output", s->folder) < 0)
+        code = halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        code = open_folder(s, err);
+    if (code == 0)
+        code = write_manifest(s, err);
+    if (code != 0)
+        halo_segments_close(s, code > 0);
+    else
+        *ret = s;
+    return code;
+}
+
+void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), void *arg)
+{
+    s->notify = notify;
+    s->arg = arg;
+}
+
+void halo_segments_close(struct halo_segments *s, bool remove)
+{
+    if (!s)
+        return;
+    if (s->fd >= 0 && (remove || walk(s, is_no_part))) {
+        walk(s, remove_parts);
+        unlinkat(s->fd, "manifest.json", 0); /* last: it says whether OUT is complete */
+        if (rmdir(s->folder) < 0)
+            halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", s->folder, strerror(errno));
+        halo_beside_sync_folder(s->folder);
+    }
+    if (s->fd >= 0)
+        close(s->fd);
+    pthread_cond_destroy(&s->changed);
+    pthread_mutex_destroy(&s->writing);
+    pthread_mutex_destroy(&s->lock);
+    json_decref(s->terms);
+    free(s->folder);
+    free(s->output);
+    free(s->entry);
+    av_free(s);
+}
+
+const char *halo_segments_folder(const struct halo_segments *s)
+{
+    return s->folder;
+}
+
+const char *halo_segments_output(const struct halo_segments *s)
+{
+    return s->output;
+}
+
+int halo_segments_note_output(struct halo_segments *s, int64_t inode, struct halo_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    s->inode = inode;
+    pthread_mutex_unlock(&s->lock);
+    return write_manifest(s, err);
+}
+
+/* ---- the list ---- */
+
+static struct entry *grow(struct halo_segments *s)
+{
+    if (s->count == s->room) {
+        const int room = s->room ? 2 * s->room : 16;
+        struct entry *grown = realloc(s->entry, (size_t)room * sizeof *grown);
+        if (!grown)
+            return NULL;
+        s->entry = grown;
+        s->room = room;
+    }
+    return &s->entry[s->count];
+}
+
+static int fail_stale(const struct halo_segments *s, const char *path, struct halo_error *err)
+{
+    return halo_fail_usage(err,
+                           "%s: %s was made from another file: continue with the same IN, or "
+                           "remove the folder to begin again",
+                           path, s->settings->source.input);
+}
+
+/* Whether the earlier run encoded the segment. */
+static int find_part(struct halo_segments *s, struct entry *e, struct halo_error *err)
+{
+    char *path = part_path(s, e->segment.number);
+    if (!path)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, &e->segment);
+    int code = halo_part_check(path, &id, &e->content);
+    e->state = code == 0 ? DONE : WAITING;
+    if (code == -EBADMSG)
+        halo_log(HALO_LOG_WARNING, "%s: is damaged and is encoded again", path);
+    if (code == -ESTALE)
+        code = fail_stale(s, path, err);
+    else if (code < 0 && code != -EBADMSG && code != -ENOENT)
+        code = halo_fail(err, code, "%s: cannot be read: %s", path, strerror(-code));
+    else
+        code = 0;
+    free(path);
+    return code;
+}
+
+static int found(void *arg, const struct halo_segment *segment, struct halo_error *err)
+{
+    struct halo_segments *s = arg;
+    struct entry e = {.segment = *segment};
+    int code = s->settings->resume ? find_part(s, &e, err) : 0;
+    if (code < 0)
+        return code;
+    pthread_mutex_lock(&s->lock);
+    struct entry *place = grow(s);
+    if (place) {
+        *place = e;
+        s->count++;
+    }
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    s->notify(s->arg);
+    return place ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+}
+
+int halo_segments_read_input(struct halo_segments *s, struct halo_error *err)
+{
+    int code = halo_cut_list_read(&s->input, s->settings, &s->stop, found, s, err);
+    if (code < 0 || atomic_load(&s->stop))
+        return code;
+    pthread_mutex_lock(&s->lock);
+    s->listed = true;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    s->notify(s->arg);
+    return write_manifest(s, err);
+}
+
+int halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
+{
+    int code = 0;
+    pthread_mutex_lock(&s->lock);
+    while (s->next < s->count && s->entry[s->next].state != WAITING)
+        s->next++;
+    if (s->next < s->count) {
+        s->entry[s->next].state = TAKEN;
+        *ret = s->entry[s->next].segment;
+        code = 1;
+    } else if (s->listed) {
+        code = -1;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+void halo_segments_count(struct halo_segments *s, struct halo_segments_count *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = (struct halo_segments_count){.found = s->count};
+    if (s->count > 0)
+        ret->pixels = (int64_t)s->input.width * s->input.height;
+    for (int i = 0; i < s->count; i++)
+        if (s->entry[i].state == DONE) {
+            ret->done++;
+            ret->frames += s->entry[i].content.frames;
+        }
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- parts ---- */
+
+int halo_segments_create(struct halo_segments *s, const struct halo_segment *segment,
+                         const AVCodecParameters *par, struct halo_part_writer **ret,
+                         struct halo_error *err)
+{
+    char *path = part_path(s, segment->number);
+    if (!path)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, segment);
+    const int code = halo_part_create(ret, path, &id, par, err);
+    free(path);
+    return code;
+}
+
+int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
+                         struct halo_part_writer *part, int64_t frames, struct halo_error *err)
+{
+    struct halo_part_content content;
+    const int code = halo_part_finish(part, frames, &content, err);
+    if (code < 0)
+        return code;
+    pthread_mutex_lock(&s->lock);
+    struct entry *e = &s->entry[segment->number];
+    e->state = DONE;
+    e->content = content;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+    return write_manifest(s, err);
+}
+
+int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecParameters *par,
+                            struct halo_part_reader **ret, struct halo_error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->end == HALO_SEGMENTS_GO_ON &&
+           !(number < s->count && s->entry[number].state == DONE) &&
+           !(s->listed && number >= s->count))
+        pthread_cond_wait(&s->changed, &s->lock);
+    const enum halo_segments_end end = s->end;
+    const bool over = s->listed && number >= s->count;
+    pthread_mutex_unlock(&s->lock);
+    if (end == HALO_SEGMENTS_FAIL)
+        return halo_fail(err, -ECANCELED, "a segment failed");
+    if (end == HALO_SEGMENTS_SHORT || over)
+        return 0;
+    char *path = part_path(s, number);
+    const int code =
+        path ? halo_part_open(ret, path, par, err) : halo_fail(err, -ENOMEM, "out of memory");
+    free(path);
+    return code < 0 ? code : 1;
+}
+
+void halo_segments_stop(struct halo_segments *s, enum halo_segments_end end)
+{
+    atomic_store(&s->stop, 1);
+    pthread_mutex_lock(&s->lock);
+    if (s->end < end)
+        s->end = end;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}

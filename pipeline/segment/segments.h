@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The segments of a run: which there are, which are encoded, and the folder of their parts.
+ *
+ *   reader thread               worker: a stream for each segment      the stream that joins
+ *   input ─► cut list ─► todo ─► taken ─► NAME.parts/000007.part ─► done ─► OUT
+ *                          └── the part of an earlier run ────────────┘
+ *
+ * The folder NAME.parts contains manifest.json and a part file for each segment that is encoded.
+ * One process at a time may use it. The parts alone say what is done, so the process may be killed
+ * at any time; the manifest says what they were made from. */
+#ifndef HALO_SEGMENTS_H
+#define HALO_SEGMENTS_H
+
+#include <stdbool.h>
+
+#include "config/error.h"
+#include "config/run.h"
+#include "pipeline/filter/filter.h"
+#include "pipeline/segment/part_file.h"
+
+struct halo_segments;
+
+/* How the joining stream ends before all segments are joined. */
+enum halo_segments_end {
+    HALO_SEGMENTS_GO_ON,
+    HALO_SEGMENTS_SHORT, /* after the segment that it is joining */
+    HALO_SEGMENTS_FAIL,  /* with -ECANCELED */
+};
+
+/* Opens the folder for settings->output, whose chain is loaded, and locks it. With
+ * settings->resume, parts of an earlier run are kept, if the settings are the same; otherwise an
+ * old folder is only removed if settings->overwrite is set. settings must outlive *ret, which the
+ * caller owns. Returns 0; 1, without *ret, if the earlier run completed OUT and only its folder was
+ * left; a usage error or -errno, with err filled. */
+int halo_segments_open(struct halo_segments **ret, const struct halo_run_settings *settings,
+                       const struct halo_chain *chain, struct halo_error *err);
+/* From now on, notify(arg) is called when there is more to do, on other threads; it must not block.
+ * Call this before halo_segments_read_input(). */
+void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), void *arg);
+/* Unlocks the folder. If `remove` is set, removes it with everything that it contains. Accepts
+ * NULL. */
+void halo_segments_close(struct halo_segments *s, bool remove);
+
+/* Makes the cut list. Call it on a thread of its own. Returns as halo_cut_list_read(); 0 after
+ * halo_segments_stop(). */
+int halo_segments_read_input(struct halo_segments *s, struct halo_error *err);
+
+/* Takes the next segment that has to be encoded. Returns 1; 0 if there is none now; -1 if there
+ * will be none. Any thread. */
+int halo_segments_take(struct halo_segments *s, struct halo_segment *ret);
+
+struct halo_segments_count {
+    int found, done; /* segments */
+    int64_t frames;  /* in those that are done */
+    int64_t pixels;  /* of a frame of the input; 0: not known before a segment is found */
+};
+/* Any thread. */
+void halo_segments_count(struct halo_segments *s, struct halo_segments_count *ret);
+
+/* Creates the part of a segment that was taken; writes to it and discards it are those of
+ * part_file.h. Any thread. */
+int halo_segments_create(struct halo_segments *s, const struct halo_segment *segment,
+                         const AVCodecParameters *par, struct halo_part_writer **ret,
+                         struct halo_error *err);
+/* Completes the part. Returns 0, or -errno with err filled. The caller still frees the writer. */
+int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
+                         struct halo_part_writer *part, int64_t frames, struct halo_error *err);
+
+/* Waits until the segment is done and opens its part. Returns 1; 0 if there is no such segment, or
+ * the end was set to SHORT; or -errno with err filled. */
+int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecParameters *par,
+                            struct halo_part_reader **ret, struct halo_error *err);
+
+const char *halo_segments_folder(const struct halo_segments *s);
+/* Returns how the names of temporary files in the folder begin. */
+const char *halo_segments_output(const struct halo_segments *s);
+/* Stores which file will be renamed to OUT when it is complete, so that a run which was killed
+ * immediately after that is known to be complete. Returns 0, or -errno with err filled. */
+int halo_segments_note_output(struct halo_segments *s, int64_t inode, struct halo_error *err);
+
+/* Ends reading and waiting. Any thread. */
+void halo_segments_stop(struct halo_segments *s, enum halo_segments_end end);
+
+#endif

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# halod run -segments and -resume: the output depends on neither the number of workers nor on
+# interruptions.
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import halotest
+from halotest import HaloTest, X264, audio_source, clip, frame_hashes, packets, start_halod, video_source
+
+WORKERS = (2, 7, 16)
+GOP = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '3', '-g', '10', '-pix_fmt',
+       'yuv420p']
+FAST = ['-preset', 'ultrafast']
+KILLS = int(os.environ.get('HALOTEST_KILLS', '6'))
+
+
+def x265(*more):
+    return ['-c:v', 'libx265', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-x265-params',
+            ':'.join(['log-level=error', 'keyint=10', 'pools=1', 'no-open-gop=1', *more])]
+
+
+def short(*codec, suffix='.mkv', seconds=4, source=()):
+    return clip(suffix, *(source or video_source(seconds=seconds)), *codec)
+
+
+def sounding(suffix='.mp4', seconds=4, *more):
+    return clip(suffix, *video_source(seconds=seconds), *audio_source(seconds), *GOP, '-c:a', 'aac',
+                *more)
+
+
+class Segments(HaloTest):
+    def cut(self, source, *options, name='out.mkv', workers=2, seconds='1', chain='gblur=sigma=1',
+            code=0):
+        """The output as bytes, or None, and what the run said."""
+        output = self.path(name)
+        run = self.halod('run', '-y', '-segments', '-segment_time', seconds, '-workers', workers,
+                         '-i', source, '-vf', chain, *options, output, code=code)
+        self.assertFalse(os.path.exists(output + '.parts'))
+        if code:
+            self.assertFalse(os.path.exists(output))
+            return None, run.err
+        with open(output, 'rb') as file:
+            return file.read(), run.err
+
+    def number(self, err):
+        words = err.split()
+        at = [i for i, word in enumerate(words) if word.startswith('segment') and word.endswith(',')]
+        return int(words[at[-1] - 1])
+
+    def same(self, source, *options, name='out.mkv', codec='libx264', segments=2, **more):
+        """Other numbers of workers give the same bytes; and with a lossless encoder, the same frames
+        at the same times as without segments. segments: the fewest."""
+        encode = ['-c:v', codec, *FAST, *options]
+        want, err = self.cut(source, *encode, name=name, workers=1, **more)
+        self.assertGreaterEqual(self.number(err), segments, err)
+        for count in WORKERS:
+            got = self.cut(source, *encode, name=name, workers=count, **more)[0]
+            self.assertEqual(got, want, f'{count} workers: other bytes')
+        self.assertTrue(halotest.decodes_cleanly(self.path(name)))
+        self.like_whole(source, *options)
+        return err
+
+    def like_whole(self, source, *options):
+        whole, cut = self.path('whole.mkv'), self.path('cut.mkv')
+        self.halod('run', '-y', '-i', source, '-vf', 'gblur=sigma=1', '-c:v', 'ffv1', *options, whole)
+        self.cut(source, '-c:v', 'ffv1', *options, name='cut.mkv')
+        self.assertEqual(frame_hashes(cut), frame_hashes(whole))
+        self.assertEqual(halotest.frame_times(cut), halotest.frame_times(whole))
+        for kind in ('a', 's'):
+            self.assertEqual(len(halotest.streams(cut, kind)), len(halotest.streams(whole, kind)))
+
+
+class Kinds(Segments):
+    def test_h264_with_sound(self):
+        for name in ('out.mp4', 'out.mkv', 'out.ts'):
+            with self.subTest(name):
+                self.same(sounding(), name=name, segments=4)
+
+    def test_order_of_packets(self):
+        """Decoding times increase, also where segments with B-frames meet."""
+        self.cut(sounding(), '-preset', 'veryfast', name='out.mp4')
+        output = self.path('out.mp4')
+        times = [int(p['dts']) for p in packets(output, 0)]
+        self.assertEqual(len(times), 100)
+        self.assertEqual(times, sorted(set(times)))
+        keys = [p for p in packets(output, 0) if 'K' in p['flags']]
+        self.assertGreaterEqual(len(keys), 4)
+
+    def test_uneven_times(self):
+        drops = ['-vf', "select='not(between(n,13,17)+eq(n,31)+eq(n,60)+not(mod(n,7)))'",
+                 '-fps_mode', 'vfr']
+        self.same(short(*drops, *GOP))
+        self.same(short(*drops, *GOP, '-output_ts_offset', '3.3', suffix='.mp4'), name='out.mp4')
+
+    def test_transport_streams(self):
+        self.same(sounding('.ts'))
+
+    def test_hevc_of_ten_bits(self):
+        hdr = ['-pix_fmt', 'yuv420p10le', '-color_primaries', 'bt2020', '-color_trc', 'smpte2084',
+               '-colorspace', 'bt2020nc']
+        self.same(short(*x265('hdr10=1', 'max-cll=1000,400', 'master-display=G(13250,34500)'
+                              'B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)'), *hdr),
+                  codec='libx265')
+
+    def test_vp9(self):
+        self.same(short('-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8', '-g', '10',
+                        '-b:v', '300k', suffix='.webm'))
+
+    def test_frames_without_references(self):
+        for codec in (['ffv1'], ['mjpeg', '-pix_fmt', 'yuvj420p']):
+            with self.subTest(codec):
+                self.same(short('-c:v', *codec), segments=4)
+
+    def test_edit_list(self):
+        self.same(clip('.mp4', '-ss', '0.9', '-i', sounding(seconds=6), '-c', 'copy'))
+
+    def test_range(self):
+        for options in (['-ss', '1.23'], ['-t', '2.1'], ['-ss', '0.4', '-t', '1.7']):
+            with self.subTest(options):
+                self.same(sounding(), *options)
+
+    def test_fragments_and_no_index(self):
+        self.same(clip('.mp4', *video_source(seconds=4), *GOP, '-movflags',
+                       'frag_keyframe+empty_moov'))
+        self.same(clip('.mkv', *video_source(seconds=4), *GOP, '-live', '1'))
+
+    def test_everything_else_once(self):
+        chapters = (';FFMETADATA1\ntitle=seams\n'
+                    '[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=1000\ntitle=a\n'
+                    '[CHAPTER]\nTIMEBASE=1/1000\nSTART=1000\nEND=4000\ntitle=b\n')
+        words = '1\n00:00:00,900 --> 00:00:01,100\nat the seam\n\n2\n00:00:02,000 --> 00:00:03,000\nx\n'
+        for name, text in (('meta', chapters), ('words.srt', words)):
+            with open(self.path(name), 'w', encoding='ascii') as file:
+                file.write(text)
+        source = self.path('in.mkv')
+        halotest.ffmpeg('-y', '-i', sounding(), '-i', self.path('words.srt'), '-i', self.path('meta'),
+                        '-map_metadata', '2', '-map_chapters', '2', '-map', '0', '-map', '1', '-c',
+                        'copy', '-c:s', 'srt', source)
+        self.same(source)
+        output = self.path('out.mkv')
+        self.assert_audio_same(source, output)
+        found = halotest.probe(output)
+        self.assertEqual([c['start_time'] for c in found['chapters']], ['0.000000', '1.000000'])
+        self.assertEqual(halotest.lower_tags(found['format'])['title'], 'seams')
+        self.assertEqual(halotest.subtitle_text(output), halotest.subtitle_text(source))
+
+
+class OneSegment(Segments):
+    """What cannot be cut is encoded as one segment, and the run says why."""
+
+    def one(self, source, why, *options, **more):
+        err = self.same(source, *options, segments=1, **more)
+        self.assertEqual(self.number(err), 1)
+        if why:
+            self.assertIn(why, err)
+
+    def test_open_groups(self):
+        self.one(short('-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-pix_fmt', 'yuv420p',
+                       '-x264-params', 'open-gop=1:keyint=10:scenecut=0:bframes=3'), None)
+
+    def test_one_group_and_one_frame(self):
+        self.one(short(*X264, '-g', '250'), None)
+        self.one(short(*X264, '-frames:v', '1'), None)
+
+    def test_other_codecs(self):
+        self.one(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), 'streams of its codec are not cut')
+
+    def test_from_a_change_on(self):
+        data = b''
+        for size in ('160x120', '192x144'):
+            part = short(*GOP, suffix='.ts', source=video_source(size, seconds=3))
+            with open(part, 'rb') as file:
+                data += file.read()
+        source = clip('.ts', '-f', 'mpegts', '-i', '-', '-map', '0', '-c', 'copy', data=data)
+        err = self.same(source, segments=3)
+        self.assertIn('is encoded as one segment from 00:00:02', err)
+        self.assertIn('its parameter sets change', err)
+
+
+class Refused(Segments):
+    def refuse(self, *options, source=None, name='out.mkv', says=(), code=64, before=()):
+        source = source or sounding()
+        self.refused('run', *before, '-i', source, '-vf', 'null', *options,
+                     self.path(name) if '/' not in name and ':' not in name else name, says=says,
+                     code=code)
+        self.assertFalse(os.path.exists(self.path(name) + '.parts'))
+
+    def test_usage(self):
+        self.refuse('-workers', '2', says='-segments')
+        self.refuse('-segments', '-workers', 'many', says='-workers many')
+        self.refuse('-segments', '-segment_time', '0', says='segment_time')
+        self.refuse('-segments', '-b:v', '1M', says='-crf')
+        self.refuse('-segments', '-keep-going', says='-keep-going')
+        self.refuse('-segments', '-stats', says='-stats')
+        self.refuse('-segments', name='null:', says='null:')
+        self.refuse('-segments', '-f', 'nut', name='unix:/nowhere', says='not a file')
+
+    def test_outputs_that_count_frames(self):
+        for name in ('out.avi', 'out.mxf'):
+            with self.subTest(name):
+                self.refuse('-segments', '-an', name=name, says='use .mkv or .mp4')
+
+    def test_inputs(self):
+        with open(short(*GOP, suffix='.ts'), 'rb') as file:
+            data = file.read()
+        run = self.halod('run', '-segments', '-i', '-', '-vf', 'null', self.path('out.mkv'), data=data,
+                         code=64)
+        self.assertIn('read several times', run.err)
+        two = clip('.mkv', *video_source(), *video_source('96x64'), '-map', '0', '-map', '1', *GOP)
+        self.refuse('-segments', source=two, says='2 video streams')
+        self.refuse('-segments', source='/nowhere.mkv', code=1, says='/nowhere.mkv')
+
+    def test_detectors(self):
+        self.refused('run', '-segments', '-i', sounding(), '-vf', 'gblur=region=faces',
+                     self.path('out.mkv'), says='detectors')
+
+    def test_damage(self):
+        """The same error as without segments, and nothing is left."""
+        with open(clip('.mkv', *video_source('320x240', seconds=4), *GOP), 'rb') as file:
+            data = bytearray(file.read())
+        for share in (0.4, 0.61):
+            at = int(len(data) * share)
+            data[at:at + 24] = bytes(x ^ 0x5a for x in data[at:at + 24])
+        source = self.path('spoiled.mkv')
+        with open(source, 'wb') as file:
+            file.write(data)
+        whole = self.halod('run', '-i', source, '-vf', 'null', self.path('whole.mkv'), code=1)
+        self.assertIn('damaged at', whole.err)
+        self.assertIn('damaged at', self.cut(source, chain='null', code=1)[1])
+        with open(source, 'wb') as file:
+            file.write(data[:len(data) // 3])
+        self.cut(source, chain='null', code=1)
+
+    def test_full_disk(self):
+        if not os.access('/dev/full', os.W_OK):
+            self.skipTest('no /dev/full')
+        os.symlink('/dev/full', self.path('full.mkv'))
+        self.refuse('-segments', '-y', name='full.mkv', says='not a file')
+
+
+class Ends(Segments):
+    SLOW = ['-c:v', 'libx264', '-preset', 'medium']
+
+    def setUp(self):
+        super().setUp()
+        self.source = clip('.mp4', *video_source('320x240', seconds=20), *audio_source(20), *GOP,
+                           '-c:a', 'aac')
+        self.output = self.path('out.mp4')
+        self.parts = self.output + '.parts'
+
+    def command(self, *options, workers='2'):
+        return ['run', '-segment_time', '1', '-workers', workers, '-i', self.source, '-vf',
+                'gblur=sigma=3', *self.SLOW, *options, self.output]
+
+    def whole(self):
+        self.halod(*self.command('-segments', '-y'))
+        return self.take_output()
+
+    def take_output(self):
+        self.assertFalse(os.path.exists(self.parts))
+        with open(self.output, 'rb') as file:
+            data = file.read()
+        os.unlink(self.output)
+        self.assertEqual(os.listdir(os.path.dirname(self.output)), [])
+        return data
+
+    def done(self):
+        try:
+            return sorted(name for name in os.listdir(self.parts) if name.endswith('.part'))
+        except FileNotFoundError:
+            return []
+
+    def interrupt(self, number, *options, after=3):
+        run = start_halod(*self.command(*options))
+        self.assertTrue(halotest.wait_until(lambda: len(self.done()) >= after or run.poll() is not None))
+        run.send_signal(number)
+        err = run.communicate(timeout=halotest.RUN_TIMEOUT)[1]
+        return err.decode(), run.returncode
+
+    def test_killed_at_any_time(self):
+        want = self.whole()
+        seconds = 1.5
+        chance = random.Random(11)
+        for round_number in range(KILLS):
+            killed = 0
+            while True:
+                run = start_halod(*self.command('-resume', workers=str(chance.randint(1, 3))))
+                try:
+                    err = run.communicate(timeout=chance.random() * seconds)[1].decode()
+                except subprocess.TimeoutExpired:
+                    run.kill()
+                    run.communicate()
+                    killed += 1
+                    if killed % 5 == 4:
+                        seconds *= 1.5
+                    continue
+                break
+            if 'exists' not in err:  # killed when all was done
+                self.assertEqual(run.returncode, 0, err)
+            self.assertEqual(self.take_output(), want, f'round {round_number}, killed {killed} times')
+
+    def test_terminated_and_continued(self):
+        want = self.whole()
+        err, code = self.interrupt(signal.SIGTERM, '-resume')
+        self.assertEqual(code, 143, err)
+        self.assertIn('the same command continues', err)
+        self.assertFalse(os.path.exists(self.output))
+        kept = self.done()
+        self.assertGreaterEqual(len(kept), 3)
+        times = {name: os.stat(os.path.join(self.parts, name)).st_mtime_ns for name in kept}
+        with open(os.path.join(self.parts, 'manifest.json'), encoding='ascii') as file:
+            manifest = json.load(file)
+        self.assertEqual(manifest['terms']['settings']['preset'], 'medium')
+        self.assertEqual(manifest['input']['size'], os.path.getsize(self.source))
+        err, code = self.interrupt(signal.SIGINT, '-resume', after=len(kept) + 2)
+        self.assertEqual(code, 130, err)
+        for name, time_ns in times.items():  # finished segments were not encoded again
+            self.assertEqual(os.stat(os.path.join(self.parts, name)).st_mtime_ns, time_ns)
+        self.halod(*self.command('-resume'))
+        self.assertEqual(self.take_output(), want)
+
+    def test_interrupted_without_resume(self):
+        err, code = self.interrupt(signal.SIGINT, '-segments')
+        self.assertEqual(code, 130, err)
+        self.assertEqual(os.listdir(os.path.dirname(self.output)), ['out.partial.mp4'])
+        partial = self.path('out.partial.mp4')
+        count = halotest.frame_count(partial)
+        self.assertGreater(count, 0)
+        self.assertLess(count, 500)
+        self.assertEqual(count % 25, 0)  # whole segments
+
+    def test_damaged_part(self):
+        want = self.whole()
+        self.interrupt(signal.SIGKILL, '-resume')
+        part = os.path.join(self.parts, self.done()[1])
+        size = os.path.getsize(part)
+        with open(part, 'r+b') as file:
+            file.seek(size // 2)
+            file.write(b'damaged')
+        with open(os.path.join(self.parts, self.done()[0]), 'r+b') as file:
+            file.truncate(40)
+        run = self.halod(*self.command('-resume'))
+        self.assertEqual(run.err.count('is encoded again'), 2, run.err)
+        self.assertEqual(self.take_output(), want)
+
+    def test_what_does_not_fit(self):
+        self.interrupt(signal.SIGTERM, '-resume')
+        kept = self.done()
+        self.refused(*self.command('-resume', '-crf', '20'), says='-crf (not given) instead of 20')
+        self.refused(*self.command('-segments'), says='-resume')
+        command = self.command('-resume')
+        command[command.index('gblur=sigma=3')] = 'gblur=sigma=4'
+        self.refused(*command, says='-vf gblur=sigma=3 instead of gblur=sigma=4')
+        other = clip('.mp4', *video_source('320x240', seconds=20), '-vf', 'negate', *GOP)
+        command = self.command('-resume')
+        command[command.index(self.source)] = other
+        self.assertIn('was made from another file', self.halod(*command, code=64).err)
+        self.assertEqual(self.done(), kept)  # nothing was lost by this
+        self.halod(*self.command('-resume'))
+
+    def test_changed_mask(self):
+        mask = self.path('mask.pgm')
+        with open(mask, 'wb') as file:
+            file.write(b'P5 2 2 255\n' + bytes((255, 0, 0, 255)))
+        self.SLOW = [*Ends.SLOW, '-vf', f'gblur=sigma=3:region=mask {mask}']
+        command = self.command('-resume')
+        at = command.index('gblur=sigma=3')
+        del command[at - 1:at + 1]
+        run = start_halod(*command)
+        self.assertTrue(halotest.wait_until(lambda: len(self.done()) >= 2))
+        run.kill()
+        run.communicate()
+        with open(mask, 'wb') as file:
+            file.write(b'P5 2 2 255\n' + bytes((0, 255, 255, 0)))
+        self.refused(*command, says='another mask image')
+
+    def test_two_at_once(self):
+        run = start_halod(*self.command('-resume'))
+        self.assertTrue(halotest.wait_until(lambda: len(self.done()) >= 1))
+        for again in ('-resume', '-segments'):
+            other = self.halod(*self.command(again, '-y'), code=1)
+            self.assertIn('another halod', other.err)
+        self.assertEqual(run.wait(), 0)
+        self.take_output()
+
+    def test_begun_again(self):
+        want = self.whole()
+        self.interrupt(signal.SIGKILL, '-segments')
+        self.halod(*self.command('-segments', '-y'))
+        self.assertEqual(self.take_output(), want)
+
+    def test_killed_before_the_folder_was_removed(self):
+        """The output has its name, and only the folder is left."""
+        self.interrupt(signal.SIGKILL, '-resume')
+        shutil.copytree(self.parts, self.path('kept'))
+        self.halod(*self.command('-resume'))
+        os.rename(self.path('kept'), self.parts)
+        path = os.path.join(self.parts, 'manifest.json')
+        with open(path, encoding='ascii') as file:
+            manifest = json.load(file)
+        manifest['output_inode'] = os.stat(self.output).st_ino
+        with open(path, 'w', encoding='ascii') as file:
+            json.dump(manifest, file)
+        run = self.halod(*self.command('-resume'))
+        self.assertIn('already complete', run.err)
+        self.take_output()
+
+    def test_foreign_folder(self):
+        os.mkdir(self.parts)
+        with open(os.path.join(self.parts, 'notes.txt'), 'w', encoding='ascii') as file:
+            file.write('mine')
+        for options in (['-segments'], ['-resume'], ['-segments', '-y']):
+            self.refused(*self.command(*options), says='no manifest')
+        self.assertEqual(os.listdir(self.parts), ['notes.txt'])
+
+    def test_output_exists(self):
+        with open(self.output, 'wb') as file:
+            file.write(b'before')
+        self.refused(*self.command('-resume'), says='exists')
+        self.assertFalse(os.path.exists(self.parts))
+        self.halod(*self.command('-resume', '-y'))
+        self.assertGreater(os.path.getsize(self.output), 1000)
+
+
+if __name__ == '__main__':
+    halotest.main()
