@@ -291,27 +291,37 @@ static int start(struct run *run, struct halo_error *err)
 
 /* ---- the run ---- */
 
-static void say_done(struct run *run)
+static void say_kept(const struct run *run)
 {
-    char bytes[24], parts[64] = "";
     struct halo_segments_count count;
-    struct halo_stream_stats stats;
-    collect_stats(run, &stats);
-    halo_progress_show(run->progress, &stats, true);
     halo_segments_count(run->segments, &count);
-    if ((run->end.by || run->error.code) && run->settings->resume && count.done > 0)
+    if (count.done > 0)
         halo_log(HALO_LOG_INFO, "%s: %d segment%s finished: the same command continues",
                  halo_segments_folder(run->segments), count.done,
                  count.done == 1 ? " is" : "s are");
-    if (run->error.code || (run->end.by && run->settings->resume))
+}
+
+static void say_done(struct run *run)
+{
+    char bytes[24];
+    struct halo_segments_count count;
+    struct halo_stream_stats stats, joined;
+    collect_stats(run, &stats);
+    halo_progress_show(run->progress, &stats, true);
+    if ((run->end.by || run->error.code) && run->settings->resume)
+        say_kept(run);
+    else if (run->end.by && !run->error.code && !run->result.path)
+        halo_log(HALO_LOG_INFO, "interrupted: no segment is finished");
+    if (run->error.code || (run->end.by && !run->result.path))
         return;
+    halo_segments_count(run->segments, &count);
+    halo_stream_stats(run->joining, &joined);
     const char *name = run->end.by ? run->result.path : run->settings->output;
-    snprintf(parts, sizeof parts, "%d segment%s", count.done, count.done == 1 ? "" : "s");
-    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps, %s, %s%s", name ? name : "interrupted",
-             (long long)stats.frames, stats.frames == 1 ? "" : "s",
-             halo_progress_rate(run->progress, &stats), parts,
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps in %d segment%s, %s%s", name,
+             (long long)joined.frames, joined.frames == 1 ? "" : "s",
+             halo_progress_rate(run->progress, &stats), count.done, count.done == 1 ? "" : "s",
              halo_progress_size(stats.bytes, bytes, sizeof bytes),
-             run->end.by && name ? ", until interrupted" : "");
+             run->end.by ? ", until interrupted" : "");
 }
 
 static int refuse_detectors(const struct halo_chain *chain, struct halo_error *err)

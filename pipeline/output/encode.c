@@ -8,6 +8,7 @@
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -143,14 +144,19 @@ static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averr
         codec->name, c->width, c->height, format, halo_av_reason(averror, why, sizeof why));
 }
 
+/* x265 calls libnuma, which several threads must not call at the same time. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
 static int open_codec(struct halo_encoder *e, const AVCodec *codec,
                       const struct halo_encoder_settings *set, struct halo_error *err)
 {
     char why[400];
     AVDictionary *options = NULL;
     int code = encoder_options(set, e->codec, codec, &e->input.hdr, &options);
+    pthread_mutex_lock(&opening);
     if (code >= 0)
         code = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
+    pthread_mutex_unlock(&opening);
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
     if (code >= 0 && left)
         code =

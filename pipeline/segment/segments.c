@@ -39,6 +39,7 @@ struct halo_segments {
     int fd; /* of the folder, which is locked through it */
     json_t *terms;
     atomic_int stop;
+    struct halo_cut_input reading; /* used by the reader thread */
     /* Guarded by lock: */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -348,6 +349,7 @@ static int found(void *arg, const struct halo_segment *segment, struct halo_erro
     if (place) {
         *place = e;
         s->count++;
+        s->input = s->reading;
     }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
@@ -357,7 +359,7 @@ static int found(void *arg, const struct halo_segment *segment, struct halo_erro
 
 int halo_segments_read_input(struct halo_segments *s, struct halo_error *err)
 {
-    int code = halo_cut_list_read(&s->input, s->settings, &s->stop, found, s, err);
+    int code = halo_cut_list_read(&s->reading, s->settings, &s->stop, found, s, err);
     if (code < 0 || atomic_load(&s->stop))
         return code;
     pthread_mutex_lock(&s->lock);
