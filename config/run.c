@@ -335,16 +335,19 @@ void halo_run_finish(struct halo_run_settings *settings)
     settings->output = NULL;
 }
 
-void halo_run_print_help(void)
+void halo_run_print_help(const char *name)
 {
     enum { ROWS = sizeof halo_run_options / sizeof halo_run_options[0] };
     struct halo_option rows[ROWS + 1] = {format_options[0]};
     memcpy(rows + 1, halo_run_options, sizeof halo_run_options);
-    puts("usage: halod run [-f FORMAT] -i IN -vf CHAIN [options] OUT\n"
-         "\n"
-         "Runs one stream in the foreground: every frame of IN passes through CHAIN into OUT.\n"
-         "\n"
-         "options:");
+    const bool plans = !strcmp(name, "plan");
+    printf(
+        "usage: halod %s [-f FORMAT] -i IN -vf CHAIN [options] OUT\n\n%s\n\noptions:\n", name,
+        plans
+            ? "Says what halod run would do with the same arguments, after trying its beginning.\n"
+              "Writes nothing."
+            : "Runs one stream in the foreground: every frame of IN passes through CHAIN into "
+              "OUT.");
     halo_options_print(rows, "-", stdout);
     puts(
         "\n"

@@ -49,6 +49,7 @@ extern const struct halo_option halo_run_options[];
  * unchanged). */
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err);
 void halo_run_finish(struct halo_run_settings *settings);
-void halo_run_print_help(void);
+/* Prints --help of the command `name`, which is run or plan: both have the same arguments. */
+void halo_run_print_help(const char *name);
 
 #endif

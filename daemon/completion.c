@@ -25,7 +25,7 @@ int halo_print_completion(const struct halo_command *commands)
     for (const struct halo_command *c = halo_config_commands; c->name; c++)
         printf("%s ", c->name);
     puts("--help --version' ;;");
-    puts("    run,*)\n        case $last in");
+    puts("    run,* | plan,*)\n        case $last in");
     halo_completion_values(halo_run_options, "-", "        ", stdout);
     printf("        *) files=1 ;;\n        esac\n"
            "        [[ $last != -vf && $last != -filter:v ]] || words='");

@@ -45,6 +45,8 @@ static int show_filter(int argc, char **argv)
 static const struct halo_command commands[] = {
     {"run", "-i IN -vf CHAIN [options] OUT", "filter one file, URL or pipe into another",
      halo_command_run},
+    {"plan", "-i IN -vf CHAIN [options] OUT", "say what halod run would do, and how fast",
+     halo_command_plan},
     {"devices", "[--json]", "list the cameras: formats, sizes, rates, controls",
      halo_command_devices},
     {"filters", "", "list the filters", list_filters},

@@ -11,6 +11,7 @@
 #include "config/run.h"
 #include "config/source_kinds.h"
 #include "daemon/engine/hide.h"
+#include "daemon/run/plan.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run.h"
 #include "daemon/run/run_detectors.h"
@@ -21,10 +22,15 @@
 #include "pipeline/filter/filter.h"
 #include "pipeline/run/stream.h"
 
-enum { TICK_MS = 500 };
+enum {
+    TICK_MS = 500,
+    TRIAL_TICKS = 5, /* of processing frames, for halod plan */
+};
 
 /* Owned by the loop thread. */
 struct run {
+    bool plans; /* halod plan */
+    int ticks;  /* since frames are being processed */
     struct halo_run_settings settings;
     struct halo_chain *chain;
     struct halo_stream *stream;
@@ -87,7 +93,10 @@ static void on_tick(uv_timer_t *timer)
     end_if_stuck(run);
     struct halo_stream_stats stats;
     halo_stream_stats(run->stream, &stats);
-    halo_progress_show(run->progress, &stats, false);
+    if (!run->plans)
+        halo_progress_show(run->progress, &stats, false);
+    else if (stats.running && ++run->ticks == TRIAL_TICKS)
+        halo_stream_stop(run->stream);
     halo_stream_wake(run->stream); /* again: the stream may have begun to wait since */
 }
 
@@ -153,8 +162,12 @@ static int run_stream(struct run *run, struct halo_error *err)
     uv_loop_close(&run->loop);
     struct halo_stream_result result;
     halo_stream_join(run->stream, &result);
-    say_done(run, &result);
-    halo_stream_report(run->stream);
+    if (run->plans && !run->end.by && !result.error.code)
+        halo_plan_print(run->stream, &run->settings, result.interrupted);
+    if (!run->plans) {
+        say_done(run, &result);
+        halo_stream_report(run->stream, stderr);
+    }
     if (run->end.by && result.error.code == -EINTR)
         halo_log(HALO_LOG_WARNING, "%s", result.error.text);
     else if (result.error.code) {
@@ -191,7 +204,33 @@ static int prepare(struct run *run, struct halo_error *err)
 {
     const int code =
         halo_stream_create(&run->stream, &run->settings, run->chain, wake_loop, run, err);
-    return code < 0 ? code : halo_progress_open(&run->progress, run->settings.progress, err);
+    return code < 0 ? code
+                    : halo_progress_open(&run->progress, run->plans ? NULL : run->settings.progress,
+                                         err);
+}
+
+static int plan_command(struct run *run, int argc, char **argv, struct halo_error *err)
+{
+    struct halo_run_settings *set = &run->settings;
+    if (read_command(run, argc, argv, err) < 0 || halo_hide_memory(err) < 0)
+        return halo_run_end_code(err);
+    if (halo_run_live_is(set)) {
+        halo_fail_usage(err,
+                        "halod plan: %s is a camera: halod run -stats -t 10 shows what a "
+                        "camera's frames take",
+                        set->source.input);
+        return halo_run_end_code(err);
+    }
+    set->stats = set->overwrite = true; /* nothing is written */
+    set->never_overwrite = false;
+    int code = set->segments ? halo_plan_print_cuts(set, err) : 0;
+    if (code >= 0)
+        code = prepare(run, err);
+    if (code < 0)
+        return halo_run_end_code(err);
+    halo_stream_set_trial(run->stream);
+    code = run_stream(run, err);
+    return code == HALO_EXIT_OK ? halo_end_print() : code;
 }
 
 static int run_command(struct run *run, int argc, char **argv, struct halo_error *err)
@@ -205,11 +244,11 @@ static int run_command(struct run *run, int argc, char **argv, struct halo_error
     return prepare(run, err) < 0 ? halo_run_end_code(err) : run_stream(run, err);
 }
 
-int halo_command_run(int argc, char **argv)
+static int perform(bool plans, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++)
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            halo_run_print_help();
+            halo_run_print_help(plans ? "plan" : "run");
             return halo_end_print();
         }
     struct run *run = calloc(1, sizeof *run);
@@ -219,7 +258,9 @@ int halo_command_run(int argc, char **argv)
         return HALO_EXIT_FAILED;
     }
     run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
-    const int code = run_command(run, argc, argv, &err);
+    run->plans = plans;
+    const int code =
+        plans ? plan_command(run, argc, argv, &err) : run_command(run, argc, argv, &err);
     if (err.code)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
     const bool device = halo_stream_has_device(run->stream);
@@ -236,4 +277,14 @@ int halo_command_run(int argc, char **argv)
     if (device)
         halo_run_end_now(code);
     return code;
+}
+
+int halo_command_run(int argc, char **argv)
+{
+    return perform(false, argc, argv);
+}
+
+int halo_command_plan(int argc, char **argv)
+{
+    return perform(true, argc, argv);
 }

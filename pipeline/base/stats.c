@@ -190,6 +190,11 @@ void halo_stats_copied(struct halo_stats *s, const AVFrame *picture)
     pthread_mutex_unlock(&s->copied_lock);
 }
 
+double halo_stats_seconds(const struct halo_stats *s)
+{
+    return s && s->run_end ? (double)(s->run_end - s->run_begin) / 1e9 : 0;
+}
+
 void halo_stats_running(struct halo_stats *s, bool running)
 {
     if (s && running)

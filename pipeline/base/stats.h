@@ -13,6 +13,7 @@
 #include <libavutil/frame.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "config/error.h"
 #include "config/run.h"
@@ -79,6 +80,9 @@ void halo_stats_copied(struct halo_stats *s, const AVFrame *picture);
 /* Records that the stages begin to run (true) or have ended (false). */
 void halo_stats_running(struct halo_stats *s, bool running);
 
+/* Returns how long the stages ran, in seconds; 0 if they did not. */
+double halo_stats_seconds(const struct halo_stats *s);
+
 /* Properties of the stream that the report shows. */
 struct halo_stats_about {
     const char *backend; /* NULL: no backend was opened */
@@ -86,8 +90,8 @@ struct halo_stats_about {
     int64_t frames, bytes;
 };
 
-/* Prints the table to stderr and writes the files, as requested. Call this after all stages have
+/* Prints the table to `to` and writes the files, as requested. Call this after all stages have
  * ended. */
-void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about);
+void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about, FILE *to);
 
 #endif

@@ -168,17 +168,17 @@ static void write_json(const struct halo_stats *s, const struct summary *sum, FI
             sum->memory.count, sum->memory.bytes, seconds(sum->memory.ns));
 }
 
-void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about)
+void halo_stats_report(struct halo_stats *s, const struct halo_stats_about *about, FILE *to)
 {
     struct summary sum;
     if (!s)
         return;
     summarise(s, about, &sum);
     if (s->settings->stats && s->run_end)
-        print_text(s, &sum, stderr);
-    FILE *to = s->json ? halo_report_begin(s->json) : NULL;
-    if (to) {
-        write_json(s, &sum, to);
+        print_text(s, &sum, to);
+    FILE *json = s->json ? halo_report_begin(s->json) : NULL;
+    if (json) {
+        write_json(s, &sum, json);
         halo_report_end(s->json);
     }
     halo_trace_write(s->trace, about->backend);

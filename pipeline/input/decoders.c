@@ -355,7 +355,12 @@ bool halo_decoders_are_ahead(const struct halo_decoders *d)
     return !d->single;
 }
 
-const char *halo_decoders_why_one(const struct halo_decoders *d)
+void halo_decoders_describe(const struct halo_decoders *d, struct halo_decoders_about *ret)
 {
-    return d->reason;
+    const struct halo_decoder *first = d->single ? d->single : d->worker[0].decoder;
+    *ret = (struct halo_decoders_about){
+        .number = d->single ? 1 : d->settings.most,
+        .on_gpu = first && halo_decoder_in_hardware(first),
+        .why_one = d->reason,
+    };
 }

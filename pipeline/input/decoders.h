@@ -41,15 +41,20 @@ int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_picture **ret
 
 /* Lets one decoder continue from the newest group on, of which more packets may come late or never.
  * The next halo_decoders_receive() returns all frames of the packets sent so far, as far as one
- * decoder does. reason is as from halo_decoders_why_one(), a string constant. */
+ * decoder does. reason is such a phrase as in struct halo_decoders_about, a string constant. */
 void halo_decoders_stop_cutting(struct halo_decoders *d, const char *reason);
 
 /* Returns whether the stream is cut, so that packets may be sent long before their frames are
  * received. */
 bool halo_decoders_are_ahead(const struct halo_decoders *d);
 
-/* Returns why the stream is decoded by one decoder, as a phrase such as "it is interlaced"; NULL if
- * it is not, or if one was asked for. */
-const char *halo_decoders_why_one(const struct halo_decoders *d);
+struct halo_decoders_about {
+    int number;
+    bool on_gpu;
+    const char *why_one; /* why there is only one, as a phrase such as "it is interlaced"; NULL if
+                            there are several, or if one was asked for */
+};
+/* Describes how the stream is decoded, or was, after its first frames. */
+void halo_decoders_describe(const struct halo_decoders *d, struct halo_decoders_about *ret);
 
 #endif

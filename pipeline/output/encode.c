@@ -271,6 +271,16 @@ bool halo_encoder_converts(const struct halo_encoder *e)
     return e->convert;
 }
 
+const char *halo_encoder_name(const struct halo_encoder *e)
+{
+    return e->codec->codec->name;
+}
+
+enum AVPixelFormat halo_encoder_format(const struct halo_encoder *e)
+{
+    return e->codec->pix_fmt;
+}
+
 bool halo_encoder_in_hardware(const struct halo_encoder *e)
 {
     return halo_av_is_hardware(e->codec->codec);

@@ -61,6 +61,10 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out);
 /* Returns whether frames are converted, on the host, to another pixel format for the encoder. */
 bool halo_encoder_converts(const struct halo_encoder *e);
 
+const char *halo_encoder_name(const struct halo_encoder *e); /* as in FFmpeg */
+/* Returns the format of the frames that the encoder receives, after a conversion. */
+enum AVPixelFormat halo_encoder_format(const struct halo_encoder *e);
+
 /* Returns whether the encoder runs on a device. */
 bool halo_encoder_in_hardware(const struct halo_encoder *e);
 

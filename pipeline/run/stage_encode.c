@@ -12,6 +12,10 @@ static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRatio
     const struct halo_track *t = &s->tracks.track[index];
     if (halo_piece_is_segment(&s->piece))
         return halo_part_write(s->piece.writer, pkt, err);
+    if (s->trial) {
+        av_packet_unref(pkt);
+        return 0;
+    }
     pkt->stream_index = t->out->index;
     pkt->pts += pkt->pts != AV_NOPTS_VALUE ? t->delay : 0;
     pkt->dts += pkt->dts != AV_NOPTS_VALUE ? t->delay : 0;

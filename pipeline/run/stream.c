@@ -174,6 +174,8 @@ static void choose_ring(void *arg, const AVFormatContext *input)
     if (halo_workload_of(&w, input, &set->part, ring->stream->chain)) {
         const double cpu = halo_workload_cpu_seconds(&w), gpu = halo_workload_gpu_seconds(&w);
         ring->on_cpu = cpu < gpu;
+        ring->stream->cpu_seconds = cpu;
+        ring->stream->gpu_seconds = gpu;
         halo_log(HALO_LOG_DEBUG, "filtering on the %s: about %.2g s, instead of %.2g s on the %s",
                  ring->on_cpu ? "CPU" : "GPU", FFMIN(cpu, gpu), FFMAX(cpu, gpu),
                  ring->on_cpu ? "GPU" : "CPU");
@@ -232,7 +234,7 @@ static int start_detectors(struct halo_stream *s, struct halo_error *err)
 
 static int start_sink(struct halo_stream *s, struct halo_error *err)
 {
-    if (halo_piece_is_segment(&s->piece))
+    if (halo_piece_is_segment(&s->piece) || s->trial)
         return 0;
     const int code = halo_sink_start(s->sink, err);
     if (code < 0 || !s->piece.segments)
@@ -436,7 +438,18 @@ void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret)
         .error = s->error, .path = s->path, .interrupted = atomic_load(&s->stop) & HALO_STOP_ASKED};
 }
 
-void halo_stream_report(const struct halo_stream *s)
+double halo_stream_rate(const struct halo_stream *s)
+{
+    const double seconds = halo_stats_seconds(s->stats);
+    return seconds > 0 ? (double)atomic_load(&s->frames) / seconds : 0;
+}
+
+void halo_stream_set_trial(struct halo_stream *s)
+{
+    s->trial = true;
+}
+
+void halo_stream_report(const struct halo_stream *s, FILE *to)
 {
     const struct halo_stats_about about = {
         .backend = s->ring ? halo_ring_ops(s->ring)->name : NULL,
@@ -444,7 +457,9 @@ void halo_stream_report(const struct halo_stream *s)
         .frames = atomic_load(&s->frames),
         .bytes = atomic_load(&s->bytes),
     };
-    halo_stats_report(s->stats, &about);
+    if (s->settings->stats)
+        halo_stream_describe(s, to);
+    halo_stats_report(s->stats, &about, to);
 }
 
 void halo_stream_destroy(struct halo_stream *s)

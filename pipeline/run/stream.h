@@ -26,6 +26,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "config/error.h"
 #include "config/run.h"
@@ -99,9 +100,15 @@ bool halo_stream_is_stuck(struct halo_stream *s, struct halo_error *err);
 
 bool halo_stream_done(const struct halo_stream *s); /* returns whether all threads have ended */
 void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret);
-/* Writes the reports that -stats, -stats_json and -trace request, to stderr and to files. Call this
- * after join. */
-void halo_stream_report(const struct halo_stream *s);
+/* Returns the frames per second while frames were processed; 0 without -stats. Call this after
+ * join. */
+double halo_stream_rate(const struct halo_stream *s);
+/* Makes the stream a trial, whose encoded packets are discarded: nothing is written. Call this
+ * before halo_stream_start(). */
+void halo_stream_set_trial(struct halo_stream *s);
+/* Writes the reports that -stats, -stats_json and -trace request: that of -stats to `to`, with a
+ * description of what is done with each stream of the input. Call this after join. */
+void halo_stream_report(const struct halo_stream *s, FILE *to);
 /* Waits until the stream has ended, and returns its result in *ret. Call this once. */
 void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret);
 

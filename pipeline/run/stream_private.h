@@ -41,6 +41,8 @@ struct halo_stream {
     struct halo_tracks tracks;
     struct halo_held_packets held;
     struct halo_piece piece;
+    bool trial;
+    double cpu_seconds, gpu_seconds; /* estimates of the run's length; 0: none was made */
     struct halo_queue *to_filter, *in_gate, *to_encode;
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;
@@ -89,6 +91,9 @@ static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
  * that it was complete. Returns 0, -ECANCELED if another stage failed, or another -errno with err
  * filled. */
 int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
+
+/* Prints what is done with each stream of the input (describe.c). */
+void halo_stream_describe(const struct halo_stream *s, FILE *to);
 
 /* Thread functions of the other stages; arg is the stream. The filter thread puts frames into the
  * gate, and the collect thread takes them out (stage_filter.c); the encode thread encodes, muxes

@@ -193,7 +193,7 @@ static void test_nobody_asked(void **state)
     halo_stats_frame(stats, HALO_STAGE_DECODE);
     halo_stats_device(stats, 0, &(struct halo_frame_times){0});
     halo_stats_running(stats, true);
-    halo_stats_report(stats, &(struct halo_stats_about){0});
+    halo_stats_report(stats, &(struct halo_stats_about){0}, stderr);
     halo_stats_destroy(stats);
 }
 
