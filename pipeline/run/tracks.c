@@ -23,9 +23,15 @@
 #include "pipeline/run/starts.h"
 #include "pipeline/run/track_decoders.h"
 
-/* Of the encoder of a segment: with several segments at once, few threads are enough, and the
- * number must be the same everywhere, since encoders give other bytes with another number. */
-enum { SEGMENT_THREADS = 4 };
+/* Threads of the encoder of a segment. It must be the same number everywhere, since encoders give
+ * other bytes with another number: few, because several segments are encoded at once, but more for
+ * large frames, since there are few segments at once in a short file. */
+enum { SEGMENT_THREADS = 4, LARGE_SEGMENT_THREADS = 8, LARGE = 2560 /* pixels of a side */ };
+
+static int count_segment_threads(const AVCodecParameters *par)
+{
+    return FFMAX(par->width, par->height) > LARGE ? LARGE_SEGMENT_THREADS : SEGMENT_THREADS;
+}
 
 /* VP8 and VP9 store alpha outside the frames, where FFmpeg's own decoders do not read it. */
 static void say_alpha_lost(const AVStream *in)
@@ -108,11 +114,12 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
         .aspect = av_guess_sample_aspect_ratio(input, t->in, NULL),
         .gpu = halo_ring_gpu(route->ring, settings->device.gpu),
     };
-    const struct halo_encoder_settings wish = {.container = output->oformat,
-                                               .bitrate = settings->bitrate,
-                                               .crf = settings->crf,
-                                               .preset = settings->preset,
-                                               .threads = route->in_segments ? SEGMENT_THREADS : 0};
+    const struct halo_encoder_settings wish = {
+        .container = output->oformat,
+        .bitrate = settings->bitrate,
+        .crf = settings->crf,
+        .preset = settings->preset,
+        .threads = route->in_segments ? count_segment_threads(t->in->codecpar) : 0};
     int code = halo_hdr_find(&ein.hdr, route->source, t->in, err);
     if (code >= 0)
         code = halo_first_fields(route->source, t->in, err);
