@@ -137,6 +137,12 @@ static const struct halo_cuda_strategy running_sums = {
     .launch = halo_cuda_launch_running_sums,
 };
 
+static const struct halo_cuda_strategy gradient_rows = {
+    .base = {"gradient-rows", "gradients from registers, eight outputs in each of several rows",
+             halo_cuda_gradient_rows_can},
+    .launch = halo_cuda_launch_gradient_rows,
+};
+
 static bool gradient_tile_can(const struct halo_conv *conv, int channels)
 {
     (void)channels;
@@ -192,6 +198,7 @@ const struct halo_strategy *const halo_cuda_strategies[] = {
     &input_tile.base,
     &input_tile_coarse.base,
     &core_tile.base,
+    &gradient_rows.base,
     &gradient_tile.base,
     &nodes.base,
     &naive.base,

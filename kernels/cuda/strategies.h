@@ -89,6 +89,7 @@ cudaError_t halo_cuda_launch_box_bands(const struct halo_cuda_call *calls, int c
 cudaError_t halo_cuda_launch_box_slide(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_box_stream(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_running_sums(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_gradient_rows(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
@@ -103,6 +104,7 @@ void halo_cuda_box_slide_prepare(void *ret, const struct halo_conv *conv, int ch
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels);
+bool halo_cuda_gradient_rows_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
 size_t halo_cuda_nodes_bytes(const struct halo_conv *conv, int channels);
