@@ -4,11 +4,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    ENDING = 6, /* characters of a name */
+    TRIES = 100,
+};
 
 int halo_beside_check(const char *path, struct halo_error *err)
 {
@@ -33,24 +40,46 @@ int halo_beside_check(const char *path, struct halo_error *err)
     return code;
 }
 
+/* Chooses the last characters of a name. */
+static int choose_ending(char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    uint8_t random[ENDING];
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return -EIO;
+    for (int i = 0; i < ENDING; i++)
+        name[strlen(name) - ENDING + i] = letters[random[i] % (sizeof letters - 1)];
+    return 0;
+}
+
+/* Not with mkostemp(), because nobody else may read its files: their mode would have to be changed,
+ * and to ask for the umask is to change it for other threads. */
+static int make_new(char *name, mode_t mode)
+{
+    for (int i = 0; i < TRIES; i++) {
+        const int code = choose_ending(name);
+        if (code < 0)
+            return code;
+        const int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd >= 0 ? fd : -errno;
+    }
+    return -EEXIST;
+}
+
 int halo_beside_make(const char *path, mode_t mode, char **ret_name)
 {
     const char *slash = strrchr(path, '/');
     char *name;
     if (asprintf(&name, "%.*s.halod-XXXXXX", slash ? (int)(slash - path + 1) : 0, path) < 0)
         return -ENOMEM;
-    const int fd = mkostemp(name, O_CLOEXEC);
+    const int fd = make_new(name, mode);
     if (fd < 0) {
-        const int code = -errno;
         free(name);
-        return code;
+        return fd;
     }
-    if (!mode) {
-        const mode_t mask = umask(0);
-        umask(mask);
-        mode = 0666 & ~mask;
-    }
-    fchmod(fd, mode);
+    if (mode)
+        fchmod(fd, mode);
     *ret_name = name;
     return fd;
 }

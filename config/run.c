@@ -17,6 +17,8 @@ const char *const halo_log_levels[] = {
     [HALO_LOG_INFO] = "info",   [HALO_LOG_DEBUG] = "debug", NULL,
 };
 
+enum { DEFAULT_SEGMENT = 10 }; /* seconds */
+
 #define AT(field) offsetof(struct halo_run_settings, field)
 
 const struct halo_option halo_run_options[] = {
@@ -81,8 +83,10 @@ const struct halo_option halo_run_options[] = {
              "many as pay"},
     {"segments", NULL, HALO_OPTION_FLAG, AT(segments),
      .help = "encode several segments of IN at the same time, and join them into OUT"},
-    {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 10, 0.1, 86400,
-     .help = "length of a segment; each begins at the next frame that refers to no earlier one"},
+    {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), -1, 0.1, 86400,
+     .help =
+         "length of a segment, by default 10 seconds; each begins at the next frame that refers "
+         "to no earlier one"},
     {"workers", NULL, HALO_OPTION_STRING, AT(workers_name), .argument = "N",
      .help = "number of segments that are encoded at the same time; auto (the default): as many as "
              "pay"},
@@ -210,6 +214,10 @@ static int take_workers(struct halo_run_settings *s, struct halo_error *err)
                                            1,         256};
     struct halo_error inner = {0};
     s->segments |= s->resume;
+    if (s->segment_time >= 0 && !s->segments)
+        return halo_fail_usage(err, "-segment_time is the length of segments: add -segments");
+    if (s->segment_time < 0)
+        s->segment_time = DEFAULT_SEGMENT;
     if (s->workers_name && !s->segments)
         return halo_fail_usage(err, "-workers is the number of segments that are encoded at the "
                                     "same time: add -segments");

@@ -99,11 +99,16 @@ static int start_stream(struct run *run, struct halo_stream **ret,
                         const struct halo_run_settings *settings,
                         const struct halo_segment *segment, struct halo_error *err)
 {
-    const int code = halo_stream_create(ret, settings, run->chain, wake_loop, run, err);
+    int code = halo_stream_create(ret, settings, run->chain, wake_loop, run, err);
     if (code < 0)
         return code;
     halo_stream_set_piece(*ret, run->segments, segment);
-    return halo_stream_start(*ret, err);
+    code = halo_stream_start(*ret, err);
+    if (code < 0) {
+        halo_stream_destroy(*ret);
+        *ret = NULL;
+    }
+    return code;
 }
 
 static void end_worker(struct run *run, struct halo_stream **worker)
@@ -206,7 +211,7 @@ static void abandon(void *arg)
     struct run *run = arg;
     halo_stream_abandon(run->joining);
     if (!run->settings->resume)
-        halo_segments_close(run->segments, true);
+        halo_segments_abandon(run->segments);
 }
 
 static void end_if_stuck(struct run *run)
@@ -291,6 +296,12 @@ static int start(struct run *run, struct halo_error *err)
 
 /* ---- the run ---- */
 
+/* The output has its name, although a signal may have come when it was nearly done. */
+static bool is_complete(const struct run *run)
+{
+    return run->result.path && !run->result.interrupted && !run->error.code;
+}
+
 static void say_kept(const struct run *run)
 {
     struct halo_segments_count count;
@@ -308,20 +319,20 @@ static void say_done(struct run *run)
     struct halo_stream_stats stats, joined;
     collect_stats(run, &stats);
     halo_progress_show(run->progress, &stats, true);
-    if ((run->end.by || run->error.code) && run->settings->resume)
+    if (!is_complete(run) && run->settings->resume)
         say_kept(run);
     else if (run->end.by && !run->error.code && !run->result.path)
         halo_log(HALO_LOG_INFO, "interrupted: no segment is finished");
-    if (run->error.code || (run->end.by && !run->result.path))
+    if (run->error.code || !run->result.path)
         return;
     halo_segments_count(run->segments, &count);
     halo_stream_stats(run->joining, &joined);
-    const char *name = run->end.by ? run->result.path : run->settings->output;
+    const char *name = is_complete(run) ? run->settings->output : run->result.path;
     halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps in %d segment%s, %s%s", name,
              (long long)joined.frames, joined.frames == 1 ? "" : "s",
              halo_progress_rate(run->progress, &stats), count.done, count.done == 1 ? "" : "s",
              halo_progress_size(stats.bytes, bytes, sizeof bytes),
-             run->end.by ? ", until interrupted" : "");
+             is_complete(run) ? "" : ", until interrupted");
 }
 
 static int refuse_detectors(const struct halo_chain *chain, struct halo_error *err)
@@ -367,13 +378,15 @@ static int perform(struct run *run, struct halo_error *err)
     }
     halo_segments_listen(run->segments, wake_loop, run);
     code = run_loop(run, err);
-    const bool interrupted = run->end.by && (code == 0 || code == -ECANCELED || code == -EINTR);
-    if (interrupted)
+    const bool complete = is_complete(run);
+    const bool interrupted =
+        !complete && run->end.by && (code == 0 || code == -ECANCELED || code == -EINTR);
+    if (interrupted || complete)
         err->code = 0;
     halo_stream_destroy(run->joining);
-    halo_segments_close(run->segments, code == 0 || !run->settings->resume);
+    halo_segments_close(run->segments, complete || !run->settings->resume);
     run->segments = NULL;
-    return interrupted ? 128 + run->end.by : code ? halo_run_end_code(err) : HALO_EXIT_OK;
+    return interrupted ? 128 + run->end.by : err->code ? halo_run_end_code(err) : HALO_EXIT_OK;
 }
 
 int halo_run_segments(const struct halo_run_settings *settings, const struct halo_chain *chain)

@@ -361,6 +361,13 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
     return 1;
 }
 
+void halo_source_read_only(struct halo_source *s, const AVStream *stream)
+{
+    for (int i = 0; i < s->known && !s->jumps; i++)
+        if (s->format->streams[i] != stream)
+            s->format->streams[i]->discard = AVDISCARD_ALL;
+}
+
 /* Reads until the packet, which is then returned next. Returns 1, 0 if it is not found, or
  * -errno. */
 static int find_place(struct halo_source *s, int index, const struct halo_packet_place *place,

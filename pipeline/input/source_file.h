@@ -46,6 +46,10 @@ int halo_source_read(struct halo_source *s, AVPacket *pkt, struct halo_error *er
 int halo_source_peek(struct halo_source *s, int index, const AVPacket **ret,
                      struct halo_error *err);
 
+/* Allows the demuxer to skip the other streams, if that does not change the times of this one: how
+ * far a clock jumps follows from the packets of all streams. */
+void halo_source_read_only(struct halo_source *s, const AVStream *stream);
+
 /* A packet of a stream. */
 struct halo_packet_place {
     int64_t pts; /* in the stream's time base */

@@ -102,6 +102,8 @@ static const char *own_parameters(const struct halo_encoder_settings *set, const
          * which halod prints. */
         if (halo_log_get_level() < HALO_LOG_DEBUG)
             av_strlcat(text, "log-level=none", size);
+        if (set->threads) /* otherwise, it names the processor's features in the video */
+            av_strlcatf(text, size, "%sinfo=0", *text ? ":" : "");
     } else if (!strcmp(codec->name, "libsvtav1")) {
         option = "svtav1-params";
     }

@@ -11,8 +11,7 @@
 void halo_stream_set_piece(struct halo_stream *s, struct halo_segments *segments,
                            const struct halo_segment *segment)
 {
-    s->piece =
-        (struct halo_piece){.segments = segments, .joins = segment == NULL, .dts = INT64_MIN};
+    s->piece = (struct halo_piece){.segments = segments, .joins = segment == NULL};
     if (segment)
         s->piece.segment = *segment;
 }
@@ -47,19 +46,24 @@ static int check_output(const struct halo_stream *s, const struct halo_track *t,
 static int begin_segment(struct halo_stream *s, const struct halo_track *t, struct halo_error *err)
 {
     struct halo_piece *p = &s->piece;
-    AVFormatContext *input = halo_source_format(s->source);
     int code = 0;
+    halo_source_read_only(s->source, t->in);
     if (p->segment.number > 0)
         code = halo_source_go_to(s->source, p->track, &p->segment.from, err);
-    for (unsigned i = 0; i < input->nb_streams; i++)
-        if ((int)i != p->track)
-            input->streams[i]->discard = AVDISCARD_ALL;
     p->hash = halo_packet_hash_create();
     if (!p->hash)
         return halo_fail(err, -ENOMEM, "out of memory");
     return code < 0
                ? code
                : halo_segments_create(p->segments, &p->segment, t->out->codecpar, &p->writer, err);
+}
+
+/* Frames by which the encoder reorders. FFmpeg does not tell for x265, which has up to two. */
+static int delay_of(const AVCodecParameters *par)
+{
+    enum { X265_DELAY = 2 };
+    const int delay = FFMAX(par->video_delay, par->codec_id == AV_CODEC_ID_HEVC ? X265_DELAY : 0);
+    return FFMIN(delay, HALO_PART_MAX_DELAY);
 }
 
 int halo_piece_begin(struct halo_stream *s, struct halo_error *err)
@@ -71,6 +75,7 @@ int halo_piece_begin(struct halo_stream *s, struct halo_error *err)
     const int code = check_output(s, t, err);
     if (code < 0 || !p->joins)
         return code < 0 ? code : begin_segment(s, t, err);
+    p->order.delay = delay_of(t->out->codecpar);
     halo_sink_write_in(s->sink, halo_segments_output(p->segments));
     halo_sink_format(s->sink)->flags |= AVFMT_FLAG_BITEXACT; /* no random numbers */
     return 0;
@@ -112,7 +117,7 @@ static int fetch(struct halo_stream *s, struct halo_error *err)
     int code = 0;
     while (!p->pkt && !p->over) {
         if (!p->reader) {
-            code = halo_segments_next_part(p->segments, p->next++, par, &p->reader, err);
+            code = halo_segments_next_part(p->segments, p->next++, par, &p->order, &p->reader, err);
             p->over = code == 0;
             if (code <= 0)
                 return code;
@@ -129,21 +134,6 @@ static int fetch(struct halo_stream *s, struct halo_error *err)
         p->reader = NULL;
     }
     return 0;
-}
-
-/* Encoders that reorder frames give the first packets decoding times before their first frame,
- * which may be before those of the last segment if frames are not evenly spaced. */
-static int keep_order(struct halo_piece *p, struct halo_error *err)
-{
-    AVPacket *pkt = p->pkt;
-    if (p->dts != INT64_MIN && pkt->dts <= p->dts)
-        pkt->dts = p->dts + 1;
-    p->dts = pkt->dts;
-    return pkt->dts <= pkt->pts ? 0
-                                : halo_fail(err, -ENOTSUP,
-                                            "segment %d cannot be joined: its frames "
-                                            "begin before the segment before it ends",
-                                            p->next - 1);
 }
 
 /* Whether the packet of the part belongs before the packet of the input, which has the time `until`
@@ -169,9 +159,6 @@ int halo_piece_join(struct halo_stream *s, const AVPacket *pkt, struct halo_erro
     }
     int code;
     while ((code = fetch(s, err)) >= 0 && p->pkt && is_due(s, t, until)) {
-        code = keep_order(p, err);
-        if (code < 0)
-            return code;
         const struct halo_item item = {HALO_ITEM_PACKET, p->track, {.packet = p->pkt}};
         p->pkt = NULL;
         t->pictures++;

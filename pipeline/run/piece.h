@@ -33,7 +33,7 @@ struct halo_piece {
     int next;                        /* number of the segment whose part follows */
     AVPacket *pkt;                   /* read from the part, not passed on yet; NULL: none */
     bool over;                       /* there are no further parts */
-    int64_t dts;                     /* of the last packet that was passed on */
+    struct halo_part_order order;
 };
 
 static inline bool halo_piece_is_segment(const struct halo_piece *p)

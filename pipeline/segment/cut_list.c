@@ -73,20 +73,18 @@ static bool is_filtered(const AVStream *st)
            !(st->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS));
 }
 
-/* Other streams are not read. */
 static int find_stream(struct reader *r, struct halo_error *err)
 {
     const AVFormatContext *f = halo_source_format(r->source);
     int count = 0;
     for (unsigned i = 0; i < f->nb_streams; i++) {
         AVStream *st = f->streams[i];
-        if (!is_filtered(st)) {
-            st->discard = AVDISCARD_ALL;
+        if (!is_filtered(st))
             continue;
-        }
         r->stream = st;
         count++;
     }
+    halo_source_read_only(r->source, r->stream);
     if (count == 1)
         return 0;
     return halo_fail_usage(err,

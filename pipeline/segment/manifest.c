@@ -28,6 +28,19 @@ static const char *const deciding[] = {
     "max_pixels", "pixel_format", "segment_time", "copy_unfiltered",
 };
 
+json_t *halo_manifest_text(const char *text)
+{
+    json_t *ret = json_string(text);
+    if (ret)
+        return ret;
+    char *escaped = malloc(4 * strlen(text) + 1), *to = escaped;
+    for (const char *at = text; escaped && *at; at++)
+        to += sprintf(to, (unsigned char)*at < 0x80 ? "%c" : "\\x%02x", (unsigned char)*at);
+    ret = escaped ? json_stringn(escaped, (size_t)(to - escaped)) : NULL;
+    free(escaped);
+    return ret;
+}
+
 /* As on the command line; "" if the option is not given. */
 static json_t *value_of(const struct halo_option *row, const struct halo_run_settings *settings)
 {
@@ -35,7 +48,7 @@ static json_t *value_of(const struct halo_option *row, const struct halo_run_set
     char text[40] = "";
     switch (row->type) {
     case HALO_OPTION_STRING:
-        return json_string(*(char *const *)field ? *(char *const *)field : "");
+        return halo_manifest_text(*(char *const *)field ? *(char *const *)field : "");
     case HALO_OPTION_FLAG:
         return json_string(*(const bool *)field ? "yes" : "");
     case HALO_OPTION_INT:
@@ -60,7 +73,8 @@ static json_t *settings_of(const struct halo_run_settings *settings)
     const char *const formats[] = {settings->source.format, settings->output_format};
     const char *const names[] = {"f before -i", "f after -i"};
     for (int i = 0; i < 2; i++)
-        if (json_object_set_new(ret, names[i], json_string(formats[i] ? formats[i] : "")) < 0)
+        if (json_object_set_new(ret, names[i], halo_manifest_text(formats[i] ? formats[i] : "")) <
+            0)
             goto fail;
     return ret;
 fail:

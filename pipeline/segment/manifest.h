@@ -33,6 +33,10 @@ int halo_manifest_read(json_t **ret, const char *folder);
  * err filled. */
 int halo_manifest_write(const json_t *manifest, const char *folder, struct halo_error *err);
 
+/* Returns a name or an option's value as a JSON string; if it is not UTF-8, bytes that are not
+ * ASCII are written as a backslash, x and two digits. NULL if memory runs out. */
+json_t *halo_manifest_text(const char *text);
+
 /* Returns a hash as a JSON string; NULL if memory runs out. */
 json_t *halo_manifest_hash(const struct halo_segment_hash *hash);
 

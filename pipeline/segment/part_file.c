@@ -24,7 +24,7 @@ struct head {
 };
 
 struct record {
-    int64_t pts, dts, duration;
+    int64_t pts, duration;
     int32_t flags, size;
 };
 
@@ -49,6 +49,8 @@ static int fail_write(const struct halo_part_writer *w, int code, struct halo_er
 
 static int put(struct halo_part_writer *w, const void *data, size_t size, struct halo_error *err)
 {
+    if (size == 0)
+        return 0;
     av_murmur3_update(w->hash, data, size);
     return fwrite(data, 1, size, w->file) == size ? 0 : fail_write(w, errno ? -errno : -EIO, err);
 }
@@ -85,7 +87,7 @@ int halo_part_create(struct halo_part_writer **ret, const char *path, const stru
 
 int halo_part_write(struct halo_part_writer *w, const AVPacket *pkt, struct halo_error *err)
 {
-    const struct record record = {pkt->pts, pkt->dts, pkt->duration, pkt->flags, pkt->size};
+    const struct record record = {pkt->pts, pkt->duration, pkt->flags, pkt->size};
     if (av_packet_get_side_data(pkt, AV_PKT_DATA_NEW_EXTRADATA, NULL))
         return halo_fail_usage(err, "-segments: the encoder's parameters change within the video, "
                                     "so segments of it cannot be joined: choose another -c:v");
@@ -177,6 +179,10 @@ int halo_part_check(const char *path, const struct halo_part_id *id, struct halo
 struct halo_part_reader {
     FILE *file;
     char *path;
+    struct halo_part_order *order;
+    int64_t *time; /* presentation times of all packets, sorted */
+    int64_t count, read;
+    int64_t step; /* from one frame to the next, at the beginning */
 };
 
 /* Parts were checked before, so this is the disk's failure, or somebody else's write. */
@@ -209,8 +215,73 @@ static int check_encoder(struct halo_part_reader *r, const AVCodecParameters *pa
                             r->path);
 }
 
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int add_time(struct halo_part_reader *r, const struct record *record)
+{
+    const int64_t room = r->count < 64 ? 64 : r->count;
+    if ((r->count & (r->count - 1)) == 0 && (r->count == 0 || r->count >= 64)) {
+        int64_t *grown = realloc(r->time, (size_t)(r->count + room) * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        r->time = grown;
+    }
+    if (r->count == 0)
+        r->step = record->duration > 0 ? record->duration : 1;
+    r->time[r->count++] = record->pts;
+    return 0;
+}
+
+/* Reads the times of all packets, and goes back to the first one. */
+static int read_times(struct halo_part_reader *r, struct halo_error *err)
+{
+    struct record record;
+    const off_t first = ftello(r->file);
+    for (;;) {
+        if (fread(&record, sizeof record, 1, r->file) != 1 || record.size < END)
+            return fail_read(r, err);
+        if (record.size == END)
+            break;
+        if (add_time(r, &record) < 0)
+            return halo_fail(err, -ENOMEM, "out of memory");
+        if (fseeko(r->file, record.size, SEEK_CUR) < 0)
+            return fail_read(r, err);
+    }
+    if (r->count > 0)
+        qsort(r->time, (size_t)r->count, sizeof *r->time, compare_times);
+    if (r->count > 1)
+        r->step = r->time[1] - r->time[0];
+    return fseeko(r->file, first, SEEK_SET) < 0 ? fail_read(r, err) : 0;
+}
+
+/* The presentation time of frame n, which is negative in the parts before. */
+static int64_t time_of(const struct halo_part_reader *r, int64_t n)
+{
+    const struct halo_part_order *order = r->order;
+    if (n >= 0)
+        return r->time[n];
+    if (n >= -order->count)
+        return order->before[order->count + n];
+    const int64_t first = order->count > 0 ? order->before[0] : r->time[0];
+    return first + (n + order->count) * r->step;
+}
+
+/* Remembers the last frames for the next part. */
+static void note_end(const struct halo_part_reader *r)
+{
+    struct halo_part_order next = {.delay = r->order->delay};
+    for (int64_t n = r->count - next.delay; n < r->count; n++)
+        if (n >= -r->order->count)
+            next.before[next.count++] = time_of(r, n);
+    *r->order = next;
+}
+
 int halo_part_open(struct halo_part_reader **ret, const char *path, const AVCodecParameters *par,
-                   struct halo_error *err)
+                   struct halo_part_order *order, struct halo_error *err)
 {
     struct halo_part_reader *r = av_mallocz(sizeof *r);
     if (!r || !(r->path = strdup(path))) {
@@ -218,8 +289,11 @@ int halo_part_open(struct halo_part_reader **ret, const char *path, const AVCode
         return halo_fail(err, -ENOMEM, "out of memory");
     }
     r->file = fopen(path, "rb");
-    const int code = r->file ? check_encoder(r, par, err)
-                             : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
+    r->order = order;
+    int code = r->file ? check_encoder(r, par, err)
+                       : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
+    if (code >= 0)
+        code = read_times(r, err);
     if (code < 0) {
         halo_part_close(r);
         return code;
@@ -234,18 +308,25 @@ int halo_part_read(struct halo_part_reader *r, AVPacket *pkt, struct halo_error 
     av_packet_unref(pkt);
     if (fread(&record, sizeof record, 1, r->file) != 1)
         return fail_read(r, err);
-    if (record.size == END)
+    if (record.size == END) {
+        note_end(r);
         return 0;
-    if (record.size < 0)
+    }
+    if (record.size < 0 || r->read == r->count)
         return halo_fail(err, -EBADMSG, "%s: was damaged during the run", r->path);
     if (av_new_packet(pkt, record.size) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     if (record.size > 0 && fread(pkt->data, (size_t)record.size, 1, r->file) != 1)
         return fail_read(r, err);
     pkt->pts = record.pts;
-    pkt->dts = record.dts;
+    pkt->dts = time_of(r, r->read++ - r->order->delay);
     pkt->duration = record.duration;
     pkt->flags = record.flags;
+    if (pkt->dts > pkt->pts)
+        return halo_fail(err, -ENOTSUP,
+                         "%s: cannot be joined: its encoder reorders frames by more "
+                         "than %d",
+                         r->path, r->order->delay);
     return 1;
 }
 
@@ -256,5 +337,6 @@ void halo_part_close(struct halo_part_reader *r)
     if (r->file)
         fclose(r->file);
     free(r->path);
+    free(r->time);
     av_free(r);
 }

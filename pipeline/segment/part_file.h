@@ -23,6 +23,8 @@ struct halo_part_content {
     struct halo_segment_hash hash; /* of its bytes */
 };
 
+enum { HALO_PART_MAX_DELAY = 16 };
+
 struct halo_part_writer;
 
 /* Creates the part with the name `path`, under a temporary name. par describes the encoder.
@@ -43,13 +45,23 @@ void halo_part_discard(struct halo_part_writer *w);
  * -errno. */
 int halo_part_check(const char *path, const struct halo_part_id *id, struct halo_part_content *ret);
 
+/* The decoding times of packets in successive parts: packet n is decoded at the time at which frame
+ * n - delay is presented. Encoders choose the same times in the middle of a video; at its beginning
+ * they do not know the frames before, and for very few frames some return no valid times. */
+struct halo_part_order {
+    int delay;                           /* frames by which the encoder reorders */
+    int64_t before[HALO_PART_MAX_DELAY]; /* times of the last frames of the part before; the
+                                              oldest first */
+    int count;                           /* of them */
+};
+
 struct halo_part_reader;
 
-/* Opens a part. par describes the encoder whose packets are expected. Returns 0; -EINVAL if another
- * encoder, or the same encoder with other parameters, wrote the part; or another -errno, with err
- * filled. The caller owns *ret. */
+/* Opens a part; its packets get decoding times from `order`. par describes the encoder whose
+ * packets are expected. Returns 0; -EINVAL if another encoder, or the same encoder with other
+ * parameters, wrote the part; or another -errno, with err filled. The caller owns *ret. */
 int halo_part_open(struct halo_part_reader **ret, const char *path, const AVCodecParameters *par,
-                   struct halo_error *err);
+                   struct halo_part_order *order, struct halo_error *err);
 /* Reads the next packet into pkt. Returns 1, 0 at the end of the part, or -errno with err
  * filled. */
 int halo_part_read(struct halo_part_reader *r, AVPacket *pkt, struct halo_error *err);

@@ -75,9 +75,11 @@ static bool is_part(const char *name)
     return strspn(name, "0123456789") == 6 && !strcmp(name + 6, ".part");
 }
 
+/* Whether halo_beside_make() gave the name to a file of this folder. */
 static bool is_temporary(const char *name)
 {
-    return strstr(name, ".halod-");
+    static const char mark[] = ".halod-";
+    return !strncmp(name, mark, sizeof mark - 1) && strlen(name) == sizeof mark - 1 + 6;
 }
 
 /* Calls visit for each file, until it returns false. Returns whether it always returned true. */
@@ -133,13 +135,21 @@ static int lock_folder(struct halo_segments *s, struct halo_error *err)
     return halo_fail(err, -errno, "%s: cannot be locked: %s", s->folder, strerror(errno));
 }
 
-/* The output of the earlier run is complete if the file that it wrote has its final name. */
+/* The output of an earlier run with the same settings is complete if the file that it wrote has its
+ * final name. */
 static bool is_whole(const struct halo_segments *s, const json_t *manifest)
 {
-    struct stat st;
+    struct stat out, in;
+    const char *input = s->settings->source.input;
+    const json_t *of = json_object_get(manifest, "input");
     char *path = halo_path_follow(halo_path_of(s->settings->output));
+    json_t *name = halo_manifest_text(input);
     const int64_t inode = json_integer_value(json_object_get(manifest, "output_inode"));
-    const bool ret = path && inode && stat(path, &st) == 0 && (int64_t)st.st_ino == inode;
+    const int64_t size = json_integer_value(json_object_get(of, "size"));
+    const bool ret = path && inode && stat(path, &out) == 0 && (int64_t)out.st_ino == inode &&
+                     json_equal(json_object_get(of, "name"), name) &&
+                     stat(halo_path_of(input), &in) == 0 && (int64_t)in.st_size == size;
+    json_decref(name);
     free(path);
     return ret;
 }
@@ -149,18 +159,19 @@ static int take_over(struct halo_segments *s, struct halo_error *err)
 {
     json_t *manifest = NULL;
     const int read = halo_manifest_read(&manifest, s->folder);
-    int code = read == 0 && s->settings->resume && is_whole(s, manifest);
-    /* A run that was killed early has left no manifest. */
-    if (code > 0 || (read == -ENOENT && walk(s, is_left_over)))
+    int code = 0;
+    if (read == -ENOENT && walk(s, is_left_over)) /* from a run that was killed early */
         goto end;
     if (read < 0)
         code = halo_fail_usage(err,
                                "%s: contains no manifest of this version of halod (%s): remove it "
                                "or choose another OUT",
                                s->folder, strerror(-read));
-    else if (s->settings->resume)
-        code = halo_manifest_compare(json_object_get(manifest, "terms"), s->terms, s->folder, err);
-    else if (!s->settings->overwrite)
+    else if (s->settings->resume &&
+             (code = halo_manifest_compare(json_object_get(manifest, "terms"), s->terms, s->folder,
+                                           err)) == 0)
+        code = is_whole(s, manifest);
+    else if (!s->settings->resume && !s->settings->overwrite)
         code = halo_fail_usage(err,
                                "%s: is left from an interrupted run: continue it with -resume, or "
                                "begin again with -y",
@@ -191,10 +202,11 @@ static int write_manifest(struct halo_segments *s, struct halo_error *err)
     json_t *segments = json_array();
     for (int i = 0; i < s->count; i++)
         json_array_append_new(segments, describe_entry(&s->entry[i]));
-    json_t *manifest = json_pack(
-        "{s:i, s:{s:s, s:I}, s:O, s:b, s:I, s:o}", "version", 1, "input", "name",
-        s->settings->source.input, "size", (json_int_t)s->input.size, "terms", s->terms, "complete",
-        s->listed, "output_inode", (json_int_t)s->inode, "segments", segments);
+    json_t *manifest =
+        json_pack("{s:i, s:{s:o, s:I}, s:O, s:b, s:I, s:o}", "version", 1, "input", "name",
+                  halo_manifest_text(s->settings->source.input), "size", (json_int_t)s->input.size,
+                  "terms", s->terms, "complete", s->listed, "output_inode", (json_int_t)s->inode,
+                  "segments", segments);
     pthread_mutex_unlock(&s->lock);
     const int code = manifest ? halo_manifest_write(manifest, s->folder, err)
                               : halo_fail(err, -ENOMEM, "out of memory");
@@ -252,16 +264,31 @@ void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), vo
     s->arg = arg;
 }
 
+void halo_segments_abandon(struct halo_segments *s)
+{
+    walk(s, remove_parts);
+    unlinkat(s->fd, "manifest.json", 0); /* last: it says whether OUT is complete */
+    if (rmdir(s->folder) < 0)
+        halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", s->folder, strerror(errno));
+}
+
+/* A folder that is kept must not take another file for its output. */
+static void forget_output(struct halo_segments *s)
+{
+    struct halo_error ignored = {0};
+    if (s->inode)
+        halo_segments_note_output(s, 0, &ignored);
+}
+
 void halo_segments_close(struct halo_segments *s, bool remove)
 {
     if (!s)
         return;
     if (s->fd >= 0 && (remove || walk(s, is_no_part))) {
-        walk(s, remove_parts);
-        unlinkat(s->fd, "manifest.json", 0); /* last: it says whether OUT is complete */
-        if (rmdir(s->folder) < 0)
-            halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", s->folder, strerror(errno));
+        halo_segments_abandon(s);
         halo_beside_sync_folder(s->folder);
+    } else if (s->fd >= 0) {
+        forget_output(s);
     }
     if (s->fd >= 0)
         close(s->fd);
@@ -433,7 +460,8 @@ int halo_segments_finish(struct halo_segments *s, const struct halo_segment *seg
 }
 
 int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecParameters *par,
-                            struct halo_part_reader **ret, struct halo_error *err)
+                            struct halo_part_order *order, struct halo_part_reader **ret,
+                            struct halo_error *err)
 {
     pthread_mutex_lock(&s->lock);
     while (s->end == HALO_SEGMENTS_GO_ON &&
@@ -448,8 +476,8 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
     if (end == HALO_SEGMENTS_SHORT || over)
         return 0;
     char *path = part_path(s, number);
-    const int code =
-        path ? halo_part_open(ret, path, par, err) : halo_fail(err, -ENOMEM, "out of memory");
+    const int code = path ? halo_part_open(ret, path, par, order, err)
+                          : halo_fail(err, -ENOMEM, "out of memory");
     free(path);
     return code < 0 ? code : 1;
 }

@@ -41,6 +41,10 @@ void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), vo
  * NULL. */
 void halo_segments_close(struct halo_segments *s, bool remove);
 
+/* Removes the folder with everything that it contains, and frees nothing: for a process that ends
+ * at once. Any thread. */
+void halo_segments_abandon(struct halo_segments *s);
+
 /* Makes the cut list. Call it on a thread of its own. Returns as halo_cut_list_read(); 0 after
  * halo_segments_stop(). */
 int halo_segments_read_input(struct halo_segments *s, struct halo_error *err);
@@ -66,10 +70,11 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err);
 
-/* Waits until the segment is done and opens its part. Returns 1; 0 if there is no such segment, or
- * the end was set to SHORT; or -errno with err filled. */
+/* Waits until the segment is done and opens its part (halo_part_open()). Returns 1; 0 if there is
+ * no such segment, or the end was set to SHORT; or -errno with err filled. */
 int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecParameters *par,
-                            struct halo_part_reader **ret, struct halo_error *err);
+                            struct halo_part_order *order, struct halo_part_reader **ret,
+                            struct halo_error *err);
 
 const char *halo_segments_folder(const struct halo_segments *s);
 /* Returns how the names of temporary files in the folder begin. */

@@ -100,6 +100,24 @@ class Kinds(Segments):
     def test_transport_streams(self):
         self.same(sounding('.ts'))
 
+    def test_clock_that_jumps(self):
+        """How far it jumps follows from the packets of all streams."""
+        with open(sounding('.ts'), 'rb') as file:
+            data = file.read()
+        source = self.path('twice.ts')
+        with open(source, 'wb') as file:
+            file.write(data + data)
+        self.same(source)
+
+    def test_last_segment_of_one_frame(self):
+        """For one or two frames, x265 returns no valid decoding times."""
+        for frames in (1, 2):
+            source = clip('.mp4', *video_source(seconds=3), '-frames:v', 50 + frames, *GOP, '-g', '25',
+                          '-keyint_min', '25', '-sc_threshold', '0')
+            for name in ('out.mp4', 'out.ts'):
+                with self.subTest((frames, name)):
+                    self.same(source, name=name, codec='libx265', segments=3)
+
     def test_hevc_of_ten_bits(self):
         hdr = ['-pix_fmt', 'yuv420p10le', '-color_primaries', 'bt2020', '-color_trc', 'smpte2084',
                '-colorspace', 'bt2020nc']
@@ -192,6 +210,7 @@ class Refused(Segments):
 
     def test_usage(self):
         self.refuse('-workers', '2', says='-segments')
+        self.refuse('-segment_time', '3', says='-segments')
         self.refuse('-segments', '-workers', 'many', says='-workers many')
         self.refuse('-segments', '-segment_time', '0', says='segment_time')
         self.refuse('-segments', '-b:v', '1M', says='-crf')
@@ -411,6 +430,49 @@ class Ends(Segments):
         self.assertIn('already complete', run.err)
         self.take_output()
 
+    def test_another_file_took_the_inode(self):
+        """A run that was interrupted leaves no output, whatever file gets its inode."""
+        self.interrupt(signal.SIGTERM, '-resume')
+        with open(os.path.join(self.parts, 'manifest.json'), encoding='ascii') as file:
+            self.assertEqual(json.load(file)['output_inode'], 0)
+
+    def test_other_settings_than_those_of_the_complete_output(self):
+        self.interrupt(signal.SIGKILL, '-resume')
+        shutil.copytree(self.parts, self.path('kept'))
+        self.halod(*self.command('-resume'))
+        os.rename(self.path('kept'), self.parts)
+        path = os.path.join(self.parts, 'manifest.json')
+        with open(path, encoding='ascii') as file:
+            manifest = json.load(file)
+        manifest['output_inode'] = os.stat(self.output).st_ino
+        with open(path, 'w', encoding='ascii') as file:
+            json.dump(manifest, file)
+        self.refused(*self.command('-resume', '-y', '-crf', '30'), says='-crf')
+        other = clip('.mp4', *video_source('320x240', seconds=20), '-vf', 'negate', *GOP)
+        command = self.command('-resume')
+        command[command.index(self.source)] = other
+        self.refused(*command, says='exists')
+
+    def test_names_that_are_not_utf8(self):
+        name = os.fsencode(self.path('')) + b'caf\xe9.mp4'
+        shutil.copy(self.source, name)
+        command = self.command('-resume')
+        command[command.index(self.source)] = os.fsdecode(name)
+        self.halod(*command)
+        self.assertGreater(os.path.getsize(self.output), 1000)
+
+    def test_modes_of_files(self):
+        before = os.umask(0o027)
+        try:
+            self.interrupt(signal.SIGTERM, '-resume')
+            for name in os.listdir(self.parts):
+                mode = os.stat(os.path.join(self.parts, name)).st_mode
+                self.assertEqual(mode & 0o777, 0o640, name)
+            self.halod(*self.command('-resume'))
+        finally:
+            os.umask(before)
+        self.assertEqual(os.stat(self.output).st_mode & 0o777, 0o640)
+
     def test_foreign_folder(self):
         os.mkdir(self.parts)
         with open(os.path.join(self.parts, 'notes.txt'), 'w', encoding='ascii') as file:
@@ -418,6 +480,9 @@ class Ends(Segments):
         for options in (['-segments'], ['-resume'], ['-segments', '-y']):
             self.refused(*self.command(*options), says='no manifest')
         self.assertEqual(os.listdir(self.parts), ['notes.txt'])
+        os.rename(os.path.join(self.parts, 'notes.txt'), os.path.join(self.parts, 'a.halod-notes'))
+        self.refused(*self.command('-resume'), says='no manifest')
+        self.assertEqual(os.listdir(self.parts), ['a.halod-notes'])
 
     def test_output_exists(self):
         with open(self.output, 'wb') as file:
