@@ -226,6 +226,7 @@ bool halo_cuts_init(struct halo_cuts *cuts, const AVStream *stream)
         break;
     case AV_CODEC_ID_VP8:
     case AV_CODEC_ID_VP9:
+    case AV_CODEC_ID_FFV1:
         break;
     default:
         cuts->reason = "streams of its codec are not cut";
@@ -264,6 +265,9 @@ static bool begins(struct halo_cuts *cuts, const AVPacket *pkt, const char **rea
 {
     if (cuts->codec == AV_CODEC_ID_VP8 || cuts->codec == AV_CODEC_ID_VP9)
         return is_vpx_key(cuts->codec, pkt);
+    if (cuts->codec == AV_CODEC_ID_FFV1)
+        return true; /* as far as its flag says: its header is arithmetic coded, and the decoder
+                        refuses to begin with another frame */
     const struct content c = look_into(cuts, pkt);
     *reason = c.damaged                        ? "its packets are damaged"
               : c.sets && c.hash != cuts->sets ? "its parameter sets change"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Where decoding may begin in a video stream with the same results as from its start: at packets
  * whose frame refers to no frame before it, and after which no frame does (IDR of H.264 and HEVC;
- * key frames of VP8 and VP9). What the container says does not suffice: the packets are parsed.
+ * key frames of VP8, VP9 and FFV1). What the container says does not suffice: the packets are
+ * parsed, except for FFV1, whose decoder checks it.
  *
  * A decoder that begins there must have the same parameter sets as one that began at the start, so
  * sets in packets must be those of the stream's extradata. Times must increase from cut to cut,

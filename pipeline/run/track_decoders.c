@@ -11,7 +11,8 @@
 #include "pipeline/run/workload.h"
 
 enum {
-    PROCESSORS = 4, /* that one software decoder uses well */
+    PROCESSORS = 4,      /* that one software decoder uses well */
+    FFV1_PROCESSORS = 2, /* since a frame waits for the one before it */
     MAX_SOFTWARE = 8,
     SMALL = 1280 * 720, /* pixels of a frame */
     HOST_SHARE = 8,     /* part of the memory that may hold frames that wait */
@@ -43,9 +44,10 @@ static int count_worthwhile(const struct halo_route *route)
 /* Small frames are decoded no faster by several decoders than by one with as many threads. */
 static int count_in_software(const AVCodecParameters *par)
 {
-    if ((int64_t)par->width * par->height < SMALL)
+    const bool ffv1 = par->codec_id == AV_CODEC_ID_FFV1;
+    if ((int64_t)par->width * par->height < SMALL && !ffv1)
         return 1;
-    return FFMIN(count_processors() / PROCESSORS, MAX_SOFTWARE);
+    return FFMIN(count_processors() / (ffv1 ? FFV1_PROCESSORS : PROCESSORS), MAX_SOFTWARE);
 }
 
 static int choose_number(const struct halo_route *route, const AVStream *in, bool on_gpu)

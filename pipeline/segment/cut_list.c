@@ -95,9 +95,8 @@ static int find_stream(struct reader *r, struct halo_error *err)
 
 static void init_cuts(struct reader *r)
 {
-    const enum AVCodecID codec = r->stream->codecpar->codec_id;
-    const AVCodecDescriptor *d = avcodec_descriptor_get(codec);
-    r->intra = codec == AV_CODEC_ID_FFV1 || (d && (d->props & AV_CODEC_PROP_INTRA_ONLY));
+    const AVCodecDescriptor *d = avcodec_descriptor_get(r->stream->codecpar->codec_id);
+    r->intra = d && (d->props & AV_CODEC_PROP_INTRA_ONLY);
     r->cuts.latest = INT64_MIN;
     if (!r->intra && !halo_cuts_init(&r->cuts, r->stream))
         r->reason = r->cuts.reason;

@@ -103,6 +103,11 @@ class Kinds(Decoders):
             with self.subTest(codec):
                 self.same(short(*options, suffix='.webm'), apart=9)
 
+    def test_ffv1(self):
+        for group in ('1', '12'):
+            with self.subTest(group):
+                self.same(short('-c:v', 'ffv1', '-g', group), apart=8)
+
     def test_every_frame_alone(self):
         self.same(short(*X264, '-g', '1'), apart=50)
 
@@ -175,7 +180,7 @@ class OneDecoder(Decoders):
         self.same(short(*x265('open-gop=1')))
 
     def test_other_codecs(self):
-        self.same(short('-c:v', 'ffv1'), reason='streams of its codec are not cut')
+        self.same(short('-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p'), reason='streams of its codec are not cut')
         self.same(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), reason='its codec')
 
     def test_interlaced(self):
