@@ -19,6 +19,11 @@
 #include "pipeline/base/path.h"
 #include "pipeline/segment/manifest.h"
 
+enum {
+    LOCK_TRIES = 50,
+    LOCK_PAUSE_US = 100000,
+};
+
 enum state {
     WAITING,
     TAKEN, /* by a worker */
@@ -123,12 +128,21 @@ static bool is_left_over(int fd, const char *name)
     return is_temporary(name);
 }
 
+/* A process that was killed needs a moment to end, more so if it has used a GPU. */
 static int lock_folder(struct halo_segments *s, struct halo_error *err)
 {
     s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (s->fd < 0)
         return halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno));
-    if (flock(s->fd, LOCK_EX | LOCK_NB) == 0)
+    int code = -1;
+    for (int i = 0; i < LOCK_TRIES && code < 0; i++) {
+        code = flock(s->fd, LOCK_EX | LOCK_NB);
+        if (code < 0 && errno != EWOULDBLOCK)
+            break;
+        if (code < 0)
+            usleep(LOCK_PAUSE_US);
+    }
+    if (code == 0)
         return 0;
     if (errno == EWOULDBLOCK)
         return halo_fail(err, -EBUSY, "%s: another halod is writing this output", s->folder);
