@@ -229,12 +229,33 @@ static int write_manifest(struct halo_segments *s, struct halo_error *err)
     return code;
 }
 
+/* Whether the folder was not removed before it was locked. */
+static bool is_there(const struct halo_segments *s)
+{
+    struct stat locked, named;
+    return fstat(s->fd, &locked) == 0 && stat(s->folder, &named) == 0 &&
+           locked.st_ino == named.st_ino && locked.st_dev == named.st_dev;
+}
+
+/* Sets *ret_made to whether the folder is new. */
+static int make_folder(struct halo_segments *s, bool *ret_made, struct halo_error *err)
+{
+    for (;;) {
+        *ret_made = mkdir(s->folder, 0777) == 0;
+        if (!*ret_made && errno != EEXIST)
+            return halo_fail(err, -errno, "%s: cannot be created: %s", s->folder, strerror(errno));
+        const int code = lock_folder(s, err);
+        if (code < 0 || is_there(s))
+            return code;
+        close(s->fd);
+        s->fd = -1;
+    }
+}
+
 static int open_folder(struct halo_segments *s, struct halo_error *err)
 {
-    const bool made = mkdir(s->folder, 0777) == 0;
-    if (!made && errno != EEXIST)
-        return halo_fail(err, -errno, "%s: cannot be created: %s", s->folder, strerror(errno));
-    int code = lock_folder(s, err);
+    bool made = false;
+    int code = make_folder(s, &made, err);
     if (code >= 0 && !made)
         code = take_over(s, err);
     if (code < 0 && s->fd >= 0) { /* it stays as it is */
