@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod -c, --check-config, --dump-config and --schema. */
+#include <errno.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -9,20 +10,20 @@
 
 enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
 
-/* NULL: all errors have been logged. */
-static struct halo_daemon_settings *load(const char *path)
+/* Returns the exit code; unless it is 0, all errors have been logged. A lack of memory is no error of
+ * the settings: services are not started again after HALO_EXIT_CONFIG. */
+static int load(struct halo_daemon_settings **ret, const char *path)
 {
-    struct halo_daemon_settings *settings = NULL;
     struct halo_error_list *errors = NULL;
-    const int code = halo_daemon_load(&settings, path, &halo_checks, &errors);
+    const int code = halo_daemon_load(ret, path, &halo_checks, &errors);
     if (!code)
-        return settings;
+        return HALO_EXIT_OK;
     for (int i = 0; i < halo_error_list_count(errors); i++)
         halo_log(HALO_LOG_ERROR, "%s", halo_error_list_text(errors, i));
     if (!errors)
         halo_log(HALO_LOG_ERROR, "%s: %s", path, strerror(-code));
     halo_error_list_destroy(errors);
-    return NULL;
+    return code == -ENOMEM ? HALO_EXIT_FAILED : HALO_EXIT_CONFIG;
 }
 
 /* Returns the option's only argument, a file name. NULL: the error has been logged. */
@@ -47,9 +48,10 @@ static int run_daemon(int argc, char **argv)
     const char *path = file_of("-c", argc, argv);
     if (!path)
         return HALO_EXIT_USAGE;
-    struct halo_daemon_settings *settings = load(path);
-    if (!settings)
-        return HALO_EXIT_CONFIG;
+    struct halo_daemon_settings *settings = NULL;
+    const int loaded = load(&settings, path);
+    if (loaded)
+        return loaded;
     return halo_command_daemon(settings, path);
 }
 
@@ -74,9 +76,10 @@ static int check_config(int argc, char **argv)
     const char *path = file_of("--check-config", argc, argv);
     if (!path)
         return HALO_EXIT_USAGE;
-    struct halo_daemon_settings *settings = load(path);
-    if (!settings)
-        return HALO_EXIT_CONFIG;
+    struct halo_daemon_settings *settings = NULL;
+    const int loaded = load(&settings, path);
+    if (loaded)
+        return loaded;
     printf("%s: ok, %d stream%s\n", path, settings->streams, settings->streams == 1 ? "" : "s");
     json_t *coverage = halo_checks_coverage(settings), *row;
     size_t i;
@@ -99,9 +102,10 @@ static int dump_config(int argc, char **argv)
     const char *path = file_of("--dump-config", argc - secrets, argv + secrets);
     if (!path)
         return HALO_EXIT_USAGE;
-    struct halo_daemon_settings *settings = load(path);
-    if (!settings)
-        return HALO_EXIT_CONFIG;
+    struct halo_daemon_settings *settings = NULL;
+    const int loaded = load(&settings, path);
+    if (loaded)
+        return loaded;
     const int code = halo_daemon_dump(settings, secrets, stdout);
     halo_daemon_settings_destroy(settings);
     if (code && !ferror(stdout)) {

@@ -130,48 +130,63 @@ void halo_part_discard(struct halo_part_writer *w)
 
 /* ---- reading ---- */
 
-int halo_part_check(const char *path, const struct halo_part_id *id, struct halo_part_content *ret)
+/* Reads everything before the end, and its first bytes into *ret_head. Returns 0 or -errno. */
+static int hash_content(FILE *file, int64_t size, struct head *ret_head,
+                        struct halo_segment_hash *ret)
 {
     enum { CHUNK = 1 << 16 };
+    struct AVMurMur3 *hash = av_murmur3_alloc();
+    uint8_t *data = malloc(CHUNK);
+    int code = hash && data ? 0 : -ENOMEM;
+    if (hash)
+        av_murmur3_init(hash);
+    for (int64_t left = size; code == 0 && left > 0;) {
+        const size_t wanted = left < CHUNK ? (size_t)left : CHUNK;
+        if (fread(data, 1, wanted, file) != wanted)
+            code = ferror(file) ? -EIO : -EBADMSG;
+        else if (left == size)
+            memcpy(ret_head, data, sizeof *ret_head);
+        av_murmur3_update(hash, data, wanted);
+        left -= (int64_t)wanted;
+    }
+    if (code == 0)
+        av_murmur3_final(hash, ret->byte);
+    free(data);
+    av_free(hash);
+    return code;
+}
+
+static int check_file(FILE *file, const struct halo_part_id *id, struct halo_part_content *ret)
+{
     struct head head;
     struct end end;
+    struct halo_segment_hash found;
+    const int64_t size = fseeko(file, 0, SEEK_END) < 0 ? -1 : ftello(file);
+    if (size < 0)
+        return -errno;
+    if (size < (int64_t)(sizeof head + sizeof end))
+        return -EBADMSG;
+    rewind(file);
+    const int code = hash_content(file, size - (int64_t)sizeof end, &head, &found);
+    if (code < 0)
+        return code;
+    if (fread(&end, sizeof end, 1, file) != 1)
+        return ferror(file) ? -EIO : -EBADMSG;
+    if (memcmp(&found, &end.hash, sizeof found) != 0 ||
+        memcmp(head.magic, magic, sizeof magic) != 0)
+        return -EBADMSG;
+    if (memcmp(&head.id, id, sizeof *id) != 0)
+        return -ESTALE;
+    *ret = (struct halo_part_content){end.frames, end.hash};
+    return 0;
+}
+
+int halo_part_check(const char *path, const struct halo_part_id *id, struct halo_part_content *ret)
+{
     FILE *file = fopen(path, "rb");
     if (!file)
         return -errno;
-    struct AVMurMur3 *hash = av_murmur3_alloc();
-    uint8_t *data = malloc(CHUNK);
-    struct halo_segment_hash found;
-    int code = hash && data ? 0 : -ENOMEM;
-    if (code == 0 && (fseeko(file, 0, SEEK_END) < 0 || ftello(file) < 0))
-        code = -errno;
-    int64_t left = code == 0 ? ftello(file) - (int64_t)sizeof end : 0;
-    rewind(file);
-    if (code == 0 && left < (int64_t)sizeof head)
-        code = -EBADMSG;
-    if (hash)
-        av_murmur3_init(hash);
-    for (bool first = true; code == 0 && left > 0; first = false) {
-        const size_t size = fread(data, 1, left < CHUNK ? (size_t)left : CHUNK, file);
-        if (first && size >= sizeof head)
-            memcpy(&head, data, sizeof head);
-        if (size == 0 || (first && size < sizeof head))
-            code = ferror(file) ? -EIO : -EBADMSG;
-        av_murmur3_update(hash, data, size);
-        left -= (int64_t)size;
-    }
-    if (code == 0 && fread(&end, sizeof end, 1, file) != 1)
-        code = ferror(file) ? -EIO : -EBADMSG;
-    if (code == 0) {
-        av_murmur3_final(hash, found.byte);
-        if (memcmp(&found, &end.hash, sizeof found) || memcmp(head.magic, magic, sizeof magic))
-            code = -EBADMSG;
-        else if (memcmp(&head.id, id, sizeof *id))
-            code = -ESTALE;
-    }
-    if (code == 0)
-        *ret = (struct halo_part_content){end.frames, end.hash};
-    free(data);
-    av_free(hash);
+    const int code = check_file(file, id, ret);
     fclose(file);
     return code;
 }

@@ -128,6 +128,19 @@ class Detectors(ConfigTest):
         self.assertFalse(os.path.exists(self.path('ran')))
 
 
+class Memory(ConfigTest):
+    def test_lack_of_it_is_no_error_of_the_settings(self):
+        """After status 78, a service is not started again."""
+        halotest.need_faults()
+        path = self.write(STREAM)
+        for option in ('--check-config', '-c'):
+            done = subprocess.run(halotest.halod_command(option, path), capture_output=True, timeout=60,
+                                  env={**halotest.halod_environment(), 'HALOD_FAULT': 'heap:1'},
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr.decode()),
+                             (1, f'halod: {path}: Cannot allocate memory\n'))
+
+
 class Checking(ConfigTest):
     def test_example(self):
         self.check(EXAMPLE, 1)

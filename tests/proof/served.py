@@ -407,11 +407,23 @@ class Served:
         for eye in self.opened:
             eye.close()
         self.opened = []
+        if self.lacked_memory(daemon):
+            self.figures.fault('no memory when the daemon read its settings')
+            self.round(seconds, least, most)
+            return
         self.check_files()
         self.figures.add_log(self.path('faults'))
 
+    def lacked_memory(self, daemon):
+        """Whether a fault hit the daemon before it had begun: it says so in one line."""
+        with open(self.path('log'), errors='replace', encoding='utf-8') as log:
+            return daemon.returncode == 1 and log.read() == (
+                f'halod: {self.path("halod.yaml")}: Cannot allocate memory\n')
+
     def finish(self, daemon):
         early = daemon.poll()
+        if early is not None and self.lacked_memory(daemon):
+            return
         if early is None:
             daemon.terminate()
             try:
