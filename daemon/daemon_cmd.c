@@ -10,8 +10,8 @@
 
 enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
 
-/* Returns the exit code; unless it is 0, all errors have been logged. A lack of memory is no error of
- * the settings: services are not started again after HALO_EXIT_CONFIG. */
+/* Returns the exit code; unless it is 0, all errors have been logged. A lack of memory is no error
+ * of the settings: services are not started again after HALO_EXIT_CONFIG. */
 static int load(struct halo_daemon_settings **ret, const char *path)
 {
     struct halo_error_list *errors = NULL;

@@ -107,8 +107,11 @@ class Proof(HaloTest):
         served = Served(PROGRAMS.get, self.folder, os.getpid(),
                         loopback=None if is_sanitized() else
                         os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY'))
-        served.round(9, least=JUDGED, most=300 * PATIENCE)
         figures = served.figures
+        for number in range(1, 5):  # by chance, the chains of a round hide little
+            served.round(9, least=number * JUDGED, most=300 * PATIENCE)
+            if served.failures or figures.hidden >= 100 * JUDGED:
+                break
         print(figures.kinds, 'sample by sample:', figures.judged, 'blank:', figures.blank)
         self.assertEqual(served.failures, [])
         self.assertEqual(figures.leaks, 0)
