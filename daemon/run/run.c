@@ -197,6 +197,8 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
     if (run->settings.capture_format && !halo_source_row(run->settings.source.input)->captures)
         return halo_fail_usage(err, "-input_format is for cameras: %s is not a camera",
                                run->settings.source.input);
+    if (run->settings.segments && halo_run_live_is(&run->settings))
+        return halo_fail_usage(err, "-segments is for files: a camera's frames come one by one");
     return 0;
 }
 
