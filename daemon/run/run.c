@@ -17,6 +17,7 @@
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_live.h"
+#include "daemon/run/run_loop.h"
 #include "daemon/run/run_segments.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"
@@ -36,26 +37,16 @@ struct run {
     struct halo_stream *stream;
     struct halo_progress *progress;
     struct halo_run_detectors *detectors;
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_timer_t tick;
+    struct halo_run_loop loop;
     struct halo_run_end end;
 };
-
-/* Detectors were killed, and their handles are closed when they have ended. */
-static void close_handle(uv_handle_t *handle, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(handle) && handle->type != UV_PROCESS)
-        uv_close(handle, NULL);
-}
 
 static void on_wake(uv_async_t *async)
 {
     struct run *run = async->data;
     if (halo_stream_done(run->stream)) {
         halo_run_detectors_close(run->detectors);
-        uv_walk(&run->loop, close_handle, NULL);
+        halo_run_loop_close_handles(&run->loop);
     } else {
         halo_stream_wake(run->stream);
     }
@@ -71,7 +62,7 @@ static void connect_stream(void *arg, enum halo_find find, int fd, const char *w
 static void wake_loop(void *arg)
 {
     struct run *run = arg;
-    uv_async_send(&run->wake);
+    uv_async_send(&run->loop.wake);
 }
 
 /* A device that is silent may still write into our memory, and the driver's own cleanup would wait
@@ -114,25 +105,14 @@ static void abandon(void *arg)
 
 static int start_loop(struct run *run, struct halo_error *err)
 {
-    int code = uv_loop_init(&run->loop);
+    const struct halo_run_loop_calls calls = {on_wake, on_tick, TICK_MS, run};
+    int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
     if (code >= 0)
-        code = uv_async_init(&run->loop, &run->wake, on_wake);
-    run->wake.data = run;
-    if (code >= 0)
-        code = halo_run_end_watch(&run->end, &run->loop);
-    if (code >= 0)
-        code = uv_timer_init(&run->loop, &run->tick);
-    run->tick.data = run;
-    if (code >= 0)
-        code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
-    if (code >= 0) {
-        code = halo_run_detectors_create(&run->detectors, &run->loop, run->settings.detector,
+        code = halo_run_detectors_create(&run->detectors, &run->loop.loop, run->settings.detector,
                                          connect_stream, run, err);
-        if (code >= 0)
-            halo_stream_set_detectors(run->stream, &halo_run_detector_calls, run->detectors);
-    }
-    return code < 0 ? halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code))
-                    : 0;
+    if (code >= 0)
+        halo_stream_set_detectors(run->stream, &halo_run_detector_calls, run->detectors);
+    return code;
 }
 
 static void say_done(const struct run *run, const struct halo_stream_result *result)
@@ -158,8 +138,7 @@ static int run_stream(struct run *run, struct halo_error *err)
 {
     if (start_loop(run, err) < 0 || halo_stream_start(run->stream, err) < 0)
         return halo_run_end_code(err);
-    uv_run(&run->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&run->loop);
+    halo_run_loop_run(&run->loop);
     struct halo_stream_result result;
     halo_stream_join(run->stream, &result);
     if (run->plans && !run->end.by && !result.error.code)

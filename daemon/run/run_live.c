@@ -31,14 +31,6 @@ static void ask_to_stop(struct run_live *run)
         halo_live_sink_wake(run->sink);
 }
 
-/* Detectors were killed, and their handles are closed when they have ended. */
-static void close_handle(uv_handle_t *handle, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(handle) && handle->type != UV_PROCESS)
-        uv_close(handle, NULL);
-}
-
 static void close_all(struct run_live *run)
 {
     run->closing = true;
@@ -46,7 +38,7 @@ static void close_all(struct run_live *run)
         run->delay = *halo_virtual_delay(run->shown);
     halo_virtual_destroy(run->shown);
     halo_run_detectors_close(run->detectors);
-    uv_walk(&run->loop, close_handle, NULL);
+    halo_run_loop_close_handles(&run->loop);
 }
 
 static bool has_failed(struct run_live *run)
@@ -198,7 +190,7 @@ static void on_tick(uv_timer_t *timer)
 static void stop(void *arg)
 {
     ask_to_stop(arg);
-    uv_async_send(&((struct run_live *)arg)->wake);
+    uv_async_send(&((struct run_live *)arg)->loop.wake);
 }
 
 static void abandon(void *arg)
@@ -216,23 +208,12 @@ static void connect_stream(void *arg, enum halo_find find, int fd, const char *w
 
 static int start_loop(struct run_live *run, struct halo_error *err)
 {
-    int code = uv_loop_init(&run->loop);
-    run->looped = code >= 0;
-    if (code >= 0)
-        code = uv_async_init(&run->loop, &run->wake, on_wake);
-    run->wake.data = run->tick.data = run;
+    const struct halo_run_loop_calls calls = {on_wake, on_tick, TICK_MS, run};
     run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
-    if (code >= 0)
-        code = halo_run_end_watch(&run->end, &run->loop);
-    if (code >= 0)
-        code = uv_timer_init(&run->loop, &run->tick);
-    if (code >= 0)
-        code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
-    if (code >= 0)
-        code = halo_run_detectors_create(&run->detectors, &run->loop, run->stream.detector,
-                                         connect_stream, run, err);
-    return code < 0 ? halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code))
-                    : 0;
+    const int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
+    return code < 0 ? code
+                    : halo_run_detectors_create(&run->detectors, &run->loop.loop,
+                                                run->stream.detector, connect_stream, run, err);
 }
 
 static int prepare(struct run_live *run, const struct halo_chain *chain, struct halo_error *err)
@@ -262,8 +243,8 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
     if (code >= 0)
         code = start_loop(run, err);
     if (code >= 0 && shows)
-        return halo_virtual_create(&run->shown, &run->loop, &run->stream.output[0], &virtual_events,
-                                   run, err);
+        return halo_virtual_create(&run->shown, &run->loop.loop, &run->stream.output[0],
+                                   &virtual_events, run, err);
     if (code >= 0)
         start_live(run);
     return code;
@@ -309,12 +290,10 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
     run->settings = settings;
     run->encoding = -1;
     pthread_mutex_init(&run->lock, NULL);
-    if (prepare(run, chain, &err) < 0 && run->looped)
+    if (prepare(run, chain, &err) < 0 && run->loop.open)
         close_all(run);
-    if (run->looped) {
-        uv_run(&run->loop, UV_RUN_DEFAULT);
-        uv_loop_close(&run->loop);
-    }
+    if (run->loop.open)
+        halo_run_loop_run(&run->loop);
     const int code = conclude(run, &err);
     if (err.code)
         halo_log(HALO_LOG_ERROR, "%s", err.text);

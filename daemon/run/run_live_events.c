@@ -11,7 +11,7 @@ void run_live_fail(struct run_live *run, const struct halo_error *err)
     if (!run->error.code)
         run->error = *err;
     pthread_mutex_unlock(&run->lock);
-    uv_async_send(&run->wake);
+    uv_async_send(&run->loop.wake);
 }
 
 static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
@@ -28,7 +28,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
         halo_log(HALO_LOG_WARNING, "%s", halo_log_skip_number(err->text));
     else if (was && state == HALO_LIVE_RUNNING)
         halo_log(HALO_LOG_INFO, "%s: frames are arriving again", run->settings->source.input);
-    uv_async_send(&run->wake);
+    uv_async_send(&run->loop.wake);
 }
 
 /* Keeps the packet for the loop, and wakes it. */
@@ -41,7 +41,7 @@ static void hand_over(struct run_live *run, AVPacket *to, bool *has, const AVPac
     if (to == run->picture)
         run->taken = taken;
     pthread_mutex_unlock(&run->lock);
-    uv_async_send(&run->wake);
+    uv_async_send(&run->loop.wake);
 }
 
 static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)

@@ -11,6 +11,7 @@
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_live.h"
+#include "daemon/run/run_loop.h"
 #include "daemon/view/virtual_camera.h"
 #include "pipeline/live/live.h"
 #include "pipeline/output/live_sink.h"
@@ -23,13 +24,11 @@ struct run_live {
     struct halo_virtual *shown;  /* NULL: OUT is not a virtual camera */
     struct halo_progress *progress;
     struct halo_run_detectors *detectors;
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_timer_t tick;
+    struct halo_run_loop loop;
     unsigned ticks;
     struct halo_run_end end;
     int encoding; /* number of the encoding for OUT; -1: nothing is encoded */
-    bool looped, running, writing, closing, watched;
+    bool running, writing, closing, watched;
     int64_t began; /* ns */
     /* ns from capture to writing; for a virtual camera, filled in when it is closed */
     struct halo_histogram delay;

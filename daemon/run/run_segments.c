@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run_end.h"
+#include "daemon/run/run_loop.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/picture/memory.h"
 #include "pipeline/run/stream.h"
@@ -22,7 +23,6 @@ enum {
     MAX_WORKERS = 256,
     WORKER_FRAMES = 120, /* frames in memory for each worker: most are in the encoder */
     PIXEL_BYTES = 3,
-    MEBIBYTE = 1 << 20,
 };
 
 /* Owned by the loop thread, unless a comment says otherwise. */
@@ -38,9 +38,7 @@ struct run {
     bool joins;                       /* `joining` was started and has not ended */
     bool closing, device;
     struct halo_progress *progress;
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_timer_t tick;
+    struct halo_run_loop loop;
     struct halo_run_end end;
     struct halo_error error; /* the first error of a worker or of the reader */
     pthread_t reader;
@@ -52,7 +50,7 @@ struct run {
 static void wake_loop(void *arg)
 {
     struct run *run = arg;
-    uv_async_send(&run->wake);
+    uv_async_send(&run->loop.wake);
 }
 
 /* ---- segments ---- */
@@ -85,14 +83,19 @@ static void share(struct run *run)
             p->pinned_memory / run->workers > 0 ? p->pinned_memory / run->workers : 1;
 }
 
+static void stop_segments(struct run *run, enum halo_segments_end end)
+{
+    halo_segments_stop(run->segments, end);
+    for (int i = 0; i < run->workers; i++)
+        if (run->worker[i])
+            halo_stream_stop(run->worker[i]);
+}
+
 static void fail(struct run *run, const struct halo_error *err)
 {
     if (!run->error.code)
         run->error = *err;
-    halo_segments_stop(run->segments, HALO_SEGMENTS_FAIL);
-    for (int i = 0; i < run->workers; i++)
-        if (run->worker[i])
-            halo_stream_stop(run->worker[i]);
+    stop_segments(run, HALO_SEGMENTS_FAIL);
 }
 
 static int start_stream(struct run *run, struct halo_stream **ret,
@@ -151,13 +154,6 @@ static void *read_input(void *arg)
 
 /* ---- the loop ---- */
 
-static void close_handle(uv_handle_t *handle, void *arg)
-{
-    (void)arg;
-    if (!uv_is_closing(handle))
-        uv_close(handle, NULL);
-}
-
 static bool is_busy(const struct run *run)
 {
     for (int i = 0; i < run->workers; i++)
@@ -186,7 +182,7 @@ static void update(struct run *run)
     start_workers(run);
     if (!run->closing && !is_busy(run)) {
         run->closing = true;
-        uv_walk(&run->loop, close_handle, NULL);
+        halo_run_loop_close_handles(&run->loop);
     }
 }
 
@@ -265,10 +261,7 @@ static void stop(void *arg)
 {
     struct run *run = arg;
     const bool keep = run->settings->resume;
-    halo_segments_stop(run->segments, keep ? HALO_SEGMENTS_FAIL : HALO_SEGMENTS_SHORT);
-    for (int i = 0; i < run->workers; i++)
-        if (run->worker[i])
-            halo_stream_stop(run->worker[i]);
+    stop_segments(run, keep ? HALO_SEGMENTS_FAIL : HALO_SEGMENTS_SHORT);
     if (!keep && run->joins)
         halo_stream_stop(run->joining);
     wake_loop(run);
@@ -276,16 +269,10 @@ static void stop(void *arg)
 
 static int start(struct run *run, struct halo_error *err)
 {
-    int code = uv_async_init(&run->loop, &run->wake, on_wake);
-    run->wake.data = run->tick.data = run;
-    if (code >= 0)
-        code = halo_run_end_watch(&run->end, &run->loop);
-    if (code >= 0)
-        code = uv_timer_init(&run->loop, &run->tick);
-    if (code >= 0)
-        code = uv_timer_start(&run->tick, on_tick, TICK_MS, TICK_MS);
+    const struct halo_run_loop_calls calls = {on_wake, on_tick, TICK_MS, run};
+    int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
     if (code < 0)
-        return halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code));
+        return code;
     code = start_stream(run, &run->joining, &run->join, NULL, err);
     run->joins = code >= 0;
     if (code >= 0)
@@ -348,15 +335,14 @@ static int refuse_detectors(const struct halo_chain *chain, struct halo_error *e
 
 static int run_loop(struct run *run, struct halo_error *err)
 {
-    int code = uv_loop_init(&run->loop);
-    if (code < 0)
-        return halo_fail(err, code, "the event loop failed to start: %s", uv_strerror(code));
-    if (start(run, err) < 0) {
+    const int code = start(run, err);
+    if (!run->loop.open)
+        return code;
+    if (code < 0) {
         fail(run, err);
         update(run);
     }
-    uv_run(&run->loop, UV_RUN_DEFAULT);
-    uv_loop_close(&run->loop);
+    halo_run_loop_run(&run->loop);
     if (run->error.code)
         *err = run->error;
     say_done(run);
