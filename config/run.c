@@ -192,41 +192,26 @@ static int take_option(struct halo_run_settings *s, int at, int argc, char **arg
     return 2;
 }
 
-/* Parses -gpu: "auto" or a number. */
-static int take_gpu(struct halo_run_settings *s, struct halo_error *err)
+/* Parses the value of an option that is "auto" or a number; `wanted` says which number. value NULL:
+ * not given. */
+static int take_number(struct halo_run_settings *s, const struct halo_option *row,
+                       const char *value, const char *wanted, struct halo_error *err)
 {
-    static const struct halo_option row = {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1,
-                                           0,     1023};
-    s->device.gpu = -1;
-    if (!s->gpu_name || !strcmp(s->gpu_name, "auto"))
-        return 0;
     struct halo_error inner = {0};
-    if (halo_option_set(&row, s, s->gpu_name, &inner) == 0)
+    if (!value || !strcmp(value, "auto") || halo_option_set(row, s, value, &inner) == 0)
         return 0;
-    return halo_fail_usage(err, "-gpu %.40s: must be auto or the number of a GPU, 0 to 1023",
-                           s->gpu_name);
+    return halo_fail_usage(err, "-%s %.40s: must be auto or %s", row->name, value, wanted);
 }
 
-/* Parses -workers: "auto" or a number. */
-static int take_workers(struct halo_run_settings *s, struct halo_error *err)
+static int take_numbers(struct halo_run_settings *s, struct halo_error *err)
 {
-    static const struct halo_option row = {"workers", NULL, HALO_OPTION_INT, AT(workers), 0,
-                                           1,         256};
-    struct halo_error inner = {0};
-    s->segments |= s->resume;
-    if (s->segment_time >= 0 && !s->segments)
-        return halo_fail_usage(err, "-segment_time is the length of segments: add -segments");
-    if (s->segment_time < 0)
-        s->segment_time = DEFAULT_SEGMENT;
-    if (s->workers_name && !s->segments)
-        return halo_fail_usage(err, "-workers is the number of segments that are encoded at the "
-                                    "same time: add -segments");
-    if (!s->workers_name || !strcmp(s->workers_name, "auto"))
-        return 0;
-    if (halo_option_set(&row, s, s->workers_name, &inner) == 0)
-        return 0;
-    return halo_fail_usage(err, "-workers %.40s: must be auto or a number, 1 to 256",
-                           s->workers_name);
+    static const struct halo_option gpu = {"gpu", NULL, HALO_OPTION_INT, AT(device.gpu), -1,
+                                           0,     1023};
+    static const struct halo_option workers = {"workers", NULL, HALO_OPTION_INT, AT(workers), 0,
+                                               1,         256};
+    s->device.gpu = -1;
+    const int code = take_number(s, &gpu, s->gpu_name, "the number of a GPU, 0 to 1023", err);
+    return code < 0 ? code : take_number(s, &workers, s->workers_name, "a number, 1 to 256", err);
 }
 
 /* Parses -faces and -people. */
@@ -294,7 +279,14 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
                  "-progress");
     if ((s->trace && !strcmp(s->trace, "-")) || (s->stats_json && !strcmp(s->stats_json, "-")))
         return halo_fail_usage(err, "-%s -: name a file", s->trace ? "trace" : "stats_json");
-    return s->segments || s->resume ? check_segments(s, err) : 0;
+    if (s->segments)
+        return check_segments(s, err);
+    if (s->segment_time >= 0)
+        return halo_fail_usage(err, "-segment_time is the length of segments: add -segments");
+    if (s->workers_name)
+        return halo_fail_usage(err, "-workers is the number of segments that are encoded at the "
+                                    "same time: add -segments");
+    return 0;
 }
 
 int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct halo_error *err)
@@ -317,12 +309,13 @@ int halo_run_parse(struct halo_run_settings *ret, int argc, char **argv, struct 
             code = set_output(&s, argv[at++], err);
         }
     }
+    s.segments |= s.resume;
     if (code >= 0)
         code = check(&s, err);
+    if (s.segment_time < 0)
+        s.segment_time = DEFAULT_SEGMENT;
     if (code >= 0)
-        code = take_gpu(&s, err);
-    if (code >= 0)
-        code = take_workers(&s, err);
+        code = take_numbers(&s, err);
     if (code >= 0)
         code = take_detectors(&s, err);
     if (code < 0) {

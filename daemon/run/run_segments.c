@@ -132,7 +132,7 @@ static void start_workers(struct run *run)
     for (int i = 0; i < MAX_WORKERS && !run->error.code && !run->end.by; i++) {
         if ((run->workers && i >= run->workers) || run->worker[i])
             continue;
-        if (halo_segments_take(run->segments, &segment) <= 0)
+        if (!halo_segments_take(run->segments, &segment))
             break;
         if (!run->workers) {
             run->workers = choose_workers(run);

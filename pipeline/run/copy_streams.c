@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/av.h"
 #include "pipeline/input/embedded.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/container.h"
@@ -93,7 +94,7 @@ int halo_role_of(const struct halo_run_settings *set, const AVStream *in,
     const bool null = !strcmp(container->name, "null");
     switch (par->codec_type) {
     case AVMEDIA_TYPE_VIDEO:
-        if (in->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS))
+        if (!halo_av_is_video(in))
             *ret = drop(set, in, "a cover picture would show what the filters hide");
         else
             *ret = HALO_ROLE_FILTER;

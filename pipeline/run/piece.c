@@ -173,9 +173,8 @@ void halo_piece_close(struct halo_piece *p)
 {
     halo_part_discard(p->writer);
     halo_part_close(p->reader);
-    halo_packet_hash_destroy(p->hash);
+    av_freep(&p->hash);
     av_packet_free(&p->pkt);
     p->writer = NULL;
     p->reader = NULL;
-    p->hash = NULL;
 }

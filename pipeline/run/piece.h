@@ -26,7 +26,7 @@ struct halo_piece {
     /* The stream of a segment: */
     struct halo_segment segment;
     struct halo_part_writer *writer; /* used by the encode thread */
-    struct halo_packet_hash *hash;
+    struct AVMurMur3 *hash;
     int64_t packets; /* read so far */
     /* The stream that joins; used by the source thread: */
     struct halo_part_reader *reader; /* NULL: the next part is not open yet */

@@ -4,6 +4,7 @@
 
 #include <libavutil/avstring.h>
 
+#include "pipeline/base/av.h"
 #include "pipeline/output/container.h"
 
 enum {
@@ -49,9 +50,7 @@ static int note(struct starts *all, struct halo_source *source, AVStream *st,
 {
     const AVInputFormat *from = halo_source_format(source)->iformat;
     const enum AVMediaType type = st->codecpar->codec_type;
-    const bool video =
-        type == AVMEDIA_TYPE_VIDEO &&
-        !(st->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS));
+    const bool video = halo_av_is_video(st);
     const bool sound = type == AVMEDIA_TYPE_AUDIO && !settings->source.no_audio;
     int64_t first = st->start_time;
     int code = 0;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "pipeline/base/av.h"
+
 /* Seconds on one thread of the CPU for each byte of an encoded frame; and to start, of which most
  * is memory for frames, and so grows with the pixels of one. */
 static const double cpu_byte = 96e-9, cpu_start = 0.03, cpu_start_pixel = 80e-9;
@@ -76,17 +78,11 @@ static bool is_decoded_on_gpus(enum AVCodecID codec)
            codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
 
-static bool is_video(const AVStream *st)
-{
-    return st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
-           !(st->disposition & AV_DISPOSITION_ATTACHED_PIC);
-}
-
 int halo_workload_tracks(const AVFormatContext *input)
 {
     int count = 0;
     for (unsigned i = 0; i < input->nb_streams; i++)
-        count += is_video(input->streams[i]);
+        count += halo_av_is_video(input->streams[i]);
     return FFMAX(count, 1);
 }
 
@@ -105,7 +101,7 @@ bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
         const AVStream *st = input->streams[i];
         const AVCodecParameters *par = st->codecpar;
         const double rate = av_q2d(st->avg_frame_rate);
-        if (!is_video(st))
+        if (!halo_av_is_video(st))
             continue;
         if (par->width <= 0 || par->height <= 0 || !(rate > 0))
             return false;

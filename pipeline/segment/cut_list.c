@@ -13,51 +13,37 @@
 #include "pipeline/base/path.h"
 #include "pipeline/input/decode_cuts.h"
 
-struct halo_packet_hash {
-    struct AVMurMur3 *state;
-};
-
-struct halo_packet_hash *halo_packet_hash_create(void)
+struct AVMurMur3 *halo_packet_hash_create(void)
 {
-    struct halo_packet_hash *h = av_mallocz(sizeof *h);
-    if (!h || !(h->state = av_murmur3_alloc())) {
-        av_free(h);
-        return NULL;
-    }
-    av_murmur3_init(h->state);
-    return h;
+    struct AVMurMur3 *hash = av_murmur3_alloc();
+    if (hash)
+        av_murmur3_init(hash);
+    return hash;
 }
 
 /* Without decoding times and durations: demuxers guess those that a file does not contain, and
  * after a seek they guess differently. */
-void halo_packet_hash_add(struct halo_packet_hash *h, const AVPacket *pkt)
+void halo_packet_hash_add(struct AVMurMur3 *hash, const AVPacket *pkt)
 {
     const int64_t head[] = {pkt->pts, pkt->size,
                             pkt->flags & (AV_PKT_FLAG_KEY | AV_PKT_FLAG_DISCARD)};
-    av_murmur3_update(h->state, (const uint8_t *)head, sizeof head);
-    av_murmur3_update(h->state, pkt->data, (size_t)pkt->size);
+    av_murmur3_update(hash, (const uint8_t *)head, sizeof head);
+    av_murmur3_update(hash, pkt->data, (size_t)pkt->size);
 }
 
-struct halo_segment_hash halo_packet_hash_take(struct halo_packet_hash *h)
+struct halo_segment_hash halo_packet_hash_take(struct AVMurMur3 *hash)
 {
     struct halo_segment_hash ret;
-    av_murmur3_final(h->state, ret.byte);
-    av_murmur3_init(h->state);
+    av_murmur3_final(hash, ret.byte);
+    av_murmur3_init(hash);
     return ret;
-}
-
-void halo_packet_hash_destroy(struct halo_packet_hash *h)
-{
-    if (h)
-        av_free(h->state);
-    av_free(h);
 }
 
 struct reader {
     const struct halo_run_settings *settings;
     struct halo_source *source;
     AVStream *stream;
-    struct halo_packet_hash *hash;
+    struct AVMurMur3 *hash;
     halo_cut_found *found;
     void *arg;
     bool intra; /* no frame refers to another one */
@@ -67,19 +53,13 @@ struct reader {
     struct halo_segment segment;
 };
 
-static bool is_filtered(const AVStream *st)
-{
-    return st->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
-           !(st->disposition & (AV_DISPOSITION_ATTACHED_PIC | AV_DISPOSITION_TIMED_THUMBNAILS));
-}
-
 static int find_stream(struct reader *r, struct halo_error *err)
 {
     const AVFormatContext *f = halo_source_format(r->source);
     int count = 0;
     for (unsigned i = 0; i < f->nb_streams; i++) {
         AVStream *st = f->streams[i];
-        if (!is_filtered(st))
+        if (!halo_av_is_video(st))
             continue;
         r->stream = st;
         count++;
@@ -213,8 +193,7 @@ static void describe(const struct reader *r, struct halo_cut_input *ret)
 {
     const AVFormatContext *f = halo_source_format(r->source);
     const AVCodecParameters *par = r->stream->codecpar;
-    *ret = (struct halo_cut_input){r->stream->index, f->pb ? avio_size(f->pb) : -1, par->width,
-                                   par->height};
+    *ret = (struct halo_cut_input){f->pb ? avio_size(f->pb) : -1, par->width, par->height};
 }
 
 int halo_cut_list_read(struct halo_cut_input *ret, const struct halo_run_settings *settings,
@@ -239,6 +218,6 @@ int halo_cut_list_read(struct halo_cut_input *ret, const struct halo_run_setting
             code = report(&r, err);
     }
     halo_source_close(r.source);
-    halo_packet_hash_destroy(r.hash);
+    av_free(r.hash);
     return code;
 }

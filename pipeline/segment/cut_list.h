@@ -32,18 +32,16 @@ struct halo_segment {
 
 /* What the input consists of, as far as it matters here. */
 struct halo_cut_input {
-    int stream;   /* index of the video stream */
     int64_t size; /* bytes; -1: unknown */
     int width, height;
 };
 
 /* Computes the hash of packets in the order in which they are read. */
-struct halo_packet_hash;
-struct halo_packet_hash *halo_packet_hash_create(void); /* NULL if memory runs out */
-void halo_packet_hash_add(struct halo_packet_hash *h, const AVPacket *pkt);
+struct AVMurMur3;
+struct AVMurMur3 *halo_packet_hash_create(void); /* NULL if memory runs out; free with av_free() */
+void halo_packet_hash_add(struct AVMurMur3 *hash, const AVPacket *pkt);
 /* Returns the hash of all packets since the previous call. */
-struct halo_segment_hash halo_packet_hash_take(struct halo_packet_hash *h);
-void halo_packet_hash_destroy(struct halo_packet_hash *h); /* accepts NULL */
+struct halo_segment_hash halo_packet_hash_take(struct AVMurMur3 *hash);
 
 /* Called for each segment, in order; a value other than 0 ends the reading and is returned. */
 typedef int halo_cut_found(void *arg, const struct halo_segment *segment, struct halo_error *err);

@@ -432,27 +432,24 @@ int halo_segments_read_input(struct halo_segments *s, struct halo_error *err)
     return write_manifest(s, err);
 }
 
-int halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
+bool halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
 {
-    int code = 0;
     pthread_mutex_lock(&s->lock);
     while (s->next < s->count && s->entry[s->next].state != WAITING)
         s->next++;
-    if (s->next < s->count) {
+    const bool found = s->next < s->count;
+    if (found) {
         s->entry[s->next].state = TAKEN;
         *ret = s->entry[s->next].segment;
-        code = 1;
-    } else if (s->listed) {
-        code = -1;
     }
     pthread_mutex_unlock(&s->lock);
-    return code;
+    return found;
 }
 
 void halo_segments_count(struct halo_segments *s, struct halo_segments_count *ret)
 {
     pthread_mutex_lock(&s->lock);
-    *ret = (struct halo_segments_count){.found = s->count};
+    *ret = (struct halo_segments_count){0};
     if (s->count > 0)
         ret->pixels = (int64_t)s->input.width * s->input.height;
     for (int i = 0; i < s->count; i++)

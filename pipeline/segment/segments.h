@@ -49,14 +49,14 @@ void halo_segments_abandon(struct halo_segments *s);
  * halo_segments_stop(). */
 int halo_segments_read_input(struct halo_segments *s, struct halo_error *err);
 
-/* Takes the next segment that has to be encoded. Returns 1; 0 if there is none now; -1 if there
- * will be none. Any thread. */
-int halo_segments_take(struct halo_segments *s, struct halo_segment *ret);
+/* Takes the next segment that has to be encoded. Returns false if there is none now. Any
+ * thread. */
+bool halo_segments_take(struct halo_segments *s, struct halo_segment *ret);
 
 struct halo_segments_count {
-    int found, done; /* segments */
-    int64_t frames;  /* in those that are done */
-    int64_t pixels;  /* of a frame of the input; 0: not known before a segment is found */
+    int done;       /* segments */
+    int64_t frames; /* in those that are done */
+    int64_t pixels; /* of a frame of the input; 0: not known before a segment is found */
 };
 /* Any thread. */
 void halo_segments_count(struct halo_segments *s, struct halo_segments_count *ret);
