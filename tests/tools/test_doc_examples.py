@@ -106,6 +106,7 @@ class Examples(HaloTest):
                    '-c:a', 'aac', os.path.join(clips, name))
         clip('in.mp4', '10', '1')
         clip('long.mp4', '1/2', '110', size='96x64')
+        clip('film.mkv', '10', '2')
         clip('in.mkv', '1/2', '80', size='96x64')
         clip('in10.mkv', '10', '0.5', '-c:v', 'ffv1', '-pix_fmt', 'yuv420p10le', size='96x64')
         ffmpeg('-f', 'lavfi', '-i', 'color=white:size=64x36', '-frames:v', '1',

@@ -76,7 +76,9 @@ class Stats(HaloTest):
         return {(s['thread'], s['stage']): s for s in stats['stages']}
 
     def check_text(self, text):
-        lines = [line for line in text.splitlines() if not line.startswith('halod: ')]
+        plan, begin, stats = text.partition('\nstats: ')
+        self.assertRegex(plan, r'\n  stream 0: .*: filtered\n')
+        lines = (begin + stats)[1:].splitlines()
         self.assertRegex(lines[0], r'^stats: \w+, \d+ lanes?: \d+ frames? in [\d.]+ s, [\d.]+ a ')
         head = [i for i, line in enumerate(lines) if line.split()[:2] == ['thread', 'stage']]
         self.assertEqual(len(head), 1, text)
