@@ -12,7 +12,7 @@
 #include "config/log.h"
 #include "daemon/commands.h"
 #include "daemon/control/control.h"
-#include "daemon/control/http.h"
+#include "daemon/http/http.h"
 #include "daemon/engine/confine.h"
 #include "daemon/engine/hide.h"
 #include "daemon/notify.h"

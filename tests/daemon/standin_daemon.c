@@ -9,7 +9,7 @@
 
 #include "config/log.h"
 #include "daemon/control/control.h"
-#include "daemon/control/http.h"
+#include "daemon/http/http.h"
 #include "tests/daemon/standin_supervisor.h"
 
 enum { FLOOD = 20000, SIGNALS = 3 };

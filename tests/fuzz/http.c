@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/control/http_request.h"
+#include "daemon/http/http_request.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { LINES = 11 };

@@ -181,7 +181,7 @@ class Tables(unittest.TestCase):
 
 def paths_of_http():
     """Each path that HTTP serves, from the tables in http_request.c."""
-    code = read('daemon/control/http_request.c')
+    code = read('daemon/http/http_request.c')
 
     def names(name):
         rows = re.search(rf'(?s)\nstatic const struct path {name}\[\] = {{\n(.*?)\n}};', code)[1]

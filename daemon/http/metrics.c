@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Metrics: table rows locate each number in the status. Names and units follow Prometheus: base
  * units, _total for counters, and labels with few values. */
-#include "daemon/control/metrics.h"
+#include "daemon/http/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

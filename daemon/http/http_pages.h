@@ -5,8 +5,8 @@
 
 #include <microhttpd.h>
 
-#include "daemon/control/http_request.h"
-#include "daemon/control/metrics.h"
+#include "daemon/http/http_request.h"
+#include "daemon/http/metrics.h"
 #include "daemon/supervisor/supervisor.h"
 
 /* Makes the response for the page `what`, which must be HALO_HTTP_METRICS, HALO_HTTP_HEALTH,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The HTTP connections in a list, newest first. */
-#include "daemon/control/http_clients.h"
+#include "daemon/http/http_clients.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>

@@ -3,7 +3,7 @@
  * through a host name that it makes point here, so only known names are served. Nor may it show
  * them: requests that browsers mark as coming from other sites (Sec-Fetch-Site) are refused, and
  * headers of the answer (http.c) forbid other browsers to show it. */
-#include "daemon/control/http_request.h"
+#include "daemon/http/http_request.h"
 
 #include <stddef.h>
 #include <stdio.h>

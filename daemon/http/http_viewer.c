@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Sends frames to HTTP clients. A connection with nothing to send is suspended, and resumed by the
  * next frame. If its socket is full, libmicrohttpd waits for it, and closes it after a timeout. */
-#include "daemon/control/http_viewer.h"
+#include "daemon/http/http_viewer.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * libmicrohttpd on the loop, and the answer for each page. */
-#include "daemon/control/http.h"
+#include "daemon/http/http.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "daemon/control/http_clients.h"
-#include "daemon/control/http_pages.h"
-#include "daemon/control/http_request.h"
-#include "daemon/control/http_viewer.h"
+#include "daemon/http/http_clients.h"
+#include "daemon/http/http_pages.h"
+#include "daemon/http/http_request.h"
+#include "daemon/http/http_viewer.h"
 #include "daemon/view/listen.h"
 #include "daemon/view/listen_tcp.h"
 

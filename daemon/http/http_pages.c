@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Pages whose whole content is known at once. */
-#include "daemon/control/http_pages.h"
+#include "daemon/http/http_pages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
