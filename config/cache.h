@@ -5,17 +5,11 @@
 
 #include <stddef.h>
 
-#include "config/error.h"
-
 /* Sets ret to the path of the file that stores the times measured for a backend and its device. The
  * file is in the first of these folders whose variable is set to an absolute path: $CACHE_DIRECTORY
  * (set by systemd), $XDG_CACHE_HOME/halod, $HOME/.cache/halod; if there is none, root uses
  * /var/cache/halod. Returns 0, -ENOENT (the environment names no folder for caches, and the user is
  * not root) or -ENAMETOOLONG. */
 int halo_cache_tuning_path(char *ret, size_t size, const char *backend, int device);
-
-/* Writes text to the file at path, completely or not at all, and creates missing folders. Returns
- * 0, or -errno with err filled. Blocks on disk. */
-int halo_cache_write(const char *path, const char *text, size_t size, struct halo_error *err);
 
 #endif

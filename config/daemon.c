@@ -102,6 +102,7 @@ void halo_daemon_settings_destroy(struct halo_daemon_settings *settings)
     for (int i = 0; i < settings->streams; i++)
         halo_stream_settings_finish(&settings->stream[i]);
     free(settings->stream);
+    halo_options_finish(halo_daemon_options, settings);
     halo_options_finish(halo_control_options, &settings->control);
     halo_options_finish(halo_http_options, &settings->http);
     free(settings);

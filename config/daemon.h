@@ -181,6 +181,7 @@ struct halo_log_settings {
 
 struct halo_daemon_settings {
     int version; /* version of the file's format: 1 */
+    char *state; /* folder for what is changed while running (state.h); NULL: $STATE_DIRECTORY */
     struct halo_control_settings control;
     struct halo_http_settings http;
     struct halo_log_settings log;

@@ -66,6 +66,10 @@ static const char *const automatic[] = {"auto", NULL};
 const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
      .help = "version of the settings file's format"},
+    {"state", NULL, HALO_OPTION_STRING, offsetof(struct halo_daemon_settings, state),
+     .help = "folder for users, for hiding that was added to streams, and for what the page keeps "
+             "(default $STATE_DIRECTORY, which systemd sets for the service)",
+     .pattern = "^/", .must_be = "an absolute path"},
     {NULL},
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod -c FILE: the supervisor with its sockets and signals on one loop, in the foreground. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,12 +296,13 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
     struct halo_error err = {0};
     start_handles(daemon);
     if (start(daemon, settings, &err) < 0) {
+        const int code = err.code == -EBADMSG ? HALO_EXIT_CONFIG : HALO_EXIT_FAILED;
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         if (daemon->sv)
-            stop(daemon, HALO_EXIT_FAILED);
+            stop(daemon, code);
         else
             on_stopped(daemon);
-        daemon->code = HALO_EXIT_FAILED;
+        daemon->code = code;
     } else {
         const char *missing = halo_confine_is_built() ? halo_confine_files_missing() : NULL;
         if (missing)

@@ -48,10 +48,10 @@ bool halo_client_wants_more(const struct halo_client *client);
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
 void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
                         const char *key, const char *value);
-/* Answers the current call with an error, like halo_client_refuse(), but the value for `key` is a
- * list of strings. Takes the caller's reference to list (NULL means an empty list). */
-void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
-                             const char *key, json_t *list);
+/* Answers the current call with an error, like halo_client_refuse(), but the value for `key` may be
+ * of any type. Takes the caller's reference to value (NULL means an empty list). */
+void halo_client_refuse_with(struct halo_client *client, const char *error, const char *what,
+                             const char *key, json_t *value);
 void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
 /* Sends one of several answers to the current call. Takes the caller's reference to parameters. */

@@ -61,11 +61,11 @@ void halo_client_refuse(struct halo_client *client, const char *error, const cha
     end_with(client, halo_call_error(error, what, key, value), -1);
 }
 
-void halo_client_refuse_list(struct halo_client *client, const char *error, const char *what,
-                             const char *key, json_t *list)
+void halo_client_refuse_with(struct halo_client *client, const char *error, const char *what,
+                             const char *key, json_t *value)
 {
     json_t *message = halo_call_error(error, what, NULL, NULL);
-    json_object_set_new(json_object_get(message, "parameters"), key, list ? list : json_array());
+    json_object_set_new(json_object_get(message, "parameters"), key, value ? value : json_array());
     end_with(client, message, -1);
 }
 

@@ -164,9 +164,16 @@ static const char *const image_formats[] = {"png", "jpg", NULL};
         HALO_FIELD_NAME, HALO_PARAMETER_STRING                                                     \
     }
 
+/* If it is given, the change is refused if the stream's chain has been changed since. */
+#define REVISION                                                                                   \
+    {                                                                                              \
+        HALO_FIELD_REVISION, HALO_PARAMETER_INT, .optional = true                                  \
+    }
+
 const struct halo_method halo_methods[] = {
     {HALO_VARLINK_SERVICE,
      HALO_METHOD_INFO,
+     HALO_ROLE_VIEW,
      "Identifies the service.",
      {{0}},
      "(vendor: string, product: string, version: string, url: string, interfaces: []string)",
@@ -175,6 +182,7 @@ const struct halo_method halo_methods[] = {
      get_info},
     {HALO_VARLINK_SERVICE,
      HALO_METHOD_DESCRIPTION,
+     HALO_ROLE_VIEW,
      "Returns the description of an interface.",
      {{HALO_FIELD_INTERFACE, HALO_PARAMETER_STRING}},
      "(description: string)",
@@ -183,6 +191,7 @@ const struct halo_method halo_methods[] = {
      get_description},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_LIST,
+     HALO_ROLE_VIEW,
      "Returns the names and states of all streams.",
      {{0}},
      "(streams: [](name: string, state: string, why: ?string, privacy: ?string, "
@@ -192,6 +201,7 @@ const struct halo_method halo_methods[] = {
      list},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_STATUS,
+     HALO_ROLE_VIEW,
      "Returns the status of the daemon or of one stream; with \"more\", sends it again at each "
      "change and after each interval.",
      {{HALO_FIELD_NAME, HALO_PARAMETER_STRING, .optional = true},
@@ -202,14 +212,31 @@ const struct halo_method halo_methods[] = {
      status},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_SET,
-     "Changes a stream's filters between two frames; the answer is sent once they are in effect.",
-     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}},
-     "()",
+     HALO_ROLE_ADMIN,
+     "Changes a stream's filters, except for additions, between two frames; the answer is sent "
+     "once "
+     "they are in effect.",
+     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}, REVISION},
+     "(revision: int)",
      HALO_ANSWERS_ONE,
      true,
      halo_method_set},
     {HALO_VARLINK_CONTROL,
+     HALO_METHOD_HIDE,
+     HALO_ROLE_OPERATE,
+     "Adds filters that hide to a stream's chain under an id, replaces those with this id, or "
+     "removes them (\"\"); the answer is sent once this is in effect.",
+     {STREAM_NAME,
+      {HALO_FIELD_ID, HALO_PARAMETER_STRING},
+      {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING},
+      REVISION},
+     "(revision: int)",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_hide},
+    {HALO_VARLINK_CONTROL,
      HALO_METHOD_CONTROL,
+     HALO_ROLE_OPERATE,
      "Sets a control of the stream's camera; the answer is sent once it is set.",
      {STREAM_NAME,
       {HALO_FIELD_CONTROL, HALO_PARAMETER_STRING},
@@ -220,6 +247,7 @@ const struct halo_method halo_methods[] = {
      halo_method_control},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_REGIONS,
+     HALO_ROLE_ADMIN,
      "Reports all regions that a detector found in the frame with the given timestamp.",
      {STREAM_NAME,
       {HALO_FIELD_PICTURE, HALO_PARAMETER_INT},
@@ -230,6 +258,7 @@ const struct halo_method halo_methods[] = {
      regions},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_START,
+     HALO_ROLE_OPERATE,
      "Starts a stream that is stopped.",
      {STREAM_NAME},
      "()",
@@ -238,6 +267,7 @@ const struct halo_method halo_methods[] = {
      start},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_STOP,
+     HALO_ROLE_OPERATE,
      "Stops a stream until it is started again.",
      {STREAM_NAME},
      "()",
@@ -246,6 +276,7 @@ const struct halo_method halo_methods[] = {
      stop},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RESTART,
+     HALO_ROLE_OPERATE,
      "Stops a stream and starts it again.",
      {STREAM_NAME},
      "()",
@@ -254,6 +285,7 @@ const struct halo_method halo_methods[] = {
      restart},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_SNAPSHOT,
+     HALO_ROLE_OPERATE,
      "Returns the next filtered frame as an image, in a memfd that is sent with the answer.",
      {STREAM_NAME, {HALO_FIELD_FORMAT, HALO_PARAMETER_STRING, .choices = image_formats}},
      "(format: string, size: int)",
@@ -262,6 +294,7 @@ const struct halo_method halo_methods[] = {
      halo_method_snapshot},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RECORD,
+     HALO_ROLE_OPERATE,
      "Starts or stops writing a stream's output files.",
      {STREAM_NAME, {HALO_FIELD_ON, HALO_PARAMETER_BOOL}},
      "()",
@@ -270,6 +303,7 @@ const struct halo_method halo_methods[] = {
      record},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_RELOAD,
+     HALO_ROLE_ADMIN,
      "Reads the settings file again and changes the streams whose settings or mask images differ; "
      "with \"check\", only checks the file.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
@@ -280,6 +314,7 @@ const struct halo_method halo_methods[] = {
      halo_method_reload},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_EVENTS,
+     HALO_ROLE_VIEW,
      "Sends an empty answer first, and then each event as it happens; \"lost\" is the number of "
      "events that the client missed.",
      {{0}},
@@ -289,6 +324,7 @@ const struct halo_method halo_methods[] = {
      events},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_FACTS,
+     HALO_ROLE_ADMIN,
      "Returns the data that 'haloctl doctor' checks.",
      {{0}},
      "(facts: object)",

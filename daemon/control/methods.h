@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "config/role.h"
+
 enum halo_parameter_type {
     HALO_PARAMETER_STRING,
     HALO_PARAMETER_REAL, /* min .. max */
@@ -29,7 +31,7 @@ struct halo_parameter {
     const char *type_text;
 };
 
-enum { HALO_METHOD_PARAMETERS = 3 };
+enum { HALO_METHOD_PARAMETERS = 4 };
 
 enum halo_answers {
     HALO_ANSWERS_ONE,    /* "more" changes nothing */
@@ -41,6 +43,7 @@ struct halo_client;
 
 struct halo_method {
     const char *interface, *name;
+    enum halo_role role; /* the least role that may call it */
     const char *help;
     struct halo_parameter in[HALO_METHOD_PARAMETERS + 1];
     const char *out; /* result type in the interface description, such as "(name: string)" */

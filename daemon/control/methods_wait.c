@@ -13,11 +13,32 @@
 static void on_set(void *arg, json_t *result, const struct halo_error *err)
 {
     struct halo_client *client = halo_pending_end(arg);
-    (void)result;
+    const json_t *revision = json_object_get(result, HALO_FIELD_REVISION);
     if (client && err)
         halo_client_fail(client, err);
     else if (client)
-        halo_client_answer(client, NULL, -1);
+        halo_client_answer(client,
+                           revision ? json_pack("{s:O}", HALO_FIELD_REVISION, revision) : NULL, -1);
+}
+
+/* Refuses a change that was made for a chain that has been changed since; the answer has the
+ * stream's status. */
+static bool is_outdated(struct halo_client *client, const json_t *parameters)
+{
+    const json_t *revision = json_object_get(parameters, HALO_FIELD_REVISION);
+    struct halo_error err = {0};
+    if (!json_is_integer(revision))
+        return false;
+    json_t *now = halo_supervisor_stream(
+        halo_client_all(client)->host.supervisor,
+        json_string_value(json_object_get(parameters, HALO_FIELD_NAME)), &err);
+    const bool same = !now || json_equal(json_object_get(now, HALO_FIELD_REVISION), revision);
+    if (!same)
+        halo_client_refuse_with(client, HALO_ERROR_CHANGED,
+                                "somebody else has changed the filters of this stream",
+                                HALO_FIELD_STREAM, json_incref(now));
+    json_decref(now);
+    return !same;
 }
 
 static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
@@ -36,55 +57,81 @@ static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
     halo_client_answer(client, answer, fd ? (int)json_integer_value(fd) : -1);
 }
 
-/* For Set and Snapshot: passes on one text parameter and answers later. */
-static void ask(struct halo_client *client, const json_t *parameters, const char *field,
-                int (*call)(struct halo_supervisor *, const char *, const char *, halo_reply *,
-                            void *, struct halo_error *),
-                halo_reply *reply)
+/* Begins a call that will be answered later. NULL: it was refused. */
+static struct halo_pending *begin(struct halo_client *client)
 {
-    struct halo_error err = {0};
     struct halo_pending *pending = halo_client_wait(client);
-    if (!pending) {
+    if (!pending)
         halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-        return;
-    }
-    if (call(halo_client_all(client)->host.supervisor,
-             json_string_value(json_object_get(parameters, HALO_FIELD_NAME)),
-             json_string_value(json_object_get(parameters, field)), reply, pending, &err) == 0)
-        return;
-    halo_pending_end(pending);
-    halo_client_fail(client, &err);
+    return pending;
+}
+
+/* The supervisor has refused the call at once: `code` is negative. */
+static void end(struct halo_pending *pending, int code, const struct halo_error *err)
+{
+    struct halo_client *client = code < 0 ? halo_pending_end(pending) : NULL;
+    if (client)
+        halo_client_fail(client, err);
+}
+
+static const char *text_of(const json_t *parameters, const char *field)
+{
+    return json_string_value(json_object_get(parameters, field));
 }
 
 void halo_method_set(struct halo_client *client, json_t *parameters)
 {
-    ask(client, parameters, HALO_FIELD_FILTERS, halo_supervisor_set, on_set);
+    struct halo_error err = {0};
+    struct halo_pending *pending = is_outdated(client, parameters) ? NULL : begin(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_set(halo_client_all(client)->host.supervisor,
+                                text_of(parameters, HALO_FIELD_NAME),
+                                text_of(parameters, HALO_FIELD_FILTERS), on_set, pending, &err),
+            &err);
+}
+
+void halo_method_hide(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    const struct halo_hide hide = {text_of(parameters, HALO_FIELD_ID),
+                                   text_of(parameters, HALO_FIELD_FILTERS)};
+    struct halo_pending *pending = is_outdated(client, parameters) ? NULL : begin(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_hide(halo_client_all(client)->host.supervisor,
+                                 text_of(parameters, HALO_FIELD_NAME), &hide, on_set, pending,
+                                 &err),
+            &err);
 }
 
 void halo_method_control(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    struct halo_pending *pending = halo_client_wait(client);
     const json_t *value = json_object_get(parameters, HALO_FIELD_VALUE);
     const struct halo_control_value to = {
-        .control = json_string_value(json_object_get(parameters, HALO_FIELD_CONTROL)),
+        .control = text_of(parameters, HALO_FIELD_CONTROL),
         .value = (int64_t)json_number_value(value),
     };
-    if (!pending) {
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-        return;
-    }
-    if (halo_supervisor_control(halo_client_all(client)->host.supervisor,
-                                json_string_value(json_object_get(parameters, HALO_FIELD_NAME)),
-                                &to, on_set, pending, &err) == 0)
-        return;
-    halo_pending_end(pending);
-    halo_client_fail(client, &err);
+    struct halo_pending *pending = begin(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_control(halo_client_all(client)->host.supervisor,
+                                    text_of(parameters, HALO_FIELD_NAME), &to, on_set, pending,
+                                    &err),
+            &err);
 }
 
 void halo_method_snapshot(struct halo_client *client, json_t *parameters)
 {
-    ask(client, parameters, HALO_FIELD_FORMAT, halo_supervisor_snapshot, on_snapshot);
+    struct halo_error err = {0};
+    struct halo_pending *pending = begin(client);
+    if (pending)
+        end(pending,
+            halo_supervisor_snapshot(
+                halo_client_all(client)->host.supervisor, text_of(parameters, HALO_FIELD_NAME),
+                text_of(parameters, HALO_FIELD_FORMAT), on_snapshot, pending, &err),
+            &err);
 }
 
 static void on_reload(void *arg, json_t *result, const struct halo_error *err)
@@ -101,15 +148,13 @@ void halo_method_reload(struct halo_client *client, json_t *parameters)
     const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
     struct halo_error err = {0};
     json_t *errors = NULL;
-    struct halo_pending *pending = halo_client_wait(client);
-    if (!pending) {
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+    struct halo_pending *pending = begin(client);
+    if (!pending)
         return;
-    }
     if (host->reload(host->arg, !check, on_reload, pending, &errors, &err) == 0)
         return;
     halo_pending_end(pending);
-    halo_client_refuse_list(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, errors);
+    halo_client_refuse_with(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, errors);
 }
 
 static void on_facts(void *arg, json_t *facts, const struct halo_error *err)
@@ -129,16 +174,13 @@ void halo_method_facts(struct halo_client *client, json_t *parameters)
                              (int)getpid(), "config", all->host.config ? all->host.config : "",
                              "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
     struct halo_error err = {0};
-    struct halo_pending *pending = halo_client_wait(client);
+    struct halo_pending *pending = begin(client);
     json_object_set_new(base, "detectors", halo_supervisor_detectors(all->host.supervisor));
-    if (!pending) {
+    if (pending)
+        end(pending,
+            halo_facts_gather(all->facts, halo_supervisor_settings(all->host.supervisor), base,
+                              on_facts, pending, &err),
+            &err);
+    else
         json_decref(base);
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-        return;
-    }
-    if (halo_facts_gather(all->facts, halo_supervisor_settings(all->host.supervisor), base,
-                          on_facts, pending, &err) == 0)
-        return;
-    halo_pending_end(pending);
-    halo_client_fail(client, &err);
 }

@@ -8,6 +8,7 @@
 #include "daemon/control/client.h"
 
 void halo_method_set(struct halo_client *client, json_t *parameters);
+void halo_method_hide(struct halo_client *client, json_t *parameters);
 void halo_method_control(struct halo_client *client, json_t *parameters);
 void halo_method_snapshot(struct halo_client *client, json_t *parameters);
 void halo_method_reload(struct halo_client *client, json_t *parameters);

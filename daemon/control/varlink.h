@@ -30,6 +30,7 @@
 #define HALO_METHOD_LIST     "List"
 #define HALO_METHOD_STATUS   "Status"
 #define HALO_METHOD_SET      "Set"
+#define HALO_METHOD_HIDE     "Hide"
 #define HALO_METHOD_CONTROL  "SetControl"
 #define HALO_METHOD_REGIONS  "SetRegions"
 #define HALO_METHOD_START    "Start"
@@ -42,8 +43,10 @@
 #define HALO_METHOD_FACTS    "Facts"
 
 /* Parameters in calls and answers. */
-#define HALO_FIELD_NAME      "name"    /* string: name of a stream */
-#define HALO_FIELD_FILTERS   "filters" /* string: a chain of filters, as in -vf CHAIN */
+#define HALO_FIELD_NAME      "name"     /* string: name of a stream */
+#define HALO_FIELD_FILTERS   "filters"  /* string: a chain of filters, as in -vf CHAIN */
+#define HALO_FIELD_ID        "id"       /* string: what was added to a chain */
+#define HALO_FIELD_REVISION  "revision" /* int: of a stream's chain */
 #define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */
 #define HALO_FIELD_VALUE     "value"   /* a whole number */
 #define HALO_FIELD_PICTURE   "picture" /* int: a frame's timestamp in us of CLOCK_MONOTONIC */
@@ -70,6 +73,7 @@
     HALO_VARLINK_CONTROL ".BadMessage" /* the message is not a call, or not JSON */
 #define HALO_ERROR_STREAM  HALO_VARLINK_CONTROL ".NoSuchStream" /* + name */
 #define HALO_ERROR_REFUSED HALO_VARLINK_CONTROL ".Refused"      /* invalid or impossible request */
+#define HALO_ERROR_CHANGED HALO_VARLINK_CONTROL ".Changed"      /* + stream: its status now */
 #define HALO_ERROR_CONFIG  HALO_VARLINK_CONTROL ".BadConfig"    /* + errors: []string */
 #define HALO_ERROR_FAILED  HALO_VARLINK_CONTROL ".Failed" /* the request was valid, but failed */
 #define HALO_ERROR_WHAT    "what"

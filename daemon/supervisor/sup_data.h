@@ -93,6 +93,10 @@ struct halo_supervisor {
     struct halo_listener *listeners;
     struct halo_detector_pool *detectors;
     struct sv_gpus gpus;
+    /* what was added to the chains of streams, as in hides.json; it is being written by a thread;
+     * it has changed since */
+    json_t *hides;
+    bool writing, unwritten;
     uv_timer_t tick;
     uv_idle_t drain;    /* active while rings contain unread packets */
     uv_timer_t regions; /* active while updates from detectors are queued */

@@ -9,6 +9,7 @@
 #include "daemon/supervisor/sup_camera.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_feed.h"
+#include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_stream_data.h"
 
@@ -44,6 +45,12 @@ int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settin
     }
     stream->sv = sv;
     snprintf(stream->name, sizeof stream->name, "%s", settings->name);
+    if (sv_hides_begin(stream) < 0) {
+        sv_hides_finish(&stream->hides);
+        halo_stream_settings_finish(&stream->settings);
+        free(stream);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
     stream->recording = true;
     stream->place.wanted = settings->enabled;
     stream->state = settings->enabled ? SV_STARTING : SV_DISABLED;
@@ -65,6 +72,7 @@ void sv_stream_destroy(struct sv_stream *stream)
     sv_camera_close(stream);
     sv_settings_free(stream->coming);
     halo_stream_settings_finish(&stream->settings);
+    sv_hides_finish(&stream->hides);
     free(stream->camera_is);
     json_decref(stream->masks);
     json_decref(stream->regions);

@@ -9,6 +9,7 @@
 #include "config/log.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_masks.h"
 #include "daemon/supervisor/sup_request.h"
@@ -84,7 +85,8 @@ static int change_filters(struct sv_stream *stream, const struct halo_stream_set
     snprintf(change->name, sizeof change->name, "%s", stream->name);
     reload->waits++;
     struct halo_error why = {0};
-    const int code = sv_request_set(stream, wanted->filters, wanted, on_set, change, &why);
+    const struct sv_change to = {.base = wanted->filters, .file = wanted};
+    const int code = sv_request_set(stream, &to, on_set, change, &why);
     if (code < 0)
         on_set(change, NULL, &why);
     return 0;
@@ -101,27 +103,64 @@ static bool has_old_masks(const struct sv_stream *stream, const struct halo_stre
     return old;
 }
 
-static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
-                  struct reload *reload, struct halo_error *err)
+static int rebase(struct sv_stream *stream, const char *base, struct halo_error *err)
+{
+    char *copy = strdup(base);
+    if (!copy || sv_request_rebase(stream, base) < 0) {
+        free(copy);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    free(stream->hides.base);
+    stream->hides.base = copy;
+    return 0;
+}
+
+/* The stream restarts with these settings, whose chain includes the additions. */
+static int replace(struct sv_stream *stream, const struct halo_stream_settings *with,
+                   struct halo_error *err)
+{
+    struct halo_stream_settings *copy = sv_settings_copy(with, err);
+    if (!copy)
+        return -ENOMEM;
+    sv_stream_replace(stream, copy);
+    return 0;
+}
+
+/* `with` are the wanted settings with the whole chain instead of the base. */
+static int change_to(struct sv_stream *stream, const struct halo_stream_settings *wanted,
+                     const struct halo_stream_settings *with, struct reload *reload,
+                     struct halo_error *err)
 {
     const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
     const enum halo_change what =
-        stream->place.removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, wanted);
+        stream->place.removed ? HALO_CHANGE_REST : halo_stream_settings_compare(now, with);
     /* If other filters are pending, the stream differs from the file even if its settings do
      * not. */
     const bool sets = stream->coming ? sv_request_waits(stream) : sv_request_sets(stream);
-    if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, wanted))
-        return 0;
+    if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, with))
+        return rebase(stream, wanted->filters, err);
     const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;
     json_array_append_new(json_object_get(reload->result, only_filters ? "set" : "changed"),
                           json_string(stream->name));
     if (only_filters)
         return change_filters(stream, wanted, reload, err);
-    struct halo_stream_settings *copy = sv_settings_copy(wanted, err);
-    if (!copy)
-        return -ENOMEM;
-    sv_stream_replace(stream, copy);
-    return 0;
+    const int code = replace(stream, with, err);
+    return code < 0 ? code : rebase(stream, wanted->filters, err);
+}
+
+static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
+                  struct reload *reload, struct halo_error *err)
+{
+    struct halo_stream_settings with = *wanted; /* its strings are borrowed */
+    struct sv_hides hides;
+    if (sv_hides_copy(&hides, &stream->hides, wanted->filters) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    with.filters = sv_hides_fit(&hides, wanted);
+    const int code = with.filters ? change_to(stream, wanted, &with, reload, err)
+                                  : halo_fail(err, -ENOMEM, "out of memory");
+    free(with.filters);
+    sv_hides_finish(&hides);
+    return code;
 }
 
 static struct sv_stream *any_of_name(struct halo_supervisor *sv, const char *name)

@@ -24,6 +24,7 @@
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_feed.h"
+#include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_masks.h"
 #include "daemon/supervisor/sup_ring.h"
 #include "daemon/supervisor/sup_stream_data.h"
@@ -40,6 +41,7 @@ struct sv_request {
     struct sv_stream *stream;
     uint64_t id, deadline;
     char *chain[HALO_MAX_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
+    struct sv_hides hides;                /* SET: the parts of chain[0] */
     json_t *masks;                        /* SET: sv_masks_of() them when it was sent, or NULL */
     bool of_file;                         /* SET: requested by the settings file */
     bool waits;                           /* SET: until the engine has released the stream */
@@ -54,6 +56,7 @@ static void free_request(struct sv_request *request)
 {
     for (size_t i = 0; i < sizeof request->chain / sizeof *request->chain; i++)
         free(request->chain[i]);
+    sv_hides_finish(&request->hides);
     json_decref(request->masks);
     free(request);
 }
@@ -128,6 +131,19 @@ static struct sv_request *waiting_set(const struct sv_stream *stream)
     return request;
 }
 
+int sv_request_rebase(struct sv_stream *stream, const char *base)
+{
+    struct sv_request *r = next_set(stream, stream->sv->requests);
+    for (; r; r = next_set(stream, r->next)) {
+        char *copy = strdup(base);
+        if (!copy)
+            return -ENOMEM;
+        free(r->hides.base);
+        r->hides.base = copy;
+    }
+    return 0;
+}
+
 bool sv_request_waits(const struct sv_stream *stream)
 {
     return waiting_set(stream) != NULL;
@@ -143,14 +159,11 @@ void sv_request_refuse_waiting(struct sv_stream *stream, const char *why)
 }
 
 /* Fills in all chains, because the engine changes all or none. */
-static int fill_chains(struct sv_request *request, const char *filters,
-                       const struct halo_stream_settings *file)
+static int fill_renditions(struct sv_request *request, const struct halo_stream_settings *file)
 {
     const struct halo_stream_settings *now = &request->stream->settings;
     const struct sv_request *before = next_set(request->stream, request->next);
     request->of_file = file;
-    if (!(request->chain[0] = strdup(filters)))
-        return -ENOMEM;
     for (int i = 0; i < now->renditions; i++) {
         const int at = file ? halo_rendition_find(file, now->rendition[i].name) : -1;
         const char *wanted = at >= 0  ? file->rendition[at].filters
@@ -173,6 +186,15 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
 {
     struct halo_stream_settings *now = &stream->settings;
     swap(&now->filters, &request->chain[0]);
+    sv_hides_finish(&stream->hides);
+    stream->hides = request->hides;
+    request->hides = (struct sv_hides){0};
+    char *coming = stream->coming ? sv_hides_fit(&stream->hides, stream->coming) : NULL;
+    if (coming) {
+        swap(&stream->coming->filters, &coming);
+        free(coming);
+    }
+    sv_hides_store(stream);
     for (int i = 0; i < now->renditions; i++)
         swap(&now->rendition[i].filters, &request->chain[i + 1]);
     json_decref(stream->masks);
@@ -180,7 +202,8 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
     sv_feed_forget(stream);
     halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, now->filters);
     sv_event(stream->sv, "set", stream->name, NULL, now->filters);
-    reply_with(request, json_pack("{s:s, s:s}", "name", stream->name, "filters", now->filters));
+    reply_with(request, json_pack("{s:s, s:s, s:I}", "name", stream->name, "filters", now->filters,
+                                  "revision", (json_int_t)stream->revision));
 }
 
 static int send_set(struct sv_stream *stream, struct sv_request *request)
@@ -198,17 +221,9 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
 }
 
 /* The stream is on no engine: the filters are in force for its next start. */
-static int set_at_once(struct sv_stream *stream, struct sv_request *request)
+static void set_at_once(struct sv_stream *stream, struct sv_request *request)
 {
-    char *coming = stream->coming ? strdup(request->chain[0]) : NULL;
-    if (stream->coming && !coming)
-        return -ENOMEM;
-    if (coming) {
-        swap(&stream->coming->filters, &coming);
-        free(coming);
-    }
     set_is_in_force(stream, request);
-    return 0;
 }
 
 /* Sends the change to the engine. An engine that is releasing the stream still writes files and
@@ -221,32 +236,54 @@ static int pass_on(struct sv_stream *stream, struct sv_request *request)
     return request->waits ? 0 : -EPIPE;
 }
 
-int sv_request_set(struct sv_stream *stream, const char *filters,
-                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
-                   struct halo_error *err)
+/* Makes the parts of the chain as they are after the change, from those last requested. */
+static int fill_hides(struct sv_request *request, const struct sv_change *change,
+                      struct halo_error *err)
+{
+    const struct sv_request *before = next_set(request->stream, request->next);
+    const struct sv_hides *last = before ? &before->hides : &request->stream->hides;
+    if (sv_hides_copy(&request->hides, last, change->base) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    const int code = change->id ? sv_hides_put(&request->hides, change->id, change->hide, err) : 0;
+    if (code < 0)
+        return code;
+    request->chain[0] = sv_hides_chain(&request->hides);
+    return request->chain[0] ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+}
+
+static int check_filters(const struct sv_stream *stream, const char *filters,
+                         struct halo_error *err)
 {
     /* The settings to which the filters belong. */
     const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
     int code = halo_checks.filters(filters, (enum halo_privacy)next->privacy, err);
     if (code == 0 && !next->region_feed.on)
         code = halo_checks.feed(filters, err);
-    if (code == 0)
-        code = halo_checks.coverage(filters, next, err);
-    if (code < 0)
-        return code;
+    return code == 0 ? halo_checks.coverage(filters, next, err) : code;
+}
+
+int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,
+                   void *arg, struct halo_error *err)
+{
     struct sv_request *request = add(stream, SV_SET, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int done = fill_chains(request, filters, file);
-    if (done == 0)
+    int code = fill_hides(request, change, err);
+    if (code == 0)
+        code = check_filters(stream, request->chain[0], err);
+    int done = code < 0 ? code : fill_renditions(request, change->file);
+    if (done == 0) {
+        stream->revision++;
         done = pass_on(stream, request);
+    }
     if (done == 0)
         return 0;
     unlink_request(stream->sv, request);
     if (done == -EPIPE) {
         sv_ring_close_all(stream, true); /* of an engine that has practically ended */
         sv_request_fail_all(stream, "other filters were set in the meantime");
-        done = set_at_once(stream, request);
+        set_at_once(stream, request);
+        done = 0;
     }
     free_request(request);
     return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
@@ -395,12 +432,14 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             continue;
         }
         *at = request->next;
-        if (!held && holds(request) && set_at_once(stream, request) == 0)
+        if (!held && holds(request)) {
+            set_at_once(stream, request);
             held = true;
-        else
+        } else {
             refuse(request, -EAGAIN,
                    held && request->kind == SV_SET ? "other filters were set in the meantime"
                                                    : why);
+        }
         free_request(request);
         at = &stream->sv->requests; /* the reply may have added a request */
     }

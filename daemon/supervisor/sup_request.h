@@ -14,12 +14,22 @@ enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
 
 struct sv_stream;
 
-/* Sets the stream's filters. If `file` is not NULL, it contains new settings from a reload, and its
- * filters for the stream's renditions are set at the same time. If the stream is not in an engine,
- * the filters take effect at its next start. */
-int sv_request_set(struct sv_stream *stream, const char *filters,
-                   const struct halo_stream_settings *file, halo_reply *reply, void *arg,
-                   struct halo_error *err);
+/* A change of a stream's chain. */
+struct sv_change {
+    const char *base;      /* the new base (sup_hides.h); NULL: the base does not change */
+    const char *id, *hide; /* the addition to set; "" removes it. NULL: none changes */
+    /* new settings from a reload, whose filters for the stream's renditions are set at the same
+     * time; NULL: the change comes from a client */
+    const struct halo_stream_settings *file;
+};
+
+/* Changes the stream's chain. If the stream is not in an engine, the filters take effect at its
+ * next start. */
+int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,
+                   void *arg, struct halo_error *err);
+/* Changes the base in all requested changes of filters that are not in force yet, because new
+ * settings with this base replace the stream's. Returns 0 or -ENOMEM. */
+int sv_request_rebase(struct sv_stream *stream, const char *base);
 /* Returns whether a requested change of filters is not in force yet. */
 bool sv_request_sets(const struct sv_stream *stream);
 /* Returns whether a requested change of filters is waiting until the engine has released the

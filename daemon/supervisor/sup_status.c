@@ -10,6 +10,7 @@
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_degraded.h"
 #include "daemon/supervisor/sup_detectors.h"
+#include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_regions.h"
 #include "daemon/supervisor/sup_state.h"
@@ -136,6 +137,9 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "name", stream->name);
     set_hidden(to, "input", stream->settings.source.input);
     set_text(to, "filters", stream->settings.filters);
+    set_text(to, "base", stream->hides.base);
+    json_object_set_new(to, "hides", sv_hides_status(&stream->hides));
+    set_number(to, "revision", stream->revision);
     set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
     if (!stream->stats.backend[0])
         set_text(to, "backend",

@@ -10,6 +10,7 @@
 #include "config/daemon.h"
 #include "config/encoding.h"
 #include "daemon/link/link_stats.h"
+#include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_place.h"
 #include "daemon/supervisor/sup_state.h"
 
@@ -34,6 +35,8 @@ struct sv_stream {
     char name[68];
     /* the settings in force, including changes made while running; owned */
     struct halo_stream_settings settings;
+    struct sv_hides hides; /* the parts of settings.filters, or of coming->filters */
+    int64_t revision;      /* counts requested changes of `hides` */
     /* replaces `settings` once the stream has left its engine; NULL: no new settings */
     struct halo_stream_settings *coming;
     char *camera_is; /* identity of the camera that the stream opened first (link.h), or NULL */

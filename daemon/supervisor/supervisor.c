@@ -17,6 +17,7 @@
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_feed.h"
+#include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_message.h"
 #include "daemon/supervisor/sup_process.h"
@@ -95,19 +96,20 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
         halo_supervisor_destroy(sv);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
-    for (int i = 0; i < settings->streams; i++) {
-        const int made = sv_stream_create(sv, &settings->stream[i], err);
-        if (made < 0) {
-            halo_supervisor_destroy(sv);
-            return made;
-        }
+    sv->settings = settings;
+    int code = sv_hides_load(sv, err);
+    for (int i = 0; code == 0 && i < settings->streams; i++)
+        code = sv_stream_create(sv, &settings->stream[i], err);
+    if (code < 0) {
+        sv->settings = NULL; /* still the caller's */
+        halo_supervisor_destroy(sv);
+        return code;
     }
     uv_timer_init(loop, &sv->tick);
     uv_idle_init(loop, &sv->drain);
     uv_timer_init(loop, &sv->regions);
     sv->handles = 3;
     sv->tick.data = sv->drain.data = sv->regions.data = sv;
-    sv->settings = settings;
     *ret = sv;
     return 0;
 }
@@ -173,6 +175,8 @@ void halo_supervisor_destroy(struct halo_supervisor *sv)
     sv_detectors_destroy(sv);
     while (sv->streams)
         sv_stream_destroy(sv->streams);
+    if (sv->hides)
+        sv_hides_end(sv);
     halo_daemon_settings_destroy(sv->settings);
     av_packet_free(&sv->packet);
     free(sv->dead);
@@ -195,7 +199,16 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
                         halo_reply *reply, void *arg, struct halo_error *err)
 {
     struct sv_stream *stream = sv_stream_find(sv, name, err);
-    return stream ? sv_request_set(stream, filters, NULL, reply, arg, err) : -ENOENT;
+    const struct sv_change change = {.base = filters};
+    return stream ? sv_request_set(stream, &change, reply, arg, err) : -ENOENT;
+}
+
+int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const struct halo_hide *hide,
+                         halo_reply *reply, void *arg, struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    const struct sv_change change = {.id = hide->id, .hide = hide->filters};
+    return stream ? sv_request_set(stream, &change, reply, arg, err) : -ENOENT;
 }
 
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,

@@ -66,6 +66,15 @@ json_t *halo_supervisor_detectors(const struct halo_supervisor *sv);
  * then suggests the most similar name), -EINVAL if the chain is invalid, or another -errno. */
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
+struct halo_hide {
+    const char *id;      /* 1 to 31 letters, digits, _ and - */
+    const char *filters; /* they must hide what they apply to; "" removes what has this id */
+};
+/* Adds filters to the stream's chain under an id, or replaces what has this id. Additions are kept
+ * when halod or the stream restarts, or when the rest of the chain changes. Returns the same codes
+ * as halo_supervisor_set(). */
+int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const struct halo_hide *hide,
+                         halo_reply *reply, void *arg, struct halo_error *err);
 struct halo_control_value {
     const char *control; /* "brightness" */
     int64_t value;

@@ -24,6 +24,7 @@ struct canned_stream {
     struct halo_feed feed;
     const char *state;
     char *filters;
+    json_t *hides; /* NULL: none */
     json_int_t frames;
     bool recording;
 };
@@ -92,6 +93,9 @@ static json_t *stream_status(const struct halo_supervisor *sv, int i)
         json_pack("{s:I, s:I, s:I, s:I, s:i, s:i}", "decoded", s->frames, "filtered", s->frames,
                   "encoded", s->frames, "bytes", s->frames * 1000, "opened", 1, "damaged", 1);
     json_object_update_new(status, more);
+    json_object_set_new(status, "base", json_string(s->filters));
+    json_object_set_new(status, "hides", s->hides ? json_incref(s->hides) : json_object());
+    json_object_set_new(status, "revision", json_integer(0));
     json_object_set_new(
         status, "dropped",
         json_pack("{s:i, s:i, s:i, s:i}", "late", 2, "encoder", 0, "damaged", 1, "rate", 0));
@@ -214,6 +218,22 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
     sv->stream[i].filters = strdup(filters);
     report(sv, name, "set", sv->stream[i].state);
     return answer_later(sv, a);
+}
+
+int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const struct halo_hide *hide,
+                         halo_reply *reply, void *arg, struct halo_error *err)
+{
+    const int i = find(sv, name, err);
+    if (i < 0)
+        return i;
+    if (!sv->stream[i].hides)
+        sv->stream[i].hides = json_object();
+    if (*hide->filters)
+        json_object_set_new(sv->stream[i].hides, hide->id, json_string(hide->filters));
+    else
+        json_object_del(sv->stream[i].hides, hide->id);
+    report(sv, name, "set", sv->stream[i].state);
+    return answer_later(sv, (struct answer){.reply = reply, .arg = arg});
 }
 
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
@@ -408,8 +428,10 @@ void standin_end(struct halo_supervisor *sv)
 
 void standin_destroy(struct halo_supervisor *sv)
 {
-    for (int i = 0; i < sv->settings->streams; i++)
+    for (int i = 0; i < sv->settings->streams; i++) {
+        json_decref(sv->stream[i].hides);
         free(sv->stream[i].filters);
+    }
     free(sv->stream);
     free(sv);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/cache.h"
+#include "config/write_file.h"
 #include "kernels/tuning.h"
 #include "kernels/version.h"
 #include "tests/cmocka_all.h"
@@ -242,7 +243,7 @@ static void test_backend(void **state)
         const int size =
             snprintf(table, sizeof table, "halod-tuning 1\nversion %s\ndevice %s\n%s\nend\n",
                      tables[i].version, device, tables[i].row);
-        assert_int_equal(halo_cache_write(path, table, (size_t)size, &err), 0);
+        assert_int_equal(halo_write_file(path, 0644, table, (size_t)size, &err), 0);
         assert_int_equal(halo_backend_tune(b, path, text, sizeof text), tables[i].code);
         if (tables[i].code < 0)
             assert_memory_equal(text, path, strlen(path));
@@ -279,7 +280,7 @@ static void test_places(void **state)
     if (code == 0)
         assert_string_equal(path, "/var/cache/halod/tuning-cpu-0.txt");
     struct halo_error err = {0};
-    assert_true(halo_cache_write("/dev/null/no/where", "x", 1, &err) < 0);
+    assert_true(halo_write_file("/dev/null/no/where", 0644, "x", 1, &err) < 0);
     assert_non_null(strstr(err.text, "/dev/null/no/where"));
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/cache.h"
+#include "config/write_file.h"
 #include "kernels/tuning.h"
 #include "tools/halo-bench/commands.h"
 #include "tools/halo-bench/measure.h"
@@ -181,7 +182,7 @@ int halo_bench_tune(const struct halo_bench_settings *settings)
         fclose(t.table);
     if (rc < 0)
         halo_bench_say("--tune: %s", strerror(-rc));
-    else if ((rc = halo_cache_write(path, table, size, &err)) < 0)
+    else if ((rc = halo_write_file(path, 0644, table, size, &err)) < 0)
         halo_bench_say("%s", err.text);
     else
         halo_bench_say("%d rows in %s", t.rows, path);

@@ -90,6 +90,24 @@ static int set(struct ctl *ctl, char **words, int count)
         json_pack("{s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_FILTERS, equals + 1));
 }
 
+/* words: NAME ID filters=CHAIN, or NAME ID off */
+static int hide(struct ctl *ctl, char **words, int count)
+{
+    static const char key[] = HALO_FIELD_FILTERS "=";
+    const bool off = !strcmp(words[2], "off");
+    (void)count;
+    if (!off && strncmp(words[2], key, sizeof key - 1)) {
+        ctl_say("'hide' requires filters=CHAIN or off, not '%s'; for example: haloctl hide door "
+                "sign \"filters=solid=region=rect 10%% 10%% 20%% 20%%\"",
+                words[2]);
+        return HALO_EXIT_USAGE;
+    }
+    return call_and_done(ctl, HALO_METHOD_HIDE,
+                         json_pack("{s:s, s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_ID,
+                                   words[1], HALO_FIELD_FILTERS,
+                                   off ? "" : words[2] + sizeof key - 1));
+}
+
 static int start(struct ctl *ctl, char **words, int count)
 {
     (void)count;
@@ -316,6 +334,8 @@ const struct ctl_command ctl_commands[] = {
      "stream", ctl_status},
     {"set", "NAME filters=CHAIN", "change the filters, or a camera control with control.X=Y", 2, 2,
      NULL, "stream filters=", set},
+    {"hide", "NAME ID filters=CHAIN|off", "hide more of a stream, or stop hiding it", 3, 3, NULL,
+     "stream ID filters=|off", hide},
     {"start", "NAME", "start a stream that is stopped", 1, 1, NULL, "stream", start},
     {"stop", "NAME", "stop a stream until it is started again", 1, 1, NULL, "stream", stop},
     {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},

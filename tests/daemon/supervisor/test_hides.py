@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What is added to a stream's chain while it runs: it hides more, and survives everything.
+import json
+import os
+import signal
+
+from halotest.daemon import Daemon, DaemonTest, Refused, main, wait_until
+
+BASE = 'gblur=sigma=12'
+SIGN = 'solid=region=rect 0 0 50% 50%'
+
+
+class Hides(DaemonTest):
+    def begin(self, filters=BASE, **stream):
+        state = self.path('state')
+        os.makedirs(state, exist_ok=True)
+        daemon = self.start({'door': {'input': 'test:size=64x48', 'filters': filters,
+                                      'outputs': [{'null': True}], **stream}}, state=state)
+        daemon.wait_state('door', 'running')
+        return daemon
+
+    def chain(self, daemon):
+        status = daemon.status('door')
+        return status['base'], status['hides'], status['filters']
+
+    def stored(self):
+        try:
+            with open(self.path('state/hides.json')) as file:
+                return json.load(file)
+        except OSError:
+            return None
+
+    def test_added_and_taken_away(self):
+        daemon = self.begin()
+        first = daemon.status('door')['revision']
+        answer = daemon.control('Hide', name='door', id='sign', filters=SIGN)
+        self.assertGreater(answer['revision'], first)
+        self.assertEqual(self.chain(daemon), (BASE, {'sign': SIGN}, f'{BASE},{SIGN}'))
+        daemon.control('Hide', name='door', id='all', filters='solid')
+        self.assertEqual(self.chain(daemon)[2], f'{BASE},solid,{SIGN}', 'in the order of the ids')
+        daemon.control('Hide', name='door', id='sign', filters='')
+        daemon.control('Hide', name='door', id='sign', filters='')
+        self.assertEqual(self.chain(daemon), (BASE, {'all': 'solid'}, f'{BASE},solid'))
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'all': 'solid'}}))
+        daemon.control('Hide', name='door', id='all', filters='')
+        self.assertTrue(wait_until(lambda: self.stored() == {}))
+
+    def test_only_what_hides(self):
+        daemon = self.begin()
+        for filters in ('null', 'unsharp', 'gblur=sigma=0.3', 'nosuch',
+                        'solid=region=rect 0 0 9 9,unsharp=region=rect 9 9 9 9'):
+            with self.subTest(filters), self.assertRaises(Refused) as said:
+                daemon.control('Hide', name='door', id='x', filters=filters)
+            self.assertEqual(said.exception.error, 'Refused')
+        for name in ('', 'a b', 'x' * 32, '../x'):
+            with self.subTest(name), self.assertRaises(Refused):
+                daemon.control('Hide', name='door', id=name, filters='solid')
+        for i in range(16):
+            daemon.control('Hide', name='door', id=f'n{i}', filters='solid')
+        with self.assertRaisesRegex(Refused, '16 additions'):
+            daemon.control('Hide', name='door', id='more', filters='solid')
+        self.assertEqual(len(self.chain(daemon)[1]), 16)
+
+    def test_survives_set_reload_and_restarts(self):
+        daemon = self.begin()
+        daemon.control('Hide', name='door', id='all', filters='solid')
+        daemon.control('Set', name='door', filters='avgblur=sizeX=9')
+        self.assertEqual(self.chain(daemon)[2], 'avgblur=sizeX=9,solid')
+        result = daemon.control('Reload')
+        self.assertEqual(result['set'], ['door'], 'the file still says gblur')
+        self.assertEqual(self.chain(daemon)[2], f'{BASE},solid')
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        daemon.kill_engine_of('door')
+        daemon.wait_state('door', 'running')
+        self.assertEqual(self.chain(daemon)[2], f'{BASE},solid')
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'all': 'solid'}}))
+        daemon.stop(signal.SIGKILL)
+        daemon = self.begin()
+        self.assertEqual(self.chain(daemon), (BASE, {'all': 'solid'}, f'{BASE},solid'))
+
+    def test_reload_that_restarts_the_stream(self):
+        daemon = self.begin()
+        daemon.control('Hide', name='door', id='all', filters='solid')
+        daemon.write({'door': {'input': 'test:size=80x48', 'filters': 'avgblur=sizeX=9',
+                               'outputs': [{'null': True}]}}, state=self.path('state'))
+        self.assertEqual(daemon.control('Reload')['changed'], ['door'])
+        daemon.wait_state('door', 'running')
+        self.assertEqual(self.chain(daemon), ('avgblur=sizeX=9', {'all': 'solid'},
+                                              'avgblur=sizeX=9,solid'))
+
+    def test_stopped_stream(self):
+        daemon = self.begin()
+        daemon.control('Stop', name='door')
+        daemon.wait_state('door', 'stopped')
+        daemon.control('Hide', name='door', id='all', filters='solid')
+        daemon.control('Start', name='door')
+        daemon.wait_state('door', 'running')
+        self.assertEqual(self.chain(daemon)[2], f'{BASE},solid')
+
+    def test_two_editors(self):
+        daemon = self.begin()
+        before = daemon.status('door')['revision']
+        daemon.control('Hide', name='door', id='a', filters='solid', revision=before)
+        with self.assertRaises(Refused) as said:
+            daemon.control('Set', name='door', filters='avgblur=sizeX=5', revision=before)
+        self.assertEqual(said.exception.error, 'Changed')
+        now = said.exception.parameters['stream']
+        self.assertEqual(now['hides'], {'a': 'solid'})
+        daemon.control('Set', name='door', filters='avgblur=sizeX=5', revision=now['revision'])
+
+    def test_what_no_longer_fits_hides_everything(self):
+        daemon = self.begin()
+        daemon.control('Hide', name='door', id='a', filters=SIGN)
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'a': SIGN}}))
+        daemon.stop()
+        daemon = self.begin(','.join([BASE] * 32))
+        self.assertEqual(daemon.status('door')['filters'], 'solid')
+        self.assertIn('everything is hidden', daemon.logged())
+
+    def test_damaged_file(self):
+        os.makedirs(self.path('state'))
+        with open(self.path('state/hides.json'), 'w') as file:
+            file.write('{"door": ')
+        with self.assertRaisesRegex(AssertionError, 'hides.json is damaged'):
+            self.begin()
+
+    def test_no_folder(self):
+        daemon = self.start({'door': {'input': 'test:size=64x48', 'filters': BASE,
+                                      'outputs': [{'null': True}]}})
+        daemon.control('Hide', name='door', id='a', filters='solid')
+        self.assertTrue(wait_until(lambda: "set 'state:' to a folder" in daemon.logged()))
+
+
+if __name__ == '__main__':
+    main()
