@@ -102,7 +102,8 @@ enum halo_chroma {
      * supports */
     HALO_CHROMA_AUTO,
     HALO_CHROMA_420,
-    HALO_CHROMA_SOURCE, /* the resolution of the filtered frames, if the encoder supports it */
+    HALO_CHROMA_SOURCE,  /* the resolution of the filtered frames, if the encoder supports it */
+    HALO_CHROMA_BROWSER, /* 4:2:0 with 8 bits; not for settings files */
 };
 
 /* The settings of one encoding. Outputs of the same rendition share an encoding if these settings
@@ -173,6 +174,7 @@ struct halo_http_settings {
 struct halo_control_settings {
     char *path; /* NULL: /run/halod/control.sock for root and services, otherwise in
                  * $XDG_RUNTIME_DIR */
+    char *view; /* path of a second socket, whose clients can only view; NULL: none */
 };
 
 struct halo_log_settings {

@@ -26,6 +26,7 @@ static void load_control(struct halo_loader *l, void *settings, struct halo_node
     struct halo_daemon_settings *s = settings;
     halo_loader_section(l, &section, &s->control, node, NULL);
     claim_socket(l, node, "path", s->control.path);
+    claim_socket(l, node, "view", s->control.view);
 }
 
 static void load_http(struct halo_loader *l, void *settings, struct halo_node *node)

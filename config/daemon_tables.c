@@ -77,6 +77,9 @@ const struct halo_option halo_control_options[] = {
     {"path", NULL, HALO_OPTION_STRING, offsetof(struct halo_control_settings, path),
      .help = "path of the control socket (default /run/halod/control.sock for root and services, "
              "otherwise in $XDG_RUNTIME_DIR)"},
+    {"view", NULL, HALO_OPTION_STRING, offsetof(struct halo_control_settings, view),
+     .help =
+         "path of a second control socket, whose clients can see everything and change nothing"},
     {NULL},
 };
 

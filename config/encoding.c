@@ -95,6 +95,18 @@ static void set_kind(struct halo_encoding *e, const struct halo_output_settings 
     e->kind = e->format ? HALO_ENCODING_RAW : HALO_ENCODING_JPEG;
 }
 
+static const struct halo_video_settings tile = {.size = (char *)"480x-1", .fps = 5};
+static const struct halo_video_settings browser = {
+    .codec = (char *)"libx264", .chroma = HALO_CHROMA_BROWSER, .gop = 1};
+static const struct halo_encoding views[HALO_VIEWS] = {
+    [HALO_VIEW_JPEG] = {.kind = HALO_ENCODING_JPEG, .feeds = true},
+    [HALO_VIEW_TILE] = {.kind = HALO_ENCODING_JPEG, .feeds = true, .video = &tile},
+    [HALO_VIEW_LIVE] = {.kind = HALO_ENCODING_CODED,
+                        .feeds = true,
+                        .video = &browser,
+                        .audio = "aac"},
+};
+
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of)
 {
     int count = 0;
@@ -119,6 +131,7 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
         ret[at].writes |= writer == HALO_WRITER_ENGINE;
         of[i] = at;
     }
-    ret[count++] = (struct halo_encoding){.kind = HALO_ENCODING_JPEG, .feeds = true};
+    for (int view = 0; view < HALO_VIEWS; view++)
+        ret[count++] = views[view];
     return count;
 }

@@ -8,7 +8,15 @@
 #include "config/daemon.h"
 #include "config/viewer_format.h"
 
-enum { HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + 1 };
+/* The encodings for HTTP that every stream has, of its own chain. */
+enum halo_view {
+    HALO_VIEW_JPEG, /* each frame as an image */
+    HALO_VIEW_TILE, /* small images, a few per second */
+    HALO_VIEW_LIVE, /* H.264 and AAC, as browsers play them */
+    HALO_VIEWS,
+};
+
+enum { HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + HALO_VIEWS };
 
 enum halo_encoding_kind {
     HALO_ENCODING_CODED,
@@ -20,7 +28,7 @@ struct halo_encoding {
     enum halo_encoding_kind kind;
     /* 1 + the rendition's index, or 0 for the stream's own chain */
     int rendition;
-    /* settings of an output; NULL for the encoding for HTTP */
+    /* settings of an output or a view; NULL for HALO_VIEW_JPEG */
     const struct halo_video_settings *video;
     const char *format; /* RAW: FFmpeg's pixel format; NULL: the one in which the gate outputs
                          * frames */
@@ -40,9 +48,9 @@ const char *halo_video_codec(const struct halo_video_settings *video);
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
 /* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS
- * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encoding
- * is always the one for HTTP: JPEG of the stream's own chain. Returns the number of encodings. The
- * encodings point into stream. */
+ * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last
+ * encodings are always those of enum halo_view. Returns the number of encodings. The encodings point
+ * into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
 /* Returns the index of the stream's rendition with this name, or -1 if there is none. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,7 +22,8 @@ static void handle_closed(uv_handle_t *handle)
     struct halo_client *client = handle->data;
     if (--client->handles > 0)
         return;
-    close(client->fd);
+    if (client->fd >= 0)
+        close(client->fd);
     free(client->in);
     free(client);
 }
@@ -56,14 +58,17 @@ void halo_client_cut(struct halo_client *client, const char *why)
     if (why)
         halo_log(HALO_LOG_WARNING, "control: client %d (user %d) was disconnected: %s",
                  (int)client->peer.pid, (int)client->peer.uid, why);
-    unlink_client(client);
+    if (client->fd >= 0)
+        unlink_client(client);
     halo_client_end_call(client);
     if (client->pending)
         client->pending->client = NULL;
     while (client->out)
         drop_message(client);
-    shutdown(client->fd, SHUT_RDWR); /* immediately, not when the handles are closed */
-    uv_close((uv_handle_t *)&client->poll, handle_closed);
+    if (client->fd >= 0) {
+        shutdown(client->fd, SHUT_RDWR); /* immediately, not when the handles are closed */
+        uv_close((uv_handle_t *)&client->poll, handle_closed);
+    }
     uv_close((uv_handle_t *)&client->timer, handle_closed);
     uv_close((uv_handle_t *)&client->rest, handle_closed);
 }
@@ -96,8 +101,20 @@ void halo_client_flush(struct halo_client *client)
         halo_client_poll(client);
 }
 
+/* Hands the answer to a call over HTTP to its caller. */
+static int deliver(struct halo_client *client, json_t *message)
+{
+    if (message && !client->cut)
+        client->reply(client->reply_arg, message);
+    json_decref(message);
+    halo_client_cut(client, NULL);
+    return 0;
+}
+
 int halo_client_send(struct halo_client *client, json_t *message, int fd)
 {
+    if (client->reply)
+        return deliver(client, message);
     struct out *out = calloc(1, sizeof *out);
     char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
     json_decref(message);
@@ -277,7 +294,7 @@ void halo_client_poll(struct halo_client *client)
         uv_poll_stop(&client->poll);
 }
 
-int halo_client_create(struct halo_clients *clients, int fd)
+int halo_client_create(struct halo_clients *clients, int fd, enum halo_role role)
 {
     socklen_t length = sizeof(struct ucred);
     struct halo_client *client = calloc(1, sizeof *client);
@@ -286,6 +303,7 @@ int halo_client_create(struct halo_clients *clients, int fd)
         return -ENOMEM;
     }
     client->fd = fd;
+    client->role = role;
     client->clients = clients;
     client->out_last = &client->out;
     client->heard = uv_now(clients->loop);
@@ -308,6 +326,37 @@ int halo_client_create(struct halo_clients *clients, int fd)
              (int)client->peer.uid);
     halo_client_poll(client);
     return 0;
+}
+
+struct halo_client *halo_client_call(struct halo_clients *clients,
+                                     const struct halo_client_user *user, json_t *message,
+                                     halo_client_reply *reply, void *arg)
+{
+    struct halo_client *client = calloc(1, sizeof *client);
+    char *text = json_dumps(message, JSON_COMPACT);
+    if (!client || !text) {
+        json_t *error = halo_call_error(HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        reply(arg, error);
+        json_decref(error);
+        free(client);
+        free(text);
+        return NULL;
+    }
+    client->fd = -1;
+    client->role = user->role;
+    client->clients = clients;
+    client->out_last = &client->out;
+    client->reply = reply;
+    client->reply_arg = arg;
+    snprintf(client->user, sizeof client->user, "%s at %s", user->name[0] ? user->name : "nobody",
+             user->address);
+    uv_timer_init(clients->loop, &client->timer);
+    uv_idle_init(clients->loop, &client->rest);
+    client->handles = HANDLES - 1;
+    client->timer.data = client->rest.data = client;
+    halo_client_begin_call(client, text, strlen(text));
+    free(text);
+    return client->cut ? NULL : client; /* its memory is freed by the loop, later */
 }
 
 struct halo_client *halo_client_next(const struct halo_client *client)

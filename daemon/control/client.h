@@ -10,9 +10,21 @@
 #include <uv.h>
 
 #include "config/error.h"
+#include "config/role.h"
 #include "daemon/control/control.h"
 
 struct halo_client;
+
+/* Who makes a call over HTTP. */
+struct halo_client_user {
+    enum halo_role role;
+    const char *name;    /* of the user or token; "": nobody has logged in */
+    const char *address; /* where the request comes from */
+};
+
+/* Receives the only answer to a call: {"parameters": ...} or {"error": ..., "parameters": ...},
+ * borrowed. */
+typedef void halo_client_reply(void *arg, const json_t *message);
 
 /* Data that all clients of the control socket share. */
 struct halo_clients {
@@ -25,7 +37,14 @@ struct halo_clients {
 
 /* Creates a client for fd, an accepted non-blocking socket. Takes ownership of fd, even on failure.
  * Returns 0 or -errno. */
-int halo_client_create(struct halo_clients *clients, int fd);
+int halo_client_create(struct halo_clients *clients, int fd, enum halo_role role);
+/* Makes one call for a user of this process's HTTP server, and calls reply(arg) with the answer, at
+ * once or later. message is borrowed. Returns the client, which exists until reply has been called
+ * or halo_client_cut() ends the call, or NULL, after reply was called. Calls that need "more", and
+ * descriptors, are not supported. */
+struct halo_client *halo_client_call(struct halo_clients *clients,
+                                     const struct halo_client_user *user, json_t *message,
+                                     halo_client_reply *reply, void *arg);
 /* Disconnects the client. The client is removed from the list at once; its memory is freed when the
  * event loop has closed its handles. `why` is the reason that is logged, or NULL if the client has
  * disconnected by itself. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Calls of a client and their answers: at once, later, or repeatedly. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "config/log.h"
@@ -203,16 +204,36 @@ struct halo_client *halo_pending_end(struct halo_pending *pending)
 static void report_change(struct halo_client *client)
 {
     const json_t *name = json_object_get(client->call.parameters, HALO_FIELD_NAME);
-    json_t *event = json_pack("{s:f, s:s, s:s, s:i, s:i}", "time", halo_unix_time(), "event",
-                              "asked", "method", client->call.method->name, "uid",
-                              (int)client->peer.uid, "pid", (int)client->peer.pid);
+    const char *method = client->call.method->name;
+    json_t *event = client->reply
+                        ? json_pack("{s:f, s:s, s:s, s:s}", "time", halo_unix_time(), "event",
+                                    "asked", "method", method, "user", client->user)
+                        : json_pack("{s:f, s:s, s:s, s:i, s:i}", "time", halo_unix_time(), "event",
+                                    "asked", "method", method, "uid", (int)client->peer.uid, "pid",
+                                    (int)client->peer.pid);
     if (event && name)
         json_object_set(event, "stream", (json_t *)name);
-    halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) calls %s %s", (int)client->peer.pid,
-             (int)client->peer.uid, client->call.method->name, name ? json_string_value(name) : "");
+    if (client->reply)
+        halo_log(HALO_LOG_INFO, "http: %s calls %s %s", client->user, method,
+                 name ? json_string_value(name) : "");
+    else
+        halo_log(HALO_LOG_DEBUG, "control: client %d (user %d) calls %s %s", (int)client->peer.pid,
+                 (int)client->peer.uid, method, name ? json_string_value(name) : "");
     if (event)
         halo_clients_notify(client->clients, event);
     json_decref(event);
+}
+
+static bool is_permitted(struct halo_client *client)
+{
+    const enum halo_role needed = client->call.method->role;
+    char what[160];
+    if (client->role >= needed)
+        return true;
+    snprintf(what, sizeof what, "%s needs the role '%s', and this client has '%s'",
+             client->call.method->name, halo_role_name(needed), halo_role_name(client->role));
+    halo_client_refuse(client, HALO_ERROR_PERMISSION, what, NULL, NULL);
+    return false;
 }
 
 void halo_client_begin_call(struct halo_client *client, const char *text, size_t length)
@@ -224,6 +245,8 @@ void halo_client_begin_call(struct halo_client *client, const char *text, size_t
     if (code)
         return;
     client->busy = true;
+    if (!is_permitted(client))
+        return;
     if (client->call.method->changes)
         report_change(client);
     client->call.method->run(client, client->call.parameters);

@@ -22,6 +22,12 @@ struct halo_client {
     struct halo_client *next;
     int fd;
     struct ucred peer;
+    enum halo_role role;
+    /* of a call over HTTP, which has no socket (fd is -1) and is not in the list of clients: who
+     * made it, and who gets the answer */
+    char user[130];
+    halo_client_reply *reply;
+    void *reply_arg;
     uv_poll_t poll;
     /* during a call, triggers its repeated answers; between calls, runs halo_client_work() */
     uv_timer_t timer;

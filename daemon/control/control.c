@@ -18,23 +18,39 @@
 #include "daemon/view/listen.h"
 #include "daemon/view/passed.h"
 
-enum { TICK_MS = 1000, HANDLES = 2, AT_ONCE = 16 };
+enum { TICK_MS = 1000, DOORS = 2, AT_ONCE = 16 };
+
+/* A socket on which clients get a role. */
+struct door {
+    struct halo_control *control;
+    enum halo_role role;
+    struct halo_listen listen; /* fd -1: there is none */
+    uv_poll_t poll;
+};
 
 struct halo_control {
     struct halo_clients clients;
     struct halo_listener listener;
-    uv_poll_t poll;
+    struct door door[DOORS]; /* with all rights, and `view` */
     uv_timer_t timer;
     int handles;
-    struct halo_listen listen;
 };
 
-static void free_closed(uv_handle_t *handle)
+static void free_one(struct halo_control *control)
 {
-    struct halo_control *control = handle->data;
-    if (--control->handles > 0)
-        return;
-    free(control);
+    if (--control->handles == 0)
+        free(control);
+}
+
+static void door_closed(uv_handle_t *handle)
+{
+    struct door *door = handle->data;
+    free_one(door->control);
+}
+
+static void timer_closed(uv_handle_t *handle)
+{
+    free_one(handle->data);
 }
 
 /* Rejects a client beyond the limit, with an error if the socket accepts it. */
@@ -62,9 +78,10 @@ static bool is_an_engine(const struct halo_control *control, int fd)
 }
 
 /* Accepts a client. Returns whether another one may be waiting. */
-static bool let_in(struct halo_control *control)
+static bool let_in(struct door *door)
 {
-    const int fd = halo_listen_accept(control->listen.fd, HALO_LISTEN_SPARE_CONTROL, NULL, NULL);
+    struct halo_control *control = door->control;
+    const int fd = halo_listen_accept(door->listen.fd, HALO_LISTEN_SPARE_CONTROL, NULL, NULL);
     if (fd == -EAGAIN) {
         halo_supervisor_forget_dead(control->clients.host.supervisor);
         return false;
@@ -76,7 +93,7 @@ static bool let_in(struct halo_control *control)
     if (fd < 0) {
         /* The socket stays readable, so polling stops until the timer starts it again. */
         halo_log(HALO_LOG_WARNING, "control: cannot accept a client: %s", strerror(-fd));
-        uv_poll_stop(&control->poll);
+        uv_poll_stop(&door->poll);
         return false;
     }
     if (is_an_engine(control, fd))
@@ -84,14 +101,14 @@ static bool let_in(struct halo_control *control)
     else if (control->clients.count >= HALO_VARLINK_CLIENTS &&
              !halo_clients_make_room(&control->clients))
         turn_away(fd);
-    else if (halo_client_create(&control->clients, fd))
+    else if (halo_client_create(&control->clients, fd, door->role))
         halo_log(HALO_LOG_WARNING, "control: out of memory: a client was disconnected");
     return true;
 }
 
-static void let_some_in(struct halo_control *control)
+static void let_some_in(struct door *door)
 {
-    for (int i = 0; i < AT_ONCE && let_in(control); i++)
+    for (int i = 0; i < AT_ONCE && let_in(door); i++)
         ;
 }
 
@@ -110,9 +127,14 @@ static void on_tick(uv_timer_t *timer)
         next = halo_client_next(client);
         halo_client_check(client);
     }
-    if (!uv_is_active((uv_handle_t *)&control->poll))
-        uv_poll_start(&control->poll, UV_READABLE, on_connection);
-    let_some_in(control);
+    for (int i = 0; i < DOORS; i++) {
+        struct door *door = &control->door[i];
+        if (door->listen.fd < 0)
+            continue;
+        if (!uv_is_active((uv_handle_t *)&door->poll))
+            uv_poll_start(&door->poll, UV_READABLE, on_connection);
+        let_some_in(door);
+    }
 }
 
 static void on_event(struct halo_listener *listener, json_t *event)
@@ -159,22 +181,53 @@ static int listen_at(struct halo_control *control, const struct halo_control_set
         return halo_fail(err, -ENOENT,
                          "the control socket has no path: set XDG_RUNTIME_DIR, or add 'control: "
                          "{path: ...}' to the settings");
-    const int code = halo_listen_open(&control->listen, path, err);
+    int code = halo_listen_open(&control->door[0].listen, path, err);
     free(path);
+    if (code == 0 && settings->view)
+        code = halo_listen_open(&control->door[1].listen, settings->view, err);
     return code;
+}
+
+static int open_door(struct door *door, uv_loop_t *loop, struct halo_error *err)
+{
+    const int code = uv_poll_init(loop, &door->poll, door->listen.fd);
+    if (code)
+        return halo_fail(err, code, "%s: %s", door->listen.path, uv_strerror(code));
+    door->control->handles++;
+    door->poll.data = door;
+    uv_poll_start(&door->poll, UV_READABLE, on_connection);
+    return 0;
 }
 
 static int init_handles(struct halo_control *control, uv_loop_t *loop, struct halo_error *err)
 {
-    const int code = uv_poll_init(loop, &control->poll, control->listen.fd);
-    if (code)
-        return halo_fail(err, code, "%s: %s", control->listen.path, uv_strerror(code));
     uv_timer_init(loop, &control->timer);
-    control->handles = HANDLES;
-    control->poll.data = control->timer.data = control;
-    uv_poll_start(&control->poll, UV_READABLE, on_connection);
+    control->handles = 1;
+    control->timer.data = control;
     uv_timer_start(&control->timer, on_tick, TICK_MS, TICK_MS);
+    for (int i = 0; i < DOORS; i++) {
+        const int code =
+            control->door[i].listen.fd < 0 ? 0 : open_door(&control->door[i], loop, err);
+        if (code)
+            return code;
+    }
     return 0;
+}
+
+/* Closes what is open; the loop frees the rest. */
+static void close_all(struct halo_control *control)
+{
+    for (int i = 0; i < DOORS; i++) {
+        struct door *door = &control->door[i];
+        if (door->poll.data)
+            uv_close((uv_handle_t *)&door->poll, door_closed);
+        halo_listen_close(&door->listen);
+    }
+    halo_facts_destroy(control->clients.facts);
+    if (control->handles > 0)
+        uv_close((uv_handle_t *)&control->timer, timer_closed);
+    else
+        free(control);
 }
 
 int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
@@ -182,21 +235,22 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
                         const struct halo_control_host *host, struct halo_error *err)
 {
     struct halo_control *control = calloc(1, sizeof *control);
-    int code;
     if (!control)
         return halo_fail(err, -ENOMEM, "out of memory");
     control->clients.loop = loop;
     control->clients.host = *host;
-    control->listen.fd = -1;
+    for (int i = 0; i < DOORS; i++) {
+        control->door[i].control = control;
+        control->door[i].role = i == 0 ? HALO_ROLE_ADMIN : HALO_ROLE_VIEW;
+        control->door[i].listen.fd = -1;
+    }
     control->clients.facts = halo_facts_create(loop, HALO_FACTS_MS);
-    code = control->clients.facts ? listen_at(control, settings, err)
-                                  : halo_fail(err, -ENOMEM, "out of memory");
+    int code = control->clients.facts ? listen_at(control, settings, err)
+                                      : halo_fail(err, -ENOMEM, "out of memory");
     if (!code)
         code = init_handles(control, loop, err);
     if (code) {
-        halo_listen_close(&control->listen);
-        halo_facts_destroy(control->clients.facts);
-        free(control);
+        close_all(control);
         return code;
     }
     control->listener.event = on_event;
@@ -212,13 +266,15 @@ void halo_control_destroy(struct halo_control *control)
     halo_supervisor_unlisten(control->clients.host.supervisor, &control->listener);
     while (control->clients.first)
         halo_client_cut(control->clients.first, NULL);
-    halo_facts_destroy(control->clients.facts);
-    uv_close((uv_handle_t *)&control->poll, free_closed);
-    uv_close((uv_handle_t *)&control->timer, free_closed);
-    halo_listen_close(&control->listen);
+    close_all(control);
 }
 
 const char *halo_control_path(const struct halo_control *control)
 {
-    return control->listen.path;
+    return control->door[0].listen.path;
+}
+
+struct halo_clients *halo_control_clients(struct halo_control *control)
+{
+    return &control->clients;
 }

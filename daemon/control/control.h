@@ -31,7 +31,8 @@ struct halo_control_host {
     int (*reload)(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret_errors,
                   struct halo_error *err);
     void *arg;
-    const char *config; /* path of the settings file, for display; must outlive control */
+    struct halo_access *access; /* users and tokens; NULL: there are none */
+    const char *config;         /* path of the settings file, for display; must outlive control */
 };
 
 /* Opens the socket with mode 0660. settings and host are copied. A stale socket at the same path is
@@ -45,5 +46,8 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
  * that the supervisor gives after this call are discarded. NULL is ignored. */
 void halo_control_destroy(struct halo_control *control);
 const char *halo_control_path(const struct halo_control *control);
+/* For calls over HTTP (client.h), which must end before the control socket is destroyed. */
+struct halo_clients;
+struct halo_clients *halo_control_clients(struct halo_control *control);
 
 #endif

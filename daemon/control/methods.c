@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/control/client.h"
+#include "daemon/control/methods_users.h"
 #include "daemon/control/methods_wait.h"
 #include "daemon/control/varlink.h"
 #include "daemon/link/regions.h"
@@ -109,6 +110,19 @@ static void answer_done(struct halo_client *client, int rc, const struct halo_er
         halo_client_answer(client, NULL, -1);
 }
 
+/* Says what a chain would hide, and changes nothing. */
+static void check(struct halo_client *client, json_t *parameters)
+{
+    struct halo_error err = {0};
+    json_t *coverage =
+        halo_supervisor_check(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
+                              text_of(parameters, HALO_FIELD_FILTERS), &err);
+    if (coverage)
+        halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_COVERAGE, coverage), -1);
+    else
+        halo_client_fail(client, &err);
+}
+
 static void act(struct halo_client *client, const json_t *parameters, const char *action)
 {
     struct halo_error err = {0};
@@ -158,10 +172,16 @@ static void events(struct halo_client *client, json_t *parameters)
 }
 
 static const char *const image_formats[] = {"png", "jpg", NULL};
+static const char *const roles[] = {"view", "operate", "admin", NULL};
 
 #define STREAM_NAME                                                                                \
     {                                                                                              \
         HALO_FIELD_NAME, HALO_PARAMETER_STRING                                                     \
+    }
+
+#define ROLE                                                                                       \
+    {                                                                                              \
+        HALO_FIELD_ROLE, HALO_PARAMETER_STRING, .choices = roles                                   \
     }
 
 /* If it is given, the change is refused if the stream's chain has been changed since. */
@@ -234,6 +254,15 @@ const struct halo_method halo_methods[] = {
      HALO_ANSWERS_ONE,
      true,
      halo_method_hide},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_CHECK,
+     HALO_ROLE_VIEW,
+     "Checks a chain for a stream without setting it.",
+     {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}},
+     "(coverage: object)",
+     HALO_ANSWERS_ONE,
+     false,
+     check},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_CONTROL,
      HALO_ROLE_OPERATE,
@@ -331,5 +360,50 @@ const struct halo_method halo_methods[] = {
      HALO_ANSWERS_ONE,
      false,
      halo_method_facts},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_USERS,
+     HALO_ROLE_ADMIN,
+     "Returns the users and tokens of HTTP.",
+     {{0}},
+     "(users: [](name: string, role: string), tokens: [](name: string, role: string))",
+     HALO_ANSWERS_ONE,
+     false,
+     halo_method_users},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_PUT_USER,
+     HALO_ROLE_ADMIN,
+     "Adds a user, or changes a user's role and, if it is given, password.",
+     {STREAM_NAME, ROLE, {HALO_FIELD_PASSWORD, HALO_PARAMETER_STRING, .optional = true}},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_put_user},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_DEL_USER,
+     HALO_ROLE_ADMIN,
+     "Removes a user.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_remove_user},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_ADD_TOKEN,
+     HALO_ROLE_ADMIN,
+     "Adds a token for a program, and returns its secret, which is not stored.",
+     {STREAM_NAME, ROLE},
+     "(token: string)",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_add_token},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_DEL_TOKEN,
+     HALO_ROLE_ADMIN,
+     "Removes a token.",
+     {STREAM_NAME},
+     "()",
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_remove_token},
     {0},
 };

@@ -27,26 +27,36 @@
 #define HALO_METHOD_DESCRIPTION "GetInterfaceDescription"
 
 /* Methods of io.halod.Control; methods.c defines their parameters. */
-#define HALO_METHOD_LIST     "List"
-#define HALO_METHOD_STATUS   "Status"
-#define HALO_METHOD_SET      "Set"
-#define HALO_METHOD_HIDE     "Hide"
-#define HALO_METHOD_CONTROL  "SetControl"
-#define HALO_METHOD_REGIONS  "SetRegions"
-#define HALO_METHOD_START    "Start"
-#define HALO_METHOD_STOP     "Stop"
-#define HALO_METHOD_RESTART  "Restart"
-#define HALO_METHOD_SNAPSHOT "Snapshot"
-#define HALO_METHOD_RECORD   "Record"
-#define HALO_METHOD_RELOAD   "Reload"
-#define HALO_METHOD_EVENTS   "Events"
-#define HALO_METHOD_FACTS    "Facts"
+#define HALO_METHOD_LIST      "List"
+#define HALO_METHOD_STATUS    "Status"
+#define HALO_METHOD_SET       "Set"
+#define HALO_METHOD_HIDE      "Hide"
+#define HALO_METHOD_CHECK     "Check"
+#define HALO_METHOD_CONTROL   "SetControl"
+#define HALO_METHOD_REGIONS   "SetRegions"
+#define HALO_METHOD_START     "Start"
+#define HALO_METHOD_STOP      "Stop"
+#define HALO_METHOD_RESTART   "Restart"
+#define HALO_METHOD_SNAPSHOT  "Snapshot"
+#define HALO_METHOD_RECORD    "Record"
+#define HALO_METHOD_RELOAD    "Reload"
+#define HALO_METHOD_EVENTS    "Events"
+#define HALO_METHOD_FACTS     "Facts"
+#define HALO_METHOD_USERS     "Users"
+#define HALO_METHOD_PUT_USER  "SetUser"
+#define HALO_METHOD_DEL_USER  "RemoveUser"
+#define HALO_METHOD_ADD_TOKEN "AddToken"
+#define HALO_METHOD_DEL_TOKEN "RemoveToken"
 
 /* Parameters in calls and answers. */
 #define HALO_FIELD_NAME      "name"     /* string: name of a stream */
 #define HALO_FIELD_FILTERS   "filters"  /* string: a chain of filters, as in -vf CHAIN */
 #define HALO_FIELD_ID        "id"       /* string: what was added to a chain */
 #define HALO_FIELD_REVISION  "revision" /* int: of a stream's chain */
+#define HALO_FIELD_ROLE      "role"     /* string: "view", "operate" or "admin" */
+#define HALO_FIELD_PASSWORD  "password" /* string */
+#define HALO_FIELD_TOKEN     "token"    /* string: the secret of a token */
+#define HALO_FIELD_COVERAGE  "coverage" /* object: as in a status */
 #define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */
 #define HALO_FIELD_VALUE     "value"   /* a whole number */
 #define HALO_FIELD_PICTURE   "picture" /* int: a frame's timestamp in us of CLOCK_MONOTONIC */
@@ -65,10 +75,11 @@
 #define HALO_FIELD_FACTS     "facts" /* object: data that `haloctl doctor` checks */
 
 /* Errors. Each error has the field "what"; a comment with "+" names a further field. */
-#define HALO_ERROR_INTERFACE HALO_VARLINK_SERVICE ".InterfaceNotFound" /* + interface */
-#define HALO_ERROR_METHOD    HALO_VARLINK_SERVICE ".MethodNotFound"    /* + method */
-#define HALO_ERROR_PARAMETER HALO_VARLINK_SERVICE ".InvalidParameter"  /* + parameter */
-#define HALO_ERROR_MORE      HALO_VARLINK_SERVICE ".ExpectedMore"      /* needs "more": true */
+#define HALO_ERROR_INTERFACE  HALO_VARLINK_SERVICE ".InterfaceNotFound" /* + interface */
+#define HALO_ERROR_METHOD     HALO_VARLINK_SERVICE ".MethodNotFound"    /* + method */
+#define HALO_ERROR_PARAMETER  HALO_VARLINK_SERVICE ".InvalidParameter"  /* + parameter */
+#define HALO_ERROR_MORE       HALO_VARLINK_SERVICE ".ExpectedMore"      /* needs "more": true */
+#define HALO_ERROR_PERMISSION HALO_VARLINK_SERVICE ".PermissionDenied"  /* the role is too low */
 #define HALO_ERROR_MESSAGE                                                                         \
     HALO_VARLINK_CONTROL ".BadMessage" /* the message is not a call, or not JSON */
 #define HALO_ERROR_STREAM  HALO_VARLINK_CONTROL ".NoSuchStream" /* + name */

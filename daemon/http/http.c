@@ -205,7 +205,7 @@ static struct halo_feed *find_feed(const struct halo_http *http, const char *nam
     const struct halo_daemon_settings *settings = halo_supervisor_settings(http->sv);
     if (!*name)
         name = settings && settings->streams > 0 ? settings->stream[0].name : "";
-    return halo_supervisor_jpeg(http->sv, name);
+    return halo_supervisor_feed(http->sv, name, HALO_VIEW_JPEG);
 }
 
 /* Answers with a stream or a snapshot. NULL and *status 0: the connection waits. */

@@ -63,18 +63,30 @@ static void find_size(const struct halo_stream_settings *stream, int *ret_width,
     *ret_height = !known ? 0 : turned ? width : height;
 }
 
-static int guess(struct halo_coverage *ret, const char *text,
-                 const struct halo_stream_settings *stream, struct halo_error *err)
+static int guess_at(struct halo_coverage *ret, const char *text, int width, int height,
+                    struct halo_error *err)
 {
     struct halo_chain *chain;
-    int width, height;
     int code = halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", err);
     if (code)
         return code;
-    find_size(stream, &width, &height);
     code = halo_coverage_guess(ret, chain, width, height, err);
     halo_chain_destroy(chain);
     return code;
+}
+
+static int guess(struct halo_coverage *ret, const char *text,
+                 const struct halo_stream_settings *stream, struct halo_error *err)
+{
+    int width, height;
+    find_size(stream, &width, &height);
+    return guess_at(ret, text, width, height, err);
+}
+
+json_t *halo_checks_hides(const char *chain, int width, int height, struct halo_error *err)
+{
+    struct halo_coverage coverage;
+    return guess_at(&coverage, chain, width, height, err) ? NULL : halo_coverage_write(&coverage);
 }
 
 static int check_coverage(const char *chain, const struct halo_stream_settings *stream,

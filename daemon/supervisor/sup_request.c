@@ -251,8 +251,7 @@ static int fill_hides(struct sv_request *request, const struct sv_change *change
     return request->chain[0] ? 0 : halo_fail(err, -ENOMEM, "out of memory");
 }
 
-static int check_filters(const struct sv_stream *stream, const char *filters,
-                         struct halo_error *err)
+int sv_request_check(const struct sv_stream *stream, const char *filters, struct halo_error *err)
 {
     /* The settings to which the filters belong. */
     const struct halo_stream_settings *next = stream->coming ? stream->coming : &stream->settings;
@@ -270,7 +269,7 @@ int sv_request_set(struct sv_stream *stream, const struct sv_change *change, hal
         return halo_fail(err, -ENOMEM, "out of memory");
     int code = fill_hides(request, change, err);
     if (code == 0)
-        code = check_filters(stream, request->chain[0], err);
+        code = sv_request_check(stream, request->chain[0], err);
     int done = code < 0 ? code : fill_renditions(request, change->file);
     if (done == 0) {
         stream->revision++;

@@ -23,6 +23,8 @@ struct sv_change {
     const struct halo_stream_settings *file;
 };
 
+/* Checks whether the stream accepts the whole chain. */
+int sv_request_check(const struct sv_stream *stream, const char *filters, struct halo_error *err);
 /* Changes the stream's chain. If the stream is not in an engine, the filters take effect at its
  * next start. */
 int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,

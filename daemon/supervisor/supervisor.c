@@ -211,6 +211,15 @@ int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const str
     return stream ? sv_request_set(stream, &change, reply, arg, err) : -ENOENT;
 }
 
+json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, const char *filters,
+                              struct halo_error *err)
+{
+    struct sv_stream *stream = sv_stream_find(sv, name, err);
+    if (!stream || sv_request_check(stream, filters, err) < 0)
+        return NULL;
+    return halo_checks_hides(filters, stream->stats.width, stream->stats.height, err);
+}
+
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
                             const struct halo_control_value *to, halo_reply *reply, void *arg,
                             struct halo_error *err)
@@ -279,9 +288,11 @@ void halo_supervisor_log_level(struct halo_supervisor *sv, int level)
         sv_engine_send(e, json_pack("{s:s, s:i}", "do", "log", "level", level));
 }
 
-struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name)
+struct halo_feed *halo_supervisor_feed(struct halo_supervisor *sv, const char *name,
+                                       enum halo_view view)
 {
     struct halo_error ignored = {0};
     struct sv_stream *stream = sv_stream_find(sv, name, &ignored);
-    return stream && stream->open ? stream->outlet[stream->encodings - 1].feed : NULL;
+    return stream && stream->open ? stream->outlet[stream->encodings - HALO_VIEWS + view].feed
+                                  : NULL;
 }

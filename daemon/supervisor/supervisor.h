@@ -21,6 +21,7 @@
 #include <uv.h>
 
 #include "config/daemon.h"
+#include "config/encoding.h"
 #include "config/error.h"
 #include "daemon/view/feed.h"
 
@@ -66,6 +67,11 @@ json_t *halo_supervisor_detectors(const struct halo_supervisor *sv);
  * then suggests the most similar name), -EINVAL if the chain is invalid, or another -errno. */
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
+/* Checks whether the stream would accept the chain, and returns what it would hide, as a new
+ * reference (halo_coverage_write() in link_stats.h). Returns NULL with err filled if the chain is
+ * refused. Nothing changes. */
+json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, const char *filters,
+                              struct halo_error *err);
 struct halo_hide {
     const char *id;      /* 1 to 31 letters, digits, _ and - */
     const char *filters; /* they must hide what they apply to; "" removes what has this id */
@@ -136,11 +142,12 @@ int halo_supervisor_engines(const struct halo_supervisor *sv);
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
 void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
-/* Returns the feed of a stream's JPEG encoding for HTTP, or NULL if there is no such stream or its
+/* Returns the feed of one of a stream's encodings for HTTP, or NULL if there is no such stream or its
  * feeds are closed. When the stream's feeds are closed, for example when the stream is stopped or
  * removed, end() is called for each receiver (struct halo_feed_taker), and the feed that was
  * returned becomes invalid. */
-struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name);
+struct halo_feed *halo_supervisor_feed(struct halo_supervisor *sv, const char *name,
+                                       enum halo_view view);
 
 /* A listener receives an event for every change of a state: {"time", "event", "stream", "state",
  * "why"}. The event object is borrowed. */

@@ -45,7 +45,7 @@ static bool wants_420(const AVCodecContext *c, const AVCodec *codec,
 {
     const AVCodecDescriptor *d = avcodec_descriptor_get(codec->id);
     if (!settings->live || settings->chroma != HALO_CHROMA_AUTO)
-        return settings->live && settings->chroma == HALO_CHROMA_420;
+        return settings->live && settings->chroma != HALO_CHROMA_SOURCE;
     return !((c->width | c->height) & 1) && d && (d->props & AV_CODEC_PROP_LOSSY) &&
            !(d->props & AV_CODEC_PROP_INTRA_ONLY);
 }
@@ -71,6 +71,8 @@ static enum AVPixelFormat choose(const AVCodecContext *c, const AVCodec *codec,
                                  const struct halo_encoder_settings *settings,
                                  enum AVPixelFormat format)
 {
+    if (settings->live && settings->chroma == HALO_CHROMA_BROWSER && has(list, AV_PIX_FMT_YUV420P))
+        return AV_PIX_FMT_YUV420P;
     const enum AVPixelFormat half =
         wants_420(c, codec, settings) ? choose_420(list, format) : AV_PIX_FMT_NONE;
     return half != AV_PIX_FMT_NONE ? half : choose_format(list, format);

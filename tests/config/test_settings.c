@@ -351,7 +351,7 @@ static void encodings(void **state)
     static const int wanted[] = {0, 0, 0, -1, 1, 2, 3, 3, 4, 5, 4, 6};
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS];
-    assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 8);
+    assert_int_equal(halo_encodings(&s->stream[0], encoding, of), 7 + HALO_VIEWS);
     assert_memory_equal(of, wanted, sizeof wanted);
     assert_int_equal(encoding[2].rendition, 1);
     assert_int_equal(encoding[3].kind, HALO_ENCODING_RAW);

@@ -88,7 +88,8 @@ static int start(char **words, struct halo_error *err)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2};
     const struct halo_control_settings control = {words[1]};
-    const struct halo_control_host host = {app.sv, on_reload, NULL, "/etc/halod/halod.yaml"};
+    const struct halo_control_host host = {
+        .supervisor = app.sv, .reload = on_reload, .config = "/etc/halod/halod.yaml"};
     const struct halo_daemon_settings *settings = halo_supervisor_settings(app.sv);
     int code = halo_http_create(&app.http, &app.loop, app.sv, &settings->http, err);
     if (!code)

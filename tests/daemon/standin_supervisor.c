@@ -220,6 +220,18 @@ int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char
     return answer_later(sv, a);
 }
 
+json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, const char *filters,
+                              struct halo_error *err)
+{
+    if (find(sv, name, err) < 0)
+        return NULL;
+    if (!strncmp(filters, "bad", 3)) {
+        halo_fail_usage(err, "filters: no filter '%.40s' (nearest: gblur)", filters);
+        return NULL;
+    }
+    return json_pack("{s:s}", "words", "all");
+}
+
 int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const struct halo_hide *hide,
                          halo_reply *reply, void *arg, struct halo_error *err)
 {
@@ -307,8 +319,10 @@ int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settin
     return 0;
 }
 
-struct halo_feed *halo_supervisor_jpeg(struct halo_supervisor *sv, const char *name)
+struct halo_feed *halo_supervisor_feed(struct halo_supervisor *sv, const char *name,
+                                       enum halo_view view)
 {
+    (void)view;
     const int i = find(sv, name, NULL);
     return i < 0 ? NULL : &sv->stream[i].feed;
 }
