@@ -169,6 +169,9 @@ struct halo_http_settings {
     char *hosts;  /* further host names that are accepted in the Host: header, separated by
                    * commas */
     char *embed;  /* origins whose pages may embed frames, separated by commas */
+    bool page;    /* serve the page */
+    char *certificate, *key; /* paths of PEM files for TLS; both NULL: without TLS */
+    char *proxy; /* addresses of proxies that add TLS, separated by commas; NULL: none */
 };
 
 struct halo_control_settings {

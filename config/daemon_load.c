@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/address.h"
 #include "config/daemon_load.h"
 #include "config/daemon_tables.h"
 #include "config/load.h"
@@ -35,7 +36,19 @@ static void load_http(struct halo_loader *l, void *settings, struct halo_node *n
     struct halo_daemon_settings *s = settings;
     halo_loader_section(l, &section, &s->http, node, NULL);
     const char *listen = s->http.listen;
-    claim_socket(l, node, "listen", listen && !strncmp(listen, "unix:", 5) ? listen + 5 : NULL);
+    const bool is_path = listen && !strncmp(listen, "unix:", 5);
+    struct sockaddr_storage address;
+    claim_socket(l, node, "listen", is_path ? listen + 5 : NULL);
+    if (!s->http.certificate != !s->http.key)
+        halo_loader_say_of(l, node, s->http.key ? "key" : "certificate",
+                           "certificate and key belong together: set both");
+    if (s->http.certificate && is_path)
+        halo_loader_say_of(l, node, "certificate", "a Unix socket has no TLS: remove this key");
+    if (s->http.page && listen && !is_path && halo_address_parse(listen, &address) > 0 &&
+        !halo_address_is_loopback(&address) && !s->http.certificate && !s->http.proxy)
+        halo_loader_say_of(l, node, "page",
+                           "passwords would cross the network in the clear: listen on 127.0.0.1, "
+                           "set certificate and key, or name the proxy that adds TLS (proxy)");
 }
 
 static void load_log(struct halo_loader *l, void *settings, struct halo_node *node)

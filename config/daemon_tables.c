@@ -58,8 +58,9 @@ static const char *const automatic[] = {"auto", NULL};
 
 #define PORT "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 
-#define HOST   "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"
-#define ORIGIN "https?://" HOST
+#define HOST    "(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+)(:[0-9]+)?"
+#define ORIGIN  "https?://" HOST
+#define ADDRESS "[0-9A-Fa-f:.]+"
 
 #define SIDE "[1-9][0-9]{0,4}"
 
@@ -98,6 +99,16 @@ const struct halo_option halo_http_options[] = {
      .must_be =
          "origins separated by commas, such as https://wall.example, without a path and without / "
          "at the end",
+     .list = true},
+    {"page", NULL, HALO_OPTION_FLAG, offsetof(struct halo_http_settings, page),
+     .help = "serve a page that shows the streams and, after a login, changes them"},
+    {"certificate", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, certificate),
+     .help = "a PEM file with the certificate chain, for HTTPS"},
+    {"key", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, key),
+     .help = "a PEM file with the certificate's private key"},
+    {"proxy", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, proxy),
+     .help = "addresses of proxies that add HTTPS; only they may then connect from other machines",
+     .pattern = "^" ADDRESS "( *, *" ADDRESS ")*$", .must_be = "IP addresses separated by commas",
      .list = true},
     {NULL},
 };

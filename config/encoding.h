@@ -48,9 +48,9 @@ const char *halo_video_codec(const struct halo_video_settings *video);
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
 /* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS
- * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last
- * encodings are always those of enum halo_view. Returns the number of encodings. The encodings point
- * into stream. */
+ * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encodings
+ * are always those of enum halo_view. Returns the number of encodings. The encodings point into
+ * stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
 
 /* Returns the index of the stream's rendition with this name, or -1 if there is none. */

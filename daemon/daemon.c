@@ -32,6 +32,7 @@ struct daemon {
     struct halo_supervisor *sv;
     struct halo_control *control;
     struct halo_http *http;
+    struct halo_access *access;
     const char *path, *program; /* path: of the settings; program: executable of engines */
     int code;
     bool stopping, stopped; /* stopped: only handles remain to be closed */
@@ -76,10 +77,14 @@ static void apply_rest(const struct halo_daemon_settings *now,
     if (!halo_is_same_text(now->control.path, wanted->control.path) ||
         !halo_is_same_text(now->http.listen, wanted->http.listen) ||
         !halo_is_same_text(now->http.hosts, wanted->http.hosts) ||
-        !halo_is_same_text(now->http.embed, wanted->http.embed))
-        halo_log(
-            HALO_LOG_WARNING,
-            "reload: changes to 'control' and 'http' take effect only after halod is restarted");
+        !halo_is_same_text(now->http.embed, wanted->http.embed) ||
+        !halo_is_same_text(now->http.certificate, wanted->http.certificate) ||
+        !halo_is_same_text(now->http.key, wanted->http.key) ||
+        !halo_is_same_text(now->http.proxy, wanted->http.proxy) ||
+        !halo_is_same_text(now->control.view, wanted->control.view) ||
+        now->http.page != wanted->http.page || !halo_is_same_text(now->state, wanted->state))
+        halo_log(HALO_LOG_WARNING, "reload: changes to 'control', 'http' and 'state' take effect "
+                                   "only after halod is restarted");
 }
 
 static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,
@@ -168,8 +173,9 @@ static void on_stopped(void *arg)
 {
     struct daemon *daemon = arg;
     daemon->stopped = true;
-    halo_control_destroy(daemon->control);
     halo_http_destroy(daemon->http);
+    halo_control_destroy(daemon->control);
+    halo_access_destroy(daemon->access);
     for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&daemon->signal[i], NULL);
     uv_close((uv_handle_t *)&daemon->watchdog, NULL);
@@ -263,11 +269,18 @@ static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
         halo_daemon_settings_destroy(settings);
         return code;
     }
-    const struct halo_control_host host = {
-        .supervisor = daemon->sv, .reload = reload, .arg = daemon, .config = daemon->path};
+    code = halo_access_create(&daemon->access, &daemon->loop, settings->state, err);
+    if (code < 0)
+        return code;
+    const struct halo_control_host host = {.supervisor = daemon->sv,
+                                           .reload = reload,
+                                           .arg = daemon,
+                                           .access = daemon->access,
+                                           .config = daemon->path};
     code = halo_control_create(&daemon->control, &daemon->loop, &settings->control, &host, err);
+    const struct halo_http_host http = {daemon->sv, daemon->control, daemon->access};
     if (code == 0)
-        code = halo_http_create(&daemon->http, &daemon->loop, daemon->sv, &settings->http, err);
+        code = halo_http_create(&daemon->http, &daemon->loop, &http, &settings->http, err);
     if (code == 0)
         code = halo_supervisor_start(daemon->sv, err);
     return code;
@@ -296,7 +309,7 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
     struct halo_error err = {0};
     start_handles(daemon);
     if (start(daemon, settings, &err) < 0) {
-        const int code = err.code == -EBADMSG ? HALO_EXIT_CONFIG : HALO_EXIT_FAILED;
+        const int code = err.code == -EBADMSG || err.usage ? HALO_EXIT_CONFIG : HALO_EXIT_FAILED;
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         if (daemon->sv)
             stop(daemon, code);

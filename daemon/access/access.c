@@ -3,8 +3,8 @@
  *
  *   ask ─► queue ─► thread: check and hash ─► loop: decide ─► thread: write ─► loop: answer
  *
- * One request at a time, so that nobody can occupy all processors by guessing, and no change is lost
- * by another one. */
+ * One request at a time, so that nobody can occupy all processors by guessing, and no change is
+ * lost by another one. */
 #include "daemon/access/access.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ struct job {
     struct job *next;
     enum halo_access_what what;
     enum halo_role role;
-    char name[65], password[HALO_PASSWORD_MOST + 1], secret[HALO_PASSWORD_MOST + 1], address[48];
+    char name[65], password[HALO_PASSWORD_MAX + 1], secret[HALO_PASSWORD_MAX + 1], address[48];
     bool has_password;
     char known[HALO_HASH_SIZE]; /* the hash to compare with; "": there is no such user */
     char hash[HALO_HASH_SIZE];  /* of the new password */
@@ -132,6 +132,12 @@ void halo_access_destroy(struct halo_access *access)
 {
     if (!access)
         return;
+    const struct halo_error err = {.code = -ECANCELED, .text = "halod is stopping"};
+    const struct halo_access_answer stopping = {.err = &err};
+    for (struct job *job = access->first; job; job = job->next) {
+        job->done(job->arg, &stopping);
+        job->done = NULL;
+    }
     access->destroyed = true;
     if (!access->first)
         finish(access);
@@ -190,7 +196,7 @@ static void answer(struct job *job, const struct halo_access_answer *with)
 {
     struct halo_access *access = job->access;
     access->first = job->next;
-    if (!access->destroyed)
+    if (job->done)
         job->done(job->arg, with);
     free(job->text);
     explicit_bzero(job, sizeof *job);
@@ -322,9 +328,9 @@ static int check(struct job *job, uint64_t *ret_wait_ms)
         count_wrong(job, "wrong code");
         return -EACCES;
     }
-    if (needs_new_hash(job) && strlen(job->password) < HALO_PASSWORD_LEAST)
+    if (needs_new_hash(job) && strlen(job->password) < HALO_PASSWORD_MIN)
         return halo_fail_usage(&job->err, "a password must have at least %d characters",
-                               HALO_PASSWORD_LEAST);
+                               HALO_PASSWORD_MIN);
     halo_users_find(access->users, job->name, &known);
     snprintf(job->known, sizeof job->known, "%s", known ? known : "");
     return 0;

@@ -21,8 +21,8 @@ struct halo_access;
  * damaged, or another -errno, with err filled. */
 int halo_access_create(struct halo_access **ret, uv_loop_t *loop, const char *state,
                        struct halo_error *err);
-/* Pending requests are not answered any more. The memory is freed when they have ended. NULL is
- * ignored. */
+/* Answers pending requests with an error. The memory is freed when their threads have ended. NULL
+ * is ignored. */
 void halo_access_destroy(struct halo_access *access);
 
 const struct halo_users *halo_access_users(const struct halo_access *access);
@@ -59,8 +59,7 @@ struct halo_access_answer {
 };
 typedef void halo_access_done(void *arg, const struct halo_access_answer *answer);
 
-/* Begins a request; its texts are copied. done(arg) is called once, at once or later, unless the
- * access is destroyed before. */
+/* Begins a request; its texts are copied. done(arg) is called once, at once or later. */
 void halo_access_ask(struct halo_access *access, const struct halo_access_request *request,
                      halo_access_done *done, void *arg);
 

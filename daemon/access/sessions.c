@@ -125,8 +125,8 @@ uint64_t halo_tries_wait(const struct halo_sessions *sessions, const char *addre
         return 0;
     const int further = tries->wrong - HALO_TRIES_FREE;
     uint64_t wait = (uint64_t)HALO_TRIES_WAIT_MS << (further < DOUBLINGS ? further : DOUBLINGS);
-    if (wait > HALO_TRIES_WAIT_MOST_MS)
-        wait = HALO_TRIES_WAIT_MOST_MS;
+    if (wait > HALO_TRIES_WAIT_MAX_MS)
+        wait = HALO_TRIES_WAIT_MAX_MS;
     return now - tries->last >= wait ? 0 : wait - (now - tries->last);
 }
 

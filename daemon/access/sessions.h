@@ -13,9 +13,9 @@ enum {
     HALO_SESSIONS_MAX = 256, /* a further one replaces the one that was used least recently */
     HALO_SESSION_IDLE_MS = 12 * 3600 * 1000,
     HALO_SESSION_MS = 7 * 24 * 3600 * 1000,
-    HALO_TRIES_FREE = 4,              /* wrong passwords of an address before it has to wait ... */
-    HALO_TRIES_WAIT_MS = 15000,       /* ... this long, and twice as long after each further one */
-    HALO_TRIES_WAIT_MOST_MS = 900000, /* at most */
+    HALO_TRIES_FREE = 4,             /* wrong passwords of an address before it has to wait ... */
+    HALO_TRIES_WAIT_MS = 15000,      /* ... this long, and twice as long after each further one */
+    HALO_TRIES_WAIT_MAX_MS = 900000, /* at most */
 };
 
 struct halo_session {

@@ -199,6 +199,11 @@ enum halo_role halo_users_find_token(const struct halo_users *users, const char 
     return HALO_ROLE_NONE;
 }
 
+bool halo_users_has_token(const struct halo_users *users, const char *name)
+{
+    return json_object_get(table(users, "tokens"), name) != NULL;
+}
+
 static int put(json_t *to, const char *name, enum halo_role role, const char *hash,
                struct halo_error *err)
 {

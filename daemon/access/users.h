@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The users and tokens that may use the daemon over HTTP, each with a role. Users have a password,
- * of which only the hash is stored (yescrypt); tokens are random, so SHA-256 is enough for them. The
- * file users.json is
+ * of which only the hash is stored (yescrypt); tokens are random, so SHA-256 is enough for them.
+ * The file users.json is
  *
  *   {"users": {"NAME": {"role": "admin", "hash": "$y$..."}},
  *    "tokens": {"NAME": {"role": "view", "hash": "HEX"}}}
@@ -19,8 +19,8 @@
 
 enum {
     HALO_USERS_MAX = 256, /* users, and also tokens */
-    HALO_PASSWORD_LEAST = 8,
-    HALO_PASSWORD_MOST = 256, /* bytes */
+    HALO_PASSWORD_MIN = 8,
+    HALO_PASSWORD_MAX = 256, /* bytes */
     HALO_HASH_SIZE = 384,
     HALO_SECRET_SIZE = 65, /* 256 bits in hexadecimal */
 };
@@ -43,6 +43,9 @@ enum halo_role halo_users_find(const struct halo_users *users, const char *name,
 enum halo_role halo_users_find_token(const struct halo_users *users, const char *secret,
                                      const char **ret_name);
 
+/* Returns whether there is a token with this name. */
+bool halo_users_has_token(const struct halo_users *users, const char *name);
+
 /* Add, replace or remove a user or token. Return 0, -EINVAL with err filled (malformed name, too
  * many, the last administrator), -ENOENT or -ENOMEM. */
 int halo_users_put(struct halo_users *users, const char *name, enum halo_role role,
@@ -62,8 +65,8 @@ int halo_secret(char ret[HALO_SECRET_SIZE]);
 /* Compares in constant time. */
 bool halo_secret_is(const char *a, const char *b);
 
-/* Any thread; neither blocks on disk. halo_password_hash() returns 0, or -EIO if libcrypt cannot make
- * a hash. halo_password_is() takes as long if hash is NULL, and then returns false. */
+/* Any thread; neither blocks on disk. halo_password_hash() returns 0, or -EIO if libcrypt cannot
+ * make a hash. halo_password_is() takes as long if hash is NULL, and then returns false. */
 int halo_password_hash(const char *password, char ret[HALO_HASH_SIZE]);
 bool halo_password_is(const char *password, const char *hash);
 

@@ -10,7 +10,7 @@
 #include "daemon/control/methods.h"
 #include "daemon/control/varlink.h"
 
-static const char *const type_names[] = {"string", "float", "bool", "int", "list"};
+static const char *const type_names[] = {"string", "float", "bool", "int", "list", "object"};
 
 json_t *halo_call_error(const char *name, const char *what, const char *key, const char *value)
 {
@@ -70,6 +70,10 @@ static int check_value(const struct halo_parameter *p, const json_t *value, json
         return json_is_integer(value) && json_integer_value(value) >= 0
                    ? 0
                    : wrong_parameter(ret_error, p->name, "%s must be a whole number%s", "");
+    case HALO_PARAMETER_OBJECT:
+        return json_is_object(value)
+                   ? 0
+                   : wrong_parameter(ret_error, p->name, "%s must be an object%s", "");
     case HALO_PARAMETER_LIST:
         return json_is_array(value)
                    ? 0

@@ -17,8 +17,9 @@ enum halo_parameter_type {
     HALO_PARAMETER_STRING,
     HALO_PARAMETER_REAL, /* min .. max */
     HALO_PARAMETER_BOOL,
-    HALO_PARAMETER_INT,  /* not negative */
-    HALO_PARAMETER_LIST, /* a list; the method itself checks the elements */
+    HALO_PARAMETER_INT,    /* not negative */
+    HALO_PARAMETER_LIST,   /* a list; the method itself checks the elements */
+    HALO_PARAMETER_OBJECT, /* an object; the method itself checks its members */
 };
 
 struct halo_parameter {

@@ -13,48 +13,26 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "config/address.h"
 #include "config/log.h"
-#include "daemon/http/http_clients.h"
+#include "config/read_file.h"
+#include "daemon/http/http_live.h"
 #include "daemon/http/http_pages.h"
-#include "daemon/http/http_request.h"
-#include "daemon/http/http_viewer.h"
-#include "daemon/view/listen.h"
+#include "daemon/http/http_private.h"
+#include "daemon/http/http_wait.h"
 #include "daemon/view/listen_tcp.h"
+#include "kernels/version.h"
 
 enum {
     VIEWERS = 64,      /* viewers of streams; */
-    CONNECTIONS = 128, /* the other half is for pages: health and metrics */
+    CONNECTIONS = 128, /* apart from endless ones; the other half is for health and metrics */
     /* further connections that libmicrohttpd may have: closed ones that it has not noticed */
     CLOSING = 32,
     IDLE_S = 10,        /* without a byte in or out: closed */
     MEMORY = 64 * 1024, /* of a connection: headers, and data about to be sent */
     TICK_MS = 1000,
     AT_ONCE = 16, /* connections accepted in one turn */
-    HANDLES = 5,
-};
-
-struct halo_http {
-    struct halo_supervisor *sv;
-    uv_loop_t *loop;
-    char *listen, *hosts, *embed;
-    char *ancestors; /* the header that lists who may embed this in a frame */
-    struct MHD_Daemon *daemon;
-    struct halo_http_clients clients;
-    struct halo_http_viewers viewers;
-    int fd; /* listening socket; -1: none */
-    uv_poll_t listening, poll;
-    uv_timer_t timeout; /* when libmicrohttpd wants to be called ... */
-    uv_idle_t again;    /* ... and this one if at once */
-    uv_timer_t tick;
-    uv_handle_t *handle[HANDLES];
-    int handles;
-    struct halo_listen door; /* socket of the setting unix: */
-};
-
-/* One request; libmicrohttpd keeps it between its calls. */
-struct request {
-    struct halo_http_viewer *viewer;
-    struct halo_http_route route;
+    PEM_MAX = 1 << 20,
 };
 
 static void run(struct halo_http *http);
@@ -86,7 +64,7 @@ static void run(struct halo_http *http)
 }
 
 /* Without its own thread libmicrohttpd does not notice that a connection was resumed. */
-static void on_wake(void *arg)
+void halo_http_wake(void *arg)
 {
     struct halo_http *http = arg;
     uv_idle_start(&http->again, on_again);
@@ -122,7 +100,7 @@ static bool let_in(struct halo_http *http)
 {
     struct sockaddr_storage from;
     socklen_t length = sizeof from;
-    if (http->clients.count >= CONNECTIONS) {
+    if (http->clients.count >= CONNECTIONS + http->live_count) {
         uv_poll_stop(&http->listening); /* until a connection has been closed */
         halo_http_clients_make_room(&http->clients);
         return false;
@@ -139,6 +117,11 @@ static bool let_in(struct halo_http *http)
         halo_log(HALO_LOG_WARNING, "http: cannot accept a client: %s", strerror(-fd));
         uv_poll_stop(&http->listening); /* it stays readable; the tick starts polling again */
         return false;
+    }
+    if (!halo_http_lets_in(&http->gate, (struct sockaddr *)&from)) {
+        halo_log(HALO_LOG_DEBUG, "http: a client was refused: it is not one of the proxies");
+        close(fd);
+        return true;
     }
     keep_alive(fd);
     if (MHD_add_connection(http->daemon, fd, (struct sockaddr *)&from, length) != MHD_YES)
@@ -181,115 +164,231 @@ static void on_tick(uv_timer_t *timer)
 {
     struct halo_http *http = timer->data;
     halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
+    halo_http_lives_tick(http);
     halo_http_clients_check(&http->clients, uv_now(timer->loop));
     listen_again(http);
 }
 
+static void on_event(struct halo_listener *listener, json_t *event)
+{
+    halo_http_lives_event(
+        (struct halo_http *)((char *)listener - offsetof(struct halo_http, listener)), event);
+}
+
 /* ---- answers ---- */
 
-static struct MHD_Response *page(struct halo_http *http, enum halo_http_what what, int *status)
+static struct MHD_Response *page(struct halo_http *http, const struct halo_http_asked *asked,
+                                 int *status)
 {
     const struct halo_http_numbers numbers = {
         .connections = http->clients.count,
         .cut = http->clients.cut + http->viewers.cut,
-        .viewers = http->viewers.count,
+        .viewers = http->viewers.count + http->live_count,
         .pictures = http->viewers.pictures,
         .dropped = http->viewers.dropped,
         .bytes = http->viewers.bytes,
     };
-    return halo_http_page(what, http->sv, &numbers, status);
+    if (asked->route.what == HALO_HTTP_HEALTH && asked->who.role == HALO_ROLE_NONE)
+        return halo_http_health_word(http->sv, status);
+    return halo_http_page(asked->route.what, http->sv, &numbers, status);
 }
 
-static struct halo_feed *find_feed(const struct halo_http *http, const char *name)
+static struct MHD_Response *file(struct halo_http *http, const char *name, int *status)
+{
+    const struct halo_http_file *found = halo_http_files_find(http->files, name);
+    if (!found) {
+        *status = MHD_HTTP_NOT_FOUND;
+        return halo_http_text("text/plain", "no such page: for a list of all pages, see '/'\n");
+    }
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(found->size, (void *)found->data, MHD_RESPMEM_PERSISTENT);
+    if (response)
+        MHD_add_response_header(response, "Content-Type", found->type);
+    return response;
+}
+
+static const char *first_stream(const struct halo_http *http, const char *name)
 {
     const struct halo_daemon_settings *settings = halo_supervisor_settings(http->sv);
-    if (!*name)
-        name = settings && settings->streams > 0 ? settings->stream[0].name : "";
-    return halo_supervisor_feed(http->sv, name, HALO_VIEW_JPEG);
+    if (*name)
+        return name;
+    return settings && settings->streams > 0 ? settings->stream[0].name : "";
+}
+
+static struct MHD_Response *no_stream(int *status)
+{
+    *status = MHD_HTTP_NOT_FOUND;
+    return halo_http_text("text/plain", "no such stream: the page / lists all streams\n");
+}
+
+static struct MHD_Response *too_many(int *status)
+{
+    *status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    return halo_http_text("text/plain", "too many viewers: try again later\n");
 }
 
 /* Answers with a stream or a snapshot. NULL and *status 0: the connection waits. */
 static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connection *connection,
-                                    struct request *request, int *status)
+                                    struct halo_http_asked *asked, int *status)
 {
     bool wait = false;
-    if (!request->viewer) {
-        struct halo_feed *feed = find_feed(http, request->route.stream);
-        if (!feed) {
-            *status = MHD_HTTP_NOT_FOUND;
-            return halo_http_text("text/plain", "no such stream: the page / lists all streams\n");
-        }
-        if (http->viewers.count >= VIEWERS) {
-            *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-            return halo_http_text("text/plain", "too many viewers: try again later\n");
-        }
-        if (halo_http_viewer_create(&request->viewer, &http->viewers, feed, connection))
+    if (!asked->viewer) {
+        struct halo_feed *feed =
+            halo_supervisor_feed(http->sv, first_stream(http, asked->route.stream), HALO_VIEW_JPEG);
+        if (!feed)
+            return no_stream(status);
+        if (http->viewers.count >= VIEWERS)
+            return too_many(status);
+        if (halo_http_viewer_create(&asked->viewer, &http->viewers, feed, connection))
             return NULL;
     }
-    struct MHD_Response *response = request->route.what == HALO_HTTP_STREAM
-                                        ? halo_http_viewer_stream(request->viewer)
-                                        : halo_http_viewer_snapshot(request->viewer, &wait);
+    struct MHD_Response *response = asked->route.what == HALO_HTTP_STREAM
+                                        ? halo_http_viewer_stream(asked->viewer)
+                                        : halo_http_viewer_snapshot(asked->viewer, &wait);
     if (wait)
         *status = 0;
-    if (response || wait || request->route.what == HALO_HTTP_STREAM)
+    if (response || wait || asked->route.what == HALO_HTTP_STREAM)
         return response;
     *status = MHD_HTTP_SERVICE_UNAVAILABLE;
     return halo_http_text("text/plain", "no frame arrived: 'haloctl status' shows the reason\n");
 }
 
+static struct MHD_Response *live(struct halo_http *http, struct MHD_Connection *connection,
+                                 struct halo_http_asked *asked, int *status)
+{
+    if (http->live_count >= HALO_HTTP_LIVES)
+        return too_many(status);
+    const int code = halo_http_live_create(&asked->live, http, connection, asked);
+    if (code == -ENOENT)
+        return no_stream(status);
+    if (code == -EINVAL) {
+        *status = MHD_HTTP_BAD_REQUEST;
+        return halo_http_text("text/plain", "too many tiles, or a name is too long\n");
+    }
+    return code < 0 ? NULL : halo_http_live_response(asked->live);
+}
+
+/* Whether the role allows the request; asked again at each turn of a request that waits. */
+static bool is_permitted(const struct halo_http *http, const struct halo_http_asked *asked)
+{
+    return asked->who.role >= asked->route.role || !http->gate.access;
+}
+
+static struct MHD_Response *unauthorized(int *status)
+{
+    *status = MHD_HTTP_UNAUTHORIZED;
+    struct MHD_Response *response = halo_http_text("text/plain", "log in first\n");
+    if (response)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"halod\"");
+    return response;
+}
+
 static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Connection *connection,
-                                          struct request *request, int *status)
+                                          struct halo_http_asked *asked, int *status)
 {
     char line[160];
-    *status = request->route.status;
-    switch (request->route.what) {
+    *status = asked->route.status;
+    if (asked->route.what != HALO_HTTP_ERROR && !is_permitted(http, asked))
+        return unauthorized(status);
+    switch (asked->route.what) {
     case HALO_HTTP_STREAM:
     case HALO_HTTP_SNAPSHOT:
-        return picture(http, connection, request, status);
+        return picture(http, connection, asked, status);
+    case HALO_HTTP_LIVE:
+    case HALO_HTTP_EVENTS:
+    case HALO_HTTP_MEDIA:
+        return live(http, connection, asked, status);
+    case HALO_HTTP_SESSION:
+    case HALO_HTTP_LOGIN:
+    case HALO_HTTP_LOGOUT:
+    case HALO_HTTP_SETUP:
+    case HALO_HTTP_CALL:
+        if (asked->too_long) {
+            *status = MHD_HTTP_CONTENT_TOO_LARGE;
+            return halo_http_error("the body is too long");
+        }
+        return halo_http_wait_answer(http, connection, asked, status);
+    case HALO_HTTP_FILE:
+        return file(http, asked->route.name, status);
+    case HALO_HTTP_INDEX:
+        return http->files ? file(http, "index.html", status) : page(http, asked, status);
     case HALO_HTTP_ERROR:
-        snprintf(line, sizeof line, "%s\n", request->route.why);
+        snprintf(line, sizeof line, "%s\n", asked->route.why);
         return halo_http_text("text/plain", line);
     default:
-        return page(http, request->route.what, status);
+        return page(http, asked, status);
     }
 }
 
-static struct request *begin_request(const struct halo_http *http,
-                                     struct MHD_Connection *connection, const char *path,
-                                     const char *method)
+static const char *header(struct MHD_Connection *connection, const char *name)
 {
-    struct request *request = calloc(1, sizeof *request);
-    if (!request)
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static struct halo_http_asked *begin_request(const struct halo_http *http,
+                                             struct MHD_Connection *connection, const char *path,
+                                             const char *method)
+{
+    struct halo_http_asked *asked = calloc(1, sizeof *asked);
+    if (!asked)
         return NULL;
     const struct halo_http_request words = {
         .method = method,
         .path = path,
         .action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action"),
-        .host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host"),
-        .origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Origin"),
-        .referer = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Referer"),
-        .fetch_site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site"),
-        .fetch_dest = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Dest"),
+        .host = header(connection, "Host"),
+        .origin = header(connection, "Origin"),
+        .referer = header(connection, "Referer"),
+        .fetch_site = header(connection, "Sec-Fetch-Site"),
+        .fetch_dest = header(connection, "Sec-Fetch-Dest"),
+        .content_type = header(connection, "Content-Type"),
         .listen = http->listen,
         .hosts = http->hosts,
         .embed = http->embed,
     };
-    halo_http_route(&words, &request->route);
-    return request;
+    halo_http_route(&words, &asked->route);
+    halo_http_who(&http->gate, connection, &asked->who);
+    return asked;
+}
+
+/* Keeps the body of a request up to its limit. */
+static bool take_body(struct halo_http_asked *asked, const char *data, size_t size)
+{
+    asked->too_long |= size > HALO_HTTP_BODY - asked->body_size;
+    if (asked->too_long)
+        return true;
+    char *body = realloc(asked->body, asked->body_size + size + 1);
+    if (!body)
+        return false;
+    memcpy(body + asked->body_size, data, size);
+    asked->body = body;
+    asked->body_size += size;
+    body[asked->body_size] = '\0';
+    return true;
 }
 
 /* The second and third header tell browsers which sites may show this on a page, and which in a
  * frame. */
-static void add_headers(const struct halo_http *http, const struct request *request,
+static void add_headers(const struct halo_http *http, const struct halo_http_asked *asked,
                         struct MHD_Response *response, int status)
 {
-    MHD_add_response_header(response, "Cache-Control", "no-store");
+    const bool cached = asked->route.what == HALO_HTTP_FILE;
+    MHD_add_response_header(response, "Cache-Control", cached ? "no-cache" : "no-store");
     MHD_add_response_header(response, "Cross-Origin-Resource-Policy",
-                            request->route.embedded ? "cross-origin" : "same-origin");
-    MHD_add_response_header(response, "Content-Security-Policy", http->ancestors);
+                            asked->route.embedded ? "cross-origin" : "same-origin");
+    MHD_add_response_header(response, "Content-Security-Policy", http->policy);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    if (asked->who.tls)
+        MHD_add_response_header(response, "Strict-Transport-Security", "max-age=31536000");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(response, "Allow", "GET, HEAD");
+        MHD_add_response_header(response, "Allow", asked->route.allow);
+}
+
+static bool is_endless(enum halo_http_what what)
+{
+    return what == HALO_HTTP_STREAM || what == HALO_HTTP_LIVE || what == HALO_HTTP_MEDIA ||
+           what == HALO_HTTP_EVENTS;
 }
 
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
@@ -297,23 +396,26 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
                                   size_t *upload_size, void **state)
 {
     struct halo_http *http = arg;
-    struct request *request = *state;
+    struct halo_http_asked *asked = *state;
     int status;
     (void)version;
-    (void)upload;
-    if (!request) {
-        *state = request = begin_request(http, connection, path, method);
-        if (!request)
+    if (!asked) {
+        *state = asked = begin_request(http, connection, path, method);
+        if (!asked)
             return MHD_NO;
-        if (request->route.what != HALO_HTTP_ERROR)
+        if (asked->route.what != HALO_HTTP_ERROR)
             return MHD_YES; /* called again when the request is complete */
+    } else if (*upload_size > 0) {
+        const bool fine = take_body(asked, upload, *upload_size);
+        *upload_size = 0;
+        return fine ? MHD_YES : MHD_NO;
     }
     *upload_size = 0;
-    halo_http_client_asks(connection, request->route.what == HALO_HTTP_STREAM, uv_now(http->loop));
-    struct MHD_Response *response = make_response(http, connection, request, &status);
+    halo_http_client_asks(connection, is_endless(asked->route.what), uv_now(http->loop));
+    struct MHD_Response *response = make_response(http, connection, asked, &status);
     if (!response)
         return status ? MHD_NO : MHD_YES;
-    add_headers(http, request, response, status);
+    add_headers(http, asked, response, status);
     const enum MHD_Result rc = MHD_queue_response(connection, (unsigned)status, response);
     MHD_destroy_response(response);
     return rc;
@@ -323,12 +425,18 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
                          enum MHD_RequestTerminationCode why)
 {
     const struct halo_http *http = arg;
-    struct request *request = *state;
+    struct halo_http_asked *asked = *state;
     (void)why;
     halo_http_client_is_answered(connection, uv_now(http->loop));
-    if (request)
-        halo_http_viewer_destroy(request->viewer);
-    free(request);
+    if (asked) {
+        halo_http_viewer_destroy(asked->viewer);
+        halo_http_live_destroy(asked->live);
+        halo_http_wait_destroy(asked->wait);
+        if (asked->body)
+            explicit_bzero(asked->body, asked->body_size); /* it may be a password */
+        free(asked->body);
+    }
+    free(asked);
     *state = NULL;
 }
 
@@ -350,10 +458,16 @@ static void finish(struct halo_http *http)
         MHD_stop_daemon(http->daemon);
     if (http->fd >= 0)
         close(http->fd);
+    halo_http_files_destroy(http->files);
     free(http->listen);
     free(http->hosts);
     free(http->embed);
-    free(http->ancestors);
+    free(http->proxy);
+    free(http->policy);
+    free(http->certificate);
+    if (http->key)
+        explicit_bzero(http->key, strlen(http->key));
+    free(http->key);
     free(http);
 }
 
@@ -366,16 +480,28 @@ static void free_closed(uv_handle_t *handle)
 
 static int start_daemon(struct halo_http *http, struct halo_error *err)
 {
+    const bool tls = http->certificate;
+    const struct MHD_OptionItem with_tls[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, http->certificate},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, http->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)"NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    const struct MHD_OptionItem without[] = {{MHD_OPTION_END, 0, NULL}};
     http->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET, 0,
-        NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CONNECTIONS + CLOSING),
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_NO_LISTEN_SOCKET |
+            (tls ? MHD_USE_TLS : 0),
+        0, NULL, NULL, on_request, http, MHD_OPTION_EXTERNAL_LOGGER, on_message, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(CONNECTIONS + CLOSING + HALO_HTTP_LIVES),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY, MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, on_count, http, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
-    return http->daemon
-               ? 0
+        MHD_OPTION_ARRAY, tls ? with_tls : without, MHD_OPTION_END);
+    if (http->daemon)
+        return 0;
+    return tls ? halo_fail_usage(err,
+                                 "http: the certificate or its key cannot be used: they must be "
+                                 "PEM files that belong together")
                : halo_fail(err, -ENOMEM, "http: %s: libmicrohttpd failed to start", http->listen);
 }
 
@@ -434,21 +560,85 @@ static char *copy_text(const char *text, bool *fine)
     return copy;
 }
 
+/* What the page may load, and who may embed it. */
+static char *write_policy(const char *embed)
+{
+    char *policy = NULL;
+    if (asprintf(&policy,
+                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; "
+                 "media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'self'; "
+                 "frame-ancestors %s%s",
+                 embed ? "'self' " : "'none'", embed ? embed : "") < 0)
+        return NULL;
+    for (char *at = policy; (at = strchr(at, ','));)
+        *at = ' ';
+    return policy;
+}
+
 static int copy_settings(struct halo_http *http, const struct halo_http_settings *settings)
 {
     bool fine = true;
     http->listen = copy_text(settings->listen, &fine);
     http->hosts = copy_text(settings->hosts, &fine);
     http->embed = copy_text(settings->embed, &fine);
-    if (asprintf(&http->ancestors, "frame-ancestors 'self' %s",
-                 settings->embed ? settings->embed : "") < 0)
-        http->ancestors = NULL;
-    for (char *at = http->ancestors; at && (at = strchr(at, ','));)
-        *at = ' ';
-    return fine && http->ancestors ? 0 : -ENOMEM;
+    http->proxy = copy_text(settings->proxy, &fine);
+    http->policy = write_policy(settings->embed);
+    http->page = settings->page;
+    http->gate.proxy = http->proxy;
+    http->gate.tls = settings->certificate;
+    return fine && http->policy ? 0 : -ENOMEM;
 }
 
-int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_supervisor *sv,
+static int read_pem(char **ret, const char *path, struct halo_error *err)
+{
+    size_t length;
+    const int code = path ? halo_read_file(path, 0, PEM_MAX, ret, &length) : 0;
+    return code < 0 ? halo_fail(err, code, "http: %s: %s", path, strerror(-code)) : 0;
+}
+
+/* Cookies are sent to all ports of a host, so each daemon needs another name. */
+static void name_cookie(struct halo_http *http)
+{
+    const char *colon = strrchr(http->listen, ':');
+    const char *port = strncmp(http->listen, "unix:", 5) && colon ? colon + 1 : "0";
+    snprintf(http->gate.cookie, sizeof http->gate.cookie, "%shalod-%s",
+             http->gate.tls ? "__Host-" : "", port);
+}
+
+/* The page can change things, so others than this machine need passwords. */
+static int check_reach(struct halo_http *http, struct halo_error *err)
+{
+    struct sockaddr_storage address;
+    http->gate.local =
+        !strncmp(http->listen, "unix:", 5) ||
+        (halo_address_parse(http->listen, &address) > 0 && halo_address_is_loopback(&address));
+    if (!http->page || http->gate.local)
+        return 0;
+    if (!http->gate.access || !halo_users_exist(halo_access_users(http->gate.access)))
+        return halo_fail_usage(err,
+                               "http: %s: other machines could see all streams, because there are "
+                               "no users yet: listen on 127.0.0.1 first, and create a user",
+                               http->listen);
+    return 0;
+}
+
+static int prepare(struct halo_http *http, const struct halo_http_settings *settings,
+                   struct halo_error *err)
+{
+    if (copy_settings(http, settings) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    name_cookie(http);
+    int code = check_reach(http, err);
+    if (code == 0)
+        code = read_pem(&http->certificate, settings->certificate, err);
+    if (code == 0)
+        code = read_pem(&http->key, settings->key, err);
+    if (code == 0 && http->page)
+        code = halo_http_files_read(&http->files, err);
+    return code;
+}
+
+int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_http_host *host,
                      const struct halo_http_settings *settings, struct halo_error *err)
 {
     *ret = NULL;
@@ -457,12 +647,15 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
     struct halo_http *http = calloc(1, sizeof *http);
     if (!http)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int code = -ENOMEM;
-    http->sv = sv;
+    http->sv = host->supervisor;
+    http->control = host->control ? halo_control_clients(host->control) : NULL;
+    http->gate.access = host->access;
     http->fd = http->door.fd = -1;
-    http->viewers = (struct halo_http_viewers){.wake = on_wake, .arg = http};
+    http->viewers = (struct halo_http_viewers){.wake = halo_http_wake, .arg = http};
     http->loop = loop;
-    if (copy_settings(http, settings) == 0)
+    http->listener.event = on_event;
+    int code = prepare(http, settings, err);
+    if (code == 0)
         code = listen_at(http, err);
     if (code == 0)
         code = start_daemon(http, err);
@@ -473,6 +666,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, struct halo_superv
         halo_http_destroy(http);
         return code;
     }
+    halo_supervisor_listen(http->sv, &http->listener);
     *ret = http;
     return 0;
 }
@@ -481,7 +675,10 @@ void halo_http_destroy(struct halo_http *http)
 {
     if (!http)
         return;
+    halo_supervisor_unlisten(http->sv, &http->listener);
     halo_http_viewers_end(&http->viewers);
+    halo_http_lives_end(http);
+    halo_http_waits_end(http);
     if (http->daemon)
         MHD_run(http->daemon); /* ends resumed connections: none may be suspended when it stops */
     halo_listen_close(&http->door); /* removes its name */

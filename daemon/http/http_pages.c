@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/http/http_schema.h"
+
 struct MHD_Response *halo_http_text(const char *type, const char *text)
 {
     struct MHD_Response *response =
@@ -69,6 +71,16 @@ static struct MHD_Response *health(const struct halo_supervisor *sv, int *status
     return json_response(health);
 }
 
+struct MHD_Response *halo_http_health_word(const struct halo_supervisor *sv, int *status_code)
+{
+    bool ok = false;
+    json_t *status = halo_supervisor_status(sv);
+    json_decref(describe_health(status, &ok));
+    json_decref(status);
+    *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+    return json_response(json_pack("{s:s}", "status", ok ? "ok" : "degraded"));
+}
+
 /* Names of streams contain no characters that HTML must escape. */
 static struct MHD_Response *index_page(const struct halo_supervisor *sv)
 {
@@ -105,6 +117,10 @@ struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_
         return health(sv, status);
     case HALO_HTTP_STATUS:
         return json_response(halo_supervisor_status(sv));
+    case HALO_HTTP_FILTERS:
+        return json_response(halo_http_filters());
+    case HALO_HTTP_OPENAPI:
+        return json_response(halo_http_openapi());
     default:
         return index_page(sv);
     }

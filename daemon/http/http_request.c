@@ -46,6 +46,11 @@ static bool is_listed(const char *list, const char *word, size_t length)
     return false;
 }
 
+bool halo_http_is_listed(const char *list, const char *word)
+{
+    return is_listed(list, word, strlen(word));
+}
+
 bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
 {
     static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};
@@ -96,10 +101,30 @@ static void fail(struct halo_http_route *route, int status, const char *why)
     route->why = why;
 }
 
+static bool is_get(const struct halo_http_request *request)
+{
+    return !strcmp(request->method, "GET") || !strcmp(request->method, "HEAD");
+}
+
+/* A page of another site can send a form here, but not JSON, for which browsers ask first. */
+static bool is_post(const struct halo_http_request *request, struct halo_http_route *route)
+{
+    static const char json[] = "application/json";
+    const char *type = request->content_type;
+    const bool same = !request->fetch_site || !strcmp(request->fetch_site, "same-origin") ||
+                      !strcmp(request->fetch_site, "none");
+    if (!type || strncasecmp(type, json, sizeof json - 1) != 0 ||
+        (type[sizeof json - 1] && !strchr("; ", type[sizeof json - 1])))
+        fail(route, 415, "the request must have 'Content-Type: application/json'");
+    else if (!same)
+        fail(route, 403, "requests from pages of other sites are refused");
+    return route->what != HALO_HTTP_ERROR;
+}
+
 static bool is_allowed(const struct halo_http_request *request, struct halo_http_route *route)
 {
-    if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
-        fail(route, 405, "only GET and HEAD are allowed: use haloctl to change streams");
+    if (!is_get(request) && strcmp(request->method, "POST") != 0)
+        fail(route, 405, "only GET, HEAD and POST are allowed");
     else if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
         fail(route, 403, "unknown host name: add it to 'http: hosts:' in the settings");
     else if (request->origin && !is_same_origin(request->origin, request->host))
@@ -116,62 +141,103 @@ static bool is_allowed(const struct halo_http_request *request, struct halo_http
 struct path {
     const char *name;
     enum halo_http_what what;
+    enum halo_role role;
+    bool posts;
 };
 
 /* Pages without a stream. */
 static const struct path pages[] = {
-    {"/", HALO_HTTP_INDEX},
-    {"/metrics", HALO_HTTP_METRICS},
-    {"/healthz", HALO_HTTP_HEALTH},
-    {"/api/streams", HALO_HTTP_STATUS},
+    {"/", HALO_HTTP_INDEX, HALO_ROLE_NONE, false},
+    {"/metrics", HALO_HTTP_METRICS, HALO_ROLE_VIEW, false},
+    {"/healthz", HALO_HTTP_HEALTH, HALO_ROLE_NONE, false},
+    {"/api/streams", HALO_HTTP_STATUS, HALO_ROLE_VIEW, false},
+    {"/api/live", HALO_HTTP_LIVE, HALO_ROLE_VIEW, false},
+    {"/api/events", HALO_HTTP_EVENTS, HALO_ROLE_VIEW, false},
+    {"/api/filters", HALO_HTTP_FILTERS, HALO_ROLE_NONE, false},
+    {"/api/openapi.json", HALO_HTTP_OPENAPI, HALO_ROLE_NONE, false},
+    {"/api/session", HALO_HTTP_SESSION, HALO_ROLE_NONE, false},
+    {"/api/login", HALO_HTTP_LOGIN, HALO_ROLE_NONE, true},
+    {"/api/logout", HALO_HTTP_LOGOUT, HALO_ROLE_NONE, true},
+    {"/api/setup", HALO_HTTP_SETUP, HALO_ROLE_NONE, true},
+};
+
+/* Folders, whose entries are checked elsewhere. */
+static const struct path folders[] = {
+    {"/page/", HALO_HTTP_FILE, HALO_ROLE_NONE, false},
+    {"/api/call/", HALO_HTTP_CALL, HALO_ROLE_NONE, true},
 };
 
 /* FILE in "/NAME/FILE". */
 static const struct path files[] = {
-    {"stream.mjpeg", HALO_HTTP_STREAM},
-    {"snapshot.jpg", HALO_HTTP_SNAPSHOT},
+    {"stream.mjpeg", HALO_HTTP_STREAM, HALO_ROLE_VIEW, false},
+    {"snapshot.jpg", HALO_HTTP_SNAPSHOT, HALO_ROLE_VIEW, false},
+    {"live.mp4", HALO_HTTP_MEDIA, HALO_ROLE_VIEW, false},
 };
 
 /* WORD in "/NAME/?action=WORD" and "/?action=WORD", the paths of mjpg-streamer. */
 static const struct path actions[] = {
-    {"stream", HALO_HTTP_STREAM},
-    {"snapshot", HALO_HTTP_SNAPSHOT},
+    {"stream", HALO_HTTP_STREAM, HALO_ROLE_VIEW, false},
+    {"snapshot", HALO_HTTP_SNAPSHOT, HALO_ROLE_VIEW, false},
 };
 
-static enum halo_http_what find(const struct path *table, size_t count, const char *name)
+#define FIND(table, name) find(table, sizeof(table) / sizeof(table)[0], name)
+
+static const struct path *find(const struct path *table, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(name, table[i].name))
-            return table[i].what;
-    return HALO_HTTP_ERROR;
+            return &table[i];
+    return NULL;
+}
+
+static const struct path *find_folder(const char *path, char name[65])
+{
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const size_t length = strlen(folders[i].name);
+        if (strncmp(path, folders[i].name, length) != 0)
+            continue;
+        const int written = snprintf(name, 65, "%s", path + length);
+        return written > 0 && written < 65 && !strchr(name, '/') ? &folders[i] : NULL;
+    }
+    return NULL;
 }
 
 /* A page of a stream, whose name is copied; "" means the first stream. */
-static enum halo_http_what find_stream(const struct halo_http_request *request, char stream[65])
+static const struct path *find_stream(const struct halo_http_request *request, char stream[65])
 {
     const char *name = request->path + (request->path[0] == '/');
     const size_t length = strcspn(name, "/");
     const char *file = name + length;
     if (length > 0 && (!halo_is_name(name, length) || *file++ != '/'))
-        return HALO_HTTP_ERROR;
+        return NULL;
     snprintf(stream, 65, "%.*s", (int)length, name);
     if (!*file)
-        return request->action ? find(actions, sizeof actions / sizeof actions[0], request->action)
-                               : HALO_HTTP_ERROR;
-    return length > 0 ? find(files, sizeof files / sizeof files[0], file) : HALO_HTTP_ERROR;
+        return request->action ? FIND(actions, request->action) : NULL;
+    return length > 0 ? FIND(files, file) : NULL;
 }
 
 void halo_http_route(const struct halo_http_request *request, struct halo_http_route *ret)
 {
-    struct halo_http_route route = {.what = HALO_HTTP_INDEX, .status = 200, .why = ""};
+    struct halo_http_route route = {
+        .what = HALO_HTTP_INDEX, .status = 200, .why = "", .allow = "GET, HEAD"};
     route.embedded = is_embedder(request->embed, request->referer);
     if (is_allowed(request, &route)) {
-        route.what = request->action ? HALO_HTTP_ERROR
-                                     : find(pages, sizeof pages / sizeof pages[0], request->path);
-        if (route.what == HALO_HTTP_ERROR)
-            route.what = find_stream(request, route.stream);
-        if (route.what == HALO_HTTP_ERROR)
+        const struct path *path = request->action ? NULL : FIND(pages, request->path);
+        if (!path)
+            path = find_stream(request, route.stream); /* also if it is named "page" */
+        if (!path)
+            path = find_folder(request->path, route.name);
+        if (!path)
             fail(&route, 404, "no such page: for a list of all pages, see '/'");
+        else if (path->posts == is_get(request))
+            fail(&route, 405,
+                 path->posts ? "only POST is allowed" : "only GET and HEAD are allowed");
+        if (path && path->posts)
+            route.allow = "POST";
+        if (path && route.what != HALO_HTTP_ERROR && (!path->posts || is_post(request, &route))) {
+            route.what = path->what;
+            route.role = path->role;
+        }
     }
     *ret = route;
 }

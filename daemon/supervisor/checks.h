@@ -16,8 +16,8 @@ extern const struct halo_daemon_checks halo_checks;
  * reference. */
 json_t *halo_checks_coverage(const struct halo_daemon_settings *settings);
 
-/* Returns what a chain hides of frames of this size (0: any), as in a status; a new reference. NULL:
- * err is filled. */
+/* Returns what a chain hides of frames of this size (0: any), as in a status; a new reference.
+ * NULL: err is filled. */
 json_t *halo_checks_hides(const char *chain, int width, int height, struct halo_error *err);
 
 /* Returns a list of the detectors that the settings' filters need: [{"stream", "find", "command"}].

@@ -142,9 +142,9 @@ int halo_supervisor_engines(const struct halo_supervisor *sv);
 bool halo_supervisor_is_engine(struct halo_supervisor *sv, pid_t pid);
 void halo_supervisor_forget_dead(struct halo_supervisor *sv);
 
-/* Returns the feed of one of a stream's encodings for HTTP, or NULL if there is no such stream or its
- * feeds are closed. When the stream's feeds are closed, for example when the stream is stopped or
- * removed, end() is called for each receiver (struct halo_feed_taker), and the feed that was
+/* Returns the feed of one of a stream's encodings for HTTP, or NULL if there is no such stream or
+ * its feeds are closed. When the stream's feeds are closed, for example when the stream is stopped
+ * or removed, end() is called for each receiver (struct halo_feed_taker), and the feed that was
  * returned becomes invalid. */
 struct halo_feed *halo_supervisor_feed(struct halo_supervisor *sv, const char *name,
                                        enum halo_view view);

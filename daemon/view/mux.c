@@ -141,7 +141,9 @@ static int open_format(struct halo_mux *mux, const AVPacket *key)
         return AVERROR(ENOMEM);
     }
     io->seekable = 0;
-    io->direct = AVIO_FLAG_DIRECT; /* so that large pieces arrive uncopied from the packet */
+    /* Large pieces arrive uncopied from the packet. MP4 goes back in its header to write sizes,
+     * which it can do in the buffer only. */
+    io->direct = strcmp(mux->set.muxer, "mp4") ? AVIO_FLAG_DIRECT : 0;
     mux->format->pb = io;
     mux->format->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT;
     mux->format->avoid_negative_ts = 0;

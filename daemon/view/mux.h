@@ -15,8 +15,8 @@
 
 struct halo_mux;
 
-/* Receives bytes. If they lie in a packet, ref is the packet's buffer, so that large pieces need not
- * be copied; otherwise it is NULL. Returns 0 or -ENOMEM. */
+/* Receives bytes. If they lie in a packet, ref is the packet's buffer, so that large pieces need
+ * not be copied; otherwise it is NULL. Returns 0 or -ENOMEM. */
 typedef int halo_mux_write(void *arg, const uint8_t *data, size_t size, const AVBufferRef *ref);
 
 /* muxer: FFmpeg's name, a static string. rigid: the container cannot signal new parameters. base:

@@ -26,7 +26,7 @@ static const char *const border_names[] = {
 
 #define AT(field) offsetof(struct halo_filter_common, field)
 
-static const struct halo_option common_options[] = {
+const struct halo_option halo_filter_common_options[] = {
     {"planes", NULL, HALO_OPTION_INT, AT(planes), 15, 0, 15,
      .help = "planes to filter, as a sum of 1, 2 and 4; other planes pass unchanged; 8 (alpha) has "
              "no effect"},
@@ -54,7 +54,7 @@ enum { MAX_CANDIDATES = 128 };
 static const char *nearest_option(const struct halo_filter_kind *kind, const char *name,
                                   size_t length)
 {
-    const struct halo_option *tables[] = {kind->options, common_options};
+    const struct halo_option *tables[] = {kind->options, halo_filter_common_options};
     const char *candidates[MAX_CANDIDATES];
     size_t count = 0;
     for (int t = 0; t < 2; t++)
@@ -108,7 +108,7 @@ int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kin
     }
     *ret = (struct halo_filter){.kind = kind, .settings = settings};
     halo_options_init(kind->options, settings);
-    halo_options_init(common_options, &ret->common);
+    halo_options_init(halo_filter_common_options, &ret->common);
     ret->common.strategy = strategy;
     return 0;
 }
@@ -116,7 +116,7 @@ int halo_filter_init(struct halo_filter *ret, const struct halo_filter_kind *kin
 void halo_filter_finish(struct halo_filter *filter)
 {
     halo_options_finish(filter->kind->options, filter->settings);
-    halo_options_finish(common_options, &filter->common);
+    halo_options_finish(halo_filter_common_options, &filter->common);
     halo_shapes_destroy(filter->shapes);
     filter->shapes = NULL;
     free(filter->settings);
@@ -145,7 +145,7 @@ const struct halo_option *halo_filter_option(const struct halo_filter_kind *kind
                                              size_t length)
 {
     const struct halo_option *row = halo_option_find(kind->options, name, length);
-    return row ? row : halo_option_find(common_options, name, length);
+    return row ? row : halo_option_find(halo_filter_common_options, name, length);
 }
 
 int halo_filter_set(struct halo_filter *filter, const char *name, size_t length, const char *value,
@@ -157,7 +157,7 @@ int halo_filter_set(struct halo_filter *filter, const char *name, size_t length,
         return code;
     if (row)
         return halo_option_set(row, filter->settings, value, err);
-    row = halo_option_find(common_options, name, length);
+    row = halo_option_find(halo_filter_common_options, name, length);
     if (row) {
         code = row->offset == AT(strategy) ? check_strategy(value, err) : 0;
         if (row->offset == AT(region))
@@ -179,7 +179,7 @@ int halo_filter_check(const struct halo_filter *filter, const struct halo_option
     const char *name = NULL;
     int code = filter->kind->check ? filter->kind->check(filter->settings, &at, err) : 0;
     if (code == 0 && (code = halo_filter_check_region(filter, &name, err)) < 0 && name)
-        at = halo_option_find(common_options, name, strlen(name));
+        at = halo_option_find(halo_filter_common_options, name, strlen(name));
     if (ret_at)
         *ret_at = at;
     return code;
@@ -245,7 +245,7 @@ int halo_filter_print(const char *name, FILE *to, struct halo_error *err)
         fputs("\noptions:\n", to);
     halo_options_print(kind->options, "", to);
     fputs("\noptions of every filter:\n", to);
-    halo_options_print(common_options, "", to);
+    halo_options_print(halo_filter_common_options, "", to);
     print_strategies(to);
     if (kind->positional) {
         fputs("\npositional order: ", to);

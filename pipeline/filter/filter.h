@@ -123,6 +123,9 @@ struct halo_chain {
     char *text; /* as the user wrote it */
 };
 
+/* The options that every filter has; the fields are those of struct halo_filter_common. */
+extern const struct halo_option halo_filter_common_options[];
+
 extern const struct halo_filter_kind
     *const halo_filter_kinds[]; /* NULL-terminated, sorted by name */
 

@@ -30,8 +30,8 @@ static void on_signal(uv_signal_t *handle, int number)
     } else if (number == SIGUSR2) {
         standin_end(app.sv);
     } else {
-        halo_control_destroy(app.control);
         halo_http_destroy(app.http);
+        halo_control_destroy(app.control);
         standin_end(app.sv);
         for (int i = 0; i < SIGNALS; i++)
             uv_close((uv_handle_t *)&app.signal[i], NULL);
@@ -91,9 +91,10 @@ static int start(char **words, struct halo_error *err)
     const struct halo_control_host host = {
         .supervisor = app.sv, .reload = on_reload, .config = "/etc/halod/halod.yaml"};
     const struct halo_daemon_settings *settings = halo_supervisor_settings(app.sv);
-    int code = halo_http_create(&app.http, &app.loop, app.sv, &settings->http, err);
+    int code = halo_control_create(&app.control, &app.loop, &control, &host, err);
+    const struct halo_http_host http = {app.sv, app.control, NULL};
     if (!code)
-        code = halo_control_create(&app.control, &app.loop, &control, &host, err);
+        code = halo_http_create(&app.http, &app.loop, &http, &settings->http, err);
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&app.loop, &app.signal[i]);
         uv_signal_start(&app.signal[i], on_signal, numbers[i]);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Fuzz target: what a request asks for. The input's lines are method, path, action, Host, Origin,
- * the listen address, the further hosts, Referer, Sec-Fetch-Site, Sec-Fetch-Dest and who may embed;
- * an empty one is an absent header. Built and run as chain.c is. */
+ * the listen address, the further hosts, Referer, Sec-Fetch-Site, Sec-Fetch-Dest, who may embed,
+ * Content-Type; an empty one is an absent header. Built and run as chain.c is. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "daemon/http/http_request.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { LINES = 11 };
+enum { LINES = 12 };
 
 static void check(const struct halo_http_request *request, const struct halo_http_route *route)
 {
@@ -21,7 +22,14 @@ static void check(const struct halo_http_request *request, const struct halo_htt
             abort();
         return;
     }
-    if (strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
+    const bool posts = !strcmp(request->method, "POST");
+    if (!posts && strcmp(request->method, "GET") && strcmp(request->method, "HEAD"))
+        abort();
+    if (posts &&
+        (!request->content_type || strncasecmp(request->content_type, "application/json", 16)))
+        abort();
+    if (posts && request->fetch_site && strcmp(request->fetch_site, "same-origin") &&
+        strcmp(request->fetch_site, "none"))
         abort();
     if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
         abort();
@@ -54,6 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .fetch_site = line[8] && *line[8] ? line[8] : NULL,
         .fetch_dest = line[9] && *line[9] ? line[9] : NULL,
         .embed = line[10],
+        .content_type = line[11],
     };
     halo_http_route(&request, &route);
     check(&request, &route);

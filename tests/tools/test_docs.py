@@ -185,8 +185,8 @@ def paths_of_http():
 
     def names(name):
         rows = re.search(rf'(?s)\nstatic const struct path {name}\[\] = {{\n(.*?)\n}};', code)[1]
-        return re.findall(r'{"([^"]+)", HALO_HTTP_\w+},', rows)
-    return (names('pages') + [f'/NAME/{name}' for name in names('files')] +
+        return re.findall(r'{"([^"]+)", HALO_HTTP_\w+, HALO_ROLE_\w+, \w+},', rows)
+    return (names('pages') + ['/page/FILE', '/api/call/METHOD'] + [f'/NAME/{name}' for name in names('files')] +
             [f'{folder}?action={name}' for folder in ('/NAME/', '/') for name in names('actions')])
 
 

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Endless answers. In the answer for the page, each message has a header of 8 bytes: its kind, the
+ * number of the stream, two zeros, and the length of what follows, in big endian. */
+#include "daemon/http/http_live.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "config/log.h"
+#include "daemon/http/http_media.h"
+#include "daemon/supervisor/supervisor.h"
+
+enum {
+    HEAD = 8,
+    VIDEO = 255,         /* the number of the large video */
+    BLOCK = 65536,       /* bytes that libmicrohttpd asks for at once */
+    QUEUE_MAX = 4 << 20, /* bytes of video that may wait */
+    EVENTS_MAX = 256,    /* events that may wait */
+    PACE_MS = 30000,     /* within which everything that waits must have been read once */
+    BREATH_MS = 15000,   /* without an event: a line that only shows that the server is there */
+    CHANGED_MS = 200,    /* least time between two statuses */
+};
+
+enum kind {
+    JPEG = 'J',
+    DESCRIPTION = 'B',
+    INIT = 'I',
+    FRAGMENT = 'F',
+    EVENT = 'E',
+    STATUS = 'S',
+    OVER = 'X'
+};
+
+struct chunk {
+    struct chunk *next;
+    bool event;
+    size_t size, sent;
+    uint8_t data[];
+};
+
+struct tile {
+    struct halo_feed_taker taker; /* must be first: callbacks cast it to the tile */
+    struct halo_http_live *live;
+    int slot;
+    AVPacket *newest; /* NULL: none */
+    bool over;        /* the feed has ended, which was not said yet */
+};
+
+struct halo_http_live {
+    struct halo_http *http;
+    struct halo_http_live *next;
+    struct MHD_Connection *connection;
+    struct halo_http_who who;
+    enum halo_http_what what;
+    bool events; /* receives events, and with a page the status */
+    struct tile tile[HALO_HTTP_TILES];
+    int tiles, turn; /* turn: the tile that is asked first */
+    struct halo_http_media *media;
+    struct chunk *first, **last;
+    size_t waiting; /* bytes of video in the queue */
+    int events_waiting;
+    json_int_t lost; /* events that did not fit into the queue */
+    bool status_due, suspended, over;
+    uint64_t status_sent; /* loop time in ms */
+    uint64_t emptied;     /* when nothing waited last */
+    uint64_t said;        /* when an event was last queued */
+};
+
+/* ---- the queue ---- */
+
+static void resume(struct halo_http_live *live)
+{
+    if (!live->suspended)
+        return;
+    live->suspended = false;
+    MHD_resume_connection(live->connection);
+    halo_http_wake(live->http);
+}
+
+static void put(struct halo_http_live *live, enum kind kind, int slot, const void *data,
+                size_t size)
+{
+    const bool framed = live->what == HALO_HTTP_LIVE;
+    struct chunk *chunk = malloc(sizeof *chunk + HEAD + size);
+    if (!chunk)
+        return; /* as if the client were too slow */
+    const uint32_t length = htonl((uint32_t)size);
+    *chunk = (struct chunk){.event = kind == EVENT, .size = size + (framed ? HEAD : 0)};
+    if (framed) {
+        memcpy(chunk->data, (uint8_t[]){(uint8_t)kind, (uint8_t)slot, 0, 0}, 4);
+        memcpy(chunk->data + 4, &length, 4);
+    }
+    memcpy(chunk->data + (framed ? HEAD : 0), data, size);
+    *live->last = chunk;
+    live->last = &chunk->next;
+    live->waiting += chunk->event ? 0 : chunk->size;
+    live->events_waiting += chunk->event;
+    resume(live);
+}
+
+static void drop_first(struct halo_http_live *live)
+{
+    struct chunk *chunk = live->first;
+    live->first = chunk->next;
+    if (!live->first)
+        live->last = &live->first;
+    live->waiting -= chunk->event ? 0 : chunk->size;
+    live->events_waiting -= chunk->event;
+    free(chunk);
+}
+
+static void put_json(struct halo_http_live *live, enum kind kind, int slot, const json_t *json)
+{
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char *line = NULL;
+    if (text && live->what == HALO_HTTP_EVENTS) {
+        if (asprintf(&line, "data: %s\n\n", text) >= 0)
+            put(live, kind, slot, line, strlen(line));
+        free(line);
+    } else if (text) {
+        put(live, kind, slot, text, strlen(text));
+    }
+    free(text);
+}
+
+static void end(struct halo_http_live *live)
+{
+    live->over = true;
+    resume(live);
+}
+
+/* ---- streams ---- */
+
+static void say_over(struct halo_http_live *live, int slot, const char *why)
+{
+    json_t *json = json_pack("{s:s}", "why", why);
+    if (live->what == HALO_HTTP_LIVE)
+        put_json(live, OVER, slot, json);
+    else
+        end(live);
+    json_decref(json);
+}
+
+static void tile_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
+{
+    (void)taker;
+    (void)begin;
+}
+
+static void tile_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
+{
+    struct tile *tile = (struct tile *)taker;
+    if (pkt->stream_index != 0 || pkt->size <= 0)
+        return;
+    AVPacket *copy = av_packet_clone(pkt);
+    if (!copy)
+        return;
+    av_packet_free(&tile->newest);
+    tile->newest = copy;
+    resume(tile->live);
+}
+
+static void tile_end(struct halo_feed_taker *taker, const char *why)
+{
+    struct tile *tile = (struct tile *)taker;
+    say_over(tile->live, tile->slot, why);
+}
+
+static void media_piece(void *arg, enum halo_http_piece what, const uint8_t *data, size_t size)
+{
+    struct halo_http_live *live = arg;
+    static const enum kind kinds[] = {DESCRIPTION, INIT, FRAGMENT};
+    if (live->what == HALO_HTTP_LIVE || what != HALO_HTTP_DESCRIPTION)
+        put(live, kinds[what], VIDEO, data, size);
+}
+
+static bool media_has_room(void *arg, size_t size)
+{
+    const struct halo_http_live *live = arg;
+    return live->waiting == 0 || live->waiting + size <= QUEUE_MAX;
+}
+
+static void media_end(void *arg, const char *why)
+{
+    say_over(arg, VIDEO, why);
+}
+
+static const struct halo_http_media_ops media_ops = {media_piece, media_has_room, media_end};
+
+/* ---- what the client reads ---- */
+
+static bool put_tile(struct halo_http_live *live)
+{
+    for (int i = 0; i < live->tiles; i++) {
+        struct tile *tile = &live->tile[(live->turn + i) % live->tiles];
+        AVPacket *pkt = tile->newest;
+        if (!pkt)
+            continue;
+        tile->newest = NULL;
+        put(live, JPEG, tile->slot, pkt->data, (size_t)pkt->size);
+        av_packet_free(&pkt);
+        live->turn = (tile->slot + 1) % live->tiles;
+        return true;
+    }
+    return false;
+}
+
+static void put_status(struct halo_http_live *live)
+{
+    json_t *json = json_pack("{s:o}", "status", halo_supervisor_status(live->http->sv));
+    live->status_due = false;
+    live->status_sent = uv_now(live->http->loop);
+    put_json(live, STATUS, 0, json);
+    json_decref(json);
+}
+
+static void put_lost(struct halo_http_live *live)
+{
+    json_t *json = json_pack("{s:I}", "lost", live->lost);
+    live->lost = 0;
+    put_json(live, EVENT, 0, json);
+    json_decref(json);
+}
+
+/* Queues the next message that is made only when it can be sent. */
+static void put_next(struct halo_http_live *live)
+{
+    if (live->lost > 0)
+        put_lost(live);
+    else if (live->status_due)
+        put_status(live);
+    else
+        put_tile(live);
+}
+
+static ssize_t read_live(void *arg, uint64_t position, char *buffer, size_t most)
+{
+    struct halo_http_live *live = arg;
+    size_t copied = 0;
+    (void)position;
+    if (!live->first && !live->over)
+        put_next(live);
+    while (live->first && copied < most) {
+        struct chunk *chunk = live->first;
+        const size_t left = chunk->size - chunk->sent;
+        const size_t n = left < most - copied ? left : most - copied;
+        memcpy(buffer + copied, chunk->data + chunk->sent, n);
+        chunk->sent += n;
+        copied += n;
+        if (chunk->sent == chunk->size)
+            drop_first(live);
+    }
+    if (!live->first)
+        live->emptied = uv_now(live->http->loop);
+    live->http->viewers.bytes += (int64_t)copied;
+    if (copied > 0)
+        return (ssize_t)copied;
+    if (live->over)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    live->suspended = true;
+    MHD_suspend_connection(live->connection);
+    return 0;
+}
+
+struct MHD_Response *halo_http_live_response(struct halo_http_live *live)
+{
+    static const char *const types[] = {[HALO_HTTP_LIVE] = "application/octet-stream",
+                                        [HALO_HTTP_MEDIA] = "video/mp4",
+                                        [HALO_HTTP_EVENTS] = "text/event-stream"};
+    struct MHD_Response *response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_live, live, NULL);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", types[live->what]);
+        MHD_add_response_header(response, "X-Accel-Buffering",
+                                "no"); /* nginx: pass it on at once */
+    }
+    return response;
+}
+
+/* ---- events and time ---- */
+
+void halo_http_lives_event(struct halo_http *http, json_t *event)
+{
+    const uint64_t now = uv_now(http->loop);
+    for (struct halo_http_live *live = http->lives; live; live = live->next) {
+        if (!live->events)
+            continue;
+        if (live->what == HALO_HTTP_LIVE && now - live->status_sent > CHANGED_MS)
+            live->status_due = true;
+        if (live->lost > 0 || live->events_waiting >= EVENTS_MAX) {
+            live->lost++;
+            continue;
+        }
+        live->said = now;
+        put_json(live, EVENT, 0, event);
+    }
+}
+
+static int client_fd(const struct halo_http_live *live)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(live->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+static bool has_left(const struct halo_http_live *live)
+{
+    struct pollfd pfd = {.fd = client_fd(live), .events = POLLRDHUP};
+    return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
+}
+
+static void check(struct halo_http_live *live, uint64_t now)
+{
+    if (live->suspended && has_left(live)) {
+        end(live);
+    } else if (halo_http_role_now(&live->http->gate, &live->who) == HALO_ROLE_NONE) {
+        end(live);
+    } else if (live->first && now - live->emptied > PACE_MS) {
+        shutdown(client_fd(live), SHUT_RDWR);
+        live->emptied = now;
+        live->http->viewers.cut++;
+        halo_log(HALO_LOG_WARNING, "http: a page was disconnected: it reads too slowly");
+    }
+}
+
+void halo_http_lives_tick(struct halo_http *http)
+{
+    const uint64_t now = uv_now(http->loop);
+    for (struct halo_http_live *live = http->lives; live; live = live->next) {
+        check(live, now);
+        if (live->what == HALO_HTTP_LIVE) {
+            live->status_due = true;
+            resume(live);
+        } else if (live->what == HALO_HTTP_EVENTS && now - live->said > BREATH_MS) {
+            live->said = now;
+            put(live, EVENT, 0, ":\n\n", 3);
+        }
+    }
+}
+
+void halo_http_lives_end(struct halo_http *http)
+{
+    for (struct halo_http_live *live = http->lives; live; live = live->next) {
+        for (int i = 0; i < live->tiles; i++)
+            halo_feed_leave(&live->tile[i].taker);
+        halo_http_media_destroy(live->media);
+        live->media = NULL;
+        end(live);
+    }
+}
+
+/* ---- life ---- */
+
+static const char *argument(const struct halo_http_live *live, const char *name)
+{
+    const char *value = MHD_lookup_connection_value(live->connection, MHD_GET_ARGUMENT_KIND, name);
+    return value ? value : "";
+}
+
+/* A stream that is not there is said in a message, so that the others are shown. */
+static void add_tile(struct halo_http_live *live, const char *name)
+{
+    struct tile *tile = &live->tile[live->tiles];
+    struct halo_feed *feed = halo_supervisor_feed(live->http->sv, name, HALO_VIEW_TILE);
+    *tile = (struct tile){
+        .taker = {.begin = tile_begin, .packet = tile_packet, .end = tile_end},
+        .live = live,
+        .slot = live->tiles++,
+    };
+    if (feed)
+        halo_feed_join(feed, &tile->taker);
+    else
+        say_over(live, tile->slot, "the stream is not running");
+}
+
+static int add_tiles(struct halo_http_live *live, const char *names)
+{
+    char name[65];
+    for (const char *at = names; *at; at += *at == ',') {
+        const size_t length = strcspn(at, ",");
+        if (live->tiles == HALO_HTTP_TILES || length >= sizeof name)
+            return -EINVAL;
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        add_tile(live, name);
+        at += length;
+    }
+    return 0;
+}
+
+static int add_media(struct halo_http_live *live, const char *name)
+{
+    struct halo_feed *feed = halo_supervisor_feed(live->http->sv, name, HALO_VIEW_LIVE);
+    if (!feed && live->what == HALO_HTTP_MEDIA)
+        return -ENOENT;
+    if (!feed) {
+        say_over(live, VIDEO, "the stream is not running");
+        return 0;
+    }
+    live->media = halo_http_media_create(feed, &media_ops, live);
+    return live->media ? 0 : -ENOMEM;
+}
+
+static int add_all(struct halo_http_live *live, const struct halo_http_route *route)
+{
+    if (live->what == HALO_HTTP_MEDIA)
+        return add_media(live, route->stream);
+    live->events = true;
+    if (live->what == HALO_HTTP_EVENTS) {
+        put(live, EVENT, 0, ":\n\n", 3); /* so that the response begins */
+        return 0;
+    }
+    live->status_due = true;
+    const char *video = argument(live, "video");
+    const int code = *video ? add_media(live, video) : 0;
+    return code < 0 ? code : add_tiles(live, argument(live, "tiles"));
+}
+
+int halo_http_live_create(struct halo_http_live **ret, struct halo_http *http,
+                          struct MHD_Connection *connection, const struct halo_http_asked *asked)
+{
+    struct halo_http_live *live = calloc(1, sizeof *live);
+    if (!live)
+        return -ENOMEM;
+    live->http = http;
+    live->connection = connection;
+    live->who = asked->who;
+    live->what = asked->route.what;
+    live->last = &live->first;
+    live->emptied = live->said = uv_now(http->loop);
+    live->next = http->lives;
+    http->lives = live;
+    http->live_count++;
+    const int code = add_all(live, &asked->route);
+    if (code < 0)
+        halo_http_live_destroy(live);
+    else
+        *ret = live;
+    return code;
+}
+
+void halo_http_live_destroy(struct halo_http_live *live)
+{
+    if (!live)
+        return;
+    struct halo_http_live **at = &live->http->lives;
+    while (*at != live)
+        at = &(*at)->next;
+    *at = live->next;
+    live->http->live_count--;
+    for (int i = 0; i < live->tiles; i++) {
+        halo_feed_leave(&live->tile[i].taker);
+        av_packet_free(&live->tile[i].newest);
+    }
+    halo_http_media_destroy(live->media);
+    while (live->first)
+        drop_first(live);
+    free(live);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What the files of this folder share. Loop thread only. */
+#ifndef HALO_HTTP_PRIVATE_H
+#define HALO_HTTP_PRIVATE_H
+
+#include <microhttpd.h>
+#include <uv.h>
+
+#include "config/daemon.h"
+#include "daemon/control/client.h"
+#include "daemon/http/http.h"
+#include "daemon/http/http_access.h"
+#include "daemon/http/http_clients.h"
+#include "daemon/http/http_files.h"
+#include "daemon/http/http_request.h"
+#include "daemon/http/http_viewer.h"
+#include "daemon/view/listen.h"
+
+enum { HALO_HTTP_HANDLES = 5 };
+
+struct halo_http_live;
+struct halo_http_wait;
+
+struct halo_http {
+    struct halo_supervisor *sv;
+    struct halo_clients *control; /* makes the calls of the API; NULL: there is no API */
+    uv_loop_t *loop;
+    char *listen, *hosts, *embed, *proxy;
+    char *policy; /* the header Content-Security-Policy */
+    bool page;
+    struct halo_http_gate gate;
+    struct halo_http_files *files; /* of the page; NULL: there is no page */
+    struct MHD_Daemon *daemon;
+    char *certificate, *key; /* PEM; NULL: no TLS */
+    struct halo_http_clients clients;
+    struct halo_http_viewers viewers;
+    struct halo_http_live *lives; /* connections that show several streams and events */
+    int live_count;
+    struct halo_http_wait *waits; /* requests that wait for an answer */
+    struct halo_listener listener;
+    int fd; /* listening socket; -1: none */
+    uv_poll_t listening, poll;
+    uv_timer_t timeout; /* when libmicrohttpd wants to be called ... */
+    uv_idle_t again;    /* ... and this one if at once */
+    uv_timer_t tick;
+    uv_handle_t *handle[HALO_HTTP_HANDLES];
+    int handles;
+    struct halo_listen door; /* socket of the setting unix: */
+};
+
+/* One request; libmicrohttpd keeps it between its calls. */
+struct halo_http_asked {
+    struct halo_http_route route;
+    struct halo_http_who who;
+    struct halo_http_viewer *viewer;
+    struct halo_http_live *live;
+    struct halo_http_wait *wait;
+    char *body;
+    size_t body_size;
+    bool too_long;
+};
+
+/* Makes libmicrohttpd run soon, after a connection was resumed. */
+void halo_http_wake(void *http);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * JSON Schema of filters, and OpenAPI. */
+#include "daemon/http/http_schema.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/control/methods.h"
+#include "daemon/control/varlink.h"
+#include "kernels/version.h"
+#include "pipeline/filter/filter.h"
+
+/* ---- filters ---- */
+
+static bool is_size(const struct halo_filter_kind *kind, const char *name)
+{
+    for (int i = 0; kind->sizes && kind->sizes[i]; i++)
+        if (!strcmp(kind->sizes[i], name))
+            return true;
+    return false;
+}
+
+static json_t *type_of(const struct halo_option *row)
+{
+    json_t *schema = json_object(), *list;
+    switch (row->type) {
+    case HALO_OPTION_FLAG:
+        json_object_set_new(schema, "type", json_string("boolean"));
+        return schema;
+    case HALO_OPTION_STRING:
+        json_object_set_new(schema, "type", json_string("string"));
+        if (row->pattern)
+            json_object_set_new(schema, "pattern", json_string(row->pattern));
+        return schema;
+    case HALO_OPTION_CHOICE:
+        list = json_array();
+        for (int i = 0; row->choices[i]; i++)
+            json_array_append_new(list, json_string(row->choices[i]));
+        json_object_set_new(schema, "enum", list);
+        json_object_set_new(schema, "default", json_string(row->choices[(int)row->value]));
+        return schema;
+    default:
+        break;
+    }
+    const bool whole = row->type == HALO_OPTION_INT;
+    json_object_set_new(schema, "type", json_string(whole ? "integer" : "number"));
+    json_object_set_new(schema, "minimum", json_real(row->min));
+    if (!isinf(row->max))
+        json_object_set_new(schema, "maximum", json_real(row->max));
+    if (row->value >= row->min && row->value <= row->max)
+        json_object_set_new(schema, "default", json_real(row->value));
+    return schema;
+}
+
+static void add_options(json_t *properties, const struct halo_filter_kind *kind,
+                        const struct halo_option *rows)
+{
+    for (const struct halo_option *row = rows; row && row->name; row++) {
+        json_t *schema = type_of(row);
+        json_object_set_new(schema, "description", json_string(row->help));
+        if (is_size(kind, row->name)) {
+            /* A length may also be a fraction of its region's width or height. */
+            json_t *number = schema;
+            schema = json_pack("{s:[o,{s:s,s:s}], s:O}", "anyOf", number, "type", "string",
+                               "pattern", "^[0-9.]+\\*[wh]$", "description",
+                               json_object_get(number, "description"));
+        }
+        json_object_set_new(properties, row->name, schema);
+    }
+}
+
+static const char *effect_of(enum halo_effect effect)
+{
+    return effect == HALO_EFFECT_HIDES ? "hides" : "changes";
+}
+
+json_t *halo_http_filters(void)
+{
+    json_t *defs = json_object();
+    for (int i = 0; halo_filter_kinds[i]; i++) {
+        const struct halo_filter_kind *kind = halo_filter_kinds[i];
+        json_t *properties = json_object();
+        add_options(properties, kind, kind->options);
+        add_options(properties, kind, halo_filter_common_options);
+        json_object_set_new(defs, kind->name,
+                            json_pack("{s:s, s:s, s:s, s:o, s:b, s:s, s:s}", "title", kind->name,
+                                      "description", kind->about, "type", "object", "properties",
+                                      properties, "additionalProperties", 0, "x-example",
+                                      kind->example, "x-effect", effect_of(kind->effect)));
+    }
+    return json_pack("{s:s, s:s, s:o}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+                     "title", "filters of halod " HALO_VERSION, "$defs", defs);
+}
+
+/* ---- OpenAPI ---- */
+
+static json_t *parameter_schema(const struct halo_parameter *p)
+{
+    static const char *const types[] = {
+        [HALO_PARAMETER_STRING] = "string", [HALO_PARAMETER_REAL] = "number",
+        [HALO_PARAMETER_BOOL] = "boolean",  [HALO_PARAMETER_INT] = "integer",
+        [HALO_PARAMETER_LIST] = "array",    [HALO_PARAMETER_OBJECT] = "object",
+    };
+    json_t *schema = json_pack("{s:s}", "type", types[p->type]);
+    if (p->type == HALO_PARAMETER_LIST)
+        json_object_set_new(schema, "items", json_object());
+    if (p->type == HALO_PARAMETER_REAL) {
+        json_object_set_new(schema, "minimum", json_real(p->min));
+        json_object_set_new(schema, "maximum", json_real(p->max));
+    }
+    json_t *list = p->choices ? json_array() : NULL;
+    for (int i = 0; p->choices && p->choices[i]; i++)
+        json_array_append_new(list, json_string(p->choices[i]));
+    if (list)
+        json_object_set_new(schema, "enum", list);
+    return schema;
+}
+
+static json_t *body_schema(const struct halo_method *method)
+{
+    json_t *properties = json_object(), *required = json_array();
+    for (const struct halo_parameter *p = method->in; p->name; p++) {
+        json_object_set_new(properties, p->name, parameter_schema(p));
+        if (!p->optional)
+            json_array_append_new(required, json_string(p->name));
+    }
+    json_t *schema = json_pack("{s:s, s:o, s:b}", "type", "object", "properties", properties,
+                               "additionalProperties", 0);
+    if (json_array_size(required) > 0)
+        json_object_set(schema, "required", required);
+    json_decref(required);
+    return schema;
+}
+
+static json_t *content(json_t *schema)
+{
+    return json_pack("{s:{s:o}}", "application/json", "schema", schema);
+}
+
+static json_t *responses(const char *result)
+{
+    return json_pack("{s:{s:s, s:o}, s:{s:s, s:{s:{s:{s:s}}}}}", "200", "description", result,
+                     "content", content(json_pack("{s:s}", "type", "object")), "default",
+                     "description", "an error", "content", "application/json", "schema", "$ref",
+                     "#/components/schemas/Error");
+}
+
+static json_t *call_path(const struct halo_method *method)
+{
+    return json_pack("{s:{s:s, s:s, s:s, s:{s:b, s:o}, s:o}}", "post", "operationId", method->name,
+                     "summary", method->help, "x-role", halo_role_name(method->role), "requestBody",
+                     "required", 1, "content", content(body_schema(method)), "responses",
+                     responses(method->out));
+}
+
+static void add_get(json_t *paths, const char *path, const char *type, const char *summary)
+{
+    json_object_set_new(paths, path,
+                        json_pack("{s:{s:s, s:{s:{s:s, s:{s:{}}}}}}", "get", "summary", summary,
+                                  "responses", "200", "description", summary, "content", type));
+}
+
+static void add_session(json_t *paths, const char *path, const char *fields, const char *summary)
+{
+    json_object_set_new(paths, path,
+                        json_pack("{s:{s:s, s:s, s:o}}", "post", "summary", summary, "description",
+                                  fields, "responses", responses("the session")));
+}
+
+static bool is_served(const struct halo_method *method)
+{
+    return !strcmp(method->interface, HALO_VARLINK_CONTROL) &&
+           method->answers != HALO_ANSWERS_SEVERAL && strcmp(method->name, HALO_METHOD_SNAPSHOT);
+}
+
+json_t *halo_http_openapi(void)
+{
+    json_t *paths = json_object();
+    char path[96];
+    for (const struct halo_method *m = halo_methods; m->name; m++) {
+        snprintf(path, sizeof path, "/api/call/%s", m->name);
+        if (is_served(m))
+            json_object_set_new(paths, path, call_path(m));
+    }
+    add_session(paths, "/api/login", "user, password", "Begins a session.");
+    add_session(paths, "/api/logout", "", "Ends the session.");
+    add_session(paths, "/api/setup", "code, user, password", "Creates the first administrator.");
+    add_session(paths, "/api/call/SetPassword", "old, new", "Changes one's own password.");
+    add_get(paths, "/api/session", "application/json", "Who is logged in, with which role.");
+    add_get(paths, "/api/filters", "application/schema+json", "The options of filters.");
+    add_get(paths, "/api/events", "text/event-stream", "Events, as they happen.");
+    add_get(paths, "/api/live", "application/octet-stream", "All that the page shows.");
+    add_get(paths, "/api/streams", "application/json", "The status.");
+    add_get(paths, "/{stream}/live.mp4", "video/mp4", "A stream as fragmented MP4.");
+    add_get(paths, "/{stream}/stream.mjpeg", "multipart/x-mixed-replace", "A stream as images.");
+    add_get(paths, "/{stream}/snapshot.jpg", "image/jpeg", "The next frame.");
+    return json_pack(
+        "{s:s, s:{s:s, s:s}, s:o, s:{s:{s:{s:s, s:{s:{s:s}, s:{s:s}}}}, s:{s:{s:s, s:s}}}}",
+        "openapi", "3.1.0", "info", "title", "halod", "version", HALO_VERSION, "paths", paths,
+        "components", "schemas", "Error", "type", "object", "properties", "what", "type", "string",
+        "error", "type", "string", "securitySchemes", "token", "type", "http", "scheme", "bearer");
+}
