@@ -145,6 +145,7 @@ struct halo_stream_settings {
     struct halo_device_settings device;
     char *filters; /* the stream's own chain, as a single string */
     bool enabled;  /* whether the stream is started with the daemon */
+    bool kept;     /* some of the settings come from the overlay (overlay.h) */
     /* For files. loop: play the file again when it ends. realtime: read the file no faster than its
      * timestamps specify. */
     bool loop, realtime;

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "config/daemon_load.h"
+#include "config/log.h"
 #include "config/read_file.h"
+#include "config/state.h"
 
 enum { MAX_FILES = 256 }; /* of conf.d */
 
 struct files {
-    struct halo_source source[MAX_FILES + 1];
+    struct halo_source source[MAX_FILES + 2];
     int count;
     struct halo_node *root; /* merged */
     struct halo_error_list *errors;
@@ -121,6 +123,76 @@ static int add_beside(struct files *files, const char *path)
     return code;
 }
 
+static bool is_orphan(const struct halo_node *streams, const struct halo_node *node)
+{
+    return !halo_node_get(streams, node->key) && !halo_node_get(node, "input");
+}
+
+/* Removes what the overlay says about streams that are no longer in the files. */
+static void drop_orphans(const struct halo_node *root, struct halo_node *overlay)
+{
+    struct halo_node *streams = halo_node_get(overlay, "streams");
+    for (int i = streams ? streams->count : 0; i-- > 0;) {
+        if (!is_orphan(halo_node_get(root, "streams"), streams->child[i]))
+            continue;
+        halo_log(HALO_LOG_WARNING,
+                 "%s: stream %s is no longer in the settings file, so what was "
+                 "kept for it is ignored",
+                 overlay->source->name, streams->child[i]->key);
+        halo_node_destroy(streams->child[i]);
+        memmove(&streams->child[i], &streams->child[i + 1],
+                (size_t)(--streams->count - i) * sizeof streams->child[0]);
+    }
+}
+
+/* Reads the overlay of the state folder. Returns -ENOENT if there is none. Users who may not read
+ * it, and can only check the files, are told. */
+static int read_overlay(const struct files *files, char **ret_path, char **ret, size_t *ret_length)
+{
+    const struct halo_node *state = halo_node_get(files->root, "state");
+    char *path = halo_state_path(state && state->kind == HALO_NODE_SCALAR ? state->text : NULL,
+                                 "overlay.yaml");
+    int code = path ? halo_read_file(path, 0, HALO_TREE_MAX_BYTES, ret, ret_length) : -ENOENT;
+    if (code == -EACCES)
+        halo_log(HALO_LOG_WARNING,
+                 "%s cannot be read, so it is ignored: it may change the "
+                 "settings of streams",
+                 path);
+    if (code == -ENOTDIR || code == -EACCES)
+        code = -ENOENT;
+    if (code == -ENOENT)
+        free(path);
+    else
+        *ret_path = path;
+    return code;
+}
+
+static int add_overlay(struct files *files)
+{
+    char *path = NULL, *text = NULL;
+    size_t length = 0;
+    struct halo_node *root = NULL;
+    int code = read_overlay(files, &path, &text, &length);
+    if (code == -ENOENT)
+        return 0;
+    struct halo_source *source = &files->source[files->count];
+    *source = (struct halo_source){path, files->count, .overlay = true};
+    files->count++;
+    if (code < 0) {
+        halo_error_list_add(files->errors, source, 0, "", "cannot be read: %s", strerror(-code));
+        files->bad = true;
+        return code;
+    }
+    code = halo_tree_parse(&root, text, length, source, files->errors);
+    free(text);
+    if (code == -ENOMEM)
+        return code;
+    files->bad |= code && !root;
+    if (root && root->kind == HALO_NODE_MAP)
+        drop_orphans(files->root, root);
+    return add_tree(files, root);
+}
+
 /* Makes settings from the files; code is the result of reading them. */
 static int finish(struct files *files, int code, struct halo_daemon_settings **ret,
                   const struct halo_daemon_checks *checks, struct halo_error_list **ret_errors)
@@ -169,6 +241,8 @@ int halo_daemon_load(struct halo_daemon_settings **ret, const char *path,
         free(copy);
     if (!code)
         code = add_beside(files, path);
+    if (!code)
+        code = add_overlay(files);
     code = finish(files, code, ret, checks, ret_errors);
     for (int i = 0; i < files->count; i++)
         free((char *)files->source[i].name);

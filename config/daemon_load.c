@@ -135,6 +135,8 @@ static void load_streams(struct halo_loader *l, struct halo_daemon_settings *s,
             struct halo_stream_settings *stream = &s->stream[s->streams++];
             stream->name = strdup(node->key);
             l->no_memory |= !stream->name;
+            for (int k = 0; k < node->count; k++)
+                stream->kept |= node->child[k]->source->overlay;
             halo_load_stream(l, stream, node, defaults);
             halo_loader_leave(l, inner);
         }

@@ -4,12 +4,15 @@
 #ifndef HALO_ERROR_LIST_H
 #define HALO_ERROR_LIST_H
 
+#include <stdbool.h>
+
 #include "config/daemon.h"
 
 /* A file, and its position in the order in which files were read. Lists copy it. */
 struct halo_source {
     const char *name;
     int number;
+    bool overlay; /* the overlay of the state folder */
 };
 
 struct halo_error_list *halo_error_list_create(void); /* returns NULL if memory is exhausted */

@@ -11,6 +11,8 @@
 
 #include "config/encoding.h"
 #include "config/log.h"
+#include "config/overlay.h"
+#include "config/state.h"
 #include "daemon/commands.h"
 #include "daemon/control/control.h"
 #include "daemon/http/http.h"
@@ -124,6 +126,46 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
     reply(reply_arg, result, NULL);
     json_decref(result);
     return 0;
+}
+
+/* A stream that is only in the overlay needs an output, and its frames are for the page. */
+static json_t *complete(const struct daemon *daemon, const char *name, const json_t *settings,
+                        struct halo_error *err)
+{
+    const struct halo_daemon_settings *now = halo_supervisor_settings(daemon->sv);
+    json_t *copy = json_deep_copy(settings);
+    for (int i = 0; i < now->streams; i++)
+        if (!strcmp(now->stream[i].name, name))
+            return copy;
+    if (!json_object_get(copy, "input"))
+        halo_fail_usage(err, "there is no stream '%s', and a new one needs an input", name);
+    json_object_set_new(copy, "outputs", json_pack("[{s:b}]", "null", 1));
+    return copy;
+}
+
+static int keep(void *arg, const char *name, const json_t *settings,
+                const struct halo_control_reply *reply, struct halo_error *err)
+{
+    struct daemon *daemon = arg;
+    const char *state = halo_supervisor_settings(daemon->sv)->state;
+    char *path = halo_state_path(state, "overlay.yaml"), *before = NULL;
+    json_t *all = settings ? complete(daemon, name, settings, err) : NULL;
+    if (!halo_is_name(name, strlen(name)))
+        halo_fail_usage(err, "a stream's name must be 1 to 64 letters, digits, _ and -");
+    else if (!path)
+        halo_fail_usage(err, "nothing can be kept: set 'state:' to a folder");
+    int code = err->code;
+    if (code == 0)
+        code = halo_overlay_change(path, name, all, &before, err);
+    if (code == 0) {
+        code = reload(daemon, true, reply->reply, reply->arg, reply->errors, err);
+        if (code < 0)
+            halo_overlay_restore(path, before);
+    }
+    json_decref(all);
+    free(before);
+    free(path);
+    return code;
 }
 
 static void log_errors(json_t *errors)
@@ -274,6 +316,7 @@ static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
         return code;
     const struct halo_control_host host = {.supervisor = daemon->sv,
                                            .reload = reload,
+                                           .keep = keep,
                                            .arg = daemon,
                                            .access = daemon->access,
                                            .config = daemon->path};

@@ -17,20 +17,6 @@ static const char *kind_of(const struct halo_camera_offer *offer)
                             : "other";
 }
 
-/* The input name that identifies the camera permanently; "" if only its number identifies it. */
-static void name_it(const struct halo_camera_id *id, char *ret, size_t size)
-{
-    char index[20] = "";
-    if (id->index > 0)
-        snprintf(index, sizeof index, ":index=%d", id->index);
-    if (id->serial[0])
-        snprintf(ret, size, "v4l2:serial=%s%s", id->serial, index);
-    else if (id->port[0])
-        snprintf(ret, size, "v4l2:path=%s%s", id->port, index);
-    else
-        ret[0] = 0;
-}
-
 /* ---- for people ---- */
 
 static void print_modes(const struct halo_camera_offer *offer)
@@ -63,8 +49,8 @@ static void print_controls(const struct halo_camera_offer *offer)
 static void print_one(const struct halo_camera_offer *offer, const struct halo_error *err)
 {
     const struct halo_camera_id *id = &offer->id;
-    char name[2 * HALO_DEVICE_TEXT];
-    name_it(id, name, sizeof name);
+    char name[HALO_CAMERA_INPUT];
+    halo_camera_input(id, name, sizeof name);
     printf("%s: %s (%s%s%s)\n", id->node, id->name[0] ? id->name : "unnamed",
            err->code ? "?" : kind_of(offer), id->driver[0] ? ", " : "", id->driver);
     if (name[0])
@@ -104,8 +90,8 @@ static json_t *controls_of(const struct halo_camera_offer *offer)
 static json_t *one_as_json(const struct halo_camera_offer *offer, const struct halo_error *err)
 {
     const struct halo_camera_id *id = &offer->id;
-    char name[2 * HALO_DEVICE_TEXT];
-    name_it(id, name, sizeof name);
+    char name[HALO_CAMERA_INPUT];
+    halo_camera_input(id, name, sizeof name);
     json_t *one = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:i, s:s, s:s}", "node", id->node,
                             "name", id->name, "kind", err->code ? "" : kind_of(offer), "driver",
                             id->driver, "serial", id->serial, "port", id->port, "usb", id->vendor,

@@ -163,6 +163,11 @@ bool halo_access_needs_setup(const struct halo_access *access)
     return access->code[0] && !halo_users_exist(access->users);
 }
 
+const char *halo_access_setup_code(const struct halo_access *access)
+{
+    return halo_access_needs_setup(access) ? access->code : NULL;
+}
+
 /* ---- the steps of a request ---- */
 
 static bool needs_new_hash(const struct job *job)

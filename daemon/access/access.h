@@ -32,6 +32,9 @@ void halo_access_logout(struct halo_access *access, const char *cookie);
 /* Returns whether the first administrator can be created with a code. */
 bool halo_access_needs_setup(const struct halo_access *access);
 
+/* Returns this code, or NULL. */
+const char *halo_access_setup_code(const struct halo_access *access);
+
 /* A request that takes time. */
 struct halo_access_request {
     enum halo_access_what {

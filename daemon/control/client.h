@@ -31,8 +31,12 @@ struct halo_clients {
     uv_loop_t *loop;
     struct halo_control_host host;
     struct halo_facts *facts;
+    struct halo_history *history;
     struct halo_client *first;
     int count;
+    /* also receives each event; NULL: nobody does */
+    void (*watch)(void *arg, json_t *event);
+    void *watch_arg;
 };
 
 /* Creates a client for fd, an accepted non-blocking socket. Takes ownership of fd, even on failure.
@@ -67,10 +71,10 @@ bool halo_client_wants_more(const struct halo_client *client);
 void halo_client_answer(struct halo_client *client, json_t *parameters, int fd);
 void halo_client_refuse(struct halo_client *client, const char *error, const char *what,
                         const char *key, const char *value);
-/* Answers the current call with an error, like halo_client_refuse(), but the value for `key` may be
- * of any type. Takes the caller's reference to value (NULL means an empty list). */
+/* Answers the current call with an error whose further fields are the members of the object. Takes
+ * the caller's reference to fields. */
 void halo_client_refuse_with(struct halo_client *client, const char *error, const char *what,
-                             const char *key, json_t *value);
+                             json_t *fields);
 void halo_client_fail(struct halo_client *client, const struct halo_error *err);
 
 /* Sends one of several answers to the current call. Takes the caller's reference to parameters. */

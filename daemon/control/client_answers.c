@@ -63,10 +63,11 @@ void halo_client_refuse(struct halo_client *client, const char *error, const cha
 }
 
 void halo_client_refuse_with(struct halo_client *client, const char *error, const char *what,
-                             const char *key, json_t *value)
+                             json_t *fields)
 {
     json_t *message = halo_call_error(error, what, NULL, NULL);
-    json_object_set_new(json_object_get(message, "parameters"), key, value ? value : json_array());
+    json_object_update(json_object_get(message, "parameters"), fields);
+    json_decref(fields);
     end_with(client, message, -1);
 }
 
@@ -178,6 +179,8 @@ void halo_clients_notify(struct halo_clients *clients, json_t *event)
         next = client->next;
         notify(client, event);
     }
+    if (clients->watch)
+        clients->watch(clients->watch_arg, event);
 }
 
 struct halo_pending *halo_client_wait(struct halo_client *client)

@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "daemon/control/client.h"
 #include "daemon/control/facts.h"
+#include "daemon/control/history.h"
 #include "daemon/control/methods.h"
 #include "daemon/control/varlink.h"
 #include "daemon/view/listen.h"
@@ -33,6 +34,7 @@ struct halo_control {
     struct halo_listener listener;
     struct door door[DOORS]; /* with all rights, and `view` */
     uv_timer_t timer;
+    int ticks; /* seconds until the next sample of the history */
     int handles;
 };
 
@@ -119,9 +121,21 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     let_some_in(poll->data);
 }
 
+static void sample(struct halo_control *control)
+{
+    if (--control->ticks > 0)
+        return;
+    control->ticks = HALO_HISTORY_S;
+    json_t *status = halo_supervisor_status(control->clients.host.supervisor);
+    if (status)
+        halo_history_add(control->clients.history, status);
+    json_decref(status);
+}
+
 static void on_tick(uv_timer_t *timer)
 {
     struct halo_control *control = timer->data;
+    sample(control);
     struct halo_client *next;
     for (struct halo_client *client = control->clients.first; client; client = next) {
         next = halo_client_next(client);
@@ -224,6 +238,7 @@ static void close_all(struct halo_control *control)
         halo_listen_close(&door->listen);
     }
     halo_facts_destroy(control->clients.facts);
+    halo_history_destroy(control->clients.history);
     if (control->handles > 0)
         uv_close((uv_handle_t *)&control->timer, timer_closed);
     else
@@ -245,8 +260,10 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
         control->door[i].listen.fd = -1;
     }
     control->clients.facts = halo_facts_create(loop, HALO_FACTS_MS);
-    int code = control->clients.facts ? listen_at(control, settings, err)
-                                      : halo_fail(err, -ENOMEM, "out of memory");
+    control->clients.history = halo_history_create();
+    int code = control->clients.facts && control->clients.history
+                   ? listen_at(control, settings, err)
+                   : halo_fail(err, -ENOMEM, "out of memory");
     if (!code)
         code = init_handles(control, loop, err);
     if (code) {

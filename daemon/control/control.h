@@ -22,6 +22,14 @@
 
 struct halo_control;
 
+/* How a change of the settings is answered. */
+struct halo_control_reply {
+    halo_reply *reply; /* called on success */
+    void *arg;
+    json_t **errors; /* set on failure, if the settings have errors: a new reference to a list of
+                      * texts */
+};
+
 struct halo_control_host {
     struct halo_supervisor *supervisor;
     /* Reads the settings file again and checks all of it; if `take` is set, passes the settings to
@@ -30,6 +38,10 @@ struct halo_control_host {
      * filled; *ret_errors may then be a new reference to an array of all errors as strings. */
     int (*reload)(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret_errors,
                   struct halo_error *err);
+    /* Changes what the overlay says about a stream (config/overlay.h), and reloads. On failure, the
+     * overlay is as before, nothing changes, and reply is not called. */
+    int (*keep)(void *arg, const char *name, const json_t *settings,
+                const struct halo_control_reply *reply, struct halo_error *err);
     void *arg;
     struct halo_access *access; /* users and tokens; NULL: there are none */
     const char *config;         /* path of the settings file, for display; must outlive control */

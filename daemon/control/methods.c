@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/control/client.h"
+#include "daemon/control/methods_keep.h"
 #include "daemon/control/methods_users.h"
 #include "daemon/control/methods_wait.h"
 #include "daemon/control/varlink.h"
@@ -179,6 +180,10 @@ static const char *const roles[] = {"view", "operate", "admin", NULL};
         HALO_FIELD_NAME, HALO_PARAMETER_STRING                                                     \
     }
 
+#define RELOADED                                                                                   \
+    "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "                  \
+    "refused: ?[]string, coverage: ?[]object)"
+
 #define ROLE                                                                                       \
     {                                                                                              \
         HALO_FIELD_ROLE, HALO_PARAMETER_STRING, .choices = roles                                   \
@@ -264,6 +269,43 @@ const struct halo_method halo_methods[] = {
      false,
      check},
     {HALO_VARLINK_CONTROL,
+     HALO_METHOD_KEEP,
+     HALO_ROLE_ADMIN,
+     "Keeps a stream's filters, except for additions, or these settings of it, across restarts and "
+     "reloads; adds the stream if there is none.",
+     {STREAM_NAME, {HALO_FIELD_SETTINGS, HALO_PARAMETER_OBJECT, .optional = true}},
+     RELOADED,
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_keep},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_FORGET,
+     HALO_ROLE_ADMIN,
+     "Forgets what was kept for a stream, so that the settings file holds again.",
+     {STREAM_NAME},
+     RELOADED,
+     HALO_ANSWERS_ONE,
+     true,
+     halo_method_forget},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_DEVICES,
+     HALO_ROLE_ADMIN,
+     "Finds the machine's cameras.",
+     {{0}},
+     "(devices: [](path: string, name: string, input: string, stream: ?string))",
+     HALO_ANSWERS_ONE,
+     false,
+     halo_method_devices},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_HISTORY,
+     HALO_ROLE_VIEW,
+     "Returns samples of the last hour, the newest last.",
+     {{HALO_FIELD_NAME, HALO_PARAMETER_STRING, .optional = true}},
+     "(interval: int, streams: object, gpus: object, memory: []int)",
+     HALO_ANSWERS_ONE,
+     false,
+     halo_method_history},
+    {HALO_VARLINK_CONTROL,
      HALO_METHOD_CONTROL,
      HALO_ROLE_OPERATE,
      "Sets a control of the stream's camera; the answer is sent once it is set.",
@@ -336,8 +378,7 @@ const struct halo_method halo_methods[] = {
      "Reads the settings file again and changes the streams whose settings or mask images differ; "
      "with \"check\", only checks the file.",
      {{HALO_FIELD_CHECK, HALO_PARAMETER_BOOL, .optional = true}},
-     "(added: ?[]string, removed: ?[]string, changed: ?[]string, set: ?[]string, "
-     "refused: ?[]string, coverage: ?[]object)",
+     RELOADED,
      HALO_ANSWERS_ONE,
      true,
      halo_method_reload},
@@ -363,9 +404,11 @@ const struct halo_method halo_methods[] = {
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_USERS,
      HALO_ROLE_ADMIN,
-     "Returns the users and tokens of HTTP.",
+     "Returns the users and tokens of HTTP and, if there are none, the code that creates the first "
+     "administrator.",
      {{0}},
-     "(users: [](name: string, role: string), tokens: [](name: string, role: string))",
+     "(users: [](name: string, role: string), tokens: [](name: string, role: string), "
+     "code: ?string)",
      HALO_ANSWERS_ONE,
      false,
      halo_method_users},

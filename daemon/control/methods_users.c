@@ -53,8 +53,13 @@ void halo_method_users(struct halo_client *client, json_t *parameters)
 {
     const struct halo_access *access = access_of(client);
     (void)parameters;
-    if (access)
-        halo_client_answer(client, halo_users_list(halo_access_users(access)), -1);
+    if (!access)
+        return;
+    json_t *list = halo_users_list(halo_access_users(access));
+    const char *code = halo_access_setup_code(access);
+    if (code)
+        json_object_set_new(list, HALO_FIELD_CODE, json_string(code));
+    halo_client_answer(client, list, -1);
 }
 
 void halo_method_put_user(struct halo_client *client, json_t *parameters)

@@ -21,8 +21,17 @@ static void on_set(void *arg, json_t *result, const struct halo_error *err)
                            revision ? json_pack("{s:O}", HALO_FIELD_REVISION, revision) : NULL, -1);
 }
 
-/* Refuses a change that was made for a chain that has been changed since; the answer has the
- * stream's status. */
+/* What is told to somebody whose change is refused because another one was faster. */
+static json_t *chain_of(const json_t *stream)
+{
+    static const char *const keys[] = {HALO_FIELD_REVISION, "base", "hides"};
+    json_t *chain = json_object();
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        json_object_set(chain, keys[i], json_object_get(stream, keys[i]));
+    return chain;
+}
+
+/* Refuses a change that was made for a chain that has been changed since. */
 static bool is_outdated(struct halo_client *client, const json_t *parameters)
 {
     const json_t *revision = json_object_get(parameters, HALO_FIELD_REVISION);
@@ -36,7 +45,7 @@ static bool is_outdated(struct halo_client *client, const json_t *parameters)
     if (!same)
         halo_client_refuse_with(client, HALO_ERROR_CHANGED,
                                 "somebody else has changed the filters of this stream",
-                                HALO_FIELD_STREAM, json_incref(now));
+                                chain_of(now));
     json_decref(now);
     return !same;
 }
@@ -154,7 +163,8 @@ void halo_method_reload(struct halo_client *client, json_t *parameters)
     if (host->reload(host->arg, !check, on_reload, pending, &errors, &err) == 0)
         return;
     halo_pending_end(pending);
-    halo_client_refuse_with(client, HALO_ERROR_CONFIG, err.text, HALO_ERROR_ERRORS, errors);
+    halo_client_refuse_with(client, HALO_ERROR_CONFIG, err.text,
+                            json_pack("{s:o}", HALO_ERROR_ERRORS, errors ? errors : json_array()));
 }
 
 static void on_facts(void *arg, json_t *facts, const struct halo_error *err)

@@ -32,6 +32,10 @@
 #define HALO_METHOD_SET       "Set"
 #define HALO_METHOD_HIDE      "Hide"
 #define HALO_METHOD_CHECK     "Check"
+#define HALO_METHOD_KEEP      "Keep"
+#define HALO_METHOD_FORGET    "Forget"
+#define HALO_METHOD_DEVICES   "Devices"
+#define HALO_METHOD_HISTORY   "History"
 #define HALO_METHOD_CONTROL   "SetControl"
 #define HALO_METHOD_REGIONS   "SetRegions"
 #define HALO_METHOD_START     "Start"
@@ -57,6 +61,9 @@
 #define HALO_FIELD_PASSWORD  "password" /* string */
 #define HALO_FIELD_TOKEN     "token"    /* string: the secret of a token */
 #define HALO_FIELD_COVERAGE  "coverage" /* object: as in a status */
+#define HALO_FIELD_SETTINGS  "settings" /* object: keys of a stream in halod.yaml */
+#define HALO_FIELD_CODE      "code"     /* string: creates the first administrator */
+#define HALO_FIELD_DEVICES   "devices"  /* array of objects */
 #define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */
 #define HALO_FIELD_VALUE     "value"   /* a whole number */
 #define HALO_FIELD_PICTURE   "picture" /* int: a frame's timestamp in us of CLOCK_MONOTONIC */
@@ -84,7 +91,7 @@
     HALO_VARLINK_CONTROL ".BadMessage" /* the message is not a call, or not JSON */
 #define HALO_ERROR_STREAM  HALO_VARLINK_CONTROL ".NoSuchStream" /* + name */
 #define HALO_ERROR_REFUSED HALO_VARLINK_CONTROL ".Refused"      /* invalid or impossible request */
-#define HALO_ERROR_CHANGED HALO_VARLINK_CONTROL ".Changed"      /* + stream: its status now */
+#define HALO_ERROR_CHANGED HALO_VARLINK_CONTROL ".Changed"      /* + revision, base, hides */
 #define HALO_ERROR_CONFIG  HALO_VARLINK_CONTROL ".BadConfig"    /* + errors: []string */
 #define HALO_ERROR_FAILED  HALO_VARLINK_CONTROL ".Failed" /* the request was valid, but failed */
 #define HALO_ERROR_WHAT    "what"

@@ -169,10 +169,9 @@ static void on_tick(uv_timer_t *timer)
     listen_again(http);
 }
 
-static void on_event(struct halo_listener *listener, json_t *event)
+static void on_event(void *arg, json_t *event)
 {
-    halo_http_lives_event(
-        (struct halo_http *)((char *)listener - offsetof(struct halo_http, listener)), event);
+    halo_http_lives_event(arg, event);
 }
 
 /* ---- answers ---- */
@@ -653,7 +652,6 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_
     http->fd = http->door.fd = -1;
     http->viewers = (struct halo_http_viewers){.wake = halo_http_wake, .arg = http};
     http->loop = loop;
-    http->listener.event = on_event;
     int code = prepare(http, settings, err);
     if (code == 0)
         code = listen_at(http, err);
@@ -666,7 +664,10 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_
         halo_http_destroy(http);
         return code;
     }
-    halo_supervisor_listen(http->sv, &http->listener);
+    if (http->control) {
+        http->control->watch = on_event;
+        http->control->watch_arg = http;
+    }
     *ret = http;
     return 0;
 }
@@ -675,7 +676,8 @@ void halo_http_destroy(struct halo_http *http)
 {
     if (!http)
         return;
-    halo_supervisor_unlisten(http->sv, &http->listener);
+    if (http->control)
+        http->control->watch = NULL;
     halo_http_viewers_end(&http->viewers);
     halo_http_lives_end(http);
     halo_http_waits_end(http);

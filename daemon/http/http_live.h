@@ -9,7 +9,7 @@
 
 enum {
     HALO_HTTP_LIVES = 256, /* at most at the same time */
-    HALO_HTTP_TILES = 64,  /* streams in one answer */
+    HALO_HTTP_TILES = 255, /* streams in one answer */
 };
 
 /* Creates the answer for a route of kind HALO_HTTP_LIVE, _MEDIA or _EVENTS. Returns 0, or a

@@ -37,8 +37,7 @@ struct halo_http {
     struct halo_http_live *lives; /* connections that show several streams and events */
     int live_count;
     struct halo_http_wait *waits; /* requests that wait for an answer */
-    struct halo_listener listener;
-    int fd; /* listening socket; -1: none */
+    int fd;                       /* listening socket; -1: none */
     uv_poll_t listening, poll;
     uv_timer_t timeout; /* when libmicrohttpd wants to be called ... */
     uv_idle_t again;    /* ... and this one if at once */

@@ -131,6 +131,16 @@ static json_t *gpu_of(const struct sv_stream *stream)
     return json_pack("{s:i}", "number", engine->gpu);
 }
 
+/* By the settings last loaded. */
+static bool is_kept(const struct sv_stream *stream)
+{
+    const struct halo_daemon_settings *settings = stream->sv->settings;
+    for (int i = 0; i < settings->streams; i++)
+        if (!strcmp(settings->stream[i].name, stream->name))
+            return settings->stream[i].kept;
+    return false;
+}
+
 static json_t *stream_status(const struct sv_stream *stream)
 {
     json_t *to = halo_link_stats_numbers(&stream->stats);
@@ -140,6 +150,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "base", stream->hides.base);
     json_object_set_new(to, "hides", sv_hides_status(&stream->hides));
     set_number(to, "revision", stream->revision);
+    json_object_set_new(to, "kept", json_boolean(is_kept(stream)));
     set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
     if (!stream->stats.backend[0])
         set_text(to, "backend",

@@ -294,3 +294,16 @@ bool halo_camera_watch_drain(int watch)
     static const char *const names[] = {"video", "v4l", NULL};
     return halo_watch_drain(watch, names);
 }
+
+void halo_camera_input(const struct halo_camera_id *id, char *ret, size_t size)
+{
+    char index[20] = "";
+    if (id->index > 0)
+        snprintf(index, sizeof index, ":index=%d", id->index);
+    if (id->serial[0])
+        snprintf(ret, size, "v4l2:serial=%s%s", id->serial, index);
+    else if (id->port[0])
+        snprintf(ret, size, "v4l2:path=%s%s", id->port, index);
+    else
+        ret[0] = 0;
+}

@@ -14,6 +14,7 @@
 #define HALO_CAMERA_FIND_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "config/error.h"
 
@@ -55,6 +56,11 @@ bool halo_camera_is_still(const struct halo_camera_id *id);
  * the line is invalid. */
 void halo_camera_id_write(const struct halo_camera_id *id, char ret[HALO_CAMERA_ID_TEXT]);
 int halo_camera_id_read(struct halo_camera_id *ret, const char *text);
+
+enum { HALO_CAMERA_INPUT = 2 * HALO_DEVICE_TEXT };
+/* Sets ret to the input's name that identifies the camera permanently, or to "" if only its number
+ * identifies it. */
+void halo_camera_input(const struct halo_camera_id *id, char *ret, size_t size);
 
 /* Lists all video nodes in the order of their numbers; the caller frees *ret. Returns the number of
  * nodes, or -errno. */

@@ -53,6 +53,15 @@ static int on_reload(void *arg, bool take, halo_reply *reply, void *reply_arg, j
     return 0;
 }
 
+static int on_keep(void *arg, const char *name, const json_t *settings,
+                   const struct halo_control_reply *reply, struct halo_error *err)
+{
+    (void)arg;
+    (void)name;
+    (void)settings;
+    return halo_supervisor_reload(app.sv, NULL, reply->reply, reply->arg, err);
+}
+
 static void *read_file(const char *path, size_t *size)
 {
     FILE *file = strcmp(path, "-") ? fopen(path, "rb") : NULL;
@@ -88,8 +97,10 @@ static int start(char **words, struct halo_error *err)
 {
     static const int numbers[SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2};
     const struct halo_control_settings control = {words[1]};
-    const struct halo_control_host host = {
-        .supervisor = app.sv, .reload = on_reload, .config = "/etc/halod/halod.yaml"};
+    const struct halo_control_host host = {.supervisor = app.sv,
+                                           .reload = on_reload,
+                                           .keep = on_keep,
+                                           .config = "/etc/halod/halod.yaml"};
     const struct halo_daemon_settings *settings = halo_supervisor_settings(app.sv);
     int code = halo_control_create(&app.control, &app.loop, &control, &host, err);
     const struct halo_http_host http = {app.sv, app.control, NULL};

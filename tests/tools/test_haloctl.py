@@ -16,8 +16,8 @@ import unittest
 
 from halotest.standin import HALOCTL, PATIENCE, HaloctlMixin, StandinTest
 
-COMMANDS = ('list', 'status', 'set', 'start', 'stop', 'restart', 'record', 'snapshot', 'reload',
-            'events', 'doctor')
+COMMANDS = ('list', 'status', 'set', 'hide', 'keep', 'forget', 'start', 'stop', 'restart',
+            'record', 'snapshot', 'reload', 'events', 'user', 'token', 'doctor')
 
 
 class HaloctlTest(HaloctlMixin, StandinTest):

@@ -108,6 +108,18 @@ static int hide(struct ctl *ctl, char **words, int count)
                                    off ? "" : words[2] + sizeof key - 1));
 }
 
+static int keep(struct ctl *ctl, char **words, int count)
+{
+    (void)count;
+    return call_and_done(ctl, HALO_METHOD_KEEP, json_pack("{s:s}", HALO_FIELD_NAME, words[0]));
+}
+
+static int forget(struct ctl *ctl, char **words, int count)
+{
+    (void)count;
+    return call_and_done(ctl, HALO_METHOD_FORGET, json_pack("{s:s}", HALO_FIELD_NAME, words[0]));
+}
+
 static int start(struct ctl *ctl, char **words, int count)
 {
     (void)count;
@@ -336,6 +348,9 @@ const struct ctl_command ctl_commands[] = {
      NULL, "stream filters=", set},
     {"hide", "NAME ID filters=CHAIN|off", "hide more of a stream, or stop hiding it", 3, 3, NULL,
      "stream ID filters=|off", hide},
+    {"keep", "NAME", "keep the filters of a stream when halod restarts", 1, 1, NULL, "stream",
+     keep},
+    {"forget", "NAME", "use the filters in the settings file again", 1, 1, NULL, "stream", forget},
     {"start", "NAME", "start a stream that is stopped", 1, 1, NULL, "stream", start},
     {"stop", "NAME", "stop a stream until it is started again", 1, 1, NULL, "stream", stop},
     {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},
@@ -346,6 +361,11 @@ const struct ctl_command ctl_commands[] = {
     {"reload", "", "read the settings again and change the streams that differ", 0, 0, "check", "",
      reload},
     {"events", "", "print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
+    {"user", "list|add|role|remove|code [NAME [ROLE]]",
+     "users of HTTP; 'code' creates the first one", 1, 3, NULL, "list|add|role|remove|code",
+     ctl_user},
+    {"token", "list|add|remove [NAME [ROLE]]", "tokens of programs that use HTTP", 1, 3, NULL,
+     "list|add|remove", ctl_token},
     {"doctor", "", "check for common problems", 0, 0, NULL, "", ctl_doctor},
     {NULL},
 };

@@ -104,7 +104,7 @@ class Hides(DaemonTest):
         with self.assertRaises(Refused) as said:
             daemon.control('Set', name='door', filters='avgblur=sizeX=5', revision=before)
         self.assertEqual(said.exception.error, 'Changed')
-        now = said.exception.parameters['stream']
+        now = said.exception.parameters
         self.assertEqual(now['hides'], {'a': 'solid'})
         daemon.control('Set', name='door', filters='avgblur=sizeX=5', revision=now['revision'])
 

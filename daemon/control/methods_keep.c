@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Keeping settings, finding cameras, and the last hour. */
+#include "daemon/control/methods_keep.h"
+
+#include <string.h>
+
+#include "config/source_kinds.h"
+#include "daemon/control/cameras.h"
+#include "daemon/control/history.h"
+#include "daemon/control/varlink.h"
+
+static const char *text_of(const json_t *parameters, const char *field)
+{
+    return json_string_value(json_object_get(parameters, field));
+}
+
+/* ---- keep and forget ---- */
+
+static void on_kept(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    (void)err;
+    if (client)
+        halo_client_answer(client, json_incref(result), -1);
+}
+
+/* Only what the page sets up: nothing that starts programs, writes files or weakens privacy. */
+static bool may_keep(const char *key)
+{
+    static const char *const keys[] = {"input", "input_format", "filters", "capture", "enabled"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (!strcmp(keys[i], key))
+            return true;
+    return false;
+}
+
+/* A camera, a URL or a test pattern. A file would be shown to everybody who may view. */
+static bool is_input(const json_t *value)
+{
+    const char *input = json_string_value(value);
+    const struct halo_source_row *row = input ? halo_source_row(input) : NULL;
+    return row &&
+           (row->captures || row->kind == HALO_SOURCE_TEST || row->place == HALO_FROM_NETWORK);
+}
+
+static bool refuse_settings(struct halo_client *client, const json_t *settings)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach ((json_t *)settings, key, value) {
+        if (!may_keep(key)) {
+            halo_client_refuse(client, HALO_ERROR_REFUSED,
+                               "only input, input_format, filters, capture and enabled can be "
+                               "kept: write other keys to the settings file",
+                               NULL, NULL);
+            return true;
+        }
+        if (!strcmp(key, "input") && !is_input(value)) {
+            halo_client_refuse(client, HALO_ERROR_REFUSED,
+                               "the input must be a camera, a URL or test: write other inputs to "
+                               "the settings file",
+                               NULL, NULL);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The chain in force without additions, which are kept anyway. A new reference; NULL: refused. */
+static json_t *settings_now(struct halo_client *client, const char *name)
+{
+    struct halo_error err = {0};
+    json_t *status = halo_supervisor_stream(halo_client_all(client)->host.supervisor, name, &err);
+    json_t *settings =
+        status ? json_pack("{s:O}", "filters", json_object_get(status, "base")) : NULL;
+    json_decref(status);
+    if (!settings) {
+        halo_fail(&err, -ENOMEM, "out of memory");
+        halo_client_fail(client, &err);
+    }
+    return settings;
+}
+
+/* Changes the overlay and reloads. */
+static void keep(struct halo_client *client, const char *name, const json_t *settings)
+{
+    const struct halo_control_host *host = &halo_client_all(client)->host;
+    struct halo_error err = {0};
+    json_t *errors = NULL;
+    struct halo_pending *pending = halo_client_wait(client);
+    if (!pending) {
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+        return;
+    }
+    const struct halo_control_reply reply = {on_kept, pending, &errors};
+    if (host->keep(host->arg, name, settings, &reply, &err) == 0)
+        return;
+    halo_pending_end(pending);
+    if (errors)
+        halo_client_refuse_with(client, HALO_ERROR_CONFIG,
+                                json_string_value(json_array_get(errors, 0)),
+                                json_pack("{s:o}", HALO_ERROR_ERRORS, errors));
+    else
+        halo_client_fail(client, &err);
+}
+
+void halo_method_keep(struct halo_client *client, json_t *parameters)
+{
+    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    json_t *settings = json_object_get(parameters, HALO_FIELD_SETTINGS);
+    if (settings && refuse_settings(client, settings))
+        return;
+    settings = settings ? json_incref(settings) : settings_now(client, name);
+    if (settings)
+        keep(client, name, settings);
+    json_decref(settings);
+}
+
+void halo_method_forget(struct halo_client *client, json_t *parameters)
+{
+    keep(client, text_of(parameters, HALO_FIELD_NAME), NULL);
+}
+
+/* ---- cameras ---- */
+
+static const char *stream_with(const struct halo_daemon_settings *settings, const char *path,
+                               const char *input)
+{
+    for (int i = 0; i < settings->streams; i++) {
+        const char *own = settings->stream[i].source.input;
+        if (own && (!strcmp(own, path) || !strcmp(own, input)))
+            return settings->stream[i].name;
+    }
+    return NULL;
+}
+
+static void on_cameras(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct halo_client *client = halo_pending_end(arg);
+    json_t *one;
+    size_t i;
+    if (client && err)
+        halo_client_fail(client, err);
+    if (!client || err)
+        return;
+    const struct halo_daemon_settings *settings =
+        halo_supervisor_settings(halo_client_all(client)->host.supervisor);
+    json_array_foreach (result, i, one) {
+        const char *stream = stream_with(settings, text_of(one, "path"), text_of(one, "input"));
+        json_object_set_new(one, "stream", stream ? json_string(stream) : json_null());
+    }
+    halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_DEVICES, result), -1);
+}
+
+void halo_method_devices(struct halo_client *client, json_t *parameters)
+{
+    struct halo_pending *pending = halo_client_wait(client);
+    (void)parameters;
+    if (pending && halo_cameras_find(halo_client_all(client)->loop, on_cameras, pending) == 0)
+        return;
+    if (pending)
+        halo_pending_end(pending);
+    halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+}
+
+/* ---- the last hour ---- */
+
+void halo_method_history(struct halo_client *client, json_t *parameters)
+{
+    halo_client_answer(
+        client,
+        halo_history_read(halo_client_all(client)->history, text_of(parameters, HALO_FIELD_NAME)),
+        -1);
+}

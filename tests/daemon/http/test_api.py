@@ -1,0 +1,594 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# HTTP with users: who may do what, sessions, calls, what is kept, and live media.
+import base64
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+from halotest.daemon import (FFMPEG, HALOCTL, Control, Daemon, DaemonTest, Refused, call, free_port,
+                             main, wait_until)
+
+BASE = 'gblur=sigma=12'
+PASSWORD = 'correct horse'
+
+
+class Browser:
+    """curl with a cookie jar, as the page's scripts ask."""
+
+    def __init__(self, test, host):
+        self.jar, self.host, self.token = test.path(f'jar{id(self)}'), host, ''
+
+    def ask(self, path, body=None, *options, token=None, method=None):
+        """(status, headers, body) of an answer; body: posted as JSON."""
+        words = ['curl', '-s', '-i', '-m', '20', '-b', self.jar, '-c', self.jar, *options]
+        if body is not None:
+            words += ['-H', 'Content-Type: application/json', '--data-binary', '@-']
+            token = self.token if token is None else token
+            if token:
+                words += ['-H', f'X-Halod-Token: {token}']
+        if method:
+            words += ['-X', method]
+        done = subprocess.run([*words, f'http://{self.host}{path}'], stdout=subprocess.PIPE,
+                              input=json.dumps(body).encode(), check=False)
+        head, _, rest = done.stdout.partition(b'\r\n\r\n')
+        lines = head.decode().split('\r\n')
+        headers = {key.lower(): value
+                   for key, value in (line.split(': ', 1) for line in lines[1:])}
+        return int(lines[0].split()[1]), headers, rest
+
+    def json(self, path, body=None, **more):
+        status, _, text = self.ask(path, body, **more)
+        return status, json.loads(text)
+
+    def call(self, method, **parameters):
+        return self.json(f'/api/call/{method}', parameters)
+
+    def login(self, user, password=PASSWORD):
+        status, answer = self.json('/api/login', {'user': user, 'password': password})
+        self.token = answer.get('token', '')
+        return status
+
+
+class ApiTest(DaemonTest):
+    def begin(self, streams=None, code=0, state=True, **http):
+        self.host = f'127.0.0.1:{free_port()}'
+        os.makedirs(self.path('state'), exist_ok=True)
+        more = {'state': self.path('state')} if state else {}
+        streams = streams or {
+            'door': {'input': 'test:size=320x240:rate=25', 'filters': BASE, 'backend': 'cpu',
+                     'outputs': [{'null': True}]}}
+        daemon = self.start(streams, code=code, http={'listen': self.host, **http}, **more)
+        daemon.wait_state('door', 'running')
+        return daemon
+
+    def browser(self):
+        return Browser(self, self.host)
+
+    def add(self, daemon, name, role, password=PASSWORD):
+        daemon.control('SetUser', name=name, role=role, password=password)
+
+    def code(self):
+        with open(self.path('state/setup-code')) as file:
+            return file.read().strip()
+
+
+class Roles(ApiTest):
+    def test_nobody_yet(self):
+        self.begin()
+        page = self.browser()
+        self.assertEqual(page.json('/api/session')[1]['role'], 'view')
+        self.assertEqual(page.ask('/api/streams')[0], 200)
+        self.assertEqual(page.call('Status', name='door')[0], 200)
+        for method, parameters in (('Stop', {}), ('Hide', {'id': 'a', 'filters': 'solid'}),
+                                   ('Set', {'filters': 'solid'}), ('Keep', {})):
+            status, answer = page.call(method, name='door', **parameters)
+            self.assertEqual((status, answer['error']),
+                             (403, 'org.varlink.service.PermissionDenied'), method)
+
+    def test_setup(self):
+        self.begin()
+        path = self.path('state/setup-code')
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        page, code = self.browser(), self.code()
+        wanted = {'code': code, 'user': 'anna', 'password': PASSWORD}
+        self.assertEqual(page.json('/api/setup', {**wanted, 'code': 'x'})[0], 403)
+        self.assertEqual(page.json('/api/setup', {**wanted, 'password': 'short'})[0], 400)
+        status, session = page.json('/api/setup', wanted)
+        self.assertEqual((status, session['role'], session['user']), (200, 'admin', 'anna'))
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual(os.stat(self.path('state/users.json')).st_mode & 0o777, 0o600)
+        with open(self.path('state/users.json')) as file:
+            self.assertNotIn(PASSWORD, file.read())
+        page.token = session['token']
+        self.assertEqual(page.call('Set', name='door', filters='avgblur=sizeX=9')[0], 200)
+        other = self.browser()
+        self.assertEqual(other.json('/api/session')[1]['role'], 'none')
+        self.assertEqual(other.json('/api/setup', wanted)[0], 403, 'only once')
+
+    def test_what_each_role_may(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'otto', 'operate')
+        self.add(daemon, 'vera', 'view')
+        rows = (  # method, parameters, least role
+            ('Status', {}, 'view'), ('History', {}, 'view'),
+            ('Check', {'filters': 'solid'}, 'view'),
+            ('Hide', {'id': 'a', 'filters': 'solid'}, 'operate'),
+            ('Hide', {'id': 'a', 'filters': ''}, 'operate'), ('Restart', {}, 'operate'),
+            ('Set', {'filters': BASE}, 'admin'), ('Keep', {}, 'admin'), ('Forget', {}, 'admin'))
+        roles = {'vera': 'view', 'otto': 'operate', 'anna': 'admin'}
+        order = list(roles.values())
+        for user, role in roles.items():
+            page = self.browser()
+            self.assertEqual(page.login(user), 200)
+            for method, parameters, least in rows:
+                status, answer = page.call(method, name='door', **parameters)
+                may = order.index(role) >= order.index(least)
+                self.assertEqual(status, 200 if may else 403, (user, method, answer))
+
+    def test_operators_only_hide_more(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'otto', 'operate')
+        page = self.browser()
+        page.login('otto')
+        status, answer = page.call('Hide', name='door', id='a', filters='unsharp')
+        self.assertEqual(status, 409, answer)
+        self.assertEqual(page.call('Hide', name='door', id='a', filters='solid')[0], 200)
+        self.assertEqual(daemon.status('door')['filters'], BASE + ',solid')
+        self.assertEqual(page.call('Hide', name='door', id='a', filters='')[0], 200)
+        self.assertEqual(daemon.status('door')['filters'], BASE)
+
+    def test_view_socket(self):
+        view = self.path('view.sock')
+        daemon = self.start({'door': {'input': 'test:size=64x48', 'filters': BASE,
+                                      'outputs': [{'null': True}]}},
+                            control={'path': self.path('control.sock'), 'view': view})
+        client = Control(view)
+        self.addCleanup(client.close)
+        self.assertEqual(client('List')['streams'][0]['name'], 'door')
+        with self.assertRaises(Refused) as said:
+            client('Stop', name='door')
+        self.assertEqual(said.exception.error, 'PermissionDenied')
+        with self.assertRaises(Refused):
+            client('Facts')
+        daemon.wait_state('door', 'running')
+        self.assertEqual(client('Status', name='door')['stream']['state'], 'running')
+
+    def test_without_users_others_are_not_let_in(self):
+        page = {'listen': f'0.0.0.0:{free_port()}', 'page': True}
+        with self.assertRaisesRegex(AssertionError, 'in the clear'):
+            self.start(self.small(), http=page, code=78)
+        with self.assertRaisesRegex(AssertionError, 'there are no users yet'):
+            self.start(self.small(), http={**page, 'proxy': '192.0.2.1'}, code=78)
+
+    def small(self):
+        return {'door': {'input': 'test:size=64x48', 'filters': BASE, 'outputs': [{'null': True}]}}
+
+
+class Sessions(ApiTest):
+    def test_login(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page = self.browser()
+        for path in ('/api/streams', '/metrics', '/door/snapshot.jpg', '/door/live.mp4',
+                     '/api/live', '/api/events', '/door/stream.mjpeg'):
+            self.assertEqual(page.ask(path)[0], 401, path)
+        self.assertEqual(page.call('Status')[0], 401)
+        self.assertNotIn(b'door', page.ask('/healthz')[2])
+        self.assertEqual(page.login('anna', 'wrong horse'), 403)
+        self.assertEqual(page.login('nobody'), 403)
+        status, headers, _ = page.ask('/api/login', {'user': 'anna', 'password': PASSWORD})
+        self.assertEqual(status, 200)
+        for word in ('HttpOnly', 'SameSite=Strict', 'Path=/'):
+            self.assertIn(word, headers['set-cookie'])
+        self.assertNotIn('Secure', headers['set-cookie'])
+        session = page.json('/api/session')[1]
+        self.assertEqual((session['role'], session['user']), ('admin', 'anna'))
+        page.token = session['token']
+        self.assertEqual(page.ask('/door/snapshot.jpg')[0], 200)
+        self.assertEqual(page.json('/api/logout', {})[1]['role'], 'none')
+        self.assertEqual(page.ask('/door/snapshot.jpg')[0], 401)
+
+    def test_token_against_other_sites(self):
+        """What a foreign page can send: the cookie, but not the token, and no JSON."""
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page = self.browser()
+        page.login('anna')
+        body = {'name': 'door'}
+        self.assertEqual(page.json('/api/call/Stop', body, token='0' * 64)[0], 403)
+        self.assertEqual(page.ask('/api/call/Stop', body, '-H', 'Origin: http://evil.example')[0],
+                         403)
+        self.assertEqual(page.ask('/api/call/Stop', body, '-H', 'Sec-Fetch-Site: cross-site', '-H',
+                                  'Sec-Fetch-Dest: document')[0], 403)
+        self.assertEqual(page.ask('/api/call/Stop', body, '-H', 'Host: evil.example')[0], 403)
+        self.assertEqual(page.ask('/api/call/Stop', None, '-H', f'X-Halod-Token: {page.token}', '-d',
+                                  '{"name": "door"}')[0], 415, 'a form')
+        self.assertEqual(page.ask('/api/call/Stop?name=door')[0], 405)
+        self.assertEqual(daemon.state('door'), 'running')
+        self.assertEqual(page.call('Stop', name='door')[0], 200)
+
+    def test_wrong_passwords_must_wait(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page = self.browser()
+        for _ in range(4):
+            self.assertEqual(page.login('anna', 'wrong horse'), 403)
+        status, headers, _ = page.ask('/api/login', {'user': 'anna', 'password': PASSWORD})
+        self.assertEqual(status, 429, 'also with the right one')
+        self.assertGreater(int(headers['retry-after']), 10)
+        self.assertIn('wrong user name or password from 127.0.0.1', daemon.logged())
+
+    def test_guesses_at_once(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(
+            self.browser().login('anna', 'wrong horse'))) for _ in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results.count(403), 4, results)
+        self.assertEqual(results.count(429), 16, results)
+        self.assertEqual(daemon.state('door'), 'running')
+
+    def test_users_that_change(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'otto', 'operate')
+        page = self.browser()
+        page.login('otto')
+        daemon.control('SetUser', name='otto', role='view')
+        self.assertEqual(page.call('Status')[0], 401, 'sessions end')
+        self.assertEqual(page.login('otto'), 200, 'the password is as before')
+        self.assertEqual(page.call('Stop', name='door')[0], 403)
+        status, session = page.json('/api/call/SetPassword',
+                                    {'old': PASSWORD, 'new': 'another horse'})
+        self.assertEqual(status, 200, session)
+        page.token = session['token']
+        self.assertEqual(page.call('Status')[0], 200)
+        self.assertEqual(self.browser().login('otto'), 403)
+        daemon.control('RemoveUser', name='otto')
+        self.assertEqual(page.call('Status')[0], 401)
+        with self.assertRaisesRegex(Refused, 'only administrator'):
+            daemon.control('RemoveUser', name='anna')
+        with self.assertRaisesRegex(Refused, 'needs a password'):
+            daemon.control('SetUser', name='new', role='view')
+        daemon.stop()
+        daemon = self.start(streams={'door': {'input': 'test:size=64x48', 'filters': BASE,
+                                              'outputs': [{'null': True}]}},
+                            http={'listen': self.host}, state=self.path('state'))
+        self.assertEqual(self.browser().login('anna'), 200, 'users are stored')
+
+    def test_tokens(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        token = daemon.control('AddToken', name='prometheus', role='view')['token']
+        page = self.browser()
+        bearer = ('-H', f'Authorization: Bearer {token}')
+        basic = ('-H', 'Authorization: Basic ' + base64.b64encode(f'x:{token}'.encode()).decode())
+        for options in (bearer, basic):
+            self.assertEqual(page.ask('/metrics', None, *options)[0], 200)
+            self.assertEqual(page.ask('/api/call/Stop', {'name': 'door'}, *options)[0], 403)
+            self.assertEqual(page.ask('/api/call/Status', {'name': 'door'}, *options)[0], 200)
+        self.assertEqual(page.ask('/metrics', None, '-H', 'Authorization: Bearer 1234')[0], 401)
+        with open(self.path('state/users.json')) as file:
+            self.assertNotIn(token, file.read())
+        listed = daemon.control('Users')
+        self.assertEqual(listed, {'users': [{'name': 'anna', 'role': 'admin'}],
+                                  'tokens': [{'name': 'prometheus', 'role': 'view'}]})
+        daemon.control('RemoveToken', name='prometheus')
+        self.assertEqual(page.ask('/metrics', None, *bearer)[0], 401)
+
+    def test_proxy(self):
+        self.begin(proxy='127.0.0.1')
+        page = self.browser()
+        session = page.ask('/api/session', None, '-H', 'X-Forwarded-Proto: https')[2]
+        self.assertTrue(json.loads(session)['tls'])
+        for _ in range(4):
+            page.ask('/api/setup', {'code': 'x', 'user': 'a', 'password': PASSWORD}, '-H',
+                     'X-Forwarded-For: 10.9.9.9, 192.0.2.7')
+        body = {'code': 'x', 'user': 'a', 'password': PASSWORD}
+        self.assertEqual(page.ask('/api/setup', body, '-H', 'X-Forwarded-For: 192.0.2.7')[0], 429)
+        self.assertEqual(page.ask('/api/setup', body, '-H', 'X-Forwarded-For: 192.0.2.8')[0], 403)
+
+    def test_tls(self):
+        key, certificate = self.path('key.pem'), self.path('cert.pem')
+        call(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out',
+              certificate, '-days', '2', '-subj', '/CN=localhost', '-addext',
+              'subjectAltName=IP:127.0.0.1'])
+        daemon = self.begin(certificate=certificate, key=key)
+        self.add(daemon, 'anna', 'admin')
+        done = subprocess.run(
+            ['curl', '-s', '-i', '--cacert', certificate, '-H', 'Content-Type: application/json',
+             '-d', json.dumps({'user': 'anna', 'password': PASSWORD}),
+             f'https://{self.host}/api/login'], stdout=subprocess.PIPE, check=False)
+        answer = done.stdout.decode()
+        self.assertRegex(answer, r'(?i)set-cookie: __Host-halod-\d+=[0-9a-f]{64}; .*Secure')
+        self.assertIn('Strict-Transport-Security', answer)
+        done = subprocess.run(['curl', '-s', '-m', '5', f'http://{self.host}/healthz'],
+                              stdout=subprocess.PIPE, check=False)
+        self.assertNotIn(b'ok', done.stdout)
+
+    def test_wrong_certificate(self):
+        key, certificate = self.path('key.pem'), self.path('cert.pem')
+        for name in (key, certificate):
+            with open(name, 'w') as file:
+                file.write('this is not PEM\n')
+        with self.assertRaisesRegex(AssertionError, 'certificate or its key cannot be used'):
+            self.begin(certificate=certificate, key=key, code=78)
+
+    def test_damaged_users(self):
+        os.makedirs(self.path('state'))
+        with open(self.path('state/users.json'), 'w') as file:
+            file.write('{"users": {"anna": {"role": "king", "hash": "x"}}, "tokens": {}}')
+        with self.assertRaisesRegex(AssertionError, 'users.json is damaged'):
+            self.begin(code=78)
+
+
+class Calls(ApiTest):
+    def test_errors(self):
+        self.begin()
+        page = self.browser()
+        for path, body, status in (
+                ('/api/call/Status', {'name': 'nosuch'}, 404), ('/api/call/Nosuch', {}, 404),
+                ('/api/call/Status', {'nam': 'x'}, 400), ('/api/call/Events', {}, 400),
+                ('/api/call/Check', {'name': 'door', 'filters': 'gblurr'}, 409),
+                ('/api/call/Snapshot', {'name': 'door', 'format': 'png'}, 404),
+                ('/api/call/Status', [], 400), ('/api/call/', {}, 404),
+                ('/api/call/a/b', {}, 404)):
+            with self.subTest(path, body=body):
+                got, answer = page.json(path, body) if status != 404 or 'all/S' in path or \
+                    'Nosuch' in path else (page.ask(path, body)[0], {'what': 'x'})
+                self.assertEqual(got, status, answer)
+                self.assertTrue(answer['what'])
+        self.assertEqual(page.ask('/api/call/Status', {'name': 'x' * 300000})[0], 413)
+
+    def test_descriptions(self):
+        self.begin()
+        page = self.browser()
+        filters = page.json('/api/filters')[1]['$defs']
+        self.assertIn('gblur', filters)
+        sigma = filters['gblur']['properties']['sigma']
+        self.assertIn('description', sigma)
+        self.assertIn('region', filters['solid']['properties'])
+        api = page.json('/api/openapi.json')[1]
+        hide = api['paths']['/api/call/Hide']['post']
+        self.assertEqual(hide['x-role'], 'operate')
+        schema = hide['requestBody']['content']['application/json']['schema']
+        self.assertEqual(schema['required'], ['name', 'id', 'filters'])
+        self.assertNotIn('/api/call/Events', api['paths'])
+
+    def test_history(self):
+        daemon = self.begin()
+        history = daemon.control('History')
+        self.assertEqual(history['interval'], 10)
+        self.assertTrue(wait_until(lambda: daemon.control('History')['streams'].get('door')))
+        history = daemon.control('History', name='door')
+        self.assertEqual(set(history['streams']['door']), {'rate', 'p50_ms', 'p99_ms', 'dropped'})
+        self.assertGreater(history['memory'][-1], 1 << 20)
+
+
+class Keeping(ApiTest):
+    def test_filters(self):
+        daemon = self.begin()
+        daemon.control('Set', name='door', filters='avgblur=sizeX=9')
+        daemon.control('Hide', name='door', id='a', filters='solid')
+        self.assertFalse(daemon.status('door')['kept'])
+        daemon.control('Keep', name='door')
+        self.assertTrue(daemon.status('door')['kept'])
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        dumped = call([os.environ['HALOD'], '--dump-config', daemon.config]).decode()
+        self.assertIn('avgblur=sizeX=9', dumped)
+        daemon.stop()
+        daemon = Daemon(self.folder, {'door': {'input': 'test:size=320x240:rate=25',
+                                               'filters': BASE, 'outputs': [{'null': True}]}},
+                        state=self.path('state'))
+        self.addCleanup(self.end, daemon)
+        daemon.wait_state('door', 'running')
+        self.assertEqual(daemon.status('door')['filters'], 'avgblur=sizeX=9,solid')
+        daemon.control('Forget', name='door')
+        self.assertEqual(daemon.status('door')['filters'], BASE + ',solid')
+        self.assertFalse(daemon.status('door')['kept'])
+        with self.assertRaises(Refused):
+            daemon.control('Forget', name='door')
+
+    def test_new_stream(self):
+        daemon = self.begin()
+        answer = daemon.control('Keep', name='yard', settings={
+            'input': 'test:size=64x48', 'filters': 'pixelize=w=16:h=16'})
+        self.assertEqual(answer['added'], ['yard'])
+        daemon.wait_state('yard', 'running')
+        self.assertEqual(daemon.control('Forget', name='yard')['removed'], ['yard'])
+
+    def test_what_cannot_be_kept(self):
+        daemon = self.begin()
+        for settings, error in (
+                ({'privacy': 'off'}, 'Refused'), ({'outputs': []}, 'Refused'),
+                ({'input': '/etc/passwd', 'filters': BASE}, 'Refused'),
+                ({'input': 'file:/etc/passwd', 'filters': BASE}, 'Refused'),
+                ({'input': 'test:', 'filters': 'null'}, 'BadConfig'),
+                ({'input': 'test:', 'filters': 'gblurr'}, 'BadConfig'),
+                ({'filters': BASE}, 'Refused')):
+            with self.subTest(settings), self.assertRaises(Refused) as said:
+                daemon.control('Keep', name='new', settings=settings)
+            self.assertEqual(said.exception.error, error, settings)
+        self.assertFalse(os.path.exists(self.path('state/overlay.yaml')))
+        self.assertEqual([s['name'] for s in daemon.control('List')['streams']], ['door'])
+
+    def test_stream_that_left_the_file(self):
+        daemon = self.begin()
+        daemon.control('Set', name='door', filters='avgblur=sizeX=9')
+        daemon.control('Keep', name='door')
+        daemon.write({'other': {'input': 'test:size=64x48', 'filters': BASE,
+                                'outputs': [{'null': True}]}}, state=self.path('state'))
+        self.assertEqual(daemon.control('Reload')['removed'], ['door'])
+        self.assertIn('what was kept for it is ignored', daemon.logged())
+
+
+def messages(data):
+    """(kind, slot, payload) of /api/live."""
+    at = 0
+    while at + 8 <= len(data):
+        kind, slot, zero, size = struct.unpack('>BBHI', data[at:at + 8])
+        assert zero == 0
+        if at + 8 + size > len(data):
+            return
+        yield chr(kind), slot, data[at + 8:at + 8 + size]
+        at += 8 + size
+
+
+class Live(ApiTest):
+    def read(self, path, enough, *options):
+        """What came until there was enough, for at most 20 seconds."""
+        curl = subprocess.Popen(['curl', '-sN', '-m', '20', *options, f'http://{self.host}{path}'],
+                                stdout=subprocess.PIPE)
+        data = b''
+        while not enough(data):
+            piece = curl.stdout.read1(1 << 16)
+            if not piece:
+                break
+            data += piece
+        curl.kill()
+        curl.wait()
+        curl.stdout.close()
+        return data
+
+    def test_all_over_one_connection(self):
+        daemon = self.begin()
+
+        def kinds(data):
+            return [(kind, slot) for kind, slot, _ in messages(data)]
+
+        def enough(data):
+            return kinds(data).count(('F', 255)) > 20 and ('J', 0) in kinds(data) and \
+                ('E', 0) in kinds(data)
+        timer = threading.Timer(1, lambda: daemon.control('Hide', name='door', id='a',
+                                                          filters='solid'))
+        timer.start()
+        data = self.read('/api/live?tiles=door,nosuch&video=door', enough)
+        timer.join()
+        found = list(messages(data))
+        self.assertTrue(enough(data), kinds(data))
+        of = {kind: [payload for k, _, payload in found if k == kind] for kind in 'JBIFESX'}
+        self.assertEqual(of['J'][0][:2], b'\xff\xd8')
+        begin = json.loads(of['B'][0])
+        self.assertRegex(begin['mime'], r'^video/mp4; codecs="avc1\.[0-9a-f]{6}"$')
+        self.assertEqual((begin['width'], begin['height']), (320, 240))
+        self.assertEqual(of['I'][0][4:8], b'ftyp')
+        self.assertEqual({fragment[4:8] for fragment in of['F']}, {b'moof'})
+        self.assertEqual(json.loads(of['S'][0])['status']['streams'][0]['name'], 'door')
+        self.assertIn(('X', 1), kinds(data))
+        with open(self.path('live.mp4'), 'wb') as file:
+            file.write(of['I'][0] + b''.join(of['F']))
+        gray = call([FFMPEG, '-v', 'error', '-i', self.path('live.mp4'), '-f', 'rawvideo',
+                     '-pix_fmt', 'gray', '-'])
+        self.assertGreater(len(gray) // (320 * 240), 15)
+
+    def test_mp4_plays(self):
+        self.begin()
+        data = self.read('/door/live.mp4', lambda data: data.count(b'moof') > 30)
+        with open(self.path('live.mp4'), 'wb') as file:
+            file.write(data[:data.rindex(b'moof') - 4])
+        packets = call(['ffprobe', '-v', 'error', '-show_entries', 'packet=pts_time,duration_time',
+                        '-of', 'csv=p=0', self.path('live.mp4')]).decode().split()
+        times = [[float(word) for word in line.strip(',').split(',')] for line in packets]
+        self.assertEqual(times[0][0], 0)
+        for (begin, lasts), (following, _) in zip(times, times[1:]):
+            self.assertAlmostEqual(begin + lasts, following, 4, 'no gaps')
+
+    def test_engine_dies(self):
+        """The same connection shows a card and then the stream, with times that go on."""
+        daemon = self.begin()
+        killed = []
+
+        def enough(data):
+            fragments = [payload for kind, _, payload in messages(data) if kind == 'F']
+            if len(fragments) > 10 and not killed:
+                killed.append(len(fragments))
+                daemon.kill_engine_of('door')
+            return killed and len(fragments) > killed[0] + 60
+        data = self.read('/api/live?video=door', enough)
+        self.assertTrue(enough(data))
+        starts = [struct.unpack('>Q', payload[at + 8:at + 16])[0] for kind, _, payload
+                  in messages(data) if kind == 'F' and (at := payload.index(b'tfdt')) > 0]
+        self.assertEqual(starts, sorted(starts))
+
+    def test_events(self):
+        daemon = self.begin()
+        timer = threading.Timer(0.5, lambda: daemon.control('Restart', name='door'))
+        timer.start()
+        data = self.read('/api/events', lambda data: b'"asked"' in data and data.count(b'\n\n') > 3)
+        timer.join()
+        lines = [line for line in data.decode().split('\n\n') if line.startswith('data: ')]
+        events = [json.loads(line[6:]) for line in lines[:-1]]
+        self.assertIn('asked', [event['event'] for event in events])
+
+    def test_session_that_ends(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'vera', 'view')
+        page = self.browser()
+        page.login('vera')
+        begun = time.monotonic()
+        timer = threading.Timer(1, lambda: daemon.control('RemoveUser', name='vera'))
+        timer.start()
+        self.read('/api/live?video=door', lambda data: False, '-b', page.jar)
+        timer.join()
+        self.assertLess(time.monotonic() - begun, 15, 'it ends with the session')
+
+    def test_stuck_pages(self):
+        """Pages that do not read slow nobody, and their memory is bounded."""
+        daemon = self.begin()
+        stuck = [subprocess.Popen(['curl', '-sN', '-m', '60', '--limit-rate', '1',
+                                   f'http://{self.host}/api/live?tiles=door&video=door'],
+                                  stdout=subprocess.DEVNULL) for _ in range(32)]
+        try:
+            daemon.wait_pictures('door', 100, 60)
+            data = self.read('/api/live?video=door', lambda data: data.count(b'moof') > 50)
+            self.assertGreater(data.count(b'moof'), 50)
+        finally:
+            for curl in stuck:
+                curl.send_signal(signal.SIGKILL)
+                curl.wait()
+        self.assertTrue(wait_until(lambda: daemon.status('door')['viewers'] == 0))
+
+
+class Ctl(ApiTest):
+    def ctl(self, *words, code=0, data=b''):
+        done = subprocess.run([HALOCTL, '--socket', self.path('control.sock'), *words], input=data,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(done.returncode, code, done.stdout.decode())
+        return done.stdout.decode()
+
+    def test_users(self):
+        self.begin()
+        self.assertIn(self.code(), self.ctl('user', 'code'))
+        self.ctl('user', 'add', 'anna', 'admin', data=f'{PASSWORD}\n'.encode())
+        self.assertEqual(self.browser().login('anna'), 200)
+        self.assertRegex(self.ctl('user', 'list'), r'anna +admin')
+        token = self.ctl('token', 'add', 'wall', 'view').strip()
+        self.assertTrue(re.fullmatch('[0-9a-f]{64}', token))
+        self.assertRegex(self.ctl('token', 'list'), r'wall +view')
+        self.ctl('token', 'remove', 'wall')
+        self.assertIn('only administrator', self.ctl('user', 'remove', 'anna', code=1))
+        self.assertIn('role', self.ctl('user', 'add', 'x', 'king', code=64))
+
+    def test_keep(self):
+        daemon = self.begin()
+        daemon.control('Set', name='door', filters='avgblur=sizeX=9')
+        self.ctl('keep', 'door')
+        self.assertTrue(daemon.status('door')['kept'])
+        self.ctl('forget', 'door')
+        self.assertEqual(daemon.status('door')['filters'], BASE)
+
+
+if __name__ == '__main__':
+    main()
