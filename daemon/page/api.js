@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Requests to the daemon. When the session has ended, a request waits until the user has logged in
+// again, and is then repeated.
+
+let session = {role: 'none', user: '', token: '', users: true, setup: false, version: ''};
+let askToLogIn = async () => false;
+
+const RANKS = ['none', 'view', 'operate', 'admin'];
+
+export class ApiError extends Error {
+    constructor(status, body, retryAfter = 0) {
+        super(body?.what || (status ? `The daemon answered with status ${status}.`
+            : 'The daemon cannot be reached.'));
+        this.status = status;
+        this.body = body ?? {};
+        this.retryAfter = retryAfter;
+    }
+}
+
+export function getSession() {
+    return session;
+}
+
+export function setSession(next) {
+    session = next;
+}
+
+// ask() shows the login dialog, and resolves to whether the user has logged in.
+export function onSessionEnd(ask) {
+    askToLogIn = ask;
+}
+
+export function mayBe(role) {
+    return RANKS.indexOf(session.role) >= RANKS.indexOf(role);
+}
+
+async function request(path, options) {
+    let response;
+    try {
+        response = await fetch(path, {cache: 'no-store', credentials: 'same-origin', ...options});
+    } catch {
+        throw new ApiError(0, null);
+    }
+    const body = await response.json().catch(() => null);
+    if (!response.ok)
+        throw new ApiError(response.status, body, Number(response.headers.get('Retry-After')) || 0);
+    return body;
+}
+
+function send(path, body) {
+    return request(path, {
+        method: 'POST',
+        headers: {'Content-Type': 'application/json', 'X-Halod-Token': session.token},
+        body: JSON.stringify(body),
+    });
+}
+
+// Another tab may have logged in: then this one has an old token. Returns whether it is new now.
+async function tokenChanged() {
+    const old = session.token;
+    session = await request('/api/session');
+    return session.token !== old;
+}
+
+async function again(action) {
+    try {
+        return await action();
+    } catch (error) {
+        if (error.status === 401 && await askToLogIn())
+            return action();
+        if (error.status === 403 && await tokenChanged())
+            return action();
+        throw error;
+    }
+}
+
+export function loadSession() {
+    return request('/api/session');
+}
+
+// login, setup, logout: answers with the session.
+export function enter(how, body) {
+    return send(`/api/${how}`, body);
+}
+
+export function get(path) {
+    return again(() => request(path));
+}
+
+export function call(method, parameters = {}) {
+    return again(() => send(`/api/call/${method}`, parameters));
+}
+
+let filters = null;
+// The JSON Schema of all filters: {NAME: {description, properties}}.
+export function filterSchema() {
+    filters ??= get('/api/filters').then((schema) => schema.$defs, (error) => {
+        filters = null;
+        throw error;
+    });
+    return filters;
+}

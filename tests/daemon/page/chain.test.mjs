@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tests of daemon/page/chain.js.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {ChainError, parseChain, writeChain} from '../../../daemon/page/chain.js';
+
+test('names, values and options', () => {
+    assert.deepEqual(parseChain('gblur=sigma=12:planes=1,pixelize=16:24,null'), [
+        {kind: 'gblur', options: {sigma: '12', planes: '1'}, values: []},
+        {kind: 'pixelize', options: {}, values: ['16', '24']},
+        {kind: 'null', options: {}, values: []},
+    ]);
+    assert.deepEqual(parseChain(' '), []);
+});
+
+test('quotes and backslashes are processed twice', () => {
+    const [filter] = parseChain("solid=region='mask /a\\:b, c.png'");
+    assert.equal(filter.options.region, 'mask /a:b, c.png');
+    const [other] = parseChain("convolution=0m='1 2 1':0rdiv=1/4");
+    assert.deepEqual(other.options, {'0m': '1 2 1', '0rdiv': '1/4'});
+});
+
+test('regions need no quotes', () => {
+    const text = 'gblur=sigma=20:region=rect 10% 20% 30% 40%+ellipse 1% 2% 3% 4%:feather=5';
+    assert.equal(writeChain(parseChain(text)), text);
+});
+
+test('what is written is read again', () => {
+    const pieces = ['a', ' ', "'", '\\', ':', ',', ';', '[', ']', '=', '%', '#', 'é', '\n'];
+    let seed = 1;
+    const next = (n) => (seed = (seed * 48271) % 2147483647) % n;
+    for (let i = 0; i < 20000; i++) {
+        const text = () => Array.from({length: next(8)}, () => pieces[next(pieces.length)]).join('');
+        const filters = [
+            {kind: 'solid', options: {region: text(), color: text()}, values: []},
+            {kind: 'gblur', options: {sigma: text()}, values: []},
+        ];
+        assert.deepEqual(parseChain(writeChain(filters)), filters, writeChain(filters));
+    }
+});
+
+test('errors', () => {
+    for (const text of ["gblur='", 'gblur\\', 'a,', 'a;b', '[in]a', ',a', 'a=b=1:b=2'])
+        assert.throws(() => parseChain(text), ChainError, text);
+});
