@@ -71,7 +71,7 @@ export function parseChain(text) {
             readOptions(args.token, filter);
         }
         if (at < text.length && text[at] !== ',')
-            throw new ChainError(`Column ${at + 1}: only filters separated by commas are supported.`);
+            throw new ChainError(`Column ${at + 1}: expected a comma, or the end.`);
         filters.push(filter);
         if (text[at] === ',' && skipBlanks(text, ++at) === text.length)
             throw new ChainError('A filter is missing after the last comma.');

@@ -48,7 +48,8 @@ function describe(lines, show) {
 
 function legend({label, samples}, i, show) {
     const found = extremes(samples);
-    return h('span', {class: 'legend'}, h('span', {class: `swatch line${i}`, 'aria-hidden': 'true'}),
+    return h('span', {class: 'legend'},
+        h('span', {class: `swatch line${i}`, 'aria-hidden': 'true'}),
         `${label} ${found ? show(found.now) : '-'}`);
 }
 

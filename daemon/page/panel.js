@@ -1,17 +1,329 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Beside the picture: the filters of a stream.
+// Beside the picture: what is hidden, and the editor of regions and filters. What is drawn stays in
+// memory while the page shows something else, and until it has been applied or discarded.
 
+import {call, filterSchema, mayBe} from './api.js';
+import {applyDraft} from './apply.js';
+import {createCheck} from './check.js';
 import {h, setText} from './dom.js';
+import * as drafts from './draft.js';
+import {newFilter} from './forms.js';
+import {createKeep} from './keep.js';
+import {createLayerCard} from './layers.js';
+import {say} from './notices.js';
+import {createOverlay} from './overlay.js';
+import {createReadOnly, createView, focusIn} from './panelview.js';
+import {createTools} from './tools.js';
 
-export function createFilterPanel() {
-    const words = h('p', {});
-    const chain = h('code', {class: 'chain'});
-    return {
-        element: h('aside', {class: 'panel card'}, h('h2', {}, 'What is hidden'), words, chain),
-        update(stream) {
-            setText(words, stream?.coverage?.words ?? '');
-            setText(chain, stream?.filters ?? '');
-        },
-        destroy() {},
-    };
+const kept = new Map(); // drafts of all streams, by name
+
+addEventListener('beforeunload', (event) => {
+    if ([...kept.values()].some((draft) => drafts.changedLayers(draft).length))
+        event.preventDefault();
+});
+
+export function createFilterPanel(name, stage) {
+    return mayBe('operate') ? new Editor(name, stage) : createReadOnly();
+}
+
+class Editor {
+    constructor(name, stage) {
+        this.name = name;
+        this.draft = kept.get(name) ?? null;
+        this.selected = null; // a shape
+        this.open = '?';      // the id of the layer whose card is open
+        this.schema = null;
+        this.problem = null;  // of the last check: {layer, filter, option, text}
+        this.check = createCheck(name, (words, problem) => this.checked(words, problem));
+        this.keep = createKeep(name);
+        this.view = createView({
+            hideAll: () => this.addFilter(null),
+            apply: () => this.apply(),
+            discard: () => this.discard(),
+        }, this.keep.element);
+        this.element = this.view.element;
+        this.createOverlay(stage);
+        filterSchema().then((schema) => {
+            this.schema = schema;
+            this.render();
+        }, (error) => setText(this.view.error, error.message));
+        if (this.draft)
+            this.render();
+    }
+
+    createOverlay(stage) {
+        this.overlay = createOverlay({
+            items: () => this.items(),
+            selected: () => this.selected,
+            select: (shape) => this.select(shape),
+            changed: (shape) => this.shapeChanged(shape),
+            created: (shape) => this.addFilter(shape),
+            remove: (shape) => this.removeShape(...this.ownerOf(shape), shape),
+            toolChanged: (tool, corners) => this.tools?.show(tool, corners),
+        });
+        this.tools = createTools({
+            choose: (tool) => this.overlay.setTool(tool),
+            place: (shape) => this.addFilter(shape),
+            finish: () => this.overlay.finishPolygon(),
+        });
+        stage.frame.append(this.overlay.element);
+        stage.bar.prepend(this.tools.element);
+    }
+
+    // Called with each status; `stream` is undefined while the stream does not exist.
+    update(stream) {
+        this.gone = !stream;
+        this.showButtons();
+        this.keep.update(stream);
+        if (!stream)
+            return;
+        setText(this.view.now, stream.coverage?.words || 'not known yet');
+        if (!this.draft) {
+            this.draft = drafts.createDraft(stream);
+            kept.set(this.name, this.draft);
+            return this.render();
+        }
+        this.frameKnown(stream);
+        if (this.draft.busy || !this.isNews(stream))
+            return;
+        this.view.conflict.hidden = !drafts.sync(this.draft, stream);
+        this.render();
+    }
+
+    isNews(stream) {
+        return JSON.stringify([stream.revision, stream.base, stream.hides]) !== this.seen &&
+            (this.seen = JSON.stringify([stream.revision, stream.base, stream.hides]));
+    }
+
+    // Shapes in pixels can be drawn once the size of the frame is known.
+    frameKnown({width, height}) {
+        const {frame, layers} = this.draft;
+        if (frame.width === width && frame.height === height)
+            return;
+        this.draft.frame = {width, height};
+        for (const filter of layers.filter((l) => !l.touched).flatMap((l) => l.filters))
+            drafts.readShapes(filter, this.draft.frame);
+        this.render();
+    }
+
+    /* ---- layers and shapes ---- */
+
+    context() {
+        return {
+            schema: this.schema,
+            frame: () => this.draft.frame,
+            isOpen: (layer) => this.open === layer.id,
+            titleOf: (layer) => layer.id === '' ? 'Base filters' : layer.id,
+            toggle: (layer) => this.toggle(layer),
+            changed: (layer, structure, typing) => this.changed(structure, typing),
+            select: (shape) => this.select(shape, false),
+            rename: (layer, id) => this.rename(layer, id),
+            remove: (layer) => this.act(() => drafts.removeLayer(this.draft, layer)),
+            revert: (layer) => this.act(() => drafts.revert(this.draft, layer)),
+            removeShape: (layer, filter, shape) => this.removeShape(layer, filter, shape),
+        };
+    }
+
+    act(change) {
+        change();
+        this.changed(true);
+    }
+
+    toggle(layer) {
+        this.open = this.open === layer.id ? '?' : layer.id;
+        this.render();
+    }
+
+    rename(layer, id) {
+        if (this.draft.layers.some((other) => other !== layer && other.id === id))
+            return false;
+        this.act(() => {
+            layer.id = id;
+            this.open = id;
+        });
+        return true;
+    }
+
+    items() {
+        const layers = this.draft?.layers.filter((layer) => !layer.removed) ?? [];
+        return layers.flatMap((layer) => layer.filters.flatMap((filter) =>
+            (filter.shapes ?? []).map((shape) => ({
+                shape, label: layer.id || 'Base filters', dashed: layer.id === '',
+                editable: layer.id !== '' || mayBe('admin'),
+            }))));
+    }
+
+    ownerOf(shape) {
+        for (const layer of this.draft.layers)
+            for (const filter of layer.filters)
+                if (filter.shapes?.includes(shape))
+                    return [layer, filter];
+        return [null, null];
+    }
+
+    // Selects a shape, and opens the card of its layer.
+    select(shape, open = true) {
+        if (this.selected === shape)
+            return;
+        this.selected = shape;
+        const [layer] = shape ? this.ownerOf(shape) : [null];
+        if (open && layer && this.open !== layer.id) {
+            this.open = layer.id;
+            this.render();
+        }
+        this.overlay.draw();
+    }
+
+    shapeChanged(shape) {
+        const [layer, filter] = this.ownerOf(shape);
+        if (!layer)
+            return;
+        drafts.shapesChanged(filter);
+        layer.touched = true;
+        this.changed(false);
+    }
+
+    addFilter(shape) {
+        if (!this.draft)
+            return;
+        const filter = newFilter('gblur');
+        filter.shapes = shape ? [shape] : null;
+        drafts.shapesChanged(filter);
+        const layer = drafts.addLayer(this.draft, filter);
+        this.open = layer.id;
+        this.selected = shape;
+        this.changed(true);
+        if (shape)
+            this.overlay.focus(shape);
+    }
+
+    // A filter without shapes applies everywhere; so the last shape of a region takes the region
+    // away.
+    removeShape(layer, filter, shape) {
+        if (!layer)
+            return;
+        this.selected = null;
+        const others = filter.shapes.filter((other) => other !== shape);
+        if (!others.length && layer.id !== '' && layer.filters.length === 1)
+            return this.act(() => drafts.removeLayer(this.draft, layer));
+        filter.shapes = others;
+        drafts.shapesChanged(filter);
+        layer.touched = true;
+        this.changed(true);
+    }
+
+    /* ---- showing ---- */
+
+    // With `structure`, the cards are made anew.
+    changed(structure) {
+        if (structure)
+            this.render();
+        else
+            this.cards.forEach((card) => card.refresh());
+        this.overlay.draw();
+        this.showButtons();
+        this.check.later(this.draft);
+    }
+
+    render() {
+        if (!this.draft)
+            return;
+        this.nameValues();
+        const focus = focusIn(this.element);
+        const context = this.context();
+        const [base, ...hides] = this.draft.layers;
+        this.cards = hides.map((layer) => createLayerCard(layer, context));
+        this.view.list.replaceChildren(...this.cards.map((card) => card.element));
+        this.view.none.hidden = hides.length > 0;
+        if (mayBe('admin')) {
+            this.cards.push(createLayerCard(base, context));
+            this.view.base.replaceChildren(this.cards.at(-1).element);
+        } else {
+            this.view.base.replaceChildren(h('code', {class: 'chain'}, base.server));
+        }
+        focus();
+        this.showProblem();
+        this.overlay.draw();
+        this.showButtons();
+    }
+
+    // Values without a name have no field: the daemon knows their names.
+    async nameValues() {
+        const layer = this.draft.layers.find((l) => !l.touched && !l.asked &&
+            l.filters.some((filter) => filter.values.length));
+        if (!layer)
+            return;
+        layer.asked = true;
+        const answer = await call('Check', {name: this.name, filters: layer.server})
+            .catch(() => null);
+        if (!answer || layer.touched || answer.filters.length !== layer.filters.length)
+            return;
+        layer.filters.forEach((filter, i) => {
+            filter.options = {...answer.filters[i].options};
+            filter.values = [];
+        });
+        this.render();
+    }
+
+    showButtons() {
+        const changes = this.draft ? drafts.changedLayers(this.draft).length : 0;
+        const busy = this.draft?.busy;
+        setText(this.view.apply, busy ? 'Applying' : changes > 1 ? `Apply ${changes} changes`
+            : 'Apply');
+        this.view.apply.disabled = busy || !changes || this.gone;
+        this.view.discard.disabled = busy || !changes;
+        this.keep.allow(!changes && !busy);
+        if (!changes) {
+            this.view.thenRow.hidden = true;
+            this.problem = null;
+            this.view.conflict.hidden = true;
+            setText(this.view.error, '');
+        }
+    }
+
+    showProblem() {
+        const problem = this.problem;
+        let placed = false;
+        for (const card of this.cards ?? [])
+            placed = card.showProblem(card.layer === problem?.layer ? problem : null) || placed;
+        setText(this.view.error, problem && !placed ? problem.text : '');
+    }
+
+    checked(words, problem) {
+        this.problem = problem;
+        setText(this.view.then, words ?? '');
+        this.view.thenRow.hidden = !words;
+        this.showProblem();
+    }
+
+    /* ---- applying ---- */
+
+    async apply() {
+        this.draft.busy = true;
+        this.showButtons();
+        const {done, problem, conflict} = await applyDraft(this.draft);
+        this.draft.busy = false;
+        this.problem = problem ?? null;
+        this.render();
+        if (done)
+            say(`The changes of ${this.name} are in force.`);
+        else if (conflict === 'theirs')
+            say('Your changes were discarded. What is shown is in force.');
+    }
+
+    discard() {
+        for (const layer of drafts.changedLayers(this.draft))
+            drafts.revert(this.draft, layer);
+        this.selected = null;
+        this.check.cancel();
+        this.seen = ''; // what others did meanwhile is taken over with the next status
+        this.changed(true);
+    }
+
+    destroy() {
+        this.check.cancel();
+        this.overlay.destroy();
+        if (this.draft && !drafts.changedLayers(this.draft).length)
+            kept.delete(this.name);
+    }
 }

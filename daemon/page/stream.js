@@ -21,7 +21,7 @@ function createStage(name) {
         player.element.muted = !player.element.muted;
         showMuted();
     }, {class: 'quiet', hidden: true});
-    const note = h('p', {class: 'muted', role: 'status'});
+    const note = h('p', {class: 'muted', role: 'status', hidden: true});
     const frame = h('div', {class: 'frame'}, picture.element, player.element);
     const full = button('Full screen', () => frame.requestFullscreen?.(), {class: 'quiet'});
     const bar = h('div', {class: 'stage-bar'}, mute, full, note);
@@ -33,6 +33,7 @@ function createStage(name) {
     function update() {
         mute.hidden = !(player.playing && player.audio);
         setText(note, player.why);
+        note.hidden = !player.why;
         picture.element.classList.toggle('covered', player.playing);
     }
     player.changed.on(update);

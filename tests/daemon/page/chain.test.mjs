@@ -31,7 +31,8 @@ test('what is written is read again', () => {
     let seed = 1;
     const next = (n) => (seed = (seed * 48271) % 2147483647) % n;
     for (let i = 0; i < 20000; i++) {
-        const text = () => Array.from({length: next(8)}, () => pieces[next(pieces.length)]).join('');
+        const piece = () => pieces[next(pieces.length)];
+        const text = () => Array.from({length: next(8)}, piece).join('');
         const filters = [
             {kind: 'solid', options: {region: text(), color: text()}, values: []},
             {kind: 'gblur', options: {sigma: text()}, values: []},

@@ -40,7 +40,8 @@ test('moves, but not out of the frame', () => {
 
 test('handles', () => {
     const box = {kind: 'ellipse', x: 10, y: 10, w: 20, h: 20};
-    assert.deepEqual(dragHandle(box, 'se', [50, 60]), {kind: 'ellipse', x: 10, y: 10, w: 40, h: 50});
+    assert.deepEqual(dragHandle(box, 'se', [50, 60]),
+        {kind: 'ellipse', x: 10, y: 10, w: 40, h: 50});
     assert.deepEqual(dragHandle(box, 'n', [0, 0]), {kind: 'ellipse', x: 10, y: 0, w: 20, h: 30});
     // Across the opposite edge: the box turns over.
     assert.deepEqual(dragHandle(box, 'w', [50, 0]), {kind: 'ellipse', x: 30, y: 10, w: 20, h: 20});

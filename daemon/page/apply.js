@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Puts a draft in force: one call for each layer that was changed.
+
+import {call} from './api.js';
+import {ask} from './dialog.js';
+import * as drafts from './draft.js';
+
+function callOf(draft, layer, text) {
+    const more = draft.revision === undefined ? {} : {revision: draft.revision};
+    return layer.id === ''
+        ? ['Set', {name: draft.name, filters: text, ...more}]
+        : ['Hide', {name: draft.name, id: layer.id, filters: text, ...more}];
+}
+
+async function applyLayer(draft, layer) {
+    const text = drafts.layerText(layer);
+    const answer = await call(...callOf(draft, layer, text));
+    if (draft.revision !== undefined)
+        draft.revision = answer?.revision ?? draft.revision + 1;
+    drafts.settle(draft, layer, text);
+}
+
+function describe({base, hides}) {
+    return [`Base: ${base}`,
+        ...Object.entries(hides ?? {}).map(([id, text]) => `${id}: ${text}`)];
+}
+
+// Somebody else was faster. Returns 'mine', 'theirs' or null.
+function askWhose(draft, theirs) {
+    return ask('Somebody else was faster', [
+        `The filters of ${draft.name} were changed while you were editing. In force now:`,
+        ...describe(theirs),
+    ], [['theirs', 'Load theirs', 'plain'], ['mine', 'Overwrite with mine']]);
+}
+
+function adopt(draft, theirs) {
+    for (const layer of drafts.changedLayers(draft))
+        drafts.revert(draft, layer);
+    drafts.sync(draft, {...draft.frame, ...theirs});
+}
+
+// Resolves to {done: true} when everything is in force, {problem} with the refusal (as a check
+// reports it), or {conflict}: what the user chose.
+export async function applyDraft(draft) {
+    for (;;) {
+        const layer = drafts.changedLayers(draft)[0];
+        if (!layer)
+            return {done: true};
+        try {
+            await applyLayer(draft, layer);
+        } catch (error) {
+            const theirs = error.body ?? {};
+            if (error.status !== 409 || !('revision' in theirs))
+                return {problem: {layer, filter: theirs.filter, option: theirs.option,
+                    text: layer.id ? `${layer.id}: ${error.message}` : error.message}};
+            const choice = await askWhose(draft, theirs);
+            if (choice === 'mine')
+                drafts.overwrite(draft, {...draft.frame, ...theirs});
+            else if (choice === 'theirs')
+                adopt(draft, theirs);
+            if (choice !== 'mine')
+                return {conflict: choice};
+        }
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Asks the daemon, a moment after each change, what a draft would hide and what is wrong with it.
+
+import {call} from './api.js';
+import {debounce} from './dom.js';
+import {changedLayers, wholeChain} from './draft.js';
+
+const DELAY_MS = 400;
+
+// answered(words, problem): the coverage in words, or a problem {layer, filter, option, text};
+// both are null if there is nothing to check. Answers that are out of date are dropped.
+export function createCheck(name, answered) {
+    let newest = 0;
+
+    async function run(draft) {
+        const number = ++newest;
+        const {text, from} = wholeChain(draft);
+        if (!changedLayers(draft).length || !text)
+            return answered(null, null);
+        let words = null;
+        let problem = null;
+        try {
+            const answer = await call('Check', {name, filters: text});
+            words = answer.coverage?.words || 'not known yet';
+        } catch (error) {
+            const [layer, filter] = from[error.body?.filter] ?? [];
+            problem = {layer, filter, option: error.body?.option, text: error.message};
+        }
+        if (number === newest)
+            answered(words, problem);
+    }
+
+    const later = debounce(run, DELAY_MS);
+    return {
+        later,
+        cancel() {
+            later.cancel();
+            newest++;
+        },
+    };
+}

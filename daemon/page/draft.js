@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a user has drawn and typed for a stream, and how it meets what is in force. No browser is
+// needed here.
+//
+// A draft has layers: the base chain (id '') and the chains that were added to it ("hides"), by
+// their ids. A layer is {id, server: text in force or null, filters, raw: text that replaces
+// filters or null, touched, removed, error}. Filters are those of chain.js, and may have `shapes`,
+// the parsed region.
+
+import {parseChain, writeChain, writeFilter} from './chain.js';
+import {parseShapes, writeShapes} from './shapes.js';
+
+function textsOf(stream) {
+    return new Map([['', stream.base ?? stream.filters ?? ''],
+        ...Object.entries(stream.hides ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))]);
+}
+
+// Parses the regions again, once the size of the frame is known.
+export function readShapes(filter, frame) {
+    filter.shapes = 'region' in filter.options ? parseShapes(filter.options.region, frame) : null;
+}
+
+// Call this after filter.shapes was changed. Without shapes, the filter applies everywhere.
+export function shapesChanged(filter) {
+    if (filter.shapes?.length) {
+        filter.options.region = writeShapes(filter.shapes);
+    } else {
+        filter.shapes = null;
+        for (const name of ['region', 'invert', 'feather'])
+            delete filter.options[name];
+    }
+}
+
+export function setText(layer, text, frame) {
+    layer.raw = null;
+    try {
+        layer.filters = parseChain(text);
+        layer.filters.forEach((filter) => readShapes(filter, frame));
+    } catch {
+        layer.filters = [];
+        layer.raw = text;
+    }
+}
+
+function fromServer(id, text, frame) {
+    const layer = {id, server: text, touched: false, removed: false, error: null};
+    setText(layer, text, frame);
+    return layer;
+}
+
+export function createDraft(stream) {
+    const frame = {width: stream.width, height: stream.height};
+    return {
+        name: stream.name, frame, revision: stream.revision, busy: false,
+        layers: [...textsOf(stream)].map(([id, text]) => fromServer(id, text, frame)),
+    };
+}
+
+export function layerText(layer) {
+    if (layer.removed)
+        return '';
+    if (!layer.touched)
+        return layer.server ?? '';
+    return layer.raw ?? writeChain(layer.filters);
+}
+
+export function isChanged(layer) {
+    return layer.removed || layerText(layer) !== (layer.server ?? '');
+}
+
+export function changedLayers(draft) {
+    return draft.layers.filter(isChanged);
+}
+
+// The layer is in force as `text`, which may be older than what is drawn now.
+export function settle(draft, layer, text) {
+    if (text === '' && layer.id !== '')
+        draft.layers = draft.layers.filter((other) => other !== layer);
+    layer.server = text;
+    layer.error = null;
+    layer.touched = layer.touched && layerText(layer) !== text;
+}
+
+function byId(a, b) {
+    return a.id < b.id ? -1 : 1;
+}
+
+function keepMine(layer, text) {
+    if (layer.removed)
+        return text === null;
+    return text !== null && layerText(layer) === text;
+}
+
+// Takes over what is in force now. Layers that were changed here stay as they are. Returns whether
+// one of them was also changed by somebody else; then the revision stays old, so that applying it
+// is refused until the user has chosen.
+export function sync(draft, stream) {
+    const texts = textsOf(stream);
+    draft.frame = {width: stream.width, height: stream.height};
+    const conflicts = draft.layers.filter((layer) => isChanged(layer) &&
+        (texts.get(layer.id) ?? null) !== layer.server &&
+        !keepMine(layer, texts.get(layer.id) ?? null));
+    draft.layers = draft.layers.filter((layer) => isChanged(layer) ? !(layer.removed &&
+        !texts.has(layer.id)) : texts.has(layer.id));
+    for (const layer of draft.layers) {
+        const text = texts.get(layer.id) ?? null;
+        texts.delete(layer.id);
+        if (conflicts.includes(layer) || text === layer.server)
+            continue;
+        if (!isChanged(layer))
+            setText(layer, text, draft.frame);
+        layer.server = text;
+        layer.touched = false;
+    }
+    for (const [id, text] of texts)
+        draft.layers.push(fromServer(id, text, draft.frame));
+    draft.layers.sort(byId);
+    if (!conflicts.length)
+        draft.revision = stream.revision;
+    return conflicts.length > 0;
+}
+
+// The user overwrites what somebody else did: the revision is theirs, the changed layers are ours.
+export function overwrite(draft, stream) {
+    const texts = textsOf(stream);
+    for (const layer of draft.layers)
+        if (isChanged(layer))
+            layer.server = texts.get(layer.id) ?? null;
+    draft.layers = draft.layers.filter((layer) => !(layer.removed && layer.server === null));
+    sync(draft, stream);
+    draft.revision = stream.revision;
+}
+
+// A new region, with an id that nobody has used.
+export function addLayer(draft, filter) {
+    let n = 1;
+    while (draft.layers.some((layer) => layer.id === `page-${n}`))
+        n++;
+    const layer = {id: `page-${n}`, server: null, filters: [filter], raw: null, touched: true,
+        removed: false, error: null};
+    draft.layers.push(layer);
+    draft.layers.sort(byId);
+    return layer;
+}
+
+// Takes a layer away: one that was never applied at once, others when the draft is applied.
+export function removeLayer(draft, layer) {
+    if (layer.server === null)
+        draft.layers = draft.layers.filter((other) => other !== layer);
+    else
+        layer.removed = true;
+}
+
+// Gives up what was changed in a layer.
+export function revert(draft, layer) {
+    if (layer.server === null)
+        return removeLayer(draft, layer);
+    setText(layer, layer.server, draft.frame);
+    Object.assign(layer, {touched: false, removed: false, error: null});
+}
+
+// The whole chain as it would be, and where each of its filters comes from: [layer, index].
+export function wholeChain(draft) {
+    const texts = [];
+    const from = [];
+    for (const layer of draft.layers) {
+        const text = layerText(layer).trim();
+        if (!text)
+            continue;
+        texts.push(text);
+        layer.filters.forEach((_, i) => from.push([layer, i]));
+    }
+    return {text: texts.join(','), from};
+}
+
+export function summary(layer) {
+    if (layer.raw !== null || !layer.filters.length)
+        return layer.raw ?? '';
+    const text = writeFilter(layer.filters[0]).replace(/:(region|invert|feather)=[^:]*/g, '');
+    return layer.filters.length > 1 ? `${text} and ${layer.filters.length - 1} more` : text;
+}

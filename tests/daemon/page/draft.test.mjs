@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tests of daemon/page/draft.js.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import * as drafts from '../../../daemon/page/draft.js';
+
+const BASE = 'gblur=sigma=12:region=rect 10 10 50% 50%';
+
+function stream(revision, hides, base = BASE) {
+    return {name: 'door', width: 1000, height: 500, revision, base, hides};
+}
+
+function filter(shapes) {
+    const made = {kind: 'gblur', options: {sigma: '20'}, values: [], shapes};
+    drafts.shapesChanged(made);
+    return made;
+}
+
+const box = () => ({kind: 'rect', x: 1, y: 2, w: 3, h: 4});
+const layerOf = (draft, id) => draft.layers.find((layer) => layer.id === id);
+
+test('what was not touched keeps its text', () => {
+    const draft = drafts.createDraft(stream(1, {a: " solid = c='red' "}));
+    assert.deepEqual(drafts.changedLayers(draft), []);
+    assert.equal(drafts.wholeChain(draft).text, `${BASE},solid = c='red'`);
+    assert.deepEqual(layerOf(draft, '').filters[0].shapes,
+        [{kind: 'rect', x: 1, y: 2, w: 50, h: 50}]);
+});
+
+test('a new region gets a free id and is removed at once', () => {
+    const draft = drafts.createDraft(stream(1, {'page-1': 'solid'}));
+    const layer = drafts.addLayer(draft, filter([box()]));
+    assert.equal(layer.id, 'page-2');
+    assert.equal(drafts.layerText(layer), 'gblur=sigma=20:region=rect 1% 2% 3% 4%');
+    drafts.removeLayer(draft, layer);
+    assert.equal(draft.layers.length, 2);
+    drafts.removeLayer(draft, layerOf(draft, 'page-1'));
+    assert.equal(drafts.wholeChain(draft).text, BASE);
+    drafts.revert(draft, layerOf(draft, 'page-1'));
+    assert.deepEqual(drafts.changedLayers(draft), []);
+});
+
+test('a filter without shapes applies everywhere', () => {
+    const made = filter([box()]);
+    Object.assign(made.options, {invert: '1', feather: '5'});
+    made.shapes = [];
+    drafts.shapesChanged(made);
+    assert.deepEqual(made.options, {sigma: '20'});
+});
+
+test('the whole chain says where its filters come from', () => {
+    const draft = drafts.createDraft(stream(1, {b: 'solid,null', a: 'pixelize'}));
+    const {text, from} = drafts.wholeChain(draft);
+    assert.equal(text, `${BASE},pixelize,solid,null`);
+    assert.deepEqual(from.map(([layer, i]) => [layer.id, i]),
+        [['', 0], ['a', 0], ['b', 0], ['b', 1]]);
+});
+
+test('changes of others are taken over where nothing was drawn', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    drafts.addLayer(draft, filter([box()]));
+    assert.equal(drafts.sync(draft, stream(2, {b: 'pixelize'}, 'null')), false);
+    assert.deepEqual(draft.layers.map((layer) => layer.id), ['', 'b', 'page-1']);
+    assert.equal(draft.revision, 2);
+    assert.equal(layerOf(draft, '').server, 'null');
+});
+
+test('a layer that both changed is a conflict until one side is chosen', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    const layer = layerOf(draft, 'a');
+    layer.filters[0].options.color = 'red';
+    layer.touched = true;
+    assert.equal(drafts.sync(draft, stream(2, {a: 'pixelize'})), true);
+    assert.equal(draft.revision, 1);
+    assert.equal(drafts.layerText(layer), 'solid=color=red');
+    drafts.overwrite(draft, stream(2, {a: 'pixelize'}));
+    assert.equal(draft.revision, 2);
+    assert.equal(drafts.layerText(layer), 'solid=color=red');
+    assert.equal(layer.server, 'pixelize');
+});
+
+test('a layer that was removed by others meanwhile is drawn anew', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    const layer = layerOf(draft, 'a');
+    Object.assign(layer.filters[0].options, {color: 'red'});
+    layer.touched = true;
+    assert.equal(drafts.sync(draft, stream(2, {})), true);
+    drafts.overwrite(draft, stream(2, {}));
+    assert.equal(layer.server, null);
+    assert.deepEqual(drafts.changedLayers(draft), [layer]);
+});
+
+test('what was applied is in force, also if the status says so first', () => {
+    const draft = drafts.createDraft(stream(1, {}));
+    const layer = drafts.addLayer(draft, filter([box()]));
+    const text = drafts.layerText(layer);
+    assert.equal(drafts.sync(draft, stream(2, {'page-1': text})), false);
+    assert.deepEqual(drafts.changedLayers(draft), []);
+    layer.filters[0].options.sigma = '30';
+    layer.touched = true;
+    drafts.settle(draft, layer, text); // an older text: the newer one is still to be applied
+    assert.deepEqual(drafts.changedLayers(draft), [layer]);
+    drafts.settle(draft, layer, drafts.layerText(layer));
+    assert.deepEqual(drafts.changedLayers(draft), []);
+    drafts.removeLayer(draft, layer);
+    drafts.settle(draft, layer, '');
+    assert.equal(draft.layers.length, 1);
+});
+
+test('text that is no chain is kept as text', () => {
+    const draft = drafts.createDraft(stream(1, {a: "gblur='"}));
+    assert.equal(layerOf(draft, 'a').raw, "gblur='");
+    assert.equal(drafts.wholeChain(draft).text, `${BASE},gblur='`);
+});
