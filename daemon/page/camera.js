@@ -44,7 +44,7 @@ export function cameraForm(done = () => {}, cancel = null) {
         autocapitalize: 'none', placeholder: 'front-door'}), 'It becomes part of addresses.');
     const filters = field('Filters to begin with',
         h('input', {required: true, spellcheck: 'false', value: STARTING_FILTER}),
-        'Until you draw regions, the whole picture is hidden in this way.');
+        'The whole picture is hidden in this way until you change it.');
     const devices = h('div', {class: 'choices'}, h('p', {class: 'muted'}, 'Looking for cameras.'));
     listDevices(devices, input.input, name.input);
     const form = createForm({

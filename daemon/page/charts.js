@@ -3,12 +3,12 @@
 
 import {h, svg} from './dom.js';
 
-// The smallest of 1, 2, 5, 10, 20, 50 ... that is at least `value`.
+// The smallest of 1, 2, 2.5, 5, 10, 20, 25 ... that is at least `value`.
 export function niceTop(value) {
     if (!(value > 0))
         return 1;
     const power = 10 ** Math.floor(Math.log10(value));
-    return [1, 2, 5, 10].map((n) => n * power).find((top) => top >= value * (1 - 1e-9));
+    return [1, 2, 2.5, 5, 10].map((n) => n * power).find((top) => top >= value * (1 - 1e-9));
 }
 
 // Returns the SVG path of samples, newest last, in a box of width x height. `span` is the number

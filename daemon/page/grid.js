@@ -4,7 +4,7 @@
 import {mayBe} from './api.js';
 import {addCamera, cameraForm} from './camera.js';
 import {button, h, setText} from './dom.js';
-import {count} from './format.js';
+import {capital, count} from './format.js';
 import * as live from './live.js';
 import {createPicture} from './picture.js';
 import {createFigures, createState} from './tile.js';
@@ -23,7 +23,7 @@ function createTile(name) {
         element,
         update(stream) {
             state.update(stream.state);
-            setText(why, stream.why ?? '');
+            setText(why, capital(stream.why));
             why.hidden = !stream.why;
             figures.update(stream);
         },

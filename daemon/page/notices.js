@@ -7,11 +7,13 @@ const SHOWN_MS = 6000;
 
 // Shows a message; errors ('bad') stay until they are dismissed.
 export function say(text, tone = 'good') {
-    const notice = h('div', {class: `notice ${tone}`}, h('span', {}, text),
+    const notice = h('div', {class: `notice ${tone}`},
+        h('span', {}, text),
         button('Dismiss', () => notice.remove(), {class: 'quiet'}));
     const place = document.getElementById('notices');
+    place.querySelector('.good')?.remove();
     place.append(notice);
-    while (place.children.length > 4)
+    while (place.children.length > 3)
         place.firstChild.remove();
     if (tone !== 'bad')
         setTimeout(() => notice.remove(), SHOWN_MS);

@@ -222,7 +222,8 @@ class Editor {
             this.cards.forEach((card) => card.refresh());
         this.overlay.draw();
         this.showButtons();
-        this.check.later(this.draft);
+        if (!this.gone)
+            this.check.later(this.draft);
     }
 
     render() {

@@ -5,6 +5,7 @@ import {call, mayBe} from './api.js';
 import {ask} from './dialog.js';
 import {button, h, setText} from './dom.js';
 import {createEventList} from './events.js';
+import {capital} from './format.js';
 import {createFilterPanel} from './panel.js';
 import {createGraphs} from './graphs.js';
 import * as live from './live.js';
@@ -37,7 +38,10 @@ function createStage(name) {
         picture.element.classList.toggle('covered', player.playing);
     }
     player.changed.on(update);
-    const end = live.videoMessage.on((kind, payload) => player.take(kind, payload));
+    const ends = [
+        live.videoMessage.on((kind, payload) => player.take(kind, payload)),
+        live.connectionChanged.on(({up}) => frame.classList.toggle('lost', !up)),
+    ];
     return {
         element, frame, bar,
         resize({width, height}) {
@@ -45,7 +49,7 @@ function createStage(name) {
                 frame.style.setProperty('--aspect', String(width / height));
         },
         destroy() {
-            end();
+            ends.forEach((end) => end());
             player.destroy();
             picture.destroy();
         },
@@ -109,11 +113,11 @@ export function showStream(root, name) {
             h('h1', {}, name), state.element, actions.element),
         gone, why,
         h('div', {class: 'columns'},
-            h('div', {class: 'column'}, stage.element,
+            stage.element, panel.element,
+            h('div', {class: 'column'},
                 h('section', {class: 'card', 'aria-label': 'Figures'}, figures.element),
                 h('section', {class: 'card'}, h('h2', {}, 'The last hour'), graphs.element),
-                h('section', {class: 'card'}, h('h2', {}, 'Events'), events.element)),
-            panel.element));
+                h('section', {class: 'card'}, h('h2', {}, 'Events'), events.element))));
 
     function update(status) {
         if (!status)
@@ -125,7 +129,7 @@ export function showStream(root, name) {
         state.update(stream?.state ?? 'removed');
         if (!stream)
             return;
-        setText(why, stream.why ?? '');
+        setText(why, capital(stream.why));
         why.hidden = !stream.why;
         stage.resize(stream);
         figures.update(stream);

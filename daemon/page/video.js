@@ -7,6 +7,7 @@ import {decodeJson} from './frames.js';
 const FARTHEST_S = 0.8; // playing farther behind the newest frame than this, it jumps
 const BEHIND_S = 0.2;   // to this distance
 const KEPT_S = 10;
+const STALLED_MS = 2500;
 const MOST_QUEUED = 400; // fragments; when decoding does not keep up, it begins anew
 
 function supported(mime) {
@@ -46,14 +47,23 @@ class Feed {
         this.step();
     }
 
-    // Goes on with other parameters in the same buffer. Returns false if that is impossible.
+    // Goes on with other parameters in the same buffer. What is buffered is dropped first: after a
+    // restart, times may begin anew. Returns false if that is impossible.
     change(mime) {
-        if (mime !== this.mime && !this.buffer?.changeType)
+        if (!this.buffer || mime !== this.mime && !this.buffer.changeType)
             return false;
-        if (mime !== this.mime)
-            this.queue.push(mime);
+        this.queue.push({mime: mime === this.mime ? '' : mime});
         this.mime = mime;
         return true;
+    }
+
+    // Carries out one item of the queue: a change of parameters, or bytes.
+    carryOut(item) {
+        if (item.mime === undefined)
+            return this.buffer.appendBuffer(item);
+        if (item.mime)
+            this.buffer.changeType(item.mime);
+        this.buffer.remove(0, Infinity);
     }
 
     step() {
@@ -62,15 +72,9 @@ class Feed {
         this.follow();
         if (this.trim() || !this.queue.length)
             return;
-        const item = this.queue[0];
         try {
-            if (typeof item === 'string')
-                this.buffer.changeType(item);
-            else
-                this.buffer.appendBuffer(item);
+            this.carryOut(this.queue[0]);
             this.queue.shift();
-            if (typeof item === 'string')
-                this.step();
         } catch (error) {
             if (error.name !== 'QuotaExceededError' || !this.trim(1))
                 this.onFailure();
@@ -119,6 +123,7 @@ export function createPlayer(name) {
     let parameters = null; // those of the last B
     let initialization = null;
     let restarts = 0;
+    let stalled = 0;
 
     function set(playing, why = '') {
         if (player.playing === playing && player.why === why)
@@ -174,14 +179,21 @@ export function createPlayer(name) {
     };
     video.addEventListener('loadeddata', resume);
     video.addEventListener('playing', () => {
+        clearTimeout(stalled);
         restarts = 0;
         set(true);
+    });
+    // While no frames come, the picture below tells why.
+    video.addEventListener('waiting', () => {
+        clearTimeout(stalled);
+        stalled = setTimeout(() => set(false), STALLED_MS);
     });
     video.addEventListener('error', () => feed && renew());
     video.addEventListener('pause', resume);
     document.addEventListener('visibilitychange', resume);
 
     function destroy() {
+        clearTimeout(stalled);
         document.removeEventListener('visibilitychange', resume);
         drop();
         video.removeAttribute('src');

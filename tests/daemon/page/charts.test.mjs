@@ -7,8 +7,8 @@ import {extremes, niceTop, pathOf} from '../../../daemon/page/charts.js';
 import {bytes, duration, figures, milliseconds} from '../../../daemon/page/format.js';
 
 test('round numbers above the samples', () => {
-    assert.deepEqual([0, 0.3, 1, 1.1, 24, 50, 99, 1000].map(niceTop),
-        [1, 0.5, 1, 2, 50, 50, 100, 1000]);
+    assert.deepEqual([0, 0.3, 1, 1.1, 24, 26, 99, 1000].map(niceTop),
+        [1, 0.5, 1, 2, 25, 50, 100, 1000]);
 });
 
 test('paths end at the right, and are interrupted where nothing is known', () => {
