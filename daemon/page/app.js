@@ -15,7 +15,7 @@ const PAGES = [['#/', 'Streams'], ['#/activity', 'Activity'], ['#/users', 'Users
 
 const header = document.getElementById('header');
 const content = document.getElementById('content');
-const lost = createBanner('warn');
+const lost = createBanner('warn', button('Log in', () => session.logIn(), {class: 'small'}));
 const insecure = createBanner('info');
 const nav = h('nav', {'aria-label': 'Pages'});
 const account = h('div', {class: 'account'});
@@ -98,9 +98,11 @@ function onSession(now) {
         session.logIn();
 }
 
-function showConnection({up, retryAt}) {
+function showConnection({up, retryAt, ended}) {
     if (up || getSession().role === 'none')
         return lost.show('');
+    if (ended)
+        return lost.show('The session has ended: what you see is old.', true);
     const seconds = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
     lost.show(seconds ? `Not connected: what you see is old. Trying again in ${seconds} s.`
         : 'Not connected: what you see is old. Trying again.');

@@ -45,7 +45,8 @@ function createInput(property, value, change) {
             property.enum.map((word) => h('option', {value: String(word)}, String(word))));
         return select;
     }
-    const {range, only} = numberRange(property);
+    const {range, only: numeric} = numberRange(property);
+    const only = numeric && (value === '' || Number.isFinite(Number(value)));
     const input = h('input', {
         type: only ? 'number' : 'text', value, spellcheck: 'false', autocapitalize: 'none',
         min: only && range.minimum, max: only && range.maximum,
@@ -80,7 +81,7 @@ function sortOptions(properties, options) {
     const unknown = Object.keys(options).filter(
         (name) => !(name in properties) && !REGION.includes(name));
     const rare = (name) => COMMON.includes(name) ||
-        /no effect/.test(properties[name]?.description ?? '');
+        properties[name]?.deprecated || /no effect/.test(properties[name]?.description ?? '');
     return [[...names.filter((name) => !rare(name)), ...unknown], names.filter(rare)];
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The first page: all streams, live.
 
-import {mayBe} from './api.js';
+import {getSession, mayBe} from './api.js';
 import {addCamera, cameraForm} from './camera.js';
 import {button, h, setText} from './dom.js';
 import {capital, count} from './format.js';
 import * as live from './live.js';
 import {createPicture} from './picture.js';
+import {setUp} from './session.js';
 import {createFigures, createState} from './tile.js';
 
 function createTile(name) {
@@ -38,6 +39,10 @@ function summary(streams) {
 }
 
 function emptyPage() {
+    if (getSession().setup)
+        return [h('h2', {}, 'No streams yet'),
+            h('p', {}, 'Set up the first administrator, who can then add a camera here.'),
+            button('Set up the first administrator', setUp, {class: 'primary'})];
     if (!mayBe('admin'))
         return [h('h2', {}, 'No streams yet'),
             h('p', {}, 'An administrator can add a camera here, or in the file halod.yaml.')];

@@ -11,6 +11,7 @@ import {logIn} from './session.js';
 const SILENCE_MS = 8000; // the status comes once a second
 const LONGEST_DELAY_S = 10;
 const MOST_EVENTS = 200;
+const MOST_TILES = 255; // slots
 
 export const pictureArrived = topic();   // name, JPEG bytes
 export const pictureEnded = topic();     // name, why
@@ -19,7 +20,7 @@ export const statusArrived = topic();    // status
 export const eventArrived = topic();     // event
 export const connectionChanged = topic(); // connection
 
-export const connection = {up: false, retryAt: 0};
+export const connection = {up: false, retryAt: 0, ended: false}; // ended: until the next login
 export const events = []; // newest first
 export let status = null;
 
@@ -54,8 +55,8 @@ function deliver(link, {kind, slot, payload}) {
         videoMessage.say(kind, payload);
 }
 
-function setUp(up, retryAt = 0) {
-    Object.assign(connection, {up, retryAt});
+function setUp(up, retryAt = 0, ended = false) {
+    Object.assign(connection, {up, retryAt, ended});
     connectionChanged.say(connection);
 }
 
@@ -125,7 +126,7 @@ async function retry(code) {
     if (next)
         return;
     if (code === 401 && !(await logIn('The session has ended. Log in to go on: nothing is lost.')))
-        return setUp(false);
+        return setUp(false, 0, true);
     if (getSession().role === 'none' || next)
         return setUp(false);
     const delay = code === 401 ? 0 : Math.min(2 ** failures++, LONGEST_DELAY_S);
@@ -137,9 +138,9 @@ async function retry(code) {
 
 // Shows the streams `tiles` as pictures, and the stream `video` ('': none) as video.
 export function show(tiles, video = '') {
-    if (video === wanted.video && tiles.join('\n') === wanted.tiles.join('\n'))
+    if (video === wanted.video && tiles.slice(0, MOST_TILES).join('\n') === wanted.tiles.join('\n'))
         return;
-    wanted = {tiles: [...tiles], video};
+    wanted = {tiles: tiles.slice(0, MOST_TILES), video};
     if (current || next || connection.retryAt)
         open();
 }

@@ -19,14 +19,18 @@ export function say(text, tone = 'good') {
         setTimeout(() => notice.remove(), SHOWN_MS);
 }
 
-// A line that is always there, and hidden while its text is empty.
-export function createBanner(tone) {
-    const element = h('p', {class: `banner ${tone}`, role: 'status', hidden: true});
+// A line that is always there, and hidden while its text is empty. It may have a button.
+export function createBanner(tone, action = null) {
+    const words = h('span', {});
+    const element = h('div', {class: `banner ${tone}`, role: 'status', hidden: true}, words,
+        action);
     return {
         element,
-        show(text) {
-            setText(element, text);
+        show(text, withAction = false) {
+            setText(words, text);
             element.hidden = !text;
+            if (action)
+                action.hidden = !withAction;
         },
     };
 }

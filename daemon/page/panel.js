@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Beside the picture: what is hidden, and the editor of regions and filters. What is drawn stays in
-// memory while the page shows something else, and until it has been applied or discarded.
+// Beside the picture: what is hidden, and the editor of regions and filters.
 
 import {call, filterSchema, mayBe} from './api.js';
 import {applyDraft} from './apply.js';
@@ -9,18 +8,12 @@ import {h, setText} from './dom.js';
 import * as drafts from './draft.js';
 import {newFilter} from './forms.js';
 import {createKeep} from './keep.js';
+import * as kept from './kept.js';
 import {createLayerCard} from './layers.js';
 import {say} from './notices.js';
 import {createOverlay} from './overlay.js';
 import {createReadOnly, createView, focusIn} from './panelview.js';
 import {createTools} from './tools.js';
-
-const kept = new Map(); // drafts of all streams, by name
-
-addEventListener('beforeunload', (event) => {
-    if ([...kept.values()].some((draft) => drafts.changedLayers(draft).length))
-        event.preventDefault();
-});
 
 export function createFilterPanel(name, stage) {
     return mayBe('operate') ? new Editor(name, stage) : createReadOnly();
@@ -29,7 +22,7 @@ export function createFilterPanel(name, stage) {
 class Editor {
     constructor(name, stage) {
         this.name = name;
-        this.draft = kept.get(name) ?? null;
+        this.draft = kept.load(name);
         this.selected = null; // a shape
         this.open = '?';      // the id of the layer whose card is open
         this.schema = null;
@@ -65,6 +58,7 @@ class Editor {
             choose: (tool) => this.overlay.setTool(tool),
             place: (shape) => this.addFilter(shape),
             finish: () => this.overlay.finishPolygon(),
+            outlines: (on) => this.overlay.element.classList.toggle('off', !on),
         });
         stage.frame.append(this.overlay.element);
         stage.bar.prepend(this.tools.element);
@@ -80,7 +74,7 @@ class Editor {
         setText(this.view.now, stream.coverage?.words || 'not known yet');
         if (!this.draft) {
             this.draft = drafts.createDraft(stream);
-            kept.set(this.name, this.draft);
+            kept.store(this.draft);
             return this.render();
         }
         this.frameKnown(stream);
@@ -324,7 +318,6 @@ class Editor {
     destroy() {
         this.check.cancel();
         this.overlay.destroy();
-        if (this.draft && !drafts.changedLayers(this.draft).length)
-            kept.delete(this.name);
+        kept.release(this.name);
     }
 }

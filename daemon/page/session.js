@@ -2,8 +2,9 @@
 // Who uses the page: logging in and out, the first administrator, and the own password.
 
 import * as api from './api.js';
-import {askForm} from './dialog.js';
+import {ask, askForm} from './dialog.js';
 import {field, h, topic} from './dom.js';
+import * as kept from './kept.js';
 
 export const sessionChanged = topic();
 
@@ -71,7 +72,7 @@ function requireSame(password, again) {
     const differs = password.input.value !== again.input.value;
     again.showError(differs ? 'The two passwords differ.' : '');
     if (differs)
-        throw new Error('Type the same password twice.');
+        throw new Error(''); // the field tells
 }
 
 export function changePassword() {
@@ -90,6 +91,12 @@ export function changePassword() {
 }
 
 export async function logOut() {
+    const sure = !kept.changed().length || await ask('Discard what you have drawn?',
+        `There are changes that were not applied: ${kept.changed().join(', ')}.`,
+        [[true, 'Discard and log out', 'primary danger']]);
+    if (!sure)
+        return;
+    kept.forgetAll();
     adopt(await api.enter('logout', {}));
 }
 

@@ -28,6 +28,10 @@ function createStage(name) {
     const bar = h('div', {class: 'stage-bar'}, mute, full, note);
     const element = h('div', {class: 'stage'}, frame, bar);
 
+    function setSize(width, height) {
+        if (width > 0 && height > 0)
+            frame.style.setProperty('--aspect', String(width / height));
+    }
     function showMuted() {
         setText(mute, player.element.muted ? 'Unmute' : 'Mute');
     }
@@ -38,15 +42,18 @@ function createStage(name) {
         picture.element.classList.toggle('covered', player.playing);
     }
     player.changed.on(update);
+    player.element.addEventListener('resize',
+        () => setSize(player.element.videoWidth, player.element.videoHeight));
     const ends = [
         live.videoMessage.on((kind, payload) => player.take(kind, payload)),
         live.connectionChanged.on(({up}) => frame.classList.toggle('lost', !up)),
     ];
     return {
         element, frame, bar,
+        // The size in the status; the video knows better, once it plays.
         resize({width, height}) {
-            if (width > 0 && height > 0)
-                frame.style.setProperty('--aspect', String(width / height));
+            if (!player.element.videoWidth)
+                setSize(width, height);
         },
         destroy() {
             ends.forEach((end) => end());

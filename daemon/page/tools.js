@@ -14,20 +14,27 @@ function hintOf(tool, corners) {
     return tool === 'select' ? '' : 'Drag across the picture. Escape ends drawing.';
 }
 
-// choose(tool), place(shape), finish(). Returns {element, show(tool, corners)}.
-export function createTools({choose, place, finish}) {
+// choose(tool), place(shape), finish(), outlines(on). Returns {element, show(tool, corners)}.
+export function createTools({choose, place, finish, outlines}) {
     const buttons = TOOLS.map(([tool, label]) => button(label, (event) => {
         if (event.detail === 0 && tool !== 'select') // not a pointer
             place(middleShape(tool));
         else
             choose(tool);
     }, {class: 'small', 'aria-pressed': String(tool === 'select'), 'data-tool': tool}));
+    const seen = button('Outlines', () => {
+        const on = seen.getAttribute('aria-pressed') !== 'true';
+        seen.setAttribute('aria-pressed', String(on));
+        outlines(on);
+    }, {class: 'small', 'aria-pressed': 'true', title: 'Show the regions on the picture'});
     const done = button('Finish', finish, {class: 'small primary', hidden: true});
     const hint = h('span', {class: 'hint', role: 'status'});
     return {
-        element: h('div', {class: 'tools', role: 'group', 'aria-label': 'Drawing'}, buttons, done,
-            hint),
+        element: h('div', {class: 'tools', role: 'group', 'aria-label': 'Drawing'}, buttons, seen,
+            done, hint),
         show(tool, corners) {
+            if (tool !== 'select' && seen.getAttribute('aria-pressed') === 'false')
+                seen.click();
             for (const b of buttons)
                 b.setAttribute('aria-pressed', String(b.dataset.tool === tool));
             done.hidden = !(tool === 'polygon' && corners >= 3);
