@@ -2,8 +2,6 @@
 // Requests to the daemon. When the session has ended, a request waits until the user has logged in
 // again, and is then repeated.
 
-import {capital} from './format.js';
-
 let session = {role: 'none', user: '', token: '', users: true, setup: false, version: ''};
 let askToLogIn = async () => false;
 
@@ -11,7 +9,7 @@ const RANKS = ['none', 'view', 'operate', 'admin'];
 
 export class ApiError extends Error {
     constructor(status, body, retryAfter = 0) {
-        super(capital(body?.what) || (status ? `The daemon answered with status ${status}.`
+        super(body?.what || (status ? `The daemon answered with status ${status}.`
             : 'The daemon cannot be reached.'));
         this.status = status;
         this.body = body ?? {};

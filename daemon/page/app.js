@@ -3,7 +3,7 @@
 
 import {showActivity} from './activity.js';
 import {mayBe, getSession} from './api.js';
-import {button, h, setText} from './dom.js';
+import {button, h} from './dom.js';
 import {showGrid} from './grid.js';
 import * as live from './live.js';
 import {createBanner, say} from './notices.js';

@@ -3,12 +3,15 @@
 
 import {h, svg} from './dom.js';
 
-// The smallest of 1, 2, 2.5, 5, 10, 20, 25 ... that is at least `value`.
-export function niceTop(value) {
+// The smallest round number (1, 1.5, 2, 3, 4, 6, 8, 10, 15 ...) that is at least `value`; of bytes,
+// in the unit in which they are shown.
+export function niceTop(value, inBytes = false) {
     if (!(value > 0))
         return 1;
-    const power = 10 ** Math.floor(Math.log10(value));
-    return [1, 2, 2.5, 5, 10].map((n) => n * power).find((top) => top >= value * (1 - 1e-9));
+    const unit = inBytes ? 1024 ** Math.floor(Math.log2(value) / 10) : 1;
+    const power = unit * 10 ** Math.floor(Math.log10(value / unit));
+    return [1, 1.5, 2, 3, 4, 6, 8, 10].map((n) => n * power)
+        .find((top) => top >= value * (1 - 1e-9));
 }
 
 // Returns the SVG path of samples, newest last, in a box of width x height. `span` is the number
@@ -37,6 +40,7 @@ export function extremes(samples) {
 
 const WIDTH = 300;
 const HEIGHT = 80;
+const HEADROOM = 1.05;
 
 function describe(lines, show) {
     return lines.map(({label, samples}) => {
@@ -55,16 +59,16 @@ function legend({label, samples}, i, show) {
 
 // lines: [{label, samples}]; show(value) is the text of a value; top: the upper end, or 0 for a
 // round number above all samples; span: the number of samples of an hour.
-export function chart({title, lines, show, top = 0, span}) {
+export function chart({title, lines, show, top = 0, span, inBytes = false}) {
     const most = Math.max(0, ...lines.map((line) => extremes(line.samples)?.most ?? 0));
-    const upper = top || niceTop(most);
+    const upper = top || niceTop(most * HEADROOM, inBytes);
     const grid = [0, 0.5, 1].map((part) => svg('line', {class: 'rule', x1: 0, x2: WIDTH,
         y1: part * HEIGHT, y2: part * HEIGHT}));
     const paths = lines.map((line, i) => svg('path', {class: `line line${i}`,
         d: pathOf(line.samples, span, upper, WIDTH, HEIGHT)}));
     return h('figure', {class: 'chart'},
         h('figcaption', {}, h('span', {class: 'chart-title'}, title),
-            lines.map((line, i) => legend(line, i, show))),
+            h('span', {class: 'legends'}, lines.map((line, i) => legend(line, i, show)))),
         svg('svg', {viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, preserveAspectRatio: 'none',
             role: 'img', 'aria-label': `${title} in the last hour. ${describe(lines, show)}`},
         grid, paths),

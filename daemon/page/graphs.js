@@ -32,7 +32,7 @@ function machineCharts({gpus, memory}, span) {
         ...Object.entries(gpus ?? {}).map(([gpu, {used, size}]) => chart({
             title: `Memory of GPU ${gpu}, of ${bytes(size)}`, span, top: size, show: bytes,
             lines: [{label: 'Now', samples: used}]})),
-        memory?.length > 0 && chart({title: 'Memory of halod', span, show: bytes,
+        memory?.length > 0 && chart({title: 'Memory of halod', span, show: bytes, inBytes: true,
             lines: [{label: 'Now', samples: memory}]}),
     ];
 }
@@ -42,7 +42,7 @@ function draw(history, name) {
     const own = history.streams[name];
     if (name)
         return own ? [...streamCharts(name, own, span, true),
-            chart({title: 'Dropped frames', span, show: (n) => number(n),
+            chart({title: `Dropped in ${history.interval} s`, span, show: (n) => number(n),
                 lines: [{label: 'Now', samples: increase(own.dropped)}]}),
             ...machineCharts({gpus: history.gpus}, span)] : [];
     return [...machineCharts(history, span), ...Object.entries(history.streams).flatMap(

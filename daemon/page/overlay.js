@@ -9,6 +9,7 @@ import {
 } from './shapes.js';
 
 const CLICK = 1.5; // percent: a shorter drag is a click
+const NEAR = 10;   // pixels: corners that are this close are the same
 const STEPS = {ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1]};
 
 function outlineOf(shape) {
@@ -21,223 +22,235 @@ function outlineOf(shape) {
     return `M${x} ${y + h / 2}a${arc} ${w} 0a${arc} ${-w} 0Z`;
 }
 
-// A path of no length with round ends: a dot of constant size.
-function dot(x, y, attributes) {
-    return [['handle-edge'], ['handle']].map(([name]) => svg('path',
-        {d: `M${x} ${y}h0`, class: name, ...attributes}));
+// A path of no length with round ends: a dot of constant size, with an edge.
+function dot(x, y, name) {
+    return ['handle-edge', 'handle'].map(
+        (kind) => svg('path', {d: `M${x} ${y}h0`, class: kind, 'data-handle': name}));
 }
 
 // host: items() returns [{shape, label, editable, dashed}]; selected() the selected shape or null;
-// select(shape or null), changed(shape), created(shape), remove(shape); toolChanged(tool).
-export function createOverlay(host) {
-    const shapes = svg('g', {});
-    const handles = svg('g', {'aria-hidden': 'true'});
-    const sketch = svg('path', {class: 'sketch'});
-    const element = svg('svg', {class: 'overlay', viewBox: '0 0 100 100',
-        preserveAspectRatio: 'none', role: 'group', 'aria-label': 'Regions in the picture'},
-    shapes, sketch, handles);
-    const groups = new Map(); // shape -> its elements
-    let tool = 'select';
-    let corners = []; // of the polygon that is being drawn
-    let drag = null;
-
-    function pointOf(event) {
-        const box = element.getBoundingClientRect();
-        const part = (at, from, size) => Math.min(Math.max((at - from) / size * 100, 0), 100);
-        return [round(part(event.clientX, box.left, box.width)),
-            round(part(event.clientY, box.top, box.height))];
+// select(shape or null), changed(shape), created(shape), remove(shape); toolChanged(tool, corners).
+export class Overlay {
+    constructor(host) {
+        this.host = host;
+        this.tool = 'select';
+        this.corners = []; // of the polygon that is being drawn
+        this.drag = null;  // {from, last, shape, handle and start, or fresh}
+        this.groups = new Map(); // shape -> its elements
+        this.shapes = svg('g', {});
+        this.handles = svg('g', {'aria-hidden': 'true'});
+        this.sketch = svg('path', {class: 'sketch'});
+        this.element = svg('svg', {class: 'overlay', viewBox: '0 0 100 100',
+            preserveAspectRatio: 'none', role: 'group', 'aria-label': 'Regions in the picture',
+            onpointerdown: (event) => this.onDown(event),
+            onpointermove: (event) => this.onMove(event),
+            onpointerup: (event) => this.onUp(event),
+            onpointercancel: () => this.setTool('select')},
+        this.shapes, this.sketch, this.handles);
+        this.onKey = (event) => this.onDrawingKey(event);
+        document.addEventListener('keydown', this.onKey);
     }
 
-    function createGroup(item) {
+    destroy() {
+        document.removeEventListener('keydown', this.onKey);
+    }
+
+    focus(shape) {
+        this.groups.get(shape)?.group.focus({preventScroll: true});
+    }
+
+    /* ---- drawing what there is ---- */
+
+    createGroup({shape, editable}) {
         const under = svg('path', {class: 'under'});
         const line = svg('path', {class: 'outline'});
-        const group = svg('g', {class: 'region-shape', 'data-shape': ''}, under, line);
+        const group = editable
+            ? svg('g', {class: 'region-shape', tabindex: '0', role: 'button',
+                onkeydown: (event) => this.onShapeKey(event, shape),
+                onfocus: () => this.host.select(shape),
+                onpointerdown: (event) => this.beginMove(event, shape)}, under, line)
+            : svg('g', {class: 'region-shape fixed', role: 'img'}, under, line);
         const made = {group, paths: [under, line]};
-        if (item.editable) {
-            group.setAttribute('tabindex', '0');
-            group.setAttribute('role', 'button');
-            group.addEventListener('keydown', (event) => onKey(event, item.shape));
-            group.addEventListener('focus', () => host.select(item.shape));
-            group.addEventListener('pointerdown', (event) => beginMove(event, item.shape));
-        } else {
-            group.setAttribute('role', 'img');
-        }
-        groups.set(item.shape, made);
-        shapes.append(group);
+        this.groups.set(shape, made);
+        this.shapes.append(group);
         return made;
     }
 
-    function drawItem(item) {
-        const {group, paths} = groups.get(item.shape) ?? createGroup(item);
+    drawItem(item) {
+        const {group, paths} = this.groups.get(item.shape) ?? this.createGroup(item);
         for (const path of paths)
             path.setAttribute('d', outlineOf(item.shape));
-        const selected = item.shape === host.selected();
+        const selected = item.shape === this.host.selected();
         group.classList.toggle('selected', selected);
-        group.classList.toggle('fixed', !item.editable);
         group.classList.toggle('dashed', Boolean(item.dashed));
         group.setAttribute('aria-label', `${item.label}: ${describe(item.shape)}`);
         if (item.editable)
             group.setAttribute('aria-pressed', String(selected));
     }
 
-    function draw() {
-        const items = host.items();
-        for (const [shape, {group}] of groups)
+    draw() {
+        const items = this.host.items();
+        for (const [shape, {group}] of this.groups)
             if (!items.some((item) => item.shape === shape)) {
                 group.remove();
-                groups.delete(shape);
+                this.groups.delete(shape);
             }
-        items.forEach(drawItem);
-        const chosen = items.find((item) => item.shape === host.selected() && item.editable);
-        handles.replaceChildren(...(chosen ? handlesOf(chosen.shape) : []).flatMap(
-            ([x, y, name]) => dot(x, y, {'data-handle': name})));
-        sketch.setAttribute('d', sketchPath());
+        items.forEach((item) => this.drawItem(item));
+        const chosen = items.find(
+            (item) => item.shape === this.host.selected() && item.editable);
+        this.handles.replaceChildren(...(chosen ? handlesOf(chosen.shape) : []).flatMap(
+            ([x, y, name]) => dot(x, y, name)));
+        this.sketch.setAttribute('d', this.sketchPath());
     }
 
-    function sketchPath() {
-        if (drag?.shape && drag.fresh)
-            return outlineOf(drag.shape);
-        const dots = corners.map(([x, y]) => `M${x} ${y}h0`).join('');
-        return corners.length ? `${dots}M${corners.map((p) => p.join(' ')).join('L')}` : '';
+    sketchPath() {
+        if (this.drag?.fresh && this.drag.shape)
+            return outlineOf(this.drag.shape);
+        if (!this.corners.length)
+            return '';
+        const dots = this.corners.map(([x, y]) => `M${x} ${y}h0`).join('');
+        return `${dots}M${this.corners.map((p) => p.join(' ')).join('L')}`;
     }
 
-    function setTool(next) {
-        tool = next;
-        corners = [];
-        drag = null;
-        element.classList.toggle('drawing', tool !== 'select');
-        host.toolChanged(tool, corners.length);
-        draw();
+    /* ---- making new shapes ---- */
+
+    setTool(tool) {
+        this.tool = tool;
+        this.corners = [];
+        this.drag = null;
+        this.element.classList.toggle('drawing', tool !== 'select');
+        this.host.toolChanged(tool, 0);
+        this.draw();
     }
 
-    function create(shape) {
-        setTool('select');
-        host.created(shape);
+    create(shape) {
+        this.setTool('select');
+        this.host.created(shape);
     }
 
-    function finishPolygon() {
-        if (corners.length < 3)
-            return;
-        create({kind: 'polygon', points: corners});
+    finishPolygon() {
+        if (this.corners.length >= 3)
+            this.create({kind: 'polygon', points: this.corners});
     }
 
-    function addCorner(point) {
-        const box = element.getBoundingClientRect();
-        const near = ([x, y]) => Math.hypot((x - point[0]) * box.width,
-            (y - point[1]) * box.height) / 100 < 10; // pixels
+    // A corner on the first or the last one ends the polygon.
+    addCorner(point) {
+        const {width, height} = this.element.getBoundingClientRect();
+        const near = ([x, y]) => Math.hypot((x - point[0]) * width / 100,
+            (y - point[1]) * height / 100) < NEAR;
+        const {corners} = this;
         if (corners.length >= 3 && (near(corners[0]) || near(corners.at(-1))))
-            return finishPolygon();
+            return this.finishPolygon();
         if (!corners.length || !near(corners.at(-1)))
             corners.push(point);
-        host.toolChanged(tool, corners.length);
+        this.host.toolChanged(this.tool, corners.length);
         if (corners.length === MOST_CORNERS)
-            finishPolygon();
-        draw();
+            this.finishPolygon();
+        this.draw();
     }
 
-    function capture(event, next) {
-        drag = {from: pointOf(event), moved: false, ...next};
-        element.setPointerCapture(event.pointerId);
+    /* ---- pointer ---- */
+
+    pointOf(event) {
+        const box = this.element.getBoundingClientRect();
+        const part = (at, from, size) => Math.min(Math.max((at - from) / size * 100, 0), 100);
+        return [round(part(event.clientX, box.left, box.width)),
+            round(part(event.clientY, box.top, box.height))];
+    }
+
+    beginDrag(event, drag) {
+        const from = this.pointOf(event);
+        this.drag = {from, last: from, ...drag};
+        this.element.setPointerCapture(event.pointerId);
         event.preventDefault();
     }
 
-    function beginMove(event, shape) {
-        if (tool !== 'select' || event.button !== 0)
+    beginMove(event, shape) {
+        if (this.tool !== 'select' || event.button !== 0)
             return;
         event.stopPropagation();
-        host.select(shape);
-        capture(event, {shape, last: pointOf(event)});
-        groups.get(shape)?.group.focus({preventScroll: true});
+        this.host.select(shape);
+        this.beginDrag(event, {shape});
+        this.focus(shape);
     }
 
-    function onDown(event) {
+    onDown(event) {
         if (event.button !== 0)
             return;
-        const handle = event.target.dataset.handle;
-        const shape = host.selected();
-        if (tool === 'polygon')
-            addCorner(pointOf(event));
-        else if (tool !== 'select')
-            capture(event, {fresh: true, shape: null});
+        const {handle} = event.target.dataset;
+        const shape = this.host.selected();
+        if (this.tool === 'polygon')
+            this.addCorner(this.pointOf(event));
+        else if (this.tool !== 'select')
+            this.beginDrag(event, {fresh: true, shape: null});
         else if (handle && shape)
-            capture(event, {shape, handle, start: structuredClone(shape)});
+            this.beginDrag(event, {shape, handle, start: structuredClone(shape)});
         else
-            host.select(null);
+            this.host.select(null);
     }
 
-    function onMove(event) {
+    onMove(event) {
+        const {drag} = this;
         if (!drag)
             return;
-        const point = pointOf(event);
+        const point = this.pointOf(event);
         if (drag.fresh)
-            drag.shape = boxOf(tool, drag.from, point);
+            drag.shape = boxOf(this.tool, drag.from, point);
         else if (drag.handle)
             Object.assign(drag.shape, dragHandle(drag.start, drag.handle, point));
         else
             moveShape(drag.shape, point[0] - drag.last[0], point[1] - drag.last[1]);
         drag.last = point;
         if (!drag.fresh)
-            host.changed(drag.shape);
-        draw();
+            this.host.changed(drag.shape);
+        this.draw();
     }
 
     // A click instead of a drag makes a shape of moderate size around the place.
-    function onUp(event) {
-        const done = drag;
-        drag = null;
-        if (!done?.fresh)
+    onUp(event) {
+        const {drag} = this;
+        this.drag = null;
+        if (!drag?.fresh)
             return;
-        const [x, y] = done.from;
-        const [a, b] = pointOf(event);
+        const [x, y] = drag.from;
+        const [a, b] = this.pointOf(event);
         if (Math.hypot(a - x, b - y) < CLICK)
-            create(boxOf(tool, [x - 8, y - 10], [x + 8, y + 10]));
+            this.create(boxOf(this.tool, [x - 8, y - 10], [x + 8, y + 10]));
         else
-            create(boxOf(tool, done.from, [a, b]));
+            this.create(boxOf(this.tool, drag.from, [a, b]));
     }
 
-    function onKey(event, shape) {
+    /* ---- keyboard ---- */
+
+    onShapeKey(event, shape) {
         const step = STEPS[event.key];
         if (step) {
             const size = event.shiftKey ? 5 : event.altKey ? 0.1 : 0.5;
             moveShape(shape, step[0] * size, step[1] * size);
-            host.changed(shape);
+            this.host.changed(shape);
         } else if (event.key === 'Delete' || event.key === 'Backspace') {
-            host.remove(shape);
+            this.host.remove(shape);
         } else if (event.key === 'Enter' || event.key === ' ') {
-            host.select(shape);
+            this.host.select(shape);
         } else {
             return;
         }
         event.preventDefault();
-        draw();
+        this.draw();
     }
 
     // Keys while something is being drawn, wherever the focus is.
-    function onDrawingKey(event) {
-        if (tool === 'select' || event.target.closest?.('input, textarea, select, dialog'))
+    onDrawingKey(event) {
+        if (this.tool === 'select' || event.target.closest?.('input, textarea, select, dialog'))
             return;
         if (event.key === 'Escape')
-            setTool('select');
-        else if (event.key === 'Enter' && corners.length >= 3)
-            finishPolygon();
-        else if (event.key === 'Backspace' && corners.pop())
-            draw();
+            this.setTool('select');
+        else if (event.key === 'Enter' && this.corners.length >= 3)
+            this.finishPolygon();
+        else if (event.key === 'Backspace' && this.corners.pop())
+            this.draw();
         else
             return;
         event.preventDefault();
     }
-
-    element.addEventListener('pointerdown', onDown);
-    element.addEventListener('pointermove', onMove);
-    element.addEventListener('pointerup', onUp);
-    element.addEventListener('pointercancel', () => {
-        drag = null;
-        draw();
-    });
-    document.addEventListener('keydown', onDrawingKey);
-    return {
-        element, draw, setTool, finishPolygon,
-        focus: (shape) => groups.get(shape)?.group.focus({preventScroll: true}),
-        destroy: () => document.removeEventListener('keydown', onDrawingKey),
-    };
 }

@@ -11,7 +11,7 @@ import {createKeep} from './keep.js';
 import * as kept from './kept.js';
 import {createLayerCard} from './layers.js';
 import {say} from './notices.js';
-import {createOverlay} from './overlay.js';
+import {Overlay} from './overlay.js';
 import {createReadOnly, createView, focusIn} from './panelview.js';
 import {createTools} from './tools.js';
 
@@ -45,7 +45,7 @@ class Editor {
     }
 
     createOverlay(stage) {
-        this.overlay = createOverlay({
+        this.overlay = new Overlay({
             items: () => this.items(),
             selected: () => this.selected,
             select: (shape) => this.select(shape),

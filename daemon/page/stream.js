@@ -12,12 +12,12 @@ import * as live from './live.js';
 import {say} from './notices.js';
 import {createPicture} from './picture.js';
 import {createFigures, createState} from './tile.js';
-import {createPlayer} from './video.js';
+import {Player} from './video.js';
 
 // The picture: JPEG images below, video above them while it plays, and the overlay on top.
 function createStage(name) {
     const picture = createPicture(name);
-    const player = createPlayer(name);
+    const player = new Player(name);
     const mute = button('Unmute', () => {
         player.element.muted = !player.element.muted;
         showMuted();

@@ -8,6 +8,7 @@ const FARTHEST_S = 0.8; // playing farther behind the newest frame than this, it
 const BEHIND_S = 0.2;   // to this distance
 const KEPT_S = 10;
 const STALLED_MS = 2500;
+const MOST_RESTARTS = 5;
 const MOST_QUEUED = 400; // fragments; when decoding does not keep up, it begins anew
 
 function supported(mime) {
@@ -110,94 +111,103 @@ class Feed {
     }
 }
 
-// Returns {element, take, changed, playing, destroy}. take(kind, payload) is given the messages of
-// /api/live about the video. While nothing plays, the element is transparent, so that the picture
-// under it shows; changed tells when `playing` or `why` (why it cannot play) changes.
-export function createPlayer(name) {
-    const video = h('video', {muted: true, playsinline: true, autoplay: true,
-        'aria-label': `Live video of ${name}`});
-    video.muted = true; // the attribute alone is only the default
-    const player = {element: video, changed: topic(), playing: false, why: '', audio: false,
-        take, destroy};
-    let feed = null;
-    let parameters = null; // those of the last B
-    let initialization = null;
-    let restarts = 0;
-    let stalled = 0;
-
-    function set(playing, why = '') {
-        if (player.playing === playing && player.why === why)
-            return;
-        Object.assign(player, {playing, why});
-        video.classList.toggle('playing', playing);
-        player.changed.say();
+// take(kind, payload) is given the messages of /api/live about the video. While nothing plays, the
+// element is transparent, so that the picture under it shows. `changed` tells when `playing`,
+// `audio` or `why` (why it cannot play) changes.
+export class Player {
+    constructor(name) {
+        this.changed = topic();
+        this.playing = false;
+        this.audio = false;
+        this.why = '';
+        this.feed = null;
+        this.parameters = null;     // those of the last B
+        this.initialization = null;
+        this.restarts = 0;
+        this.stalled = 0;
+        this.resume = () => {
+            if (!document.hidden && this.feed)
+                this.element.play().catch(() => {});
+        };
+        this.element = h('video', {playsinline: true, autoplay: true,
+            'aria-label': `Live video of ${name}`,
+            onloadeddata: this.resume, onpause: this.resume,
+            onplaying: () => this.onPlaying(), onwaiting: () => this.onWaiting(),
+            onerror: () => this.feed && this.renew()});
+        this.element.muted = true; // the attribute is only the default
+        document.addEventListener('visibilitychange', this.resume);
     }
 
-    function drop() {
-        feed?.destroy();
-        feed = null;
-        set(false);
+    take(kind, payload) {
+        if (kind === '' || kind === 'X') // a new connection begins, or the video has ended
+            this.drop();
+        else if (kind === 'B')
+            this.begin(decodeJson(payload));
+        else if (kind === 'I')
+            this.feed?.push(this.initialization = payload);
+        else if (kind === 'F')
+            this.feed?.push(payload);
     }
 
-    // After a failure of the decoder, a new source begins with the next keyframe.
-    function renew() {
-        drop();
-        if (!parameters || !initialization || ++restarts > 5)
-            return set(false, 'This browser could not decode the video. It shows still images.');
-        feed = new Feed(video, parameters.mime, renew);
-        feed.push(initialization);
-    }
-
-    function begin(payload) {
-        parameters = decodeJson(payload);
-        initialization = null;
-        player.audio = parameters.audio;
-        player.changed.say();
+    begin(parameters) {
+        this.parameters = parameters;
+        this.initialization = null;
+        this.audio = parameters.audio;
+        this.changed.say();
         if (!supported(parameters.mime)) {
-            drop();
-            set(false, `This browser cannot play ${parameters.mime}. It shows still images.`);
-        } else if (!feed?.change(parameters.mime)) {
-            drop();
-            feed = new Feed(video, parameters.mime, renew);
+            this.drop();
+            this.set(false, `This browser cannot play ${parameters.mime}. It shows still images.`);
+        } else if (!this.feed?.change(parameters.mime)) {
+            this.start();
         }
     }
 
-    function take(kind, payload) {
-        if (kind === '' || kind === 'X') // a new connection begins, or the video has ended
-            drop();
-        else if (kind === 'B')
-            begin(payload);
-        else if (kind === 'I')
-            feed?.push(initialization = payload);
-        else if (kind === 'F')
-            feed?.push(payload);
+    start() {
+        this.drop();
+        this.feed = new Feed(this.element, this.parameters.mime, () => this.renew());
     }
 
-    const resume = () => {
-        if (!document.hidden && feed)
-            video.play().catch(() => {});
-    };
-    video.addEventListener('loadeddata', resume);
-    video.addEventListener('playing', () => {
-        clearTimeout(stalled);
-        restarts = 0;
-        set(true);
-    });
+    // After a failure of the decoder, a new source begins with the next keyframe.
+    renew() {
+        this.drop();
+        if (!this.initialization || ++this.restarts > MOST_RESTARTS)
+            return this.set(false,
+                'This browser could not decode the video. It shows still images.');
+        this.start();
+        this.feed.push(this.initialization);
+    }
+
+    drop() {
+        this.feed?.destroy();
+        this.feed = null;
+        this.set(false);
+    }
+
+    set(playing, why = '') {
+        if (this.playing === playing && this.why === why)
+            return;
+        Object.assign(this, {playing, why});
+        this.element.classList.toggle('playing', playing);
+        this.changed.say();
+    }
+
+    onPlaying() {
+        clearTimeout(this.stalled);
+        this.restarts = 0;
+        this.set(true);
+    }
+
     // While no frames come, the picture below tells why.
-    video.addEventListener('waiting', () => {
-        clearTimeout(stalled);
-        stalled = setTimeout(() => set(false), STALLED_MS);
-    });
-    video.addEventListener('error', () => feed && renew());
-    video.addEventListener('pause', resume);
-    document.addEventListener('visibilitychange', resume);
-
-    function destroy() {
-        clearTimeout(stalled);
-        document.removeEventListener('visibilitychange', resume);
-        drop();
-        video.removeAttribute('src');
-        video.load();
+    onWaiting() {
+        clearTimeout(this.stalled);
+        this.stalled = setTimeout(() => this.set(false), STALLED_MS);
     }
-    return player;
+
+    destroy() {
+        clearTimeout(this.stalled);
+        document.removeEventListener('visibilitychange', this.resume);
+        this.drop();
+        this.element.removeAttribute('src');
+        this.element.load();
+    }
 }

@@ -7,8 +7,14 @@ import {extremes, niceTop, pathOf} from '../../../daemon/page/charts.js';
 import {bytes, duration, figures, milliseconds} from '../../../daemon/page/format.js';
 
 test('round numbers above the samples', () => {
-    assert.deepEqual([0, 0.3, 1, 1.1, 24, 26, 99, 1000].map(niceTop),
-        [1, 0.5, 1, 2, 25, 50, 100, 1000]);
+    assert.deepEqual([0, 0.4, 1, 1.1, 24, 31, 99, 1000].map((n) => niceTop(n)),
+        [1, 0.4, 1, 1.5, 30, 40, 100, 1000]);
+});
+
+test('round numbers of bytes', () => {
+    assert.equal(niceTop(300 << 20, true), 300 << 20);
+    assert.equal(niceTop(1000 << 20, true), 1000 << 20);
+    assert.equal(niceTop(1.2 * 2 ** 30, true), 1.5 * 2 ** 30);
 });
 
 test('paths end at the right, and are interrupted where nothing is known', () => {
