@@ -15,6 +15,8 @@ import {Overlay} from './overlay.js';
 import {createReadOnly, createView, focusIn} from './panelview.js';
 import {createTools} from './tools.js';
 
+const LATE_MS = 3000;
+
 export function createFilterPanel(name, stage) {
     return mayBe('operate') ? new Editor(name, stage) : createReadOnly();
 }
@@ -26,6 +28,7 @@ class Editor {
         this.selected = null; // a shape
         this.open = '?';      // the id of the layer whose card is open
         this.schema = null;
+        this.appliedAt = 0;
         this.problem = null;  // of the last check: {layer, filter, option, text}
         this.check = createCheck(name, (words, problem) => this.checked(words, problem));
         this.keep = createKeep(name);
@@ -78,10 +81,15 @@ class Editor {
             return this.render();
         }
         this.frameKnown(stream);
-        if (this.draft.busy || !this.isNews(stream))
+        if (this.draft.busy || this.isLate(stream) || !this.isNews(stream))
             return;
         this.view.conflict.hidden = !drafts.sync(this.draft, stream);
         this.render();
+    }
+
+    // Just after something was applied, a status may arrive that is older than the answer.
+    isLate({revision}) {
+        return revision < this.draft.revision && Date.now() - this.appliedAt < LATE_MS;
     }
 
     isNews(stream) {
@@ -298,6 +306,7 @@ class Editor {
         this.showButtons();
         const {done, problem, conflict} = await applyDraft(this.draft);
         this.draft.busy = false;
+        this.appliedAt = Date.now();
         this.problem = problem ?? null;
         this.render();
         if (done)

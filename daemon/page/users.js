@@ -100,10 +100,10 @@ export function showUsers(root) {
             onchange: () => change(() => call('SetUser', {name: user.name, role: role.value}))});
         return h('tr', {}, h('th', {scope: 'row'}, user.name, own && ' (you)'), h('td', {}, role),
             h('td', {class: 'end'},
-                !own && button('New password', () => change(() => newPassword(user)),
-                    {'aria-label': `New password for ${user.name}`}),
+                !own && button('Password', () => change(() => newPassword(user)),
+                    {class: 'small', 'aria-label': `Password of ${user.name}`}),
                 !own && button('Remove', () => remove('user', 'RemoveUser', user.name),
-                    {'aria-label': `Remove the user ${user.name}`})));
+                    {class: 'small', 'aria-label': `Remove the user ${user.name}`})));
     }
 
     function tokenRow(token) {
@@ -111,7 +111,7 @@ export function showUsers(root) {
         return h('tr', {}, h('th', {scope: 'row'}, token.name), h('td', {}, label),
             h('td', {class: 'end'}, button('Remove',
                 () => remove('token', 'RemoveToken', token.name),
-                {'aria-label': `Remove the token ${token.name}`})));
+                {class: 'small', 'aria-label': `Remove the token ${token.name}`})));
     }
 
     async function refresh() {
