@@ -25,7 +25,8 @@ export function setSession(next) {
     session = next;
 }
 
-// ask() shows the login dialog, and resolves to whether the user has logged in.
+// ask(quiet) shows the login dialog, and resolves to whether the user has logged in. With `quiet`,
+// it does not ask again after the user has refused.
 export function onSessionEnd(ask) {
     askToLogIn = ask;
 }
@@ -62,11 +63,11 @@ async function tokenChanged() {
     return session.token !== old;
 }
 
-async function again(action) {
+async function again(action, quiet = false) {
     try {
         return await action();
     } catch (error) {
-        if (error.status === 401 && await askToLogIn())
+        if (error.status === 401 && await askToLogIn(quiet))
             return action();
         if (error.status === 403 && await tokenChanged())
             return action();
@@ -87,8 +88,13 @@ export function get(path) {
     return again(() => request(path));
 }
 
-export function call(method, parameters = {}) {
-    return again(() => send(`/api/call/${method}`, parameters));
+export function call(method, parameters = {}, quiet = false) {
+    return again(() => send(`/api/call/${method}`, parameters), quiet);
+}
+
+// For requests that the user did not make.
+export function callQuietly(method, parameters) {
+    return call(method, parameters, true);
 }
 
 let filters = null;

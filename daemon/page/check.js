@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Asks the daemon, a moment after each change, what a draft would hide and what is wrong with it.
 
-import {call} from './api.js';
+import {callQuietly} from './api.js';
 import {debounce} from './dom.js';
 import {changedLayers, wholeChain} from './draft.js';
 
@@ -20,7 +20,7 @@ export function createCheck(name, answered) {
         let words = null;
         let problem = null;
         try {
-            const answer = await call('Check', {name, filters: text});
+            const answer = await callQuietly('Check', {name, filters: text});
             words = answer.coverage?.words || 'not known yet';
         } catch (error) {
             const [layer, filter] = from[error.body?.filter] ?? [];

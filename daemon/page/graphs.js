@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Graphs of the last hour, from History.
 
-import {call} from './api.js';
+import {callQuietly} from './api.js';
 import {chart} from './charts.js';
 import {h} from './dom.js';
 import {bytes, milliseconds, number, rate} from './format.js';
@@ -57,7 +57,7 @@ export function createGraphs(name = '') {
         if (document.hidden)
             return;
         try {
-            const history = await call('History', name ? {name} : {});
+            const history = await callQuietly('History', name ? {name} : {});
             const drawn = draw(history, name).filter(Boolean);
             element.replaceChildren(...(drawn.length ? drawn
                 : [h('p', {class: 'muted'}, 'There are no samples yet.')]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Beside the picture: what is hidden, and the editor of regions and filters.
 
-import {call, filterSchema, mayBe} from './api.js';
+import {callQuietly, filterSchema, mayBe} from './api.js';
 import {applyDraft} from './apply.js';
 import {createCheck} from './check.js';
 import {h, setText} from './dom.js';
@@ -257,7 +257,7 @@ class Editor {
         if (!layer)
             return;
         layer.asked = true;
-        const answer = await call('Check', {name: this.name, filters: layer.server})
+        const answer = await callQuietly('Check', {name: this.name, filters: layer.server})
             .catch(() => null);
         if (!answer || layer.touched || answer.filters.length !== layer.filters.length)
             return;

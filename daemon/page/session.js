@@ -23,6 +23,7 @@ function passwordField(label, autocomplete, hint) {
 }
 
 let asking = null;
+let refused = false; // the last login was cancelled
 
 // Shows the login dialog, once for all requests that wait for it. Resolves to true after a login.
 export function logIn(why = '') {
@@ -43,7 +44,8 @@ async function askLogin(why) {
         send: async () => adopt(await api.enter('login',
             {user: user.input.value, password: password.input.value})),
     });
-    return done === true;
+    refused = done !== true;
+    return !refused;
 }
 
 export function setUp() {
@@ -102,7 +104,8 @@ export async function logOut() {
 
 // Learns who uses the page. Retries until the daemon can be reached.
 export async function begin() {
-    api.onSessionEnd(() => logIn('The session has ended. Log in to go on: nothing is lost.'));
+    api.onSessionEnd((quiet) => quiet && refused ? false
+        : logIn('The session has ended. Log in to go on: nothing is lost.'));
     for (let delay = 1; ; delay = Math.min(delay * 2, 10)) {
         try {
             return adopt(await api.loadSession());
