@@ -49,7 +49,9 @@ export function capital(text) {
 export function figures(stream) {
     const total = stream.stages?.total ?? {};
     const has = total.count > 0;
-    const drops = Object.values(stream.dropped ?? {}).reduce((sum, n) => sum + n, 0);
+    // `rate` counts what an encoding leaves out on purpose, such as tiles.
+    const {rate: _, ...dropped} = stream.dropped ?? {};
+    const drops = Object.values(dropped).reduce((sum, n) => sum + n, 0);
     return {
         rate: rate(stream.rate),
         p50: has ? milliseconds(total.p50) : UNKNOWN,

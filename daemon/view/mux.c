@@ -112,6 +112,7 @@ static int write_header(struct halo_mux *mux)
     av_dict_set(&options, "live", "1", 0);             /* matroska: nothing is rewritten later */
     av_dict_set(&options, "write_index", "0", 0);      /* nut */
     av_dict_set(&options, "movflags", "empty_moov+default_base_moof+frag_custom", 0); /* mp4 */
+    av_dict_set(&options, "use_editlist", "0", 0);
     const int code = avformat_write_header(mux->format, &options);
     av_dict_free(&options); /* options of the other formats are left in it */
     return code;
