@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/view/mux.h"
+#include "daemon/view/feed_mux.h"
 
 enum {
     LAST_US = 40000,   /* duration of a frame whose successor has other parameters */
@@ -18,9 +18,9 @@ struct halo_http_media {
     struct halo_feed_taker taker; /* must be first: callbacks cast it to the media */
     const struct halo_http_media_ops *ops;
     void *arg;
-    struct halo_mux *mux; /* NULL: no parameters yet */
-    AVPacket *held;       /* the last video packet, not written yet; NULL: none */
-    int64_t base;         /* us of the feed that are 0 in the MP4; INT64_MIN: not known yet */
+    struct halo_feed_mux *mux; /* NULL: no parameters yet */
+    AVPacket *held;            /* the last video packet, not written yet; NULL: none */
+    int64_t base;              /* us of the feed that are 0 in the MP4; INT64_MIN: not known yet */
     bool described, audio, skips, over;
     uint8_t *bytes; /* what the muxer has written */
     size_t size, room;
@@ -78,7 +78,7 @@ static void write_codec(const AVCodecParameters *par, char *ret, size_t size)
 
 static void describe(struct halo_http_media *media)
 {
-    const AVCodecParameters *par = halo_mux_video(media->mux);
+    const AVCodecParameters *par = halo_feed_mux_video(media->mux);
     char codec[32], mime[80];
     write_codec(par, codec, sizeof codec);
     snprintf(mime, sizeof mime, "video/mp4; codecs=\"%s%s\"", codec,
@@ -95,7 +95,7 @@ static void describe(struct halo_http_media *media)
 static int write_header(struct halo_http_media *media, const AVPacket *key, struct halo_error *err)
 {
     media->size = 0;
-    const int code = halo_mux_header(media->mux, key, err);
+    const int code = halo_feed_mux_header(media->mux, key, err);
     if (code < 0)
         return code;
     if (media->base == INT64_MIN)
@@ -115,7 +115,7 @@ static void write_packet(struct halo_http_media *media, const AVPacket *pkt)
     if (!media->described)
         code = write_header(media, pkt, &err);
     if (code == 0)
-        code = halo_mux_packet(media->mux, pkt, &err);
+        code = halo_feed_mux_packet(media->mux, pkt, &err);
     if (code < 0)
         finish(media, err.text);
     else
@@ -138,19 +138,19 @@ static void write_held(struct halo_http_media *media, int64_t until)
 static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
 {
     struct halo_http_media *media = (struct halo_http_media *)taker;
-    const struct halo_mux_settings settings = {"mp4", true, media->base};
+    const struct halo_feed_mux_settings settings = {"mp4", true, media->base};
     struct halo_error err = {0};
     if (media->over)
         return;
     if (media->held)
         write_held(media, media->held->dts + LAST_US);
-    halo_mux_destroy(media->mux);
+    halo_feed_mux_destroy(media->mux);
     media->mux = NULL;
     media->described = false;
     media->audio = begin->audio;
-    int code = halo_mux_create(&media->mux, &settings, put_bytes, media);
+    int code = halo_feed_mux_create(&media->mux, &settings, put_bytes, media);
     if (code == 0)
-        code = halo_mux_begin(media->mux, begin, &err);
+        code = halo_feed_mux_begin(media->mux, begin, &err);
     if (code < 0)
         finish(media, err.text[0] ? err.text : "out of memory");
 }
@@ -203,7 +203,7 @@ void halo_http_media_destroy(struct halo_http_media *media)
     if (!media)
         return;
     halo_feed_leave(&media->taker);
-    halo_mux_destroy(media->mux);
+    halo_feed_mux_destroy(media->mux);
     av_packet_free(&media->held);
     free(media->bytes);
     free(media);

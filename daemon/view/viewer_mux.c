@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "daemon/link/bytes.h"
-#include "daemon/view/mux.h"
+#include "daemon/view/feed_mux.h"
 #include "daemon/view/viewer.h"
 
 enum {
@@ -15,7 +15,7 @@ enum {
 };
 
 struct queue {
-    struct halo_mux *mux;
+    struct halo_feed_mux *mux;
     struct halo_bytes bytes;
     size_t limit;
     bool skips; /* drops packets up to the next keyframe */
@@ -46,7 +46,7 @@ static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *b
 {
     struct queue *queue = viewer->own;
     const AVCodecParameters *video = begin->video;
-    const int code = halo_mux_begin(queue->mux, begin, err);
+    const int code = halo_feed_mux_begin(queue->mux, begin, err);
     if (code < 0)
         return code;
     const int picture =
@@ -77,7 +77,7 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
         viewer->shared->dropped++;
         return 0; /* the socket is full and is being polled */
     }
-    const int code = halo_mux_packet(queue->mux, pkt, err);
+    const int code = halo_feed_mux_packet(queue->mux, pkt, err);
     if (code < 0)
         return code;
     return viewer->wants_write ? 0 : mux_flush(viewer, err);
@@ -96,7 +96,7 @@ static void mux_end(struct halo_viewer *viewer)
 {
     struct queue *queue = viewer->own;
     if (!queue->skips)
-        halo_mux_end(queue->mux);
+        halo_feed_mux_end(queue->mux);
     halo_bytes_send(&queue->bytes, viewer->fd);
 }
 
@@ -105,7 +105,7 @@ static void mux_close(struct halo_viewer *viewer)
     struct queue *queue = viewer->own;
     if (!queue)
         return;
-    halo_mux_destroy(queue->mux);
+    halo_feed_mux_destroy(queue->mux);
     halo_bytes_clear(&queue->bytes);
     free(queue);
 }
@@ -114,9 +114,9 @@ static int mux_open(struct halo_viewer *viewer)
 {
     struct queue *queue = calloc(1, sizeof *queue);
     const struct halo_viewer_format *format = viewer->shared->format;
-    const struct halo_mux_settings settings = {format->muxer, format->rigid, INT64_MIN};
+    const struct halo_feed_mux_settings settings = {format->muxer, format->rigid, INT64_MIN};
     viewer->own = queue;
-    return queue ? halo_mux_create(&queue->mux, &settings, put_bytes, queue) : -ENOMEM;
+    return queue ? halo_feed_mux_create(&queue->mux, &settings, put_bytes, queue) : -ENOMEM;
 }
 
 const struct halo_viewer_ops halo_viewer_mux = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * FFmpeg's muxers, writing into memory. */
-#include "daemon/view/mux.h"
+#include "daemon/view/feed_mux.h"
 
 #include <errno.h>
 #include <libavcodec/bsf.h>
@@ -20,9 +20,9 @@ enum {
     STREAMS = 2,
 };
 
-struct halo_mux {
-    struct halo_mux_settings set;
-    halo_mux_write *write;
+struct halo_feed_mux {
+    struct halo_feed_mux_settings set;
+    halo_feed_mux_write *write;
     void *arg;
     AVFormatContext *format; /* NULL until the first keyframe */
     struct halo_live_begin *begin;
@@ -40,7 +40,7 @@ static int write_bytes(void *opaque, const uint8_t *data, int size)
 static int write_bytes(void *opaque, uint8_t *data, int size)
 #endif
 {
-    struct halo_mux *mux = opaque;
+    struct halo_feed_mux *mux = opaque;
     const AVPacket *pkt = mux->current;
     const bool inside = pkt && pkt->buf && data >= pkt->data && data < pkt->data + pkt->size &&
                         size <= pkt->data + pkt->size - data;
@@ -85,7 +85,7 @@ static bool keeps_extradata_in_packets(enum AVCodecID id)
     return id == AV_CODEC_ID_H264 || id == AV_CODEC_ID_HEVC || id == AV_CODEC_ID_AV1;
 }
 
-static int add_stream(struct halo_mux *mux, const AVCodecParameters *par, const AVPacket *key)
+static int add_stream(struct halo_feed_mux *mux, const AVCodecParameters *par, const AVPacket *key)
 {
     AVStream *st = avformat_new_stream(mux->format, NULL);
     if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
@@ -105,7 +105,7 @@ static int add_stream(struct halo_mux *mux, const AVCodecParameters *par, const 
 }
 
 /* These options keep a muxer's memory constant and its output free of delay. */
-static int write_header(struct halo_mux *mux)
+static int write_header(struct halo_feed_mux *mux)
 {
     AVDictionary *options = NULL;
     av_dict_set(&options, "pes_payload_size", "0", 0); /* mpegts: sound packets are not grouped */
@@ -118,7 +118,7 @@ static int write_header(struct halo_mux *mux)
     return code;
 }
 
-static void close_format(struct halo_mux *mux)
+static void close_format(struct halo_feed_mux *mux)
 {
     if (!mux->format)
         return;
@@ -131,7 +131,7 @@ static void close_format(struct halo_mux *mux)
     mux->format = NULL;
 }
 
-static int open_format(struct halo_mux *mux, const AVPacket *key)
+static int open_format(struct halo_feed_mux *mux, const AVPacket *key)
 {
     int code = avformat_alloc_output_context2(&mux->format, NULL, mux->set.muxer, NULL);
     uint8_t *buffer = code < 0 ? NULL : av_malloc(IO_BUFFER);
@@ -161,7 +161,7 @@ static int open_format(struct halo_mux *mux, const AVPacket *key)
 
 /* ---- packets ---- */
 
-static int fail_av(const struct halo_mux *mux, struct halo_error *err, int averror)
+static int fail_av(const struct halo_feed_mux *mux, struct halo_error *err, int averror)
 {
     char text[200];
     return halo_fail(err, halo_av_errno(averror), "%s: %s", mux->set.muxer,
@@ -169,7 +169,8 @@ static int fail_av(const struct halo_mux *mux, struct halo_error *err, int averr
 }
 
 /* MPEG-TS can signal new parameters in its packets if the codecs do not change. */
-static int go_on(struct halo_mux *mux, const struct halo_live_begin *begin, struct halo_error *err)
+static int go_on(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
+                 struct halo_error *err)
 {
     const struct halo_live_begin *old = mux->begin;
     if (mux->set.rigid || old->video->codec_id != begin->video->codec_id ||
@@ -182,8 +183,8 @@ static int go_on(struct halo_mux *mux, const struct halo_live_begin *begin, stru
     return code < 0 ? fail_av(mux, err, code) : 0;
 }
 
-int halo_mux_begin(struct halo_mux *mux, const struct halo_live_begin *begin,
-                   struct halo_error *err)
+int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
+                        struct halo_error *err)
 {
     const int code = mux->format ? go_on(mux, begin, err) : 0;
     if (code < 0)
@@ -202,7 +203,7 @@ int halo_mux_begin(struct halo_mux *mux, const struct halo_live_begin *begin,
 
 /* Sets times in the muxer's time base, which begin at 0 and increase; false: before the viewer's
  * time 0. */
-static bool set_times(struct halo_mux *mux, AVPacket *pkt)
+static bool set_times(struct halo_feed_mux *mux, AVPacket *pkt)
 {
     const int index = pkt->stream_index;
     const AVRational base = mux->format->streams[index]->time_base;
@@ -219,7 +220,7 @@ static bool set_times(struct halo_mux *mux, AVPacket *pkt)
     return true;
 }
 
-static int write_packet(struct halo_mux *mux, const AVPacket *pkt)
+static int write_packet(struct halo_feed_mux *mux, const AVPacket *pkt)
 {
     AVPacket *work = mux->work;
     int code = av_packet_ref(work, pkt);
@@ -240,15 +241,15 @@ static int write_packet(struct halo_mux *mux, const AVPacket *pkt)
     return code;
 }
 
-int halo_mux_header(struct halo_mux *mux, const AVPacket *key, struct halo_error *err)
+int halo_feed_mux_header(struct halo_feed_mux *mux, const AVPacket *key, struct halo_error *err)
 {
     const int code = mux->format ? 0 : open_format(mux, key);
     return code < 0 ? fail_av(mux, err, code) : 0;
 }
 
-int halo_mux_packet(struct halo_mux *mux, const AVPacket *pkt, struct halo_error *err)
+int halo_feed_mux_packet(struct halo_feed_mux *mux, const AVPacket *pkt, struct halo_error *err)
 {
-    int code = halo_mux_header(mux, pkt, err);
+    int code = halo_feed_mux_header(mux, pkt, err);
     if (code < 0)
         return code;
     if (pkt->stream_index < (int)mux->format->nb_streams)
@@ -256,7 +257,7 @@ int halo_mux_packet(struct halo_mux *mux, const AVPacket *pkt, struct halo_error
     return code < 0 ? fail_av(mux, err, code) : 0;
 }
 
-void halo_mux_end(struct halo_mux *mux)
+void halo_feed_mux_end(struct halo_feed_mux *mux)
 {
     if (!mux->format)
         return;
@@ -264,17 +265,17 @@ void halo_mux_end(struct halo_mux *mux)
     avio_flush(mux->format->pb);
 }
 
-const AVCodecParameters *halo_mux_video(const struct halo_mux *mux)
+const AVCodecParameters *halo_feed_mux_video(const struct halo_feed_mux *mux)
 {
     return mux->format ? mux->format->streams[0]->codecpar : NULL;
 }
 
 /* ---- life ---- */
 
-int halo_mux_create(struct halo_mux **ret, const struct halo_mux_settings *settings,
-                    halo_mux_write *write, void *arg)
+int halo_feed_mux_create(struct halo_feed_mux **ret, const struct halo_feed_mux_settings *settings,
+                         halo_feed_mux_write *write, void *arg)
 {
-    struct halo_mux *mux = calloc(1, sizeof *mux);
+    struct halo_feed_mux *mux = calloc(1, sizeof *mux);
     if (!mux || !(mux->work = av_packet_alloc())) {
         free(mux);
         return -ENOMEM;
@@ -286,7 +287,7 @@ int halo_mux_create(struct halo_mux **ret, const struct halo_mux_settings *setti
     return 0;
 }
 
-void halo_mux_destroy(struct halo_mux *mux)
+void halo_feed_mux_destroy(struct halo_feed_mux *mux)
 {
     if (!mux)
         return;

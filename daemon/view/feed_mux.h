@@ -2,8 +2,8 @@
  * A muxer for a feed's packets: MPEG-TS, Matroska, NUT or fragmented MP4. It begins at a keyframe,
  * with a header and timestamps from 0, and writes each packet completely before it returns. Loop
  * thread only. */
-#ifndef HALO_MUX_H
-#define HALO_MUX_H
+#ifndef HALO_FEED_MUX_H
+#define HALO_FEED_MUX_H
 
 #include <libavcodec/avcodec.h>
 #include <stdbool.h>
@@ -13,38 +13,39 @@
 #include "config/error.h"
 #include "pipeline/output/begin_wire.h"
 
-struct halo_mux;
+struct halo_feed_mux;
 
 /* Receives bytes. If they lie in a packet, ref is the packet's buffer, so that large pieces need
  * not be copied; otherwise it is NULL. Returns 0 or -ENOMEM. */
-typedef int halo_mux_write(void *arg, const uint8_t *data, size_t size, const AVBufferRef *ref);
+typedef int halo_feed_mux_write(void *arg, const uint8_t *data, size_t size,
+                                const AVBufferRef *ref);
 
 /* muxer: FFmpeg's name, a static string. rigid: the container cannot signal new parameters. base:
  * the time in the feed (us) that is the container's 0; INT64_MIN: that of the first keyframe.
  * Returns 0 or -ENOMEM. */
-struct halo_mux_settings {
+struct halo_feed_mux_settings {
     const char *muxer;
     bool rigid;
     int64_t base;
 };
-int halo_mux_create(struct halo_mux **ret, const struct halo_mux_settings *settings,
-                    halo_mux_write *write, void *arg);
-void halo_mux_destroy(struct halo_mux *mux); /* NULL is ignored */
+int halo_feed_mux_create(struct halo_feed_mux **ret, const struct halo_feed_mux_settings *settings,
+                         halo_feed_mux_write *write, void *arg);
+void halo_feed_mux_destroy(struct halo_feed_mux *mux); /* NULL is ignored */
 
 /* Sets the parameters of the packets that follow. Returns 0, or, with err filled, -EPIPE if the
  * container cannot signal them, -ENOTSUP if it cannot hold them, or another -errno. */
-int halo_mux_begin(struct halo_mux *mux, const struct halo_live_begin *begin,
-                   struct halo_error *err);
+int halo_feed_mux_begin(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
+                        struct halo_error *err);
 /* Writes the header, if it is not written yet; key is the keyframe with which the muxer begins.
  * Returns 0, or -errno with err filled. */
-int halo_mux_header(struct halo_mux *mux, const AVPacket *key, struct halo_error *err);
+int halo_feed_mux_header(struct halo_feed_mux *mux, const AVPacket *key, struct halo_error *err);
 /* Writes a packet, and the header before the first one, which must be a keyframe. Returns 0, or
  * -errno with err filled. */
-int halo_mux_packet(struct halo_mux *mux, const AVPacket *pkt, struct halo_error *err);
+int halo_feed_mux_packet(struct halo_feed_mux *mux, const AVPacket *pkt, struct halo_error *err);
 /* Writes the container's end. */
-void halo_mux_end(struct halo_mux *mux);
+void halo_feed_mux_end(struct halo_feed_mux *mux);
 /* The parameters of the header: those of begin, with the parameter sets of the first keyframe.
  * NULL: there is no header yet. */
-const AVCodecParameters *halo_mux_video(const struct halo_mux *mux);
+const AVCodecParameters *halo_feed_mux_video(const struct halo_feed_mux *mux);
 
 #endif
