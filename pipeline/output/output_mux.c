@@ -16,8 +16,13 @@ static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVR
     AVStream *st = avformat_new_stream(format, NULL);
     if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
         return AVERROR(ENOMEM);
-    st->codecpar->codec_tag = 0; /* the encoder's container may have another tag */
-    st->time_base = clock;       /* requested */
+    /* The encoder's container may have another tag. Of the two tags for HEVC in MP4, Apple's
+     * players know one, which FFmpeg does not choose. */
+    st->codecpar->codec_tag =
+        par->codec_id == AV_CODEC_ID_HEVC && av_match_name(format->oformat->name, "mp4,mov")
+            ? MKTAG('h', 'v', 'c', '1')
+            : 0;
+    st->time_base = clock; /* requested */
     return 0;
 }
 
