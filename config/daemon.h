@@ -20,6 +20,7 @@ enum {
     HALO_MAX_STREAMS = 256,
     HALO_MAX_RENDITIONS = 8, /* renditions per stream, including the stream's own chain */
     HALO_MAX_OUTPUTS = 32,   /* per stream */
+    HALO_MAX_KEEP = 100,     /* segments in a playlist */
     HALO_MAX_CHAIN = 65536,  /* length of a chain's text in bytes */
 };
 
