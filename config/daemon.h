@@ -128,7 +128,9 @@ struct halo_output_settings {
                           * halo_camera_formats; TCP: a suffix without its dot (NULL: ts) */
     char *reach;         /* TCP: "network" lets other machines connect; NULL: only this machine can
                           * connect */
-    double segment_time; /* FILE: length of a segment in seconds; 0: one file */
+    double segment_time; /* FILE: length of a segment in seconds; 0: one file. HLS: the same;
+                          * always set */
+    int keep;            /* HLS: largest number of segments in the playlist */
     int64_t keep_size;   /* FILE: largest total size of all segments in bytes, beyond which the
                           * oldest are deleted; 0: all are kept */
     char *hook;          /* FILE: a program to run for each finished segment, with its path as the

@@ -214,7 +214,7 @@ const struct halo_option halo_output_options[] = {
      .help = "the rendition to output (default: the stream's own chain)",
      .pattern = HALO_NAME_PATTERN, .must_be = HALO_NAME_MUST_BE},
     {"audio", NULL, HALO_OPTION_STRING, AT(audio),
-     .help = "off (the default), copy, or an encoder"},
+     .help = "off (the default; hls: aac), copy, or an encoder"},
     {"format", NULL, HALO_OPTION_STRING, AT(format),
      .help = "tcp: ts (the default), mkv or nut; url: FFmpeg's muxer, if the URL does not "
              "determine it; v4l2: yuyv (the default), yu12, nv12 or mjpeg"},
@@ -222,7 +222,10 @@ const struct halo_option halo_output_options[] = {
      .help = "tcp: 'network' lets other machines connect and see the stream without a password",
      .pattern = "^network$", .must_be = "network"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), 0, 1, 604800,
-     .help = "file: begin a new file after this long (default: one file)"},
+     .help = "file: begin a new file after this long (default: one file); hls: length of a segment "
+             "(default 2, at most 60)"},
+    {"keep", NULL, HALO_OPTION_INT, AT(keep), 0, 3, HALO_MAX_KEEP,
+     .help = "hls: number of segments in the playlist (default 6)"},
     {"keep_size", NULL, HALO_OPTION_BYTES, AT(keep_size), 0, 1e6, 9e15,
      .help = "file: remove the oldest segments when the total size of all segments exceeds this "
              "(default: keep all)"},
@@ -254,7 +257,8 @@ const struct halo_option halo_video_options[] = {
      .help = "420: chroma has half the width and height of luma (all players support this); "
              "source: chroma as in the filtered frames; auto: source for editing and archive "
              "codecs, otherwise 420"},
-    {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600, .help = "time between keyframes"},
+    {"gop", NULL, HALO_OPTION_TIME, AT(gop), 1, 0.01, 3600,
+     .help = "time between keyframes (default 1; hls: the length of a segment)"},
     {"fps", NULL, HALO_OPTION_RATIO, AT(fps), 0, 0, 1000,
      .help =
          "largest number of frames per second; 0: every frame; v4l2: the exact rate (default 30)"},

@@ -35,6 +35,9 @@ struct halo_output_row {
     bool coded;
     /* can be switched on and off while the stream runs; cards are not written to it */
     bool records;
+    /* FFmpeg's name of the container, if neither the target nor `format:` selects it; NULL: they
+     * do */
+    const char *container;
     const char *const *keys; /* the keys that have an effect on this output, apart from `key`;
                               * NULL-terminated */
     /* Adds errors for keys that contradict each other, and fills in this kind's own defaults. node

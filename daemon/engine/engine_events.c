@@ -363,7 +363,8 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
             halo_output_packet(stream->output[i], pkt);
 }
 
-/* Viewers get the card, marked as one, and so do URLs; recordings contain only frames. */
+/* Viewers get the card, marked as one, and so do URLs and live playlists; recordings contain only
+ * frames. */
 static void on_card(void *arg, int encoding, const AVPacket *pkt)
 {
     struct engine_stream *stream = arg;

@@ -26,14 +26,17 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     return found ? halo_encode_check_codec(found, err) : -EINVAL;
 }
 
-static int check_codec(const AVOutputFormat *container, const char *where, const char *encoder,
-                       struct halo_error *err)
+static int check_codec(const AVOutputFormat *container, const struct halo_output_row *row,
+                       const char *encoder, struct halo_error *err)
 {
     const AVCodec *codec = encoder ? avcodec_find_encoder_by_name(encoder) : NULL;
     if (!codec)
         return 0; /* reported where the encoder is named */
     const AVCodecParameters par = {.codec_type = codec->type, .codec_id = codec->id};
-    return halo_container_check(container, where, &par, err);
+    if (row->container && !halo_container_holds(container, &par))
+        return halo_fail(err, -ENOTSUP, "%s: players do not support %s in %s: use another codec",
+                         row->key, avcodec_get_name(codec->id), row->container);
+    return halo_container_check(container, row->key, &par, err);
 }
 
 /* A URL without a format uses that of its protocol, which the engine checks. */
@@ -42,12 +45,13 @@ static int check_output(const struct halo_output_settings *output, struct halo_e
     const struct halo_output_row *row = halo_output_row(output);
     const struct halo_viewer_format *format = halo_output_format(output);
     const char *name = row->target == HALO_AT_URL ? "" : output->target;
-    const AVOutputFormat *container = format ? av_guess_format(format->muxer, NULL, NULL)
-                                             : halo_container_guess(output->format, name);
+    const AVOutputFormat *container =
+        format ? av_guess_format(format->muxer, NULL, NULL)
+               : halo_container_guess(row->container ? row->container : output->format, name);
     if (!container)
         return 0; /* reported elsewhere, or a format of unencoded frames */
-    const int code = check_codec(container, row->key, halo_video_codec(&output->video), err);
-    return code < 0 ? code : check_codec(container, row->key, output->audio, err);
+    const int code = check_codec(container, row, halo_video_codec(&output->video), err);
+    return code < 0 ? code : check_codec(container, row, output->audio, err);
 }
 
 /* Finds the size of frames: that requested from a camera, rotated as set. For other inputs it is

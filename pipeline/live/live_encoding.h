@@ -35,7 +35,7 @@ struct halo_live_encoding {
     int number;
     const struct halo_encoding *what;
     struct halo_queue *queue;
-    bool pushes; /* the encoding's packets are sent to a URL */
+    bool pushes; /* a URL or a live playlist gets the encoding's packets, and so cards */
     bool bound;  /* the container for the encoding's viewers cannot announce new parameters */
     /* watched: the encoding has a receiver; key: a keyframe is requested; any thread may use both
      * fields */

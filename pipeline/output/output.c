@@ -71,6 +71,8 @@ static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int6
     o->stats.packets += packets;
     o->stats.bytes += bytes;
     o->stats.dropped += o->on ? dropped : 0;
+    o->stats.segments += o->place->segments;
+    o->place->segments = 0;
     const int64_t all = o->stats.dropped;
     pthread_mutex_unlock(&o->lock);
     return all;
@@ -264,6 +266,7 @@ static int create_place(struct halo_output *o, const struct halo_output_settings
                                                   const struct halo_output_settings *,
                                                   struct halo_error *) = {
         [HALO_OUTPUT_FILE] = halo_place_file_create,
+        [HALO_OUTPUT_HLS] = halo_place_hls_create,
         [HALO_OUTPUT_URL] = halo_place_url_create,
     };
     if (!settings->target)

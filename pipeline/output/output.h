@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Outputs that an engine writes itself: files in segments, and URLs. Each has its own thread and a
- * bounded queue, and a failure affects only that output, such as when its disk is full. It then
- * logs the failure once, drops and counts packets, and continues at a keyframe once writing is
- * possible again. */
+ * Outputs that an engine writes itself: files in segments, live playlists, and URLs. Each has its
+ * own thread and a bounded queue, and a failure affects only that output, such as when its disk is
+ * full. It then logs the failure once, drops and counts packets, and continues at a keyframe once
+ * writing is possible again. */
 #ifndef HALO_OUTPUT_H
 #define HALO_OUTPUT_H
 

@@ -90,8 +90,8 @@ int halo_mux_write(struct halo_mux *mux, const AVPacket *pkt)
     if (code < 0)
         return code;
     AVPacket *to = mux->pkt;
-    to->pts -= mux->origin;
-    to->dts -= mux->origin;
+    to->pts += mux->base - mux->origin;
+    to->dts += mux->base - mux->origin;
     to->pos = -1;
     av_packet_rescale_ts(to, (AVRational){1, US}, mux->clock[track]);
     if (to->dts <= mux->last[track])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Writes the packets of a live stream with one of FFmpeg's muxers. Times begin at 0 with the first
- * packet, video and audio share one timeline, and dts increases strictly in each track. Used by one
- * thread. */
+ * Writes the packets of a live stream with one of FFmpeg's muxers. Times begin with the first
+ * packet, at 0 or at `base`; video and audio share one timeline, and dts increases strictly in each
+ * track. Used by one thread. */
 #ifndef HALO_OUTPUT_MUX_H
 #define HALO_OUTPUT_MUX_H
 
@@ -17,6 +17,7 @@ struct halo_mux {
     AVFormatContext *format;
     AVPacket *pkt;
     bool started, begun;
+    int64_t base;        /* time of the first packet, us; may be set after halo_mux_open() */
     int64_t origin;      /* us */
     int64_t newest;      /* dts of the newest video packet, in us from origin */
     int64_t last[2];     /* last dts of each track, in the muxer's time bases */

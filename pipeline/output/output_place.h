@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The destination of an output: segments on a disk, or a URL. Each kind is a struct halo_place_ops;
- * output.c implements the thread, the queue and the handling of failures. That thread makes all
- * calls; other threads may only set stop_by. */
+ * The destination of an output: segments on a disk, a live playlist, or a URL. Each kind is a
+ * struct halo_place_ops; output.c implements the thread, the queue and the handling of failures.
+ * That thread makes all calls; other threads may only set stop_by. */
 #ifndef HALO_OUTPUT_PLACE_H
 #define HALO_OUTPUT_PLACE_H
 
@@ -40,16 +40,21 @@ struct halo_place {
     /* Called for each finished file; may be NULL. */
     void (*finished)(struct halo_output *output, const char *path);
     struct halo_output *output;
+    /* The number of segments that write() has begun; the thread counts them and resets this to
+     * 0. */
+    int segments;
     /* The time after which the caller no longer waits for the output to stop, in us of the
      * monotonic clock; 0: the output was not asked to stop. Any thread. */
     atomic_llong stop_by;
 };
 
-/* halo_place_file_create() and halo_place_url_create() check the settings and copy those that they
- * need, but open nothing. They return 0, -EINVAL with a usage error, or -ENOMEM. name is the
- * stream's name, for messages. */
+/* halo_place_file_create(), halo_place_hls_create() and halo_place_url_create() check the settings
+ * and copy those that they need, but open nothing. They return 0, -EINVAL with a usage error, or
+ * -ENOMEM. name is the stream's name, for messages. */
 int halo_place_file_create(struct halo_place **ret, const char *name,
                            const struct halo_output_settings *settings, struct halo_error *err);
+int halo_place_hls_create(struct halo_place **ret, const char *name,
+                          const struct halo_output_settings *settings, struct halo_error *err);
 int halo_place_url_create(struct halo_place **ret, const char *name,
                           const struct halo_output_settings *settings, struct halo_error *err);
 

@@ -45,6 +45,7 @@ streams:
         segment_time: 60s
         keep_size: 20G
         hook: /usr/local/bin/kept
+      - {hls: /srv/hls/door/index.m3u8, segment_time: 4, keep: 8}
       - {url: "srt://listener.example:9000?passphrase=${PASSWORD}", format: mpegts, audio: aac}
       - unix: /run/halod/door.fd
       - {unix: /run/halod/door.nut, video: {codec: raw}}
@@ -487,6 +488,8 @@ WRONG = (
     CAMERA + '{controls: {"A b": 1}}\n', CAMERA + '{open: sometimes}\n', CAMERA + '{x: 1}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20Q}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 60, keep_size: 20}\n',
+    OUTPUT + '{hls: true}\n', OUTPUT + '{hls: a.m3u8, keep: 2}\n', OUTPUT + '{hls: a.m3u8, keep: 101}\n',
+    OUTPUT + '{hls: a.m3u8, segment_time: 0.5}\n', OUTPUT + '{hls: a.m3u8, file: a.mkv}\n',
 )
 
 RIGHT = (
@@ -496,6 +499,8 @@ RIGHT = (
     STREAM.replace('solid', 'none') + '    privacy: "off"\n', STREAM + '    privacy: strict\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 1:30, keep_size: 2000000}\n',
     OUTPUT + '{file: "%s.mkv", segment_time: 90.5, keep_size: 1.5Gi, audio: off}\n',
+    OUTPUT + '{hls: a.m3u8}\n',
+    OUTPUT + '{hls: a/b_1.2-x.m3u8, segment_time: 4, keep: 3, audio: off, video: {gop: 1}}\n',
     OUTPUT + '{unix: a.ts, video: {gop: 500ms, bitrate: 1500000, crf: 18.5, preset: 5, fps: 12.5}}\n',
     OUTPUT + '{tcp: "127.0.0.1:9000"}\n', OUTPUT + '{tcp: "[::1]:9000", format: mkv, audio: off}\n',
     OUTPUT + '{tcp: "0.0.0.0:9000", format: nut, reach: network, video: {codec: raw}}\n',

@@ -42,6 +42,10 @@ static void refuse_text(const char *text, size_t length, const char *const *line
 
 #define REFUSE(text, ...) refuse_text(text, strlen(text), (const char *const[]){__VA_ARGS__, NULL})
 
+#define HLS_NAME                                                                                   \
+    "must be the path of a playlist, such as /srv/hls/door/index.m3u8, whose name consists of "    \
+    "letters, digits, '.', '_' and '-' and ends in .m3u8"
+
 #define STREAM "streams:\n  a:\n    input: a.mkv\n    filters: solid\n    "
 #define OUT    STREAM "outputs:\n    - "
 #define AT     "f:5: streams.a."
@@ -140,7 +144,7 @@ static void outputs(void **state)
 {
     (void)state;
     REFUSE(OUT "{}\n", AT_OUT
-           ": has no destination: set one of unix:, tcp:, file:, url:, v4l2: and null: true");
+           ": has no destination: set one of unix:, tcp:, file:, hls:, url:, v4l2: and null: true");
     REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
            AT_OUT ": 'unix' and 'file' are both set: use a separate output for each destination");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");
@@ -217,6 +221,33 @@ static void outputs(void **state)
            AT_OUT ".url: must begin with a protocol, as in rtsp://HOST/PATH");
     REFUSE(OUT "{unix: a.ts, rendition: hardd}\n    renditions: {hard: {filters: solid}}\n",
            AT_OUT ".rendition: hardd is not defined in 'renditions' (nearest: hard)");
+}
+
+static void playlists(void **state)
+{
+    (void)state;
+    REFUSE(OUT "{hls: door.ts}\n", AT_OUT ".hls: " HLS_NAME);
+    REFUSE(OUT "{hls: door}\n", AT_OUT ".hls: " HLS_NAME);
+    REFUSE(OUT "{hls: /srv/hls/}\n", AT_OUT ".hls: " HLS_NAME);
+    REFUSE(OUT "{hls: /srv/.m3u8}\n", AT_OUT ".hls: " HLS_NAME);
+    REFUSE(OUT "{hls: 'a b.m3u8'}\n", AT_OUT ".hls: " HLS_NAME);
+    REFUSE(OUT "{hls: 'a-%s.m3u8'}\n", AT_OUT ".hls: " HLS_NAME);
+    REFUSE(OUT "{hls: '%s/a.m3u8'}\n", AT_OUT ".hls: must not contain %: a playlist has one name");
+    REFUSE(OUT "{hls: a.m3u8, segment_time: 61, keep_size: 1G, hook: x, format: mpegts}\n",
+           AT_OUT ".format: has no effect on outputs of the kind 'hls'",
+           AT_OUT ".keep_size: has no effect on outputs of the kind 'hls'",
+           AT_OUT ".hook: has no effect on outputs of the kind 'hls'",
+           AT_OUT ".segment_time: must be at most 60 s for hls");
+    REFUSE(OUT "{hls: a.m3u8, video: {gop: 3}}\n",
+           AT_OUT ".video: gop: must be at most segment_time (2 s), because each segment begins at "
+                  "a keyframe");
+    REFUSE(OUT "{hls: a.m3u8, keep: 2}\n", AT_OUT ".keep: 2: must be between 3 and 100");
+    REFUSE(OUT "{hls: a.m3u8, video: {codec: raw}}\n",
+           AT_OUT ".video: 'codec: raw' is supported only for the socket formats .nut and .fd");
+    REFUSE(OUT "{file: a.mkv, keep: 4}\n",
+           AT_OUT ".keep: has no effect on outputs of the kind 'file'");
+    REFUSE(OUT "{hls: /tmp/a.m3u8}\n    - {hls: /tmp/../tmp/a.m3u8}\n",
+           "f:7: streams.a.outputs[1].hls: already used by streams.a.outputs[0].hls (line 6)");
 }
 
 static void places(void **state)
@@ -481,13 +512,21 @@ static void too_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys),         cmocka_unit_test(types),
-        cmocka_unit_test(chains),       cmocka_unit_test(outputs),
-        cmocka_unit_test(places),       cmocka_unit_test(names_and_inputs),
-        cmocka_unit_test(cameras),      cmocka_unit_test(defaults),
-        cmocka_unit_test(from_outside), cmocka_unit_test(sockets),
-        cmocka_unit_test(not_yaml),     cmocka_unit_test(too_much),
-        cmocka_unit_test(too_many),     cmocka_unit_test(region_feeds),
+        cmocka_unit_test(keys),
+        cmocka_unit_test(types),
+        cmocka_unit_test(chains),
+        cmocka_unit_test(outputs),
+        cmocka_unit_test(playlists),
+        cmocka_unit_test(places),
+        cmocka_unit_test(names_and_inputs),
+        cmocka_unit_test(cameras),
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(from_outside),
+        cmocka_unit_test(sockets),
+        cmocka_unit_test(not_yaml),
+        cmocka_unit_test(too_much),
+        cmocka_unit_test(too_many),
+        cmocka_unit_test(region_feeds),
         cmocka_unit_test(detectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

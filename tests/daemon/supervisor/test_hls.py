@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Live playlists of the daemon: players follow them across dead engines, cards, and full disks.
+import array
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from halotest.daemon import FFMPEG, PATIENCE, Watcher, free_port, main, wait_until
+from halotest import (decodes_cleanly, has_encoder, packets, plain_clip, probe, raw_frames,
+                      silent_clip)
+from test_cards import Source
+from test_outputs import DiskTest
+
+SIZE = 160, 120  # of plain_clip()
+
+
+class HlsTest(DiskTest):
+    LIST = 'hls/door.m3u8'
+
+    def live(self, chain='solid', **more):
+        """A stream with sound whose pictures are all black: cards, too."""
+        return self.stream(input=plain_clip('.mkv', 4), loop=True, realtime=True, filters=chain,
+                           on_error='solid',
+                           outputs=[{'hls': self.path(self.LIST), 'segment_time': 1, **more}])
+
+    def playlist(self):
+        try:
+            with open(self.path(self.LIST), encoding='ascii') as file:
+                return file.read()
+        except FileNotFoundError:
+            return ''
+
+    def listed(self):
+        """[(segment, its header, its length, whether it begins a new timeline)]; each must exist."""
+        found, header, length, broken = [], None, None, False
+        for line in self.playlist().splitlines():
+            if line == '#EXT-X-DISCONTINUITY':
+                broken = True
+            elif line.startswith('#EXT-X-MAP:'):
+                header = re.fullmatch(r'#EXT-X-MAP:URI="([\w.-]+)"', line).group(1)
+            elif line.startswith('#EXTINF:'):
+                length = float(line[8:].rstrip(','))
+            elif not line.startswith('#'):
+                found.append((line, header, length, broken))
+                broken = False
+        return found
+
+    def number(self):
+        """Of the newest segment."""
+        listed = self.listed()
+        return int(re.search(r'(\d+)\.m4s$', listed[-1][0]).group(1)) if listed else -1
+
+    def wait_segments(self, daemon, count):
+        """So many new ones."""
+        before = self.number()
+        begun = before if before >= 0 else None
+
+        def come():
+            nonlocal begun
+            newest = self.number()
+            if begun is None and newest >= 0:
+                begun = newest - len(self.listed())
+            return begun is not None and newest >= begun + count
+        if not wait_until(come, 30):
+            self.fail(f'{self.playlist()}\n{daemon.status("one")["outputs"]}\n{daemon.logged()}')
+
+    def joined(self, name, header):
+        """A segment with its header, as a file."""
+        path = self.path(name + '.mp4')
+        with open(path, 'wb') as to:
+            for part in (header, name):
+                with open(self.path('hls/' + part), 'rb') as file:
+                    shutil.copyfileobj(file, to)
+        return path
+
+    def assert_hidden(self, path):
+        """Nothing of the input's picture is there."""
+        frames = raw_frames(path, pixel_format='gray')
+        size = SIZE[0] * SIZE[1]
+        self.assertGreater(len(frames), 0)
+        for at in range(0, len(frames), size):
+            frame = frames[at:at + size]
+            self.assertLess(max(frame) - min(frame), 8)
+
+    def assert_playable(self, listed):
+        for name, header, length, _ in listed:
+            path = self.joined(name, header)
+            self.assertTrue(decodes_cleanly(path), name)
+            self.assert_hidden(path)
+            first = packets(path, 'v:0')[0]
+            self.assertIn('K', first['flags'], name)
+            self.assertLess(length, 1.5)
+
+
+class Players(HlsTest):
+    def test_segments(self):
+        """H.264 in 4:2:0, AAC, a keyframe at the begin of each; old ones go."""
+        daemon = self.start({'one': self.live(keep=3)})
+        self.wait_segments(daemon, 8)
+        listed = self.listed()
+        self.assertEqual(len(listed), 3)
+        self.assert_playable(listed)
+        self.assertEqual({(kind['codec_name'], kind.get('pix_fmt')) for kind in
+                          probe(self.joined(*listed[0][:2]))['streams']},
+                         {('h264', 'yuv420p'), ('aac', None)})
+        self.assertLessEqual(len(os.listdir(self.path('hls'))), 3 + 3 + 1 + 1 + 2)
+        output = self.output(daemon, 'hls')
+        self.assertEqual((output['state'], output['target'], output['path']),
+                         ('writing', self.path(self.LIST), self.path(self.LIST)))
+        self.assertGreaterEqual(output['segments'], 8)
+        self.assertGreater(output['bytes'], 1000)
+
+    def follow(self, frames):
+        """A player that goes on reading the playlist until it has so many frames."""
+        process = subprocess.Popen(
+            [FFMPEG, '-nostdin', '-v', 'error', '-i', self.path(self.LIST), '-frames:v', str(frames),
+             '-fps_mode', 'passthrough', '-f', 'rawvideo', '-pix_fmt', 'gray', '-an', '-'],
+            stdin=subprocess.DEVNULL, stdout=open(self.path('followed'), 'wb'),
+            stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_an_engine_dies(self):
+        """The playlist goes on, and so does who follows it."""
+        daemon = self.start({'one': self.live()})
+        self.wait_segments(daemon, 3)
+        player = self.follow(175)
+        self.assertTrue(wait_until(lambda: os.path.getsize(self.path('followed')) > 0))
+        newest = self.number()
+        daemon.kill_engine_of('one')
+        self.assertTrue(wait_until(lambda: self.number() > newest + 1, 30), daemon.logged())
+        self.assertEqual(daemon.status('one')['restarts'], 1)
+        listed = self.listed()
+        self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
+        self.assertEqual(len({header for _, header, _, _ in listed}), 2)
+        self.assert_playable(listed)
+        player.wait(30 * PATIENCE)
+        self.assertEqual((player.returncode, player.stderr.read()), (0, b''))
+        with open(self.path('followed'), 'rb') as file:
+            frames = array.array('B', file.read())
+        self.assertEqual(len(frames), 175 * SIZE[0] * SIZE[1])
+        self.assertLess(max(frames) - min(frames), 8)
+
+    def test_the_daemon_again(self):
+        """The next daemon continues the numbers, and removes what the first has left."""
+        daemon = self.start({'one': self.live(keep=3)})
+        self.wait_segments(daemon, 4)
+        self.assertEqual(daemon.stop(signal.SIGTERM), 0)
+        newest, before = self.number(), os.listdir(self.path('hls'))
+        self.assert_playable(self.listed())
+        daemon = self.start({'one': self.live(keep=3)})
+        self.wait_segments(daemon, 8)
+        self.assertGreaterEqual(self.number(), newest + 8)
+        self.assertEqual(set(before) & set(os.listdir(self.path('hls'))), {'door.m3u8'})
+        self.assertIn('#EXT-X-DISCONTINUITY-SEQUENCE:1\n', self.playlist())
+
+    @staticmethod
+    def tag_of(path):
+        return [kind['codec_tag_string'] for kind in probe(path)['streams']
+                if kind['codec_type'] == 'video']
+
+    def test_hevc(self):
+        """With the tag that Safari wants."""
+        if not has_encoder('libx265'):
+            self.skipTest('FFmpeg has no libx265')
+        daemon = self.start({'one': self.live(video={'codec': 'libx265', 'preset': 'ultrafast'})})
+        self.wait_segments(daemon, 1)
+        self.assertEqual(self.tag_of(self.joined(*self.listed()[0][:2])), ['hvc1'])
+
+
+class Sources(HlsTest):
+    def test_cards(self):
+        """While the source is away, the playlist goes on with cards."""
+        port = free_port()
+        with open(silent_clip('.ts', 2), 'rb') as file:
+            source = Source(port, file.read())
+        self.addCleanup(source.close)
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', outputs=[
+            {'hls': self.path(self.LIST), 'segment_time': 1}])})
+        source.go.release()
+        self.wait_segments(daemon, 1)
+        daemon.wait_state('one', 'waiting')
+        self.wait_segments(daemon, 3)
+        name, header, length, _ = self.listed()[-1]
+        path = self.joined(name, header)
+        self.assertTrue(decodes_cleanly(path))
+        self.assertGreater(length, 0.3)
+        frames = raw_frames(path, filters='scale=12:8:flags=area', pixel_format='gray')
+        self.assertTrue(Watcher.is_card(frames[:96]))
+
+
+class Folders(HlsTest):
+    def test_one_that_cannot_be(self):
+        """One line says so, and the stream goes on."""
+        with open(self.path('hls'), 'w', encoding='ascii') as file:
+            file.write('no folder')
+        daemon = self.start({'one': self.live()})
+        self.wait_output(daemon, 'failed', kind='hls')
+        why = self.output(daemon, 'hls')['why']
+        self.assertEqual(why, f'{self.path(self.LIST)}: cannot be written: Not a directory')
+        self.assertEqual(daemon.logged().count('Not a directory'), 1, daemon.logged())
+        self.assertEqual(daemon.state('one'), 'running')
+
+    def test_one_that_is_read_only(self):
+        disk = self.mount('hls', '8m')
+        if subprocess.run(['mount', '-o', 'remount,ro', disk], check=False).returncode:
+            self.skipTest('a file system cannot be made read-only here')
+        daemon = self.start({'one': self.live()})
+        self.wait_output(daemon, 'failed', kind='hls')
+        self.assertIn('cannot be written: Read-only file system', self.output(daemon, 'hls')['why'])
+
+    def test_those_that_come(self):
+        """By a reload; and one that is removed is made again."""
+        daemon = self.start({'one': self.stream(outputs=[{'null': True}])})
+        daemon.wait_state('one', 'running')
+        daemon.write({'one': self.live()})
+        daemon.control('Reload')
+        self.wait_segments(daemon, 1)
+        shutil.rmtree(self.path('hls'))
+        self.assertTrue(wait_until(lambda: self.number() >= 0, 30), daemon.logged())
+
+
+class FullDisks(HlsTest):
+    def test_a_full_disk(self):
+        """The playlist stays as it was, and goes on by itself once there is space."""
+        disk = self.mount('hls', '8m')
+        daemon = self.start({'one': self.live()})
+        self.wait_segments(daemon, 1)
+        self.fill(disk, 0)
+        self.wait_output(daemon, 'failed', kind='hls')
+        self.assertIn('No space left', self.output(daemon, 'hls')['why'])
+        self.assert_playable(self.listed())
+        self.assertEqual(daemon.state('one'), 'running')
+        self.assertEqual(daemon.logged().count('No space left'), 1, daemon.logged())
+        os.unlink(os.path.join(disk, 'ballast'))
+        self.wait_output(daemon, 'writing', kind='hls')
+        self.wait_segments(daemon, 1)
+        self.assertEqual([broken for *_, broken in self.listed()].count(True), 1, self.playlist())
+        self.assert_playable(self.listed())
+        self.assertEqual(daemon.status('one')['restarts'], 0)
+
+
+if __name__ == '__main__':
+    main()
