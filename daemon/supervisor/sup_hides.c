@@ -22,25 +22,55 @@ enum { FILE_MAX = 4 << 20 };
 
 void sv_hides_finish(struct sv_hides *hides)
 {
-    free(hides->base);
+    for (int i = 0; i < hides->bases; i++)
+        free(hides->base[i]);
     for (int i = 0; i < hides->count; i++)
         free(hides->hide[i].chain);
     *hides = (struct sv_hides){0};
 }
 
-int sv_hides_copy(struct sv_hides *ret, const struct sv_hides *from, const char *base)
+int sv_hides_copy(struct sv_hides *ret, const struct sv_hides *from)
 {
-    *ret = (struct sv_hides){.base = strdup(base ? base : from->base)};
-    bool fine = ret->base;
+    bool fine = true;
+    *ret = (struct sv_hides){0};
+    for (; fine && ret->bases < from->bases; ret->bases++)
+        fine = (ret->base[ret->bases] = strdup(from->base[ret->bases])) != NULL;
     for (; fine && ret->count < from->count; ret->count++) {
         ret->hide[ret->count] = from->hide[ret->count];
-        ret->hide[ret->count].chain = strdup(from->hide[ret->count].chain);
-        fine = ret->hide[ret->count].chain;
+        fine = (ret->hide[ret->count].chain = strdup(from->hide[ret->count].chain)) != NULL;
     }
     if (fine)
         return 0;
     sv_hides_finish(ret);
     return -ENOMEM;
+}
+
+int sv_hides_set_base(struct sv_hides *hides, int chain, const char *base)
+{
+    char *copy = strdup(base);
+    if (!copy)
+        return -ENOMEM;
+    free(hides->base[chain]);
+    hides->base[chain] = copy;
+    return 0;
+}
+
+int sv_hides_rebase(struct sv_hides *hides, const struct halo_stream_settings *settings)
+{
+    struct sv_hides next = {0};
+    for (int i = 0; i <= settings->renditions; i++) {
+        const char *base = i ? settings->rendition[i - 1].filters : settings->filters;
+        next.bases++;
+        if (sv_hides_set_base(&next, i, base) < 0) {
+            sv_hides_finish(&next);
+            return -ENOMEM;
+        }
+    }
+    for (int i = 0; i < hides->bases; i++)
+        free(hides->base[i]);
+    memcpy(hides->base, next.base, sizeof next.base);
+    hides->bases = next.bases;
+    return 0;
 }
 
 static int refuse_chain(const char *id, const char *chain, struct halo_error *err)
@@ -81,15 +111,15 @@ int sv_hides_put(struct sv_hides *hides, const char *id, const char *chain, stru
     return 0;
 }
 
-char *sv_hides_chain(const struct sv_hides *hides)
+char *sv_hides_chain(const struct sv_hides *hides, int chain)
 {
     char *text = NULL;
     size_t size;
-    const bool none = hides->count > 0 && !strcmp(hides->base, "none");
+    const bool none = hides->count > 0 && !strcmp(hides->base[chain], "none");
     FILE *to = open_memstream(&text, &size);
     if (!to)
         return NULL;
-    fputs(none ? "null" : hides->base, to);
+    fputs(none ? "null" : hides->base[chain], to);
     for (int i = 0; i < hides->count; i++)
         fprintf(to, ",%s", hides->hide[i].chain);
     if (fclose(to) == 0)
@@ -144,51 +174,89 @@ int sv_hides_load(struct halo_supervisor *sv, struct halo_error *err)
     return code;
 }
 
-static char *hide_all(const char *name, const char *why)
+static void free_chains(char *chain[SV_CHAINS])
+{
+    for (int i = 0; i < SV_CHAINS; i++)
+        free(chain[i]);
+    memset(chain, 0, SV_CHAINS * sizeof chain[0]);
+}
+
+static int hide_all(const struct halo_stream_settings *settings, const char *why,
+                    char *ret[SV_CHAINS])
 {
     halo_log(HALO_LOG_ERROR,
              "stream %s: everything is hidden, because what was added to its filters cannot be "
              "used: %s",
-             name, why);
-    return strdup("solid");
+             settings->name, why);
+    free_chains(ret);
+    for (int i = 0; i <= settings->renditions; i++)
+        if (!(ret[i] = strdup("solid"))) {
+            free_chains(ret);
+            return -ENOMEM;
+        }
+    return 0;
 }
 
-char *sv_hides_fit(const struct sv_hides *hides, const struct halo_stream_settings *settings)
+static int check_fit(const char *chain, const struct halo_stream_settings *settings,
+                     struct halo_error *err)
+{
+    const int code = halo_checks.filters(chain, (enum halo_privacy)settings->privacy, err);
+    return code == 0 && !settings->region_feed.on ? halo_checks.feed(chain, err) : code;
+}
+
+int sv_hides_fit(const struct sv_hides *hides, const struct halo_stream_settings *settings,
+                 char *ret[SV_CHAINS])
 {
     struct halo_error err = {0};
-    char *chain = sv_hides_chain(hides);
-    if (!chain || hides->count == 0)
-        return chain;
-    int code = halo_checks.filters(chain, (enum halo_privacy)settings->privacy, &err);
-    if (code == 0 && !settings->region_feed.on)
-        code = halo_checks.feed(chain, &err);
+    memset(ret, 0, SV_CHAINS * sizeof ret[0]);
+    for (int i = 0; i < hides->bases; i++) {
+        if (!(ret[i] = sv_hides_chain(hides, i))) {
+            free_chains(ret);
+            return -ENOMEM;
+        }
+        if (hides->count > 0 && check_fit(ret[i], settings, &err) < 0)
+            return hide_all(settings, err.text, ret);
+    }
+    return 0;
+}
+
+static void take_chains(struct halo_stream_settings *settings, char *chain[SV_CHAINS])
+{
+    for (int i = 0; i <= settings->renditions; i++) {
+        char **at = i ? &settings->rendition[i - 1].filters : &settings->filters;
+        free(*at);
+        *at = chain[i];
+    }
+}
+
+int sv_hides_apply(const struct sv_hides *hides, struct halo_stream_settings *settings)
+{
+    char *chain[SV_CHAINS];
+    const int code = sv_hides_fit(hides, settings, chain);
     if (code == 0)
-        return chain;
-    free(chain);
-    return hide_all(settings->name, err.text);
+        take_chains(settings, chain);
+    return code;
 }
 
 int sv_hides_begin(struct sv_stream *stream)
 {
     const json_t *stored = json_object_get(stream->sv->hides, stream->name);
     struct halo_error err = {0};
+    char *chain[SV_CHAINS] = {NULL};
     const char *id;
-    json_t *chain;
-    stream->hides.base = strdup(stream->settings.filters);
-    if (!stream->hides.base)
+    json_t *text;
+    if (sv_hides_rebase(&stream->hides, &stream->settings) < 0)
         return -ENOMEM;
-    json_object_foreach ((json_t *)stored, id, chain) {
-        const char *text = json_string_value(chain);
-        if (!text || sv_hides_put(&stream->hides, id, text, &err) < 0)
+    json_object_foreach ((json_t *)stored, id, text)
+        if (!json_is_string(text) ||
+            sv_hides_put(&stream->hides, id, json_string_value(text), &err) < 0)
             halo_fail(&err, -EINVAL, "the addition '%.40s' is malformed", id);
-    }
-    char *all = err.code ? hide_all(stream->name, err.text)
-                         : sv_hides_fit(&stream->hides, &stream->settings);
-    if (!all)
-        return -ENOMEM;
-    free(stream->settings.filters);
-    stream->settings.filters = all;
-    return 0;
+    if (!err.code)
+        return sv_hides_apply(&stream->hides, &stream->settings);
+    const int code = hide_all(&stream->settings, err.text, chain);
+    if (code == 0)
+        take_chains(&stream->settings, chain);
+    return code;
 }
 
 /* ---- the file ---- */

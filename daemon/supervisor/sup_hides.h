@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What was added to a stream's chain while it runs: the chain in force is the base, which the
- * settings file or the method Set defines, followed by the additions in the order of their ids.
- * Each addition by itself has to hide what it applies to (privacy: strict), so additions can only
- * hide more of the base's output. They survive restarts of the daemon and reloads: the file
- * hides.json in the state folder contains {"STREAM": {"ID": "CHAIN"}}.
+ * What was added to a stream's chains while it runs: each chain in force, the stream's own and
+ * those of its renditions, is its base, which the settings file or the method Set defines, followed
+ * by the additions in the order of their ids. Each addition by itself has to hide what it applies
+ * to (privacy: strict), so additions can only hide more of the base's output. They survive restarts
+ * of the daemon and reloads: the file hides.json in the state folder contains {"STREAM": {"ID":
+ * "CHAIN"}}.
  *
  * Loop thread only, except for writing the file, which a thread of libuv's pool does. */
 #ifndef HALO_SUP_HIDES_H
@@ -17,10 +18,11 @@
 struct halo_supervisor;
 struct sv_stream;
 
-enum { SV_HIDES = 16, SV_HIDE_ID = 32 };
+enum { SV_HIDES = 16, SV_HIDE_ID = 32, SV_CHAINS = HALO_MAX_RENDITIONS + 1 };
 
 struct sv_hides {
-    char *base;
+    char *base[SV_CHAINS]; /* the stream's own chain, then its renditions' */
+    int bases;
     struct {
         char id[SV_HIDE_ID];
         char *chain;
@@ -28,26 +30,36 @@ struct sv_hides {
     int count;
 };
 
-/* Copies from, with another base unless `base` is NULL. Returns 0 or -ENOMEM (*ret is empty). */
-int sv_hides_copy(struct sv_hides *ret, const struct sv_hides *from, const char *base);
+/* Returns 0 or -ENOMEM (*ret is empty). */
+int sv_hides_copy(struct sv_hides *ret, const struct sv_hides *from);
 void sv_hides_finish(struct sv_hides *hides);
+
+/* Replaces one base, or all of them by the chains in the settings. Return 0 or -ENOMEM (nothing has
+ * changed). */
+int sv_hides_set_base(struct sv_hides *hides, int chain, const char *base);
+int sv_hides_rebase(struct sv_hides *hides, const struct halo_stream_settings *settings);
 
 /* Adds or replaces the addition `id`; removes it if chain is "". Returns 0, -EINVAL with err filled
  * if the id is malformed, the chain does not hide, or there are too many additions, or -ENOMEM. */
 int sv_hides_put(struct sv_hides *hides, const char *id, const char *chain, struct halo_error *err);
 
-/* Returns the whole chain, which the caller frees, or NULL if out of memory. */
-char *sv_hides_chain(const struct sv_hides *hides);
+/* Returns a whole chain, which the caller frees, or NULL if out of memory. */
+char *sv_hides_chain(const struct sv_hides *hides, int chain);
 /* Returns {"ID": "CHAIN"}, a new reference. */
 json_t *sv_hides_status(const struct sv_hides *hides);
+
+/* Makes whole chains for the settings, whose own chains are the bases. If the additions do not fit
+ * one of them, logs why, and makes chains that hide everything. The caller frees the chains.
+ * Returns 0 or -ENOMEM (ret is empty). */
+int sv_hides_fit(const struct sv_hides *hides, const struct halo_stream_settings *settings,
+                 char *ret[SV_CHAINS]);
+/* Replaces the chains in the settings, which own them, by whole ones. Returns 0 or -ENOMEM (nothing
+ * has changed). */
+int sv_hides_apply(const struct sv_hides *hides, struct halo_stream_settings *settings);
 
 /* Reads hides.json. Returns 0, also if there is no file or no state folder, or -errno with err
  * filled if the file cannot be read or is damaged: then nobody knows what has to be hidden. */
 int sv_hides_load(struct halo_supervisor *sv, struct halo_error *err);
-/* Returns the whole chain for the settings, whose own chain is the base. If the additions do not
- * fit it, logs why, and returns a chain that hides everything. The caller frees the result, which
- * is NULL if out of memory. */
-char *sv_hides_fit(const struct sv_hides *hides, const struct halo_stream_settings *settings);
 /* Gives a new stream, whose settings have been copied, the additions of earlier runs. Returns 0 or
  * -ENOMEM. */
 int sv_hides_begin(struct sv_stream *stream);

@@ -103,16 +103,12 @@ static bool has_old_masks(const struct sv_stream *stream, const struct halo_stre
     return old;
 }
 
-static int rebase(struct sv_stream *stream, const char *base, struct halo_error *err)
+static int rebase(struct sv_stream *stream, const struct halo_stream_settings *wanted,
+                  struct halo_error *err)
 {
-    char *copy = strdup(base);
-    if (!copy || sv_request_rebase(stream, base) < 0) {
-        free(copy);
-        return halo_fail(err, -ENOMEM, "out of memory");
-    }
-    free(stream->hides.base);
-    stream->hides.base = copy;
-    return 0;
+    return sv_request_rebase(stream, wanted) < 0 || sv_hides_rebase(&stream->hides, wanted) < 0
+               ? halo_fail(err, -ENOMEM, "out of memory")
+               : 0;
 }
 
 /* The stream restarts with these settings, whose chain includes the additions. */
@@ -126,7 +122,7 @@ static int replace(struct sv_stream *stream, const struct halo_stream_settings *
     return 0;
 }
 
-/* `with` are the wanted settings with the whole chain instead of the base. */
+/* `with` are the wanted settings with whole chains instead of bases. */
 static int change_to(struct sv_stream *stream, const struct halo_stream_settings *wanted,
                      const struct halo_stream_settings *with, struct reload *reload,
                      struct halo_error *err)
@@ -138,29 +134,37 @@ static int change_to(struct sv_stream *stream, const struct halo_stream_settings
      * not. */
     const bool sets = stream->coming ? sv_request_waits(stream) : sv_request_sets(stream);
     if (what == HALO_CHANGE_NONE && !sets && !has_old_masks(stream, with))
-        return rebase(stream, wanted->filters, err);
+        return 0;
     const bool only_filters = what != HALO_CHANGE_REST && !stream->coming;
     json_array_append_new(json_object_get(reload->result, only_filters ? "set" : "changed"),
                           json_string(stream->name));
     if (only_filters)
         return change_filters(stream, wanted, reload, err);
     const int code = replace(stream, with, err);
-    return code < 0 ? code : rebase(stream, wanted->filters, err);
+    return code < 0 ? code : rebase(stream, wanted, err);
 }
 
 static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
                   struct reload *reload, struct halo_error *err)
 {
-    struct halo_stream_settings with = *wanted; /* its strings are borrowed */
+    struct halo_stream_settings with = *wanted; /* its strings are borrowed, except for chains */
+    char *chain[SV_CHAINS] = {NULL};
     struct sv_hides hides;
-    if (sv_hides_copy(&hides, &stream->hides, wanted->filters) < 0)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    with.filters = sv_hides_fit(&hides, wanted);
-    const int code = with.filters ? change_to(stream, wanted, &with, reload, err)
-                                  : halo_fail(err, -ENOMEM, "out of memory");
-    free(with.filters);
+    int code = sv_hides_copy(&hides, &stream->hides);
+    if (code == 0)
+        code = sv_hides_rebase(&hides, wanted);
+    if (code == 0)
+        code = sv_hides_fit(&hides, wanted, chain);
+    if (code == 0) {
+        with.filters = chain[0];
+        for (int i = 0; i < with.renditions; i++)
+            with.rendition[i].filters = chain[i + 1];
+        code = change_to(stream, wanted, &with, reload, err);
+    }
+    for (int i = 0; i < SV_CHAINS; i++)
+        free(chain[i]);
     sv_hides_finish(&hides);
-    return code;
+    return code < 0 ? halo_fail(err, code, "out of memory") : 0;
 }
 
 static struct sv_stream *any_of_name(struct halo_supervisor *sv, const char *name)

@@ -131,16 +131,12 @@ static struct sv_request *waiting_set(const struct sv_stream *stream)
     return request;
 }
 
-int sv_request_rebase(struct sv_stream *stream, const char *base)
+int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_settings *settings)
 {
     struct sv_request *r = next_set(stream, stream->sv->requests);
-    for (; r; r = next_set(stream, r->next)) {
-        char *copy = strdup(base);
-        if (!copy)
+    for (; r; r = next_set(stream, r->next))
+        if (sv_hides_rebase(&r->hides, settings) < 0)
             return -ENOMEM;
-        free(r->hides.base);
-        r->hides.base = copy;
-    }
     return 0;
 }
 
@@ -158,23 +154,6 @@ void sv_request_refuse_waiting(struct sv_stream *stream, const char *why)
     }
 }
 
-/* Fills in all chains, because the engine changes all or none. */
-static int fill_renditions(struct sv_request *request, const struct halo_stream_settings *file)
-{
-    const struct halo_stream_settings *now = &request->stream->settings;
-    const struct sv_request *before = next_set(request->stream, request->next);
-    request->of_file = file;
-    for (int i = 0; i < now->renditions; i++) {
-        const int at = file ? halo_rendition_find(file, now->rendition[i].name) : -1;
-        const char *wanted = at >= 0  ? file->rendition[at].filters
-                             : before ? before->chain[i + 1] /* as last requested */
-                                      : now->rendition[i].filters;
-        if (!(request->chain[i + 1] = strdup(wanted)))
-            return -ENOMEM;
-    }
-    return 0;
-}
-
 static void swap(char **a, char **b)
 {
     char *kept = *a;
@@ -189,14 +168,15 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
     sv_hides_finish(&stream->hides);
     stream->hides = request->hides;
     request->hides = (struct sv_hides){0};
-    char *coming = stream->coming ? sv_hides_fit(&stream->hides, stream->coming) : NULL;
-    if (coming) {
-        swap(&stream->coming->filters, &coming);
-        free(coming);
-    }
+    if (stream->coming && sv_hides_apply(&stream->hides, stream->coming) < 0)
+        halo_log(HALO_LOG_ERROR,
+                 "stream %s: out of memory: what was added to its filters takes "
+                 "effect after a reload",
+                 stream->name);
     sv_hides_store(stream);
     for (int i = 0; i < now->renditions; i++)
-        swap(&now->rendition[i].filters, &request->chain[i + 1]);
+        if (request->chain[i + 1]) /* coming settings may have fewer renditions */
+            swap(&now->rendition[i].filters, &request->chain[i + 1]);
     json_decref(stream->masks);
     stream->masks = json_incref(request->masks);
     sv_feed_forget(stream);
@@ -236,21 +216,6 @@ static int pass_on(struct sv_stream *stream, struct sv_request *request)
     return request->waits ? 0 : -EPIPE;
 }
 
-/* Makes the parts of the chain as they are after the change, from those last requested. */
-static int fill_hides(struct sv_request *request, const struct sv_change *change,
-                      struct halo_error *err)
-{
-    const struct sv_request *before = next_set(request->stream, request->next);
-    const struct sv_hides *last = before ? &before->hides : &request->stream->hides;
-    if (sv_hides_copy(&request->hides, last, change->base) < 0)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    const int code = change->id ? sv_hides_put(&request->hides, change->id, change->hide, err) : 0;
-    if (code < 0)
-        return code;
-    request->chain[0] = sv_hides_chain(&request->hides);
-    return request->chain[0] ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-}
-
 int sv_request_check(const struct sv_stream *stream, const char *filters, struct halo_error *err)
 {
     /* The settings to which the filters belong. */
@@ -261,16 +226,45 @@ int sv_request_check(const struct sv_stream *stream, const char *filters, struct
     return code == 0 ? halo_checks.coverage(filters, next, err) : code;
 }
 
+static int set_bases(struct sv_hides *hides, const struct sv_stream *stream,
+                     const struct sv_change *change)
+{
+    int code = change->base ? sv_hides_set_base(hides, 0, change->base) : 0;
+    for (int i = 0; code == 0 && change->file && i < stream->settings.renditions; i++) {
+        const int at = halo_rendition_find(change->file, stream->settings.rendition[i].name);
+        if (at >= 0)
+            code = sv_hides_set_base(hides, i + 1, change->file->rendition[at].filters);
+    }
+    return code;
+}
+
+/* Makes all chains as they are after the change, from those last requested: the engine changes all
+ * or none. */
+static int fill_chains(struct sv_request *request, const struct sv_change *change,
+                       struct halo_error *err)
+{
+    const struct sv_request *before = next_set(request->stream, request->next);
+    const struct sv_hides *last = before ? &before->hides : &request->stream->hides;
+    request->of_file = change->file;
+    if (sv_hides_copy(&request->hides, last) < 0 ||
+        set_bases(&request->hides, request->stream, change) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int code = change->id ? sv_hides_put(&request->hides, change->id, change->hide, err) : 0;
+    for (int i = 0; code == 0 && i < request->hides.bases; i++) {
+        request->chain[i] = sv_hides_chain(&request->hides, i);
+        code = request->chain[i] ? sv_request_check(request->stream, request->chain[i], err)
+                                 : halo_fail(err, -ENOMEM, "out of memory");
+    }
+    return code;
+}
+
 int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,
                    void *arg, struct halo_error *err)
 {
     struct sv_request *request = add(stream, SV_SET, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int code = fill_hides(request, change, err);
-    if (code == 0)
-        code = sv_request_check(stream, request->chain[0], err);
-    int done = code < 0 ? code : fill_renditions(request, change->file);
+    int done = fill_chains(request, change, err);
     if (done == 0) {
         stream->revision++;
         done = pass_on(stream, request);

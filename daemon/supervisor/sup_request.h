@@ -14,9 +14,9 @@ enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
 
 struct sv_stream;
 
-/* A change of a stream's chain. */
+/* A change of a stream's chains. Additions are made to all of them. */
 struct sv_change {
-    const char *base;      /* the new base (sup_hides.h); NULL: the base does not change */
+    const char *base; /* the new base of the stream's own chain (sup_hides.h); NULL: as before */
     const char *id, *hide; /* the addition to set; "" removes it. NULL: none changes */
     /* new settings from a reload, whose filters for the stream's renditions are set at the same
      * time; NULL: the change comes from a client */
@@ -29,9 +29,9 @@ int sv_request_check(const struct sv_stream *stream, const char *filters, struct
  * next start. */
 int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,
                    void *arg, struct halo_error *err);
-/* Changes the base in all requested changes of filters that are not in force yet, because new
- * settings with this base replace the stream's. Returns 0 or -ENOMEM. */
-int sv_request_rebase(struct sv_stream *stream, const char *base);
+/* Changes the bases in all requested changes of filters that are not in force yet, because these
+ * settings replace the stream's. Returns 0 or -ENOMEM. */
+int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_settings *settings);
 /* Returns whether a requested change of filters is not in force yet. */
 bool sv_request_sets(const struct sv_stream *stream);
 /* Returns whether a requested change of filters is waiting until the engine has released the

@@ -147,7 +147,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "name", stream->name);
     set_hidden(to, "input", stream->settings.source.input);
     set_text(to, "filters", stream->settings.filters);
-    set_text(to, "base", stream->hides.base);
+    set_text(to, "base", stream->hides.base[0]);
     json_object_set_new(to, "hides", sv_hides_status(&stream->hides));
     set_number(to, "revision", stream->revision);
     json_object_set_new(to, "kept", json_boolean(is_kept(stream)));

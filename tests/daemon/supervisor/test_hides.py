@@ -97,6 +97,40 @@ class Hides(DaemonTest):
         daemon.wait_state('door', 'running')
         self.assertEqual(self.chain(daemon)[2], f'{BASE},solid')
 
+    def test_renditions(self):
+        more = {'renditions': {'a': {'filters': 'avgblur=sizeX=9'}, 'b': {'filters': BASE}},
+                'outputs': [{'null': True}, {'unix': self.path('a.ts'), 'rendition': 'a'}]}
+        daemon = self.begin(**more)
+        daemon.control('Hide', name='door', id='all', filters='solid')
+        self.assertEqual(daemon.status('door')['renditions'],
+                         {'a': 'avgblur=sizeX=9,solid', 'b': BASE + ',solid'})
+        daemon.control('Set', name='door', filters='pixelize=w=9')
+        self.assertEqual(daemon.status('door')['renditions'],
+                         {'a': 'avgblur=sizeX=9,solid', 'b': BASE + ',solid'})
+        # Renditions in another order, of which one differs.
+        daemon.write({'door': {'input': 'test:size=64x48', 'filters': BASE, **more,
+                               'renditions': {'b': {'filters': 'pixelize=w=5'},
+                                              'a': {'filters': 'avgblur=sizeX=9'}}}},
+                     state=self.path('state'))
+        self.assertEqual(daemon.control('Reload')['set'], ['door'])
+        status = daemon.status('door')
+        self.assertEqual(status['renditions'],
+                         {'a': 'avgblur=sizeX=9,solid', 'b': 'pixelize=w=5,solid'})
+        self.assertEqual(status['filters'], BASE + ',solid')
+        self.assertEqual(daemon.control('Reload')['set'], [])
+        # Fewer renditions, which restarts the stream.
+        daemon.write({'door': {'input': 'test:size=64x48', 'filters': BASE, **more,
+                               'renditions': {'a': {'filters': 'avgblur=sizeX=7'}}}},
+                     state=self.path('state'))
+        self.assertEqual(daemon.control('Reload')['changed'], ['door'])
+        daemon.control('Hide', name='door', id='b', filters='gblur=sigma=9')
+        daemon.wait_state('door', 'running')
+        self.assertEqual(daemon.status('door')['renditions'],
+                         {'a': 'avgblur=sizeX=7,solid,gblur=sigma=9'})
+        daemon.control('Hide', name='door', id='all', filters='')
+        daemon.control('Hide', name='door', id='b', filters='')
+        self.assertEqual(daemon.status('door')['renditions'], {'a': 'avgblur=sizeX=7'})
+
     def test_two_editors(self):
         daemon = self.begin()
         before = daemon.status('door')['revision']
