@@ -99,9 +99,10 @@ static const struct halo_video_settings tile = {.size = (char *)"480x-1", .fps =
 static const struct halo_video_settings browser = {
     .codec = (char *)"libx264", .chroma = HALO_CHROMA_BROWSER, .gop = 1};
 static const struct halo_encoding views[HALO_VIEWS] = {
-    [HALO_VIEW_JPEG] = {.kind = HALO_ENCODING_JPEG, .feeds = true},
-    [HALO_VIEW_TILE] = {.kind = HALO_ENCODING_JPEG, .feeds = true, .video = &tile},
+    [HALO_VIEW_JPEG] = {.kind = HALO_ENCODING_JPEG, .view = true, .feeds = true},
+    [HALO_VIEW_TILE] = {.kind = HALO_ENCODING_JPEG, .view = true, .feeds = true, .video = &tile},
     [HALO_VIEW_LIVE] = {.kind = HALO_ENCODING_CODED,
+                        .view = true,
                         .feeds = true,
                         .video = &browser,
                         .audio = "aac"},

@@ -33,6 +33,7 @@ struct halo_encoding {
     const char *format; /* RAW: FFmpeg's pixel format; NULL: the one in which the gate outputs
                          * frames */
     const char *audio;  /* an encoder's name or "copy"; NULL: no audio */
+    bool view;          /* one of enum halo_view */
     bool feeds;         /* used by the supervisor's viewers (sockets, HTTP) */
     bool writes;        /* used by outputs of the engine (files, URLs), so it is always running */
 };

@@ -43,6 +43,8 @@ int halo_live_size(const char *text, int width, int height, int *ret_width, int 
 static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 {
     int width, height;
+    if (e->view)
+        return 0; /* a view that cannot be encoded fails by itself */
     if (e->rendition < 0)
         return halo_fail_usage(err,
                                "an output refers to a rendition that the stream does not have");
@@ -56,6 +58,13 @@ static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
     const AVCodec *codec =
         halo_av_find_encoder("codec", halo_video_codec(e->video), AVMEDIA_TYPE_VIDEO, err);
     return codec ? halo_encode_check_preset(codec, e->video->preset, err) : -EINVAL;
+}
+
+/* Whether this encoding allows frames, without audio, before the source is known. Files and URLs
+ * could not change to the source's format later; viewers over HTTP can. */
+static bool fits_any_source(const struct halo_encoding *e)
+{
+    return !e->writes && (!e->audio || e->view);
 }
 
 int halo_live_check(struct halo_live *live, struct halo_error *err)
@@ -72,7 +81,7 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     live->local = row->place != HALO_FROM_NETWORK;
     live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
     for (int i = 0; i < live->encodings->count && !row->captures; i++)
-        live->may_make_up &= !live->encodings->what[i].writes && !live->encodings->what[i].audio;
+        live->may_make_up &= fits_any_source(&live->encodings->what[i]);
     int code = live->ops->check ? live->ops->check(set->source.input, err) : 0;
     for (int i = 0; i < live->encodings->count && code >= 0; i++)
         code = check_encoding(&live->encodings->what[i], err);

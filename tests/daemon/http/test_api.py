@@ -521,6 +521,37 @@ class Live(ApiTest):
                   in messages(data) if kind == 'F' and (at := payload.index(b'tfdt')) > 0]
         self.assertEqual(starts, sorted(starts))
 
+    def test_source_that_comes_late(self):
+        """Cards first, then a stream with sound, on the same connection."""
+        port = free_port()
+        self.host = f'127.0.0.1:{free_port()}'
+        daemon = self.start({'door': {'input': f'tcp://127.0.0.1:{port}', 'filters': BASE,
+                                      'backend': 'cpu', 'outputs': [{'null': True}]}},
+                            http={'listen': self.host})
+        daemon.wait_state('door', 'waiting')
+        sender = []
+
+        def begins(data):
+            return [json.loads(payload) for kind, _, payload in messages(data) if kind == 'B']
+
+        def enough(data):
+            if begins(data) and not sender:
+                sender.append(subprocess.Popen(
+                    [FFMPEG, '-v', 'error', '-re', '-f', 'lavfi', '-i', 'testsrc2=size=320x240',
+                     '-f', 'lavfi', '-i', 'sine', '-c:v', 'libx264', '-preset', 'ultrafast', '-g',
+                     '10', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-t', '15', '-f', 'mpegts',
+                     f'tcp://127.0.0.1:{port}?listen=1'], stdin=subprocess.DEVNULL))
+            return any(begin['audio'] for begin in begins(data)) and \
+                data.rindex(b'tfdt') > data.rindex(b'mp4a') > 0
+        try:
+            data = self.read('/api/live?video=door', enough)
+        finally:
+            for process in sender:
+                process.kill()
+                process.wait()
+        self.assertEqual([(begin['width'], begin['audio']) for begin in begins(data)],
+                         [(1280, False), (320, True)])
+
     def test_events(self):
         daemon = self.begin()
         timer = threading.Timer(0.5, lambda: daemon.control('Restart', name='door'))
