@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import urllib.request
 
 from servicetest import ADMIN, RUN, SETTINGS, as_admin, files, is_active, main, ran, show, systemctl, \
     until
@@ -23,6 +24,15 @@ def lines(title):
 
 class Install(unittest.TestCase):
     """In this order."""
+    cookies = urllib.request.HTTPCookieProcessor()
+
+    def ask(self, path, body=None, session=None):
+        request = urllib.request.Request(
+            f'http://127.0.0.1:8480/api/{path}', json.dumps(body).encode() if body else None,
+            {'Content-Type': 'application/json',
+             'X-Halod-Token': session['token'] if session else ''})
+        with urllib.request.build_opener(self.cookies).open(request, timeout=60) as answer:
+            return json.load(answer)
 
     def test_1_packages(self):
         """The line that installs; the ones before it made the packages."""
@@ -42,10 +52,27 @@ class Install(unittest.TestCase):
         for name in ('halod', 'halod-tools'):
             self.assertIn('Status: install ok installed', ran('dpkg', '-s', name))
 
-    def test_2_nothing_runs_yet(self):
-        """Enabled, and it waits for its settings, which is no failure."""
-        self.assertEqual(show('halod', 'ActiveState'), 'inactive')
+    def test_2_there_is_a_page(self):
+        """Without streams: the first camera is added there, after a user."""
+        until(lambda: is_active('halod'), lambda: show('halod', 'StatusText'))
         self.assertEqual(show('halod', 'UnitFileState'), 'enabled')
+        self.assertEqual(show('halod-http.socket', 'UnitFileState'), 'enabled')
+        with urllib.request.urlopen('http://127.0.0.1:8480/', timeout=60) as answer:
+            self.assertIn(b'<title>halod', answer.read())
+        session = self.ask('session')
+        self.assertEqual((session['role'], session['setup']), ('view', True))
+        with open('/var/lib/halod/setup-code', encoding='utf-8') as file:
+            code = file.read().strip()
+        session = self.ask('setup', {'code': code, 'user': 'anna', 'password': 'correct horse'})
+        self.assertEqual(session['role'], 'admin')
+        answer = self.ask('call/Keep', {'name': 'first', 'settings': {
+            'input': 'test:size=64x48:rate=5', 'filters': 'gblur=sigma=12'}}, session)
+        self.assertEqual(answer['added'], ['first'])
+        dumped = ran('halod', '--dump-config', SETTINGS)
+        self.assertIn('gblur=sigma=12', dumped)
+        self.assertEqual(self.ask('call/Forget', {'name': 'first'}, session)['removed'], ['first'])
+        systemctl('stop', 'halod')  # other tests begin without users
+        os.unlink('/var/lib/halod/users.json')
         self.assertEqual(systemctl('--failed', '--no-legend'), '')
         about = os.stat(RUN)
         self.assertEqual(about.st_mode & 0o7777, 0o1775)
