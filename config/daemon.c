@@ -105,5 +105,6 @@ void halo_daemon_settings_destroy(struct halo_daemon_settings *settings)
     halo_options_finish(halo_daemon_options, settings);
     halo_options_finish(halo_control_options, &settings->control);
     halo_options_finish(halo_http_options, &settings->http);
+    halo_options_finish(halo_mqtt_options, &settings->mqtt);
     free(settings);
 }

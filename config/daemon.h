@@ -13,6 +13,7 @@
 
 #include "config/detectors.h"
 #include "config/device.h"
+#include "config/mqtt.h"
 #include "config/option.h"
 #include "config/source.h"
 
@@ -193,6 +194,7 @@ struct halo_daemon_settings {
     char *state; /* folder for what is changed while running (state.h); NULL: $STATE_DIRECTORY */
     struct halo_control_settings control;
     struct halo_http_settings http;
+    struct halo_mqtt_settings mqtt;
     struct halo_log_settings log;
     struct halo_stream_settings *stream; /* the streams, in the same order as in the file */
     int streams;

@@ -130,7 +130,15 @@ static void write_value(struct writer *w, const json_t *value, int indent)
     fputc('\n', w->to);
 }
 
-static json_t *to_json(const struct halo_daemon_settings *settings)
+static json_t *mqtt_to_json(const struct halo_mqtt_settings *mqtt, bool secrets)
+{
+    json_t *map = halo_rows_to_json(halo_mqtt_options, mqtt);
+    if (!secrets && mqtt->password)
+        halo_json_put(map, "password", json_string("***"));
+    return map;
+}
+
+static json_t *to_json(const struct halo_daemon_settings *settings, bool secrets)
 {
     json_t *root = halo_rows_to_json(halo_daemon_options, settings), *streams = json_object();
     bool fine =
@@ -138,6 +146,8 @@ static json_t *to_json(const struct halo_daemon_settings *settings)
                       halo_rows_to_json(halo_control_options, &settings->control)) &&
         halo_json_put(root, "http", halo_rows_to_json(halo_http_options, &settings->http)) &&
         halo_json_put(root, "log", halo_rows_to_json(halo_log_options, &settings->log));
+    if (fine && settings->mqtt.server)
+        fine = halo_json_put(root, "mqtt", mqtt_to_json(&settings->mqtt, secrets));
     for (int i = 0; fine && i < settings->streams; i++)
         fine = halo_json_put(streams, settings->stream[i].name,
                              halo_stream_to_json(&settings->stream[i]));
@@ -153,7 +163,7 @@ static json_t *to_json(const struct halo_daemon_settings *settings)
 
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to)
 {
-    json_t *root = to_json(settings);
+    json_t *root = to_json(settings, secrets);
     struct writer w = {.to = to, .secrets = secrets, .no_memory = !root};
     if (root)
         write_map(&w, root, 0, true);

@@ -51,6 +51,24 @@ static void load_http(struct halo_loader *l, void *settings, struct halo_node *n
                            "set certificate and key, or name the proxy that adds TLS (proxy)");
 }
 
+static void load_mqtt(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    static const struct halo_section section = {halo_mqtt_options, {{NULL}}};
+    struct halo_mqtt_settings *mqtt = &((struct halo_daemon_settings *)settings)->mqtt;
+    if (!halo_mqtt_is_built()) {
+        halo_loader_say(l, node, "this halod was built without MQTT: rebuild it with libmosquitto");
+        return;
+    }
+    const int before = halo_error_list_count(l->errors);
+    halo_loader_section(l, &section, mqtt, node, NULL);
+    if (halo_error_list_count(l->errors) > before)
+        return;
+    if (!mqtt->server)
+        halo_loader_say_of(l, node, "server", "is missing: HOST:PORT of the broker");
+    if (mqtt->password && !mqtt->user)
+        halo_loader_say_of(l, node, "user", "is missing: the password needs a user");
+}
+
 static void load_log(struct halo_loader *l, void *settings, struct halo_node *node)
 {
     static const struct halo_section section = {halo_log_options, {{NULL}}};
@@ -63,6 +81,7 @@ static const struct halo_section root_section = {
     {
         {"control", load_control, NULL},
         {"http", load_http, NULL},
+        {"mqtt", load_mqtt, NULL},
         {"log", load_log, NULL},
         {"detectors", NULL, NULL},
         {"defaults", NULL, NULL},

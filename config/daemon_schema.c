@@ -257,6 +257,7 @@ static json_t *root(void)
     json_decref(keys);
     put_key(map, "control", NULL, map_of(halo_control_options));
     put_key(map, "http", NULL, map_of(halo_http_options));
+    put_key(map, "mqtt", HALO_HELP_MQTT, map_of(halo_mqtt_options));
     put_key(map, "log", NULL, map_of(halo_log_options));
     put_key(map, "detectors", HALO_HELP_DETECTORS, reference("detectors"));
     put_key(map, "defaults", "keys that apply to every stream that does not set them itself",

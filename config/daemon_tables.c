@@ -113,6 +113,32 @@ const struct halo_option halo_http_options[] = {
     {NULL},
 };
 
+#define TOPIC         "[A-Za-z0-9_-]([A-Za-z0-9_/-]{0,62}[A-Za-z0-9_-])?"
+#define TOPIC_MUST_BE "at most 64 letters, digits, _, - and, between them, /"
+
+const struct halo_option halo_mqtt_options[] = {
+    {"server", NULL, HALO_OPTION_STRING, offsetof(struct halo_mqtt_settings, server),
+     .help = "HOST:PORT of the broker; if not set, MQTT is off",
+     .pattern = "^([A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+\\]):" PORT "$",
+     .must_be = "HOST:PORT such as broker.example:1883"},
+    {"user", NULL, HALO_OPTION_STRING, offsetof(struct halo_mqtt_settings, user),
+     .help = "user name for the broker"},
+    {"password", NULL, HALO_OPTION_STRING, offsetof(struct halo_mqtt_settings, password),
+     .help = "the user's password, preferably as ${NAME}"},
+    {"tls_ca", NULL, HALO_OPTION_STRING, offsetof(struct halo_mqtt_settings, tls_ca),
+     .help = "PEM file with the certificate of the authority that signed the broker's certificate; "
+             "if not set, the connection is not encrypted"},
+    {"prefix", NULL, HALO_OPTION_STRING, offsetof(struct halo_mqtt_settings, prefix),
+     .help = "first part of every topic (default " HALO_MQTT_PREFIX "); must be unique among the "
+             "daemons of a broker",
+     .pattern = "^" TOPIC "$", .must_be = TOPIC_MUST_BE},
+    {"discovery", NULL, HALO_OPTION_STRING, offsetof(struct halo_mqtt_settings, discovery),
+     .help = "Home Assistant's discovery prefix (default " HALO_MQTT_DISCOVERY "); off: streams "
+             "are not announced to Home Assistant",
+     .pattern = "^" TOPIC "$", .must_be = TOPIC_MUST_BE},
+    {NULL},
+};
+
 const struct halo_option halo_log_options[] = {
     {"level", NULL, HALO_OPTION_CHOICE, offsetof(struct halo_log_settings, level), HALO_LOG_INFO,
      .choices = halo_log_levels, .help = "the lowest level of messages that are logged"},

@@ -9,6 +9,7 @@
 extern const struct halo_option halo_daemon_options[];
 extern const struct halo_option halo_control_options[];
 extern const struct halo_option halo_http_options[];
+extern const struct halo_option halo_mqtt_options[];
 extern const struct halo_option halo_log_options[];
 extern const struct halo_option halo_stream_options[];
 extern const struct halo_option halo_capture_options[]; /* except controls */
@@ -29,6 +30,9 @@ extern const struct halo_option halo_video_options[];
     "enough"
 #define HALO_HELP_DETECTORS                                                                        \
     "the programs that find faces and people, for filters with region=faces, people or background"
+#define HALO_HELP_MQTT                                                                             \
+    "a connection to an MQTT broker, for Home Assistant, which shows the streams and can hide "    \
+    "them"
 #define HALO_HELP_FACES   "for region=faces"
 #define HALO_HELP_PEOPLE  "for region=people and region=background"
 #define HALO_HELP_OUTPUTS "where the filtered frames go"

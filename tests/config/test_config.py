@@ -464,6 +464,9 @@ WRONG = (
     'http: {embed: []}\nstreams: {}\n', 'http: {embed: [https://a/]}\nstreams: {}\n',
     'http: {embed: wall.example}\nstreams: {}\n', 'http: {embed: [[https://a]]}\nstreams: {}\n',
     'http: {listen: 80}\nstreams: {}\n', 'http: {listen: "x:99999"}\nstreams: {}\n',
+    'mqtt: {server: x}\nstreams: {}\n', 'mqtt: {server: "x:1", prefix: /a}\nstreams: {}\n',
+    'mqtt: {server: "x:1", prefix: "a#"}\nstreams: {}\n', 'mqtt: [x]\nstreams: {}\n',
+    'mqtt: {server: "x:1", discovery: +}\nstreams: {}\n',
     'log: {level: loud}\nstreams: {}\n', 'streams: {"a b": {input: x, filters: solid}}\n',
     'defaults: {dpth: 3}\nstreams: {}\n', 'control: x\nstreams: {}\n',
     STREAM + '    filterz: x\n', STREAM + '    depth: 99\n', STREAM + '    depth: 1.5\n',
@@ -611,6 +614,7 @@ class Manual(ConfigTest):
         self.check_keys('THE FILE', root)
         self.check_keys('CONTROL', top['control'])
         self.check_keys('HTTP', top['http'])
+        self.check_keys('MQTT', top['mqtt'])
         self.check_keys('LOG', top['log'])
         self.check_keys('STREAMS', defs['stream'])
         self.check_keys('OUTPUTS', defs['output'])
