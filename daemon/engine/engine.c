@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "config/log.h"
@@ -351,6 +352,8 @@ static void prepare_process(void)
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
     fcntl(HALO_LINK_FD, F_SETFD, FD_CLOEXEC);
+    /* Libraries of the supervisor may open sockets that an engine inherits. */
+    syscall(SYS_close_range, HALO_LINK_FD + 1, ~0U, 0);
     halo_log_be_service();
     setenv("UV_THREADPOOL_SIZE", "16", 0); /* a disk that hangs must not block the others */
     json_object_seed(0);                   /* before threads exist */
