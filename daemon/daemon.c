@@ -15,9 +15,10 @@
 #include "config/state.h"
 #include "daemon/commands.h"
 #include "daemon/control/control.h"
-#include "daemon/http/http.h"
 #include "daemon/engine/confine.h"
 #include "daemon/engine/hide.h"
+#include "daemon/http/http.h"
+#include "daemon/mqtt/mqtt.h"
 #include "daemon/notify.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/supervisor.h"
@@ -35,6 +36,7 @@ struct daemon {
     struct halo_control *control;
     struct halo_http *http;
     struct halo_access *access;
+    struct halo_mqtt *mqtt;
     const char *path, *program; /* path: of the settings; program: executable of engines */
     int code;
     bool stopping, stopped; /* stopped: only handles remain to be closed */
@@ -72,6 +74,13 @@ static json_t *texts_of(const struct halo_error_list *errors)
     return ret;
 }
 
+static bool is_same_mqtt(const struct halo_mqtt_settings *a, const struct halo_mqtt_settings *b)
+{
+    return halo_is_same_text(a->server, b->server) && halo_is_same_text(a->user, b->user) &&
+           halo_is_same_text(a->password, b->password) && halo_is_same_text(a->tls_ca, b->tls_ca) &&
+           halo_is_same_text(a->prefix, b->prefix) && halo_is_same_text(a->discovery, b->discovery);
+}
+
 /* Sockets that already listen are not changed: a new address requires a restart. */
 static void apply_rest(const struct halo_daemon_settings *now,
                        const struct halo_daemon_settings *wanted)
@@ -87,6 +96,9 @@ static void apply_rest(const struct halo_daemon_settings *now,
         now->http.page != wanted->http.page || !halo_is_same_text(now->state, wanted->state))
         halo_log(HALO_LOG_WARNING, "reload: changes to 'control', 'http' and 'state' take effect "
                                    "only after halod is restarted");
+    if (!is_same_mqtt(&now->mqtt, &wanted->mqtt))
+        halo_log(HALO_LOG_WARNING,
+                 "reload: changes to 'mqtt' take effect only after halod is restarted");
 }
 
 static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,
@@ -218,6 +230,7 @@ static void on_stopped(void *arg)
     halo_http_destroy(daemon->http);
     halo_control_destroy(daemon->control);
     halo_access_destroy(daemon->access);
+    halo_mqtt_destroy(daemon->mqtt);
     for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&daemon->signal[i], NULL);
     uv_close((uv_handle_t *)&daemon->watchdog, NULL);
@@ -325,6 +338,8 @@ static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
     if (code == 0)
         code = halo_http_create(&daemon->http, &daemon->loop, &http, &settings->http, err);
     if (code == 0)
+        code = halo_mqtt_create(&daemon->mqtt, &daemon->loop, daemon->sv, &settings->mqtt, err);
+    if (code == 0)
         code = halo_supervisor_start(daemon->sv, err);
     return code;
 }
@@ -407,7 +422,7 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
     const int code = daemon->code;
     if (uv_loop_close(&daemon->loop) == UV_EBUSY) {
         halo_log(HALO_LOG_WARNING,
-                 "a background check of the disks is still running: exiting without waiting");
+                 "a thread still waits for a disk or for the network: exiting without waiting");
         halo_log_flush();
         _exit(code); /* exit() would wait for its threads */
     }
