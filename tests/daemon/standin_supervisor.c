@@ -38,6 +38,8 @@ struct answer {
     char filters[128];
     bool snapshot;
     char format[8];
+    struct canned_stream *hides; /* the stream that hides this under the id; NULL: none */
+    char id[32];
 };
 
 struct halo_supervisor {
@@ -176,10 +178,27 @@ static void answer_snapshot(const struct answer *a)
     close(fd);
 }
 
+/* What is added is in force from then on. */
+static void put_hide(const struct answer *a)
+{
+    json_t *hides = a->hides->hides ? a->hides->hides : json_object();
+    a->hides->hides = hides;
+    if (*a->filters)
+        json_object_set_new(hides, a->id, json_string(a->filters));
+    else
+        json_object_del(hides, a->id);
+    const char *name = a->sv->settings->stream[a->hides - a->sv->stream].name;
+    report(a->sv, name, "set", a->hides->state);
+}
+
 static void on_answer(uv_timer_t *timer)
 {
     struct answer *a = timer->data;
     struct halo_error err = {0};
+    if (a->hides && !strcmp(getenv("STANDIN_HIDE") ? getenv("STANDIN_HIDE") : "", "fails"))
+        snprintf(a->filters, sizeof a->filters, "late");
+    else if (a->hides)
+        put_hide(a);
     if (a->snapshot && a->sv->jpeg) {
         answer_snapshot(a);
     } else if (a->snapshot || strstr(a->filters, "late")) {
@@ -238,14 +257,10 @@ int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const str
     const int i = find(sv, name, err);
     if (i < 0)
         return i;
-    if (!sv->stream[i].hides)
-        sv->stream[i].hides = json_object();
-    if (*hide->filters)
-        json_object_set_new(sv->stream[i].hides, hide->id, json_string(hide->filters));
-    else
-        json_object_del(sv->stream[i].hides, hide->id);
-    report(sv, name, "set", sv->stream[i].state);
-    return answer_later(sv, (struct answer){.reply = reply, .arg = arg});
+    struct answer a = {.reply = reply, .arg = arg, .hides = &sv->stream[i]};
+    snprintf(a.id, sizeof a.id, "%s", hide->id);
+    snprintf(a.filters, sizeof a.filters, "%s", hide->filters);
+    return answer_later(sv, a);
 }
 
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,

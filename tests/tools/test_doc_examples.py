@@ -136,6 +136,7 @@ class Examples(HaloTest):
                     file.write(text)
                 os.chmod(file.name, 0o755)
         self.environment = {
+            'MQTT_PASSWORD': 'x', 'DOOR_PASSWORD': 'x',
             **os.environ, 'PATH': bin_folder + ':' + os.environ['PATH'], 'HALOCTL': HALOCTL,
             'HALO_BENCH': HALO_BENCH, 'XDG_CACHE_HOME': os.path.join(self.folder, 'cache'),
             'DEFAULT_SOCKET': os.path.join(self.folder, 'default.sock'), 'TERM': 'dumb'}
