@@ -2,6 +2,7 @@
  * Keeping settings, finding cameras, and the last hour. */
 #include "daemon/control/methods_keep.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/source_kinds.h"
@@ -81,6 +82,16 @@ static json_t *settings_now(struct halo_client *client, const char *name)
     return settings;
 }
 
+/* Whether a text refers to a variable or credential, which must not get into a URL of somebody who
+ * only has a password of the page. */
+static bool has_variable(const json_t *settings)
+{
+    char *text = json_dumps(settings, JSON_COMPACT | JSON_ENCODE_ANY);
+    const bool has = !text || strstr(text, "${");
+    free(text);
+    return has;
+}
+
 /* Changes the overlay and reloads. */
 static void keep(struct halo_client *client, const char *name, const json_t *settings)
 {
@@ -111,7 +122,10 @@ void halo_method_keep(struct halo_client *client, json_t *parameters)
     if (settings && refuse_settings(client, settings))
         return;
     settings = settings ? json_incref(settings) : settings_now(client, name);
-    if (settings)
+    if (settings && has_variable(settings))
+        halo_client_refuse(client, HALO_ERROR_REFUSED,
+                           "variables (${NAME}) can be used only in the settings file", NULL, NULL);
+    else if (settings)
         keep(client, name, settings);
     json_decref(settings);
 }

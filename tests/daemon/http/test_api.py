@@ -414,6 +414,7 @@ class Keeping(ApiTest):
                 ({'privacy': 'off'}, 'Refused'), ({'outputs': []}, 'Refused'),
                 ({'input': '/etc/passwd', 'filters': BASE}, 'Refused'),
                 ({'input': 'file:/etc/passwd', 'filters': BASE}, 'Refused'),
+                ({'input': 'http://h/${HOME}', 'filters': BASE}, 'Refused'),
                 ({'input': 'test:', 'filters': 'null'}, 'BadConfig'),
                 ({'input': 'test:', 'filters': 'gblurr'}, 'BadConfig'),
                 ({'filters': BASE}, 'Refused')):
