@@ -97,6 +97,7 @@ struct halo_supervisor {
      * it has changed since */
     json_t *hides;
     bool writing, unwritten;
+    uint64_t write_again; /* earliest time of the next attempt after a failure */
     uv_timer_t tick;
     uv_idle_t drain;    /* active while rings contain unread packets */
     uv_timer_t regions; /* active while updates from detectors are queued */

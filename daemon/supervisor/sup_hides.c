@@ -15,8 +15,12 @@
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_stream_data.h"
+#include "pipeline/filter/privacy.h"
 
-enum { FILE_MAX = 4 << 20 };
+enum {
+    FILE_MAX = 4 << 20,
+    AGAIN_MS = 5000, /* until a failed write is tried again */
+};
 
 /* ---- the additions of a stream ---- */
 
@@ -32,7 +36,7 @@ void sv_hides_finish(struct sv_hides *hides)
 int sv_hides_copy(struct sv_hides *ret, const struct sv_hides *from)
 {
     bool fine = true;
-    *ret = (struct sv_hides){0};
+    *ret = (struct sv_hides){.lost = from->lost};
     for (; fine && ret->bases < from->bases; ret->bases++)
         fine = (ret->base[ret->bases] = strdup(from->base[ret->bases])) != NULL;
     for (; fine && ret->count < from->count; ret->count++) {
@@ -76,39 +80,103 @@ int sv_hides_rebase(struct sv_hides *hides, const struct halo_stream_settings *s
 static int refuse_chain(const char *id, const char *chain, struct halo_error *err)
 {
     struct halo_error why = {0};
-    const int code = halo_checks.filters(chain, HALO_PRIVACY_STRICT, &why);
+    int code = halo_checks.filters(chain, HALO_PRIVACY_STRICT, &why);
+    if (code == 0)
+        code = halo_chain_check_each(chain, &why);
     return code < 0 ? halo_fail(err, code, "'%s' must hide what it applies to: %s", id, why.text)
                     : 0;
 }
 
-int sv_hides_put(struct sv_hides *hides, const char *id, const char *chain, struct halo_error *err)
+/* Where the id is, or would be. */
+static int find(const struct sv_hides *hides, const char *id, bool *ret_known)
 {
     int at = 0;
-    if (!halo_is_name(id, strlen(id)) || strlen(id) >= SV_HIDE_ID)
-        return halo_fail_usage(err, "an id must be 1 to %d letters, digits, _ and -",
-                               SV_HIDE_ID - 1);
     while (at < hides->count && strcmp(hides->hide[at].id, id) < 0)
         at++;
-    const bool known = at < hides->count && !strcmp(hides->hide[at].id, id);
-    if (!*chain && !known)
-        return 0;
+    *ret_known = at < hides->count && !strcmp(hides->hide[at].id, id);
+    return at;
+}
+
+static void take_out(struct sv_hides *hides, int at)
+{
+    free(hides->hide[at].chain);
+    hides->count--;
+    memmove(&hides->hide[at], &hides->hide[at + 1],
+            (size_t)(hides->count - at) * sizeof hides->hide[0]);
+}
+
+/* Replaces what has this id. Returns 0, or -ENOMEM or -E2BIG. */
+static int put_in(struct sv_hides *hides, const char *id, const char *chain, bool broken)
+{
+    bool known;
+    const int at = find(hides, id, &known);
     if (!known && hides->count == SV_HIDES)
-        return halo_fail_usage(err, "%d additions are the most that a stream can have", SV_HIDES);
-    const int code = *chain ? refuse_chain(id, chain, err) : 0;
-    char *copy = *chain && code == 0 ? strdup(chain) : NULL;
-    if (code < 0 || (*chain && !copy))
-        return code < 0 ? code : halo_fail(err, -ENOMEM, "out of memory");
+        return -E2BIG;
+    char *copy = strdup(chain);
+    if (!copy)
+        return -ENOMEM;
     if (known)
-        free(hides->hide[at].chain);
-    const int behind = hides->count - at - known;
-    memmove(&hides->hide[at + (copy != NULL)], &hides->hide[at + known],
-            (size_t)behind * sizeof hides->hide[0]);
-    if (copy) {
-        snprintf(hides->hide[at].id, SV_HIDE_ID, "%s", id);
-        hides->hide[at].chain = copy;
-    }
-    hides->count += (copy != NULL) - known;
+        take_out(hides, at);
+    memmove(&hides->hide[at + 1], &hides->hide[at],
+            (size_t)(hides->count - at) * sizeof hides->hide[0]);
+    hides->count++;
+    snprintf(hides->hide[at].id, SV_HIDE_ID, "%s", id);
+    hides->hide[at].chain = copy;
+    hides->hide[at].broken = broken;
     return 0;
+}
+
+static bool is_id(const char *id)
+{
+    return halo_is_name(id, strlen(id)) && strlen(id) < SV_HIDE_ID;
+}
+
+int sv_hides_put(struct sv_hides *hides, const char *id, const char *chain, struct halo_error *err)
+{
+    bool known;
+    if (!is_id(id))
+        return halo_fail_usage(err, "an id must be 1 to %d letters, digits, _ and -",
+                               SV_HIDE_ID - 1);
+    const int at = find(hides, id, &known);
+    if (!*chain && known)
+        take_out(hides, at);
+    if (!*chain)
+        return 0;
+    int code = refuse_chain(id, chain, err);
+    if (code == 0)
+        code = put_in(hides, id, chain, false);
+    if (code == -E2BIG)
+        return halo_fail_usage(err, "%d additions are the most that a stream can have", SV_HIDES);
+    return code == -ENOMEM ? halo_fail(err, code, "out of memory") : code;
+}
+
+void sv_hides_retry(struct sv_hides *hides)
+{
+    for (int i = 0; i < hides->count; i++)
+        hides->hide[i].broken = hides->hide[i].broken &&
+                                refuse_chain(hides->hide[i].id, hides->hide[i].chain, NULL) < 0;
+}
+
+int sv_hides_add_all(struct sv_hides *to, const struct sv_hides *from)
+{
+    for (int i = 0; i < from->count; i++) {
+        bool known;
+        find(to, from->hide[i].id, &known);
+        const int code =
+            known ? 0 : put_in(to, from->hide[i].id, from->hide[i].chain, from->hide[i].broken);
+        if (code == -ENOMEM)
+            return code;
+        to->lost |= code == -E2BIG;
+    }
+    return 0;
+}
+
+static bool is_broken(const struct sv_hides *hides)
+{
+    bool broken = hides->lost;
+    for (int i = 0; i < hides->count; i++)
+        broken |= hides->hide[i].broken;
+    return broken;
 }
 
 char *sv_hides_chain(const struct sv_hides *hides, int chain)
@@ -116,6 +184,8 @@ char *sv_hides_chain(const struct sv_hides *hides, int chain)
     char *text = NULL;
     size_t size;
     const bool none = hides->count > 0 && !strcmp(hides->base[chain], "none");
+    if (is_broken(hides))
+        return strdup("solid");
     FILE *to = open_memstream(&text, &size);
     if (!to)
         return NULL;
@@ -181,13 +251,18 @@ static void free_chains(char *chain[SV_CHAINS])
     memset(chain, 0, SV_CHAINS * sizeof chain[0]);
 }
 
-static int hide_all(const struct halo_stream_settings *settings, const char *why,
-                    char *ret[SV_CHAINS])
+static void say_hidden(const char *name, const char *why)
 {
     halo_log(HALO_LOG_ERROR,
              "stream %s: everything is hidden, because what was added to its filters cannot be "
              "used: %s",
-             settings->name, why);
+             name, why);
+}
+
+static int hide_all(const struct halo_stream_settings *settings, const char *why,
+                    char *ret[SV_CHAINS])
+{
+    say_hidden(settings->name, why);
     free_chains(ret);
     for (int i = 0; i <= settings->renditions; i++)
         if (!(ret[i] = strdup("solid"))) {
@@ -238,25 +313,37 @@ int sv_hides_apply(const struct sv_hides *hides, struct halo_stream_settings *se
     return code;
 }
 
+/* Keeps an addition of the file, also if it cannot be used. */
+static int begin_one(struct sv_stream *stream, const char *id, const json_t *text)
+{
+    struct halo_error err = {0};
+    const char *chain = json_string_value(text);
+    if (!chain || !*chain || !is_id(id)) {
+        halo_fail(&err, -EINVAL, "the addition '%.40s' is malformed", id);
+        stream->hides.lost = true;
+    }
+    int code = err.code ? 0 : put_in(&stream->hides, id, chain, false);
+    if (code == -E2BIG) {
+        halo_fail(&err, -E2BIG, "there are more than %d", SV_HIDES);
+        stream->hides.lost = true;
+        code = 0;
+    }
+    if (code == 0 && !err.code && refuse_chain(id, chain, &err) < 0)
+        code = put_in(&stream->hides, id, chain, true);
+    if (err.code)
+        say_hidden(stream->name, err.text);
+    return code;
+}
+
 int sv_hides_begin(struct sv_stream *stream)
 {
     const json_t *stored = json_object_get(stream->sv->hides, stream->name);
-    struct halo_error err = {0};
-    char *chain[SV_CHAINS] = {NULL};
     const char *id;
     json_t *text;
-    if (sv_hides_rebase(&stream->hides, &stream->settings) < 0)
-        return -ENOMEM;
+    int code = sv_hides_rebase(&stream->hides, &stream->settings);
     json_object_foreach ((json_t *)stored, id, text)
-        if (!json_is_string(text) ||
-            sv_hides_put(&stream->hides, id, json_string_value(text), &err) < 0)
-            halo_fail(&err, -EINVAL, "the addition '%.40s' is malformed", id);
-    if (!err.code)
-        return sv_hides_apply(&stream->hides, &stream->settings);
-    const int code = hide_all(&stream->settings, err.text, chain);
-    if (code == 0)
-        take_chains(&stream->settings, chain);
-    return code;
+        code = code < 0 ? code : begin_one(stream, id, text);
+    return code < 0 ? code : sv_hides_apply(&stream->hides, &stream->settings);
 }
 
 /* ---- the file ---- */
@@ -282,7 +369,7 @@ static struct writing *begin_writing(struct halo_supervisor *sv)
 static void end_writing(struct writing *writing)
 {
     if (writing->err.code)
-        halo_log(HALO_LOG_ERROR, "what was added to streams is lost when halod restarts: %s",
+        halo_log(HALO_LOG_ERROR, "what was added to streams is lost if halod restarts now: %s",
                  writing->err.text);
     free(writing->path);
     free(writing->text);
@@ -295,11 +382,15 @@ static void on_written(uv_work_t *work, int status)
 {
     struct writing *writing = work->data;
     struct halo_supervisor *sv = writing->sv;
+    const bool failed = writing->err.code;
     (void)status;
     end_writing(writing);
     sv->writing = false;
-    if (sv->unwritten)
+    if (failed)
+        sv->write_again = sv_now(sv) + AGAIN_MS;
+    else if (sv->unwritten)
         write_soon(sv);
+    sv->unwritten |= failed;
 }
 
 static void write_soon(struct halo_supervisor *sv)
@@ -325,6 +416,8 @@ static void write_soon(struct halo_supervisor *sv)
 void sv_hides_store(struct sv_stream *stream)
 {
     struct halo_supervisor *sv = stream->sv;
+    if (stream->hides.lost)
+        return;
     json_t *now = sv_hides_status(&stream->hides);
     json_t *before = json_object_get(sv->hides, stream->name);
     const bool same = before ? json_equal(before, now) : stream->hides.count == 0;
@@ -337,15 +430,22 @@ void sv_hides_store(struct sv_stream *stream)
         write_soon(sv);
 }
 
+void sv_hides_tick(struct halo_supervisor *sv)
+{
+    if (!sv->unwritten || sv->writing || sv_now(sv) < sv->write_again)
+        return;
+    sv->write_again = sv_now(sv) + AGAIN_MS;
+    write_soon(sv);
+}
+
 void sv_hides_end(struct halo_supervisor *sv)
 {
-    struct writing *writing = sv->unwritten && !sv->writing ? begin_writing(sv) : NULL;
+    /* A thread that is still writing may end with this process. */
+    struct writing *writing = sv->unwritten || sv->writing ? begin_writing(sv) : NULL;
     if (writing && writing->path && writing->text)
         write_file(&writing->work);
     if (writing)
         end_writing(writing);
-    else if (sv->unwritten)
-        halo_log(HALO_LOG_ERROR, "the last additions to streams were not stored: the disk hangs");
     json_decref(sv->hides);
     sv->hides = NULL;
 }

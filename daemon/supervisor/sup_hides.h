@@ -11,6 +11,7 @@
 #define HALO_SUP_HIDES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "config/daemon.h"
 #include "config/error.h"
@@ -26,8 +27,10 @@ struct sv_hides {
     struct {
         char id[SV_HIDE_ID];
         char *chain;
+        bool broken;  /* it came from the file and cannot be used now */
     } hide[SV_HIDES]; /* sorted by id */
     int count;
+    bool lost; /* the file has more than can be kept here, so it must not be overwritten */
 };
 
 /* Returns 0 or -ENOMEM (*ret is empty). */
@@ -42,6 +45,12 @@ int sv_hides_rebase(struct sv_hides *hides, const struct halo_stream_settings *s
 /* Adds or replaces the addition `id`; removes it if chain is "". Returns 0, -EINVAL with err filled
  * if the id is malformed, the chain does not hide, or there are too many additions, or -ENOMEM. */
 int sv_hides_put(struct sv_hides *hides, const char *id, const char *chain, struct halo_error *err);
+
+/* Tries additions again that could not be used, for example because a mask image was missing. As
+ * long as there are any, whole chains hide everything. */
+void sv_hides_retry(struct sv_hides *hides);
+/* Adds those additions of `from` whose ids `to` does not have. Returns 0 or -ENOMEM. */
+int sv_hides_add_all(struct sv_hides *to, const struct sv_hides *from);
 
 /* Returns a whole chain, which the caller frees, or NULL if out of memory. */
 char *sv_hides_chain(const struct sv_hides *hides, int chain);
@@ -66,6 +75,8 @@ int sv_hides_begin(struct sv_stream *stream);
 /* Stores the stream's additions. The file is written soon, by another thread; an error is
  * logged. */
 void sv_hides_store(struct sv_stream *stream);
+/* Writes the file again if that has failed. Called by the timer. */
+void sv_hides_tick(struct halo_supervisor *sv);
 /* Frees sv->hides, after writing, in this thread, what has not been written yet. Called at the
  * end. */
 void sv_hides_end(struct halo_supervisor *sv);

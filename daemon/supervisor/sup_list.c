@@ -12,6 +12,7 @@
 #include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_stream_data.h"
+#include "kernels/clock.h"
 
 /* ---- settings ---- */
 
@@ -45,6 +46,7 @@ int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settin
     }
     stream->sv = sv;
     snprintf(stream->name, sizeof stream->name, "%s", settings->name);
+    stream->revision = (int64_t)(halo_unix_time() * 1000); /* other than before a restart */
     if (sv_hides_begin(stream) < 0) {
         sv_hides_finish(&stream->hides);
         halo_stream_settings_finish(&stream->settings);

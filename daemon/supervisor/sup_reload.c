@@ -103,29 +103,37 @@ static bool has_old_masks(const struct sv_stream *stream, const struct halo_stre
     return old;
 }
 
-static int rebase(struct sv_stream *stream, const struct halo_stream_settings *wanted,
-                  struct halo_error *err)
-{
-    return sv_request_rebase(stream, wanted) < 0 || sv_hides_rebase(&stream->hides, wanted) < 0
-               ? halo_fail(err, -ENOMEM, "out of memory")
-               : 0;
-}
-
-/* The stream restarts with these settings, whose chain includes the additions. */
+/* The stream restarts with these settings, whose chains include the additions. */
 static int replace(struct sv_stream *stream, const struct halo_stream_settings *with,
+                   const struct halo_stream_settings *wanted, const struct sv_hides *hides,
                    struct halo_error *err)
 {
+    struct sv_hides own;
     struct halo_stream_settings *copy = sv_settings_copy(with, err);
     if (!copy)
         return -ENOMEM;
+    if (sv_hides_copy(&own, hides) < 0) {
+        sv_settings_free(copy);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    const int code = sv_request_rebase(stream, wanted);
+    if (code < 0) {
+        sv_hides_finish(&own);
+        sv_settings_free(copy);
+        return halo_fail(err, code, "out of memory");
+    }
+    sv_hides_finish(&stream->hides);
+    stream->hides = own;
+    stream->revision++;
+    sv_hides_store(stream);
     sv_stream_replace(stream, copy);
     return 0;
 }
 
 /* `with` are the wanted settings with whole chains instead of bases. */
 static int change_to(struct sv_stream *stream, const struct halo_stream_settings *wanted,
-                     const struct halo_stream_settings *with, struct reload *reload,
-                     struct halo_error *err)
+                     const struct halo_stream_settings *with, const struct sv_hides *hides,
+                     struct reload *reload, struct halo_error *err)
 {
     const struct halo_stream_settings *now = stream->coming ? stream->coming : &stream->settings;
     const enum halo_change what =
@@ -140,8 +148,7 @@ static int change_to(struct sv_stream *stream, const struct halo_stream_settings
                           json_string(stream->name));
     if (only_filters)
         return change_filters(stream, wanted, reload, err);
-    const int code = replace(stream, with, err);
-    return code < 0 ? code : rebase(stream, wanted, err);
+    return replace(stream, with, wanted, hides, err);
 }
 
 static int change(struct sv_stream *stream, const struct halo_stream_settings *wanted,
@@ -150,7 +157,11 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
     struct halo_stream_settings with = *wanted; /* its strings are borrowed, except for chains */
     char *chain[SV_CHAINS] = {NULL};
     struct sv_hides hides;
-    int code = sv_hides_copy(&hides, &stream->hides);
+    sv_hides_retry(&stream->hides);
+    /* Additions that were promised count, and removals only once they are in force. */
+    int code = sv_hides_copy(&hides, sv_request_hides(stream));
+    if (code == 0)
+        code = sv_hides_add_all(&hides, &stream->hides);
     if (code == 0)
         code = sv_hides_rebase(&hides, wanted);
     if (code == 0)
@@ -159,7 +170,7 @@ static int change(struct sv_stream *stream, const struct halo_stream_settings *w
         with.filters = chain[0];
         for (int i = 0; i < with.renditions; i++)
             with.rendition[i].filters = chain[i + 1];
-        code = change_to(stream, wanted, &with, reload, err);
+        code = change_to(stream, wanted, &with, &hides, reload, err);
     }
     for (int i = 0; i < SV_CHAINS; i++)
         free(chain[i]);

@@ -131,6 +131,12 @@ static struct sv_request *waiting_set(const struct sv_stream *stream)
     return request;
 }
 
+const struct sv_hides *sv_request_hides(const struct sv_stream *stream)
+{
+    const struct sv_request *last = next_set(stream, stream->sv->requests);
+    return last ? &last->hides : &stream->hides;
+}
+
 int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_settings *settings)
 {
     struct sv_request *r = next_set(stream, stream->sv->requests);

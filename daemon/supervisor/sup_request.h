@@ -12,6 +12,7 @@
 
 enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };
 
+struct sv_hides;
 struct sv_stream;
 
 /* A change of a stream's chains. Additions are made to all of them. */
@@ -29,6 +30,8 @@ int sv_request_check(const struct sv_stream *stream, const char *filters, struct
  * next start. */
 int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,
                    void *arg, struct halo_error *err);
+/* Returns the additions that were last requested, also if they are not in force yet; borrowed. */
+const struct sv_hides *sv_request_hides(const struct sv_stream *stream);
 /* Changes the bases in all requested changes of filters that are not in force yet, because these
  * settings replace the stream's. Returns 0 or -ENOMEM. */
 int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_settings *settings);

@@ -75,6 +75,7 @@ static void on_tick(uv_timer_t *timer)
         sv_stream_step(s);
     }
     sv_request_tick(sv);
+    sv_hides_tick(sv);
 }
 
 /* ---- life ---- */

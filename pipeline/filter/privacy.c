@@ -293,6 +293,20 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
     return 0;
 }
 
+int halo_chain_check_each(const char *text, struct halo_error *err)
+{
+    struct halo_chain *chain = NULL, *one = calloc(1, sizeof *one);
+    int code = one ? halo_chain_parse(&chain, text, err) : halo_fail(err, -ENOMEM, "out of memory");
+    for (int f = 0; code == 0 && f < chain->count; f++) {
+        one->filter[0] = chain->filter[f]; /* borrowed */
+        one->count = 1;
+        code = judge_unseen(one, HALO_PRIVACY_STRICT, err);
+    }
+    halo_chain_destroy(chain);
+    free(one);
+    return code;
+}
+
 int halo_chain_check_feed(const char *text, struct halo_error *err)
 {
     struct halo_chain *chain = NULL;

@@ -74,6 +74,12 @@ int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privac
  * bytes. */
 int halo_chain_check(const char *text, enum halo_privacy privacy, struct halo_error *err);
 
+/* Checks that each filter of the chain by itself hides what it applies to, as strict requires. So
+ * none of them can restore detail, wherever the others apply: halo_chain_check() allows, for
+ * example, a filter that sharpens the whole frame in a chain whose region is hidden. Returns 0, or
+ * -EINVAL or -ENOMEM with err filled. */
+int halo_chain_check_each(const char *text, struct halo_error *err);
+
 /* Does the same as halo_chain_refuse_feed(), for a chain that is given as text. Returns 0 if the
  * text cannot be parsed; such text is refused elsewhere. */
 int halo_chain_check_feed(const char *text, struct halo_error *err);

@@ -2,9 +2,11 @@
 # What is added to a stream's chain while it runs: it hides more, and survives everything.
 import json
 import os
+import shutil
 import signal
 
-from halotest.daemon import Daemon, DaemonTest, Refused, main, wait_until
+from halotest.daemon import DaemonTest, Refused, main, wait_until
+from halotest.docs import ROOT
 
 BASE = 'gblur=sigma=12'
 SIGN = 'solid=region=rect 0 0 50% 50%'
@@ -48,7 +50,8 @@ class Hides(DaemonTest):
     def test_only_what_hides(self):
         daemon = self.begin()
         for filters in ('null', 'unsharp', 'gblur=sigma=0.3', 'nosuch',
-                        'solid=region=rect 0 0 9 9,unsharp=region=rect 9 9 9 9'):
+                        'solid=region=rect 0 0 9 9,unsharp=region=rect 9 9 9 9',
+                        'unsharp=la=5,solid=region=rect 0 0 2 2', 'solid,unsharp=la=5'):
             with self.subTest(filters), self.assertRaises(Refused) as said:
                 daemon.control('Hide', name='door', id='x', filters=filters)
             self.assertEqual(said.exception.error, 'Refused')
@@ -150,6 +153,39 @@ class Hides(DaemonTest):
         daemon = self.begin(','.join([BASE] * 32))
         self.assertEqual(daemon.status('door')['filters'], 'solid')
         self.assertIn('everything is hidden', daemon.logged())
+
+    def test_mask_that_is_missing(self):
+        """Everything is hidden until it is there again, and the addition is not forgotten."""
+        mask = self.path('mask.png')
+        shutil.copy(os.path.join(ROOT, 'docs/regions/mask.png'), mask)
+        chain = f'solid=region=mask {mask}'
+        daemon = self.begin()
+        daemon.control('Hide', name='door', id='m', filters=chain)
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'m': chain}}))
+        daemon.stop()
+        os.rename(mask, mask + '.away')
+        daemon = self.begin()
+        self.assertEqual(daemon.status('door')['filters'], 'solid')
+        daemon.control('Reload')
+        daemon.control('Hide', name='door', id='other', filters='')
+        daemon.control('Set', name='door', filters='avgblur=sizeX=9')
+        self.assertEqual(daemon.status('door')['filters'], 'solid')
+        self.assertEqual(daemon.status('door')['hides'], {'m': chain})
+        self.assertEqual(self.stored(), {'door': {'m': chain}})
+        os.rename(mask + '.away', mask)
+        daemon.control('Reload')
+        self.assertEqual(daemon.status('door')['filters'], f'{BASE},{chain}')
+
+    def test_disk_that_is_full(self):
+        daemon = self.begin()
+        os.rename(self.path('state'), self.path('gone'))
+        with open(self.path('state'), 'w'):
+            pass  # a file where the folder was
+        daemon.control('Hide', name='door', id='a', filters='solid')
+        self.assertTrue(wait_until(lambda: 'is lost if halod restarts' in daemon.logged()))
+        os.unlink(self.path('state'))
+        os.rename(self.path('gone'), self.path('state'))
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'a': 'solid'}}, 30))
 
     def test_damaged_file(self):
         os.makedirs(self.path('state'))
