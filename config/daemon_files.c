@@ -153,12 +153,14 @@ static int read_overlay(const struct files *files, char **ret_path, char **ret, 
     char *path = halo_state_path(state && state->kind == HALO_NODE_SCALAR ? state->text : NULL,
                                  "overlay.yaml");
     int code = path ? halo_read_file(path, 0, HALO_TREE_MAX_BYTES, ret, ret_length) : -ENOENT;
-    if (code == -EACCES)
+    /* The service has the folder in its environment; others only check its files. */
+    const bool checks = code == -EACCES && !getenv("STATE_DIRECTORY");
+    if (checks)
         halo_log(HALO_LOG_WARNING,
                  "%s cannot be read, so it is ignored: it may change the "
                  "settings of streams",
                  path);
-    if (code == -ENOTDIR || code == -EACCES)
+    if (checks)
         code = -ENOENT;
     if (code == -ENOENT)
         free(path);

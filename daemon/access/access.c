@@ -37,6 +37,7 @@ struct job {
     char hash[HALO_HASH_SIZE];  /* of the new password */
     bool right;                 /* the password is that of `known` */
     char *text;                 /* to write; NULL: nothing */
+    json_t *before;             /* the users before the change */
     struct halo_error err;
     halo_access_done *done;
     void *arg;
@@ -204,6 +205,7 @@ static void answer(struct job *job, const struct halo_access_answer *with)
     if (job->done)
         job->done(job->arg, with);
     free(job->text);
+    json_decref(job->before);
     explicit_bzero(job, sizeof *job);
     free(job);
     if (access->first && !access->destroyed) {
@@ -226,20 +228,26 @@ static void fail(struct job *job, uint64_t wait_ms)
     answer(job, &with);
 }
 
+/* Whose password is guessed; "": the code. */
+static const char *guessed(const struct job *job)
+{
+    return job->what == HALO_ACCESS_SETUP ? "" : job->name;
+}
+
 static void end_well(struct job *job)
 {
     struct halo_access *access = job->access;
     const bool logs_in = job->what == HALO_ACCESS_LOGIN || job->what == HALO_ACCESS_SETUP ||
                          job->what == HALO_ACCESS_PASSWORD;
     struct halo_access_answer with = {0};
-    if (job->what == HALO_ACCESS_SETUP) {
+    if (access->code[0] && halo_users_exist(access->users)) {
         unlink(access->code_path);
         access->code[0] = '\0';
     }
     if (job->what != HALO_ACCESS_LOGIN && job->what != HALO_ACCESS_PUT_TOKEN)
         halo_sessions_end_user(access->sessions, job->name);
     if (logs_in) {
-        halo_tries_forget(access->sessions, job->address);
+        halo_tries_forget(access->sessions, job->address, guessed(job));
         with.session = halo_session_begin(access->sessions, job->name, uv_now(access->loop));
     }
     if (job->what == HALO_ACCESS_PUT_TOKEN)
@@ -251,15 +259,17 @@ static void on_written(uv_work_t *work, int status)
 {
     struct job *job = work->data;
     (void)status;
-    if (job->err.code)
+    if (job->err.code) { /* as if the change had not been made */
+        halo_users_restore(job->access->users, job->before);
         fail(job, 0);
-    else
+    } else {
         end_well(job);
+    }
 }
 
 static void count_wrong(struct job *job, const char *what)
 {
-    halo_tries_count(job->access->sessions, job->address, uv_now(job->access->loop));
+    halo_tries_count(job->access->sessions, job->address, guessed(job), uv_now(job->access->loop));
     halo_log(HALO_LOG_WARNING, "http: %s from %s", what, job->address);
     halo_fail(&job->err, -EACCES, "%s", what);
 }
@@ -305,10 +315,15 @@ static void on_hashed(uv_work_t *work, int status)
         end_well(job);
         return;
     }
+    job->before = halo_users_copy(access->users);
+    if (!job->before)
+        halo_fail(&job->err, -ENOMEM, "out of memory");
     if (!job->err.code && change(job) == 0) {
         job->text = halo_users_text(access->users);
         if (!job->text || uv_queue_work(access->loop, &job->work, write_users, on_written) < 0)
             halo_fail(&job->err, -ENOMEM, "out of memory");
+        if (job->err.code)
+            halo_users_restore(access->users, job->before);
     }
     if (job->err.code)
         fail(job, 0);
@@ -322,7 +337,8 @@ static int check(struct job *job, uint64_t *ret_wait_ms)
     const bool guesses = job->what == HALO_ACCESS_LOGIN || job->what == HALO_ACCESS_SETUP ||
                          job->what == HALO_ACCESS_PASSWORD;
     if (guesses)
-        *ret_wait_ms = halo_tries_wait(access->sessions, job->address, uv_now(access->loop));
+        *ret_wait_ms =
+            halo_tries_wait(access->sessions, job->address, guessed(job), uv_now(access->loop));
     if (*ret_wait_ms > 0)
         return halo_fail(&job->err, -EBUSY, "too many wrong passwords: wait %llu seconds",
                          (unsigned long long)(*ret_wait_ms + 999) / 1000);

@@ -7,17 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ADDRESSES = 256, ADDRESS = 48, FORGET_MS = 3600000, DOUBLINGS = 6 };
+enum { TRIES = 1024, KEY = 128, FORGET_MS = 3600000, DOUBLINGS = 6, NETWORK = 7 };
 
+/* Wrong passwords from an address: for one user ("ADDRESS USER"), or for all ("ADDRESS"). */
 struct tries {
-    char address[ADDRESS]; /* "": free */
-    int wrong;
-    uint64_t last; /* when the last wrong password came */
+    char key[KEY];   /* "": free */
+    int wrong, free; /* free: how many cost nothing */
+    uint64_t last;   /* when the last wrong password came */
 };
 
 struct halo_sessions {
     struct halo_session session[HALO_SESSIONS_MAX]; /* those without a user are free */
-    struct tries tries[ADDRESSES];
+    struct tries tries[TRIES];
 };
 
 struct halo_sessions *halo_sessions_create(void)
@@ -97,49 +98,72 @@ void halo_sessions_end_user(struct halo_sessions *sessions, const char *user)
 
 /* ---- tries ---- */
 
-/* An IPv6 user may have 2^64 addresses. */
-static void shorten(const char *address, char ret[ADDRESS])
+/* user NULL: all. An IPv6 customer has 2^64 addresses or more. */
+static void make_key(const char *address, const char *user, char ret[KEY])
 {
     unsigned char ip[16];
-    snprintf(ret, ADDRESS, "%s", address);
-    if (!strchr(address, ':') || inet_pton(AF_INET6, address, ip) != 1)
-        return;
-    memset(ip + 8, 0, 8);
-    inet_ntop(AF_INET6, ip, ret, ADDRESS);
+    char shown[INET6_ADDRSTRLEN];
+    snprintf(shown, sizeof shown, "%s", address);
+    if (strchr(address, ':') && inet_pton(AF_INET6, address, ip) == 1) {
+        memset(ip + NETWORK, 0, sizeof ip - NETWORK);
+        inet_ntop(AF_INET6, ip, shown, sizeof shown);
+    }
+    snprintf(ret, KEY, "%s%s%.64s", shown, user ? " " : "", user ? user : "");
 }
 
-static const struct tries *find_tries(const struct halo_sessions *sessions, const char *address)
+static struct tries *find_tries(const struct halo_sessions *sessions, const char *address,
+                                const char *user)
 {
-    char key[ADDRESS];
-    shorten(address, key);
-    for (int i = 0; i < ADDRESSES; i++)
-        if (sessions->tries[i].address[0] && !strcmp(sessions->tries[i].address, key))
-            return &sessions->tries[i];
+    char key[KEY];
+    make_key(address, user, key);
+    for (int i = 0; i < TRIES; i++)
+        if (sessions->tries[i].key[0] && !strcmp(sessions->tries[i].key, key))
+            return (struct tries *)&sessions->tries[i];
     return NULL;
 }
 
-uint64_t halo_tries_wait(const struct halo_sessions *sessions, const char *address, uint64_t now)
+static uint64_t wait_of(const struct tries *tries, uint64_t now)
 {
-    const struct tries *tries = find_tries(sessions, address);
-    if (!tries || tries->wrong < HALO_TRIES_FREE || now - tries->last > FORGET_MS)
+    if (!tries || tries->wrong < tries->free || now - tries->last > FORGET_MS)
         return 0;
-    const int further = tries->wrong - HALO_TRIES_FREE;
+    const int further = tries->wrong - tries->free;
     uint64_t wait = (uint64_t)HALO_TRIES_WAIT_MS << (further < DOUBLINGS ? further : DOUBLINGS);
     if (wait > HALO_TRIES_WAIT_MAX_MS)
         wait = HALO_TRIES_WAIT_MAX_MS;
     return now - tries->last >= wait ? 0 : wait - (now - tries->last);
 }
 
-void halo_tries_count(struct halo_sessions *sessions, const char *address, uint64_t now)
+uint64_t halo_tries_wait(const struct halo_sessions *sessions, const char *address,
+                         const char *user, uint64_t now)
 {
-    struct tries *tries = (struct tries *)find_tries(sessions, address);
+    const uint64_t one = wait_of(find_tries(sessions, address, user), now);
+    const uint64_t all = wait_of(find_tries(sessions, address, NULL), now);
+    return one > all ? one : all;
+}
+
+/* A free entry, or else the oldest of those that nobody waits for, or else the oldest. */
+static struct tries *choose_tries(struct halo_sessions *sessions, uint64_t now)
+{
+    struct tries *best = NULL;
+    for (int i = 0; i < TRIES; i++) {
+        struct tries *tries = &sessions->tries[i];
+        if (!tries->key[0])
+            return tries;
+        const bool waits = wait_of(tries, now) > 0, best_waits = best && wait_of(best, now) > 0;
+        if (!best || waits < best_waits || (waits == best_waits && tries->last < best->last))
+            best = tries;
+    }
+    return best;
+}
+
+static void count(struct halo_sessions *sessions, const char *address, const char *user,
+                  uint64_t now)
+{
+    struct tries *tries = find_tries(sessions, address, user);
     if (!tries) {
-        tries = &sessions->tries[0];
-        for (int i = 0; i < ADDRESSES && tries->address[0]; i++)
-            if (!sessions->tries[i].address[0] || sessions->tries[i].last < tries->last)
-                tries = &sessions->tries[i];
-        *tries = (struct tries){0};
-        shorten(address, tries->address);
+        tries = choose_tries(sessions, now);
+        *tries = (struct tries){.free = user ? HALO_TRIES_FREE : HALO_TRIES_ADDRESS};
+        make_key(address, user, tries->key);
     }
     if (now - tries->last > FORGET_MS)
         tries->wrong = 0;
@@ -147,9 +171,16 @@ void halo_tries_count(struct halo_sessions *sessions, const char *address, uint6
     tries->last = now;
 }
 
-void halo_tries_forget(struct halo_sessions *sessions, const char *address)
+void halo_tries_count(struct halo_sessions *sessions, const char *address, const char *user,
+                      uint64_t now)
 {
-    struct tries *tries = (struct tries *)find_tries(sessions, address);
+    count(sessions, address, user, now);
+    count(sessions, address, NULL, now);
+}
+
+void halo_tries_forget(struct halo_sessions *sessions, const char *address, const char *user)
+{
+    struct tries *tries = find_tries(sessions, address, user);
     if (tries)
         *tries = (struct tries){0};
 }

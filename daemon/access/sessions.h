@@ -13,8 +13,10 @@ enum {
     HALO_SESSIONS_MAX = 256, /* a further one replaces the one that was used least recently */
     HALO_SESSION_IDLE_MS = 12 * 3600 * 1000,
     HALO_SESSION_MS = 7 * 24 * 3600 * 1000,
-    HALO_TRIES_FREE = 4,             /* wrong passwords of an address before it has to wait ... */
-    HALO_TRIES_WAIT_MS = 15000,      /* ... this long, and twice as long after each further one */
+    /* wrong passwords for a user from an address before they have to wait ... */
+    HALO_TRIES_FREE = 4,
+    HALO_TRIES_ADDRESS = 20,         /* ... and for all users together */
+    HALO_TRIES_WAIT_MS = 15000,      /* the first wait; twice as long after each further one, */
     HALO_TRIES_WAIT_MAX_MS = 900000, /* at most */
 };
 
@@ -40,11 +42,15 @@ void halo_session_end(struct halo_sessions *sessions, const char *cookie);
 /* Ends all sessions of the user: the user was removed, or has another password. */
 void halo_sessions_end_user(struct halo_sessions *sessions, const char *user);
 
-/* Returns how many milliseconds the address has to wait before it may try a password; 0: it may
- * try now. Addresses are texts; of IPv6 only the first 64 bits count. */
-uint64_t halo_tries_wait(const struct halo_sessions *sessions, const char *address, uint64_t now);
-/* Counts a wrong password. halo_tries_forget() is for a right one. */
-void halo_tries_count(struct halo_sessions *sessions, const char *address, uint64_t now);
-void halo_tries_forget(struct halo_sessions *sessions, const char *address);
+/* Returns how many milliseconds must pass before somebody at this address may try a password of the
+ * user ("": a code); 0: now. Addresses are texts; of IPv6 only the first 56 bits count. */
+uint64_t halo_tries_wait(const struct halo_sessions *sessions, const char *address,
+                         const char *user, uint64_t now);
+/* Counts a wrong password. */
+void halo_tries_count(struct halo_sessions *sessions, const char *address, const char *user,
+                      uint64_t now);
+/* Forgets the wrong passwords for this user from this address, after a right one. Those for others
+ * still count. */
+void halo_tries_forget(struct halo_sessions *sessions, const char *address, const char *user);
 
 #endif

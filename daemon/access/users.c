@@ -152,6 +152,17 @@ void halo_users_destroy(struct halo_users *users)
     free(users);
 }
 
+json_t *halo_users_copy(const struct halo_users *users)
+{
+    return json_deep_copy(users->root);
+}
+
+void halo_users_restore(struct halo_users *users, json_t *copy)
+{
+    json_decref(users->root);
+    users->root = json_incref(copy);
+}
+
 char *halo_users_text(const struct halo_users *users)
 {
     return json_dumps(users->root, JSON_INDENT(1) | JSON_SORT_KEYS);
@@ -197,11 +208,6 @@ enum halo_role halo_users_find_token(const struct halo_users *users, const char 
             return role_of(entry);
         }
     return HALO_ROLE_NONE;
-}
-
-bool halo_users_has_token(const struct halo_users *users, const char *name)
-{
-    return json_object_get(table(users, "tokens"), name) != NULL;
 }
 
 static int put(json_t *to, const char *name, enum halo_role role, const char *hash,

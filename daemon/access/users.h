@@ -43,9 +43,6 @@ enum halo_role halo_users_find(const struct halo_users *users, const char *name,
 enum halo_role halo_users_find_token(const struct halo_users *users, const char *secret,
                                      const char **ret_name);
 
-/* Returns whether there is a token with this name. */
-bool halo_users_has_token(const struct halo_users *users, const char *name);
-
 /* Add, replace or remove a user or token. Return 0, -EINVAL with err filled (malformed name, too
  * many, the last administrator), -ENOENT or -ENOMEM. */
 int halo_users_put(struct halo_users *users, const char *name, enum halo_role role,
@@ -54,6 +51,10 @@ int halo_users_remove(struct halo_users *users, const char *name, struct halo_er
 int halo_users_put_token(struct halo_users *users, const char *name, enum halo_role role,
                          const char *secret, struct halo_error *err);
 int halo_users_remove_token(struct halo_users *users, const char *name, struct halo_error *err);
+
+/* Return a copy of the table, a new reference or NULL, and make the table like this copy again. */
+json_t *halo_users_copy(const struct halo_users *users);
+void halo_users_restore(struct halo_users *users, json_t *copy);
 
 /* Returns {"users": [{"name", "role"}], "tokens": [...]}, without hashes; a new reference. */
 json_t *halo_users_list(const struct halo_users *users);

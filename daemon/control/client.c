@@ -104,7 +104,7 @@ void halo_client_flush(struct halo_client *client)
 /* Hands the answer to a call over HTTP to its caller. */
 static int deliver(struct halo_client *client, json_t *message)
 {
-    if (message && !client->cut)
+    if (!client->cut)
         client->reply(client->reply_arg, message);
     json_decref(message);
     halo_client_cut(client, NULL);

@@ -23,7 +23,7 @@ struct halo_client_user {
 };
 
 /* Receives the only answer to a call: {"parameters": ...} or {"error": ..., "parameters": ...},
- * borrowed. */
+ * borrowed; NULL: out of memory. */
 typedef void halo_client_reply(void *arg, const json_t *message);
 
 /* Data that all clients of the control socket share. */
@@ -64,6 +64,7 @@ struct halo_client *halo_client_next(const struct halo_client *client);
 
 /* For methods. */
 struct halo_clients *halo_client_all(const struct halo_client *client);
+enum halo_role halo_client_role(const struct halo_client *client);
 bool halo_client_wants_more(const struct halo_client *client);
 
 /* Sends the one and only answer to the current call. Takes the caller's reference to parameters

@@ -84,6 +84,11 @@ void halo_client_fail(struct halo_client *client, const struct halo_error *err)
         halo_client_refuse(client, HALO_ERROR_FAILED, what, NULL, NULL);
 }
 
+enum halo_role halo_client_role(const struct halo_client *client)
+{
+    return client->role;
+}
+
 bool halo_client_wants_more(const struct halo_client *client)
 {
     return client->call.more;
@@ -243,7 +248,9 @@ void halo_client_begin_call(struct halo_client *client, const char *text, size_t
 {
     json_t *error = NULL;
     const int code = halo_call_parse(&client->call, text, length, &error);
-    if (code == -ENOMEM || (error && halo_client_send(client, error, -1)))
+    if (code == -ENOMEM && client->reply)
+        halo_client_send(client, NULL, -1);
+    else if (code == -ENOMEM || (error && halo_client_send(client, error, -1)))
         halo_client_cut(client, "out of memory");
     if (code)
         return;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "daemon/control/client.h"
+#include "daemon/control/masks.h"
 #include "daemon/control/methods_keep.h"
 #include "daemon/control/methods_users.h"
 #include "daemon/control/methods_wait.h"
@@ -115,6 +116,8 @@ static void answer_done(struct halo_client *client, int rc, const struct halo_er
 static void check(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
+    if (halo_masks_refuse(client, parameters))
+        return;
     json_t *coverage =
         halo_supervisor_check(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
                               text_of(parameters, HALO_FIELD_FILTERS), &err);

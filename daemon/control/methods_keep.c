@@ -28,7 +28,7 @@ static void on_kept(void *arg, json_t *result, const struct halo_error *err)
 /* Only what the page sets up: nothing that starts programs, writes files or weakens privacy. */
 static bool may_keep(const char *key)
 {
-    static const char *const keys[] = {"input", "input_format", "filters", "capture", "enabled"};
+    static const char *const keys[] = {"input", "filters", "capture", "enabled"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (!strcmp(keys[i], key))
             return true;
@@ -38,10 +38,14 @@ static bool may_keep(const char *key)
 /* A camera, a URL or a test pattern. A file would be shown to everybody who may view. */
 static bool is_input(const json_t *value)
 {
+    static const char *const schemes[] = {"http://",  "https://", "rtsp://", "rtsps://", "rtmp://",
+                                          "rtmps://", "srt://",   "udp://",  "rtp://",   "tcp://"};
     const char *input = json_string_value(value);
     const struct halo_source_row *row = input ? halo_source_row(input) : NULL;
-    return row &&
-           (row->captures || row->kind == HALO_SOURCE_TEST || row->place == HALO_FROM_NETWORK);
+    bool known = row && (row->captures || row->kind == HALO_SOURCE_TEST);
+    for (size_t i = 0; row && i < sizeof schemes / sizeof schemes[0]; i++)
+        known |= !strncmp(input, schemes[i], strlen(schemes[i]));
+    return known;
 }
 
 static bool refuse_settings(struct halo_client *client, const json_t *settings)
@@ -51,7 +55,7 @@ static bool refuse_settings(struct halo_client *client, const json_t *settings)
     json_object_foreach ((json_t *)settings, key, value) {
         if (!may_keep(key)) {
             halo_client_refuse(client, HALO_ERROR_REFUSED,
-                               "only input, input_format, filters, capture and enabled can be "
+                               "only input, filters, capture and enabled can be "
                                "kept: write other keys to the settings file",
                                NULL, NULL);
             return true;

@@ -7,6 +7,7 @@
 
 #include "daemon/control/build.h"
 #include "daemon/control/facts.h"
+#include "daemon/control/masks.h"
 #include "daemon/control/varlink.h"
 #include "kernels/version.h"
 
@@ -105,7 +106,9 @@ void halo_method_hide(struct halo_client *client, json_t *parameters)
     struct halo_error err = {0};
     const struct halo_hide hide = {text_of(parameters, HALO_FIELD_ID),
                                    text_of(parameters, HALO_FIELD_FILTERS)};
-    struct halo_pending *pending = is_outdated(client, parameters) ? NULL : begin(client);
+    struct halo_pending *pending =
+        halo_masks_refuse(client, parameters) || is_outdated(client, parameters) ? NULL
+                                                                                 : begin(client);
     if (pending)
         end(pending,
             halo_supervisor_hide(halo_client_all(client)->host.supervisor,

@@ -238,7 +238,7 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
             return no_stream(status);
         if (http->viewers.count >= VIEWERS)
             return too_many(status);
-        if (halo_http_viewer_create(&asked->viewer, &http->viewers, feed, connection))
+        if (halo_http_viewer_create(&asked->viewer, &http->viewers, feed, connection, &asked->who))
             return NULL;
     }
     struct MHD_Response *response = asked->route.what == HALO_HTTP_STREAM
@@ -270,7 +270,9 @@ static struct MHD_Response *live(struct halo_http *http, struct MHD_Connection *
 /* Whether the role allows the request; asked again at each turn of a request that waits. */
 static bool is_permitted(const struct halo_http *http, const struct halo_http_asked *asked)
 {
-    return asked->who.role >= asked->route.role || !http->gate.access;
+    const bool lists = asked->route.what == HALO_HTTP_INDEX && !http->files;
+    const enum halo_role least = lists ? HALO_ROLE_VIEW : asked->route.role;
+    return asked->who.role >= least || !http->gate.access;
 }
 
 static struct MHD_Response *unauthorized(int *status)
@@ -287,6 +289,10 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
 {
     char line[160];
     *status = asked->route.status;
+    if (http->stopping) {
+        *status = MHD_HTTP_SERVICE_UNAVAILABLE;
+        return halo_http_text("text/plain", "halod is stopping\n");
+    }
     if (asked->route.what != HALO_HTTP_ERROR && !is_permitted(http, asked))
         return unauthorized(status);
     switch (asked->route.what) {
@@ -585,6 +591,7 @@ static int copy_settings(struct halo_http *http, const struct halo_http_settings
     http->page = settings->page;
     http->gate.proxy = http->proxy;
     http->gate.tls = settings->certificate;
+    http->gate.page = settings->page;
     return fine && http->policy ? 0 : -ENOMEM;
 }
 
@@ -650,7 +657,8 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_
     http->control = host->control ? halo_control_clients(host->control) : NULL;
     http->gate.access = host->access;
     http->fd = http->door.fd = -1;
-    http->viewers = (struct halo_http_viewers){.wake = halo_http_wake, .arg = http};
+    http->viewers =
+        (struct halo_http_viewers){.wake = halo_http_wake, .arg = http, .gate = &http->gate};
     http->loop = loop;
     int code = prepare(http, settings, err);
     if (code == 0)
@@ -678,6 +686,7 @@ void halo_http_destroy(struct halo_http *http)
         return;
     if (http->control)
         http->control->watch = NULL;
+    http->stopping = true;
     halo_http_viewers_end(&http->viewers);
     halo_http_lives_end(http);
     halo_http_waits_end(http);

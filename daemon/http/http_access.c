@@ -44,6 +44,25 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+/* The last address of the last header: a proxy may add a header of its own. */
+static enum MHD_Result take_forwarded(void *arg, enum MHD_ValueKind kind, const char *key,
+                                      const char *value)
+{
+    const char **last = arg;
+    (void)kind;
+    if (value && !strcasecmp(key, "X-Forwarded-For")) {
+        const char *comma = strrchr(value, ',');
+        *last = comma ? comma + 1 + strspn(comma + 1, " ") : value;
+    }
+    return MHD_YES;
+}
+
+static bool is_address(const char *text)
+{
+    unsigned char ip[16];
+    return inet_pton(AF_INET, text, ip) == 1 || inet_pton(AF_INET6, text, ip) == 1;
+}
+
 /* Where the request comes from. A proxy appends the address of its client to X-Forwarded-For; what
  * stands before it may be invented. */
 static void find_address(const struct halo_http_gate *gate, struct MHD_Connection *connection,
@@ -57,12 +76,12 @@ static void find_address(const struct halo_http_gate *gate, struct MHD_Connectio
     if (!local && (!gate->proxy || !halo_http_is_listed(gate->proxy, ret->address)))
         return;
     const char *proto = header(connection, "X-Forwarded-Proto");
-    const char *chain = header(connection, "X-Forwarded-For");
-    const char *last = chain ? strrchr(chain, ',') : NULL;
-    last = last ? last + 1 + strspn(last + 1, " ") : chain;
+    const char *last = NULL;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, take_forwarded, &last);
     ret->tls |= proto && !strcasecmp(proto, "https");
-    if (last && *last && strlen(last) < HALO_HTTP_ADDRESS && !strpbrk(last, " \t\r\n"))
-        snprintf(ret->address, sizeof ret->address, "%s", last);
+    ret->forwarded = last;
+    if (last)
+        snprintf(ret->address, sizeof ret->address, "%s", is_address(last) ? last : "unknown");
 }
 
 /* ---- who ---- */
@@ -97,6 +116,17 @@ static void find_session(const struct halo_http_gate *gate, const char *cookie,
     snprintf(ret->token, sizeof ret->token, "%s", session->token);
 }
 
+/* As long as there are no users, who can connect may view; but a page behind a proxy is not for
+ * everybody whom the proxy lets in. */
+static enum halo_role role_of_nobody(const struct halo_http_gate *gate,
+                                     const struct halo_http_who *who)
+{
+    if (!gate->page && !gate->proxy)
+        return HALO_ROLE_VIEW;
+    return is_this_machine(who->address) && (!gate->proxy || who->forwarded) ? HALO_ROLE_VIEW
+                                                                             : HALO_ROLE_NONE;
+}
+
 void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *connection,
                    struct halo_http_who *ret)
 {
@@ -106,7 +136,7 @@ void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *con
     *ret = (struct halo_http_who){0};
     find_address(gate, connection, ret);
     if (!users || !halo_users_exist(users))
-        ret->role = HALO_ROLE_VIEW;
+        ret->role = role_of_nobody(gate, ret);
     if (!users)
         return;
     const char *cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, gate->cookie);
@@ -114,7 +144,8 @@ void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *con
         const enum halo_role role = halo_users_find_token(users, secret, &name);
         if (role != HALO_ROLE_NONE)
             ret->role = role;
-        ret->by_token = role != HALO_ROLE_NONE;
+        if (role != HALO_ROLE_NONE)
+            snprintf(ret->secret, sizeof ret->secret, "%.64s", secret);
         snprintf(ret->name, sizeof ret->name, "%s", name ? name : "");
     } else if (cookie) {
         find_session(gate, cookie, ret);
@@ -124,7 +155,7 @@ void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *con
 bool halo_http_has_token(const struct halo_http_who *who, struct MHD_Connection *connection)
 {
     const char *token = header(connection, "X-Halod-Token");
-    return who->by_token || !who->cookie[0] || (token && halo_secret_is(who->token, token));
+    return who->secret[0] || !who->cookie[0] || (token && halo_secret_is(who->token, token));
 }
 
 enum halo_role halo_http_role_now(const struct halo_http_gate *gate,
@@ -132,10 +163,10 @@ enum halo_role halo_http_role_now(const struct halo_http_gate *gate,
 {
     const struct halo_users *users = gate->access ? halo_access_users(gate->access) : NULL;
     const char *hash;
-    if (!users || (!who->name[0] && !halo_users_exist(users)))
-        return HALO_ROLE_VIEW;
-    if (who->by_token)
-        return halo_users_has_token(users, who->name) ? who->role : HALO_ROLE_NONE;
+    if (!who->name[0])
+        return users && halo_users_exist(users) ? HALO_ROLE_NONE : who->role;
+    if (who->secret[0])
+        return halo_users_find_token(users, who->secret, &hash);
     return halo_access_session(gate->access, who->cookie)
                ? halo_users_find(halo_access_users(gate->access), who->name, &hash)
                : HALO_ROLE_NONE;

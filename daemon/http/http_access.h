@@ -16,6 +16,7 @@ struct halo_http_gate {
     const char *proxy;             /* addresses of proxies, or NULL */
     bool tls;                      /* this server has TLS itself */
     bool local;                    /* only this machine can connect */
+    bool page;                     /* the page is served */
 };
 
 struct halo_http_who {
@@ -23,8 +24,10 @@ struct halo_http_who {
     char name[65];                 /* of the user or token; "": nobody has logged in */
     char cookie[HALO_SECRET_SIZE]; /* of the session; "": there is none */
     char token[HALO_SECRET_SIZE];  /* of the session */
-    bool by_token;                 /* a program with a token, which no page can make use of */
-    bool tls;                      /* the browser's connection is encrypted */
+    char
+        secret[HALO_SECRET_SIZE]; /* of a token, which no page can make use of; "": there is none */
+    bool forwarded;               /* a proxy said where the request comes from */
+    bool tls;                     /* the browser's connection is encrypted */
     char address[HALO_HTTP_ADDRESS];
 };
 

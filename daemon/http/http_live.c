@@ -314,12 +314,29 @@ static bool has_left(const struct halo_http_live *live)
     return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 
+/* Ends at once, without what waits: the client may no longer view. */
+static void stop(struct halo_http_live *live)
+{
+    for (int i = 0; i < live->tiles; i++) {
+        halo_feed_leave(&live->tile[i].taker);
+        av_packet_free(&live->tile[i].newest);
+    }
+    halo_http_media_destroy(live->media);
+    live->media = NULL;
+    while (live->first)
+        drop_first(live);
+    live->events = false;
+    live->status_due = false;
+    shutdown(client_fd(live), SHUT_RDWR);
+    end(live);
+}
+
 static void check(struct halo_http_live *live, uint64_t now)
 {
     if (live->suspended && has_left(live)) {
         end(live);
     } else if (halo_http_role_now(&live->http->gate, &live->who) == HALO_ROLE_NONE) {
-        end(live);
+        stop(live);
     } else if (live->first && now - live->emptied > PACE_MS) {
         shutdown(client_fd(live), SHUT_RDWR);
         live->emptied = now;
@@ -333,6 +350,8 @@ void halo_http_lives_tick(struct halo_http *http)
     const uint64_t now = uv_now(http->loop);
     for (struct halo_http_live *live = http->lives; live; live = live->next) {
         check(live, now);
+        if (live->over)
+            continue;
         if (live->what == HALO_HTTP_LIVE) {
             live->status_due = true;
             resume(live);

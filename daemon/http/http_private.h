@@ -27,7 +27,7 @@ struct halo_http {
     uv_loop_t *loop;
     char *listen, *hosts, *embed, *proxy;
     char *policy; /* the header Content-Security-Policy */
-    bool page;
+    bool page, stopping;
     struct halo_http_gate gate;
     struct halo_http_files *files; /* of the page; NULL: there is no page */
     struct MHD_Daemon *daemon;

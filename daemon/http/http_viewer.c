@@ -25,6 +25,7 @@ struct halo_http_viewer {
     struct halo_http_viewers *viewers;
     struct halo_http_viewer *next;
     struct MHD_Connection *connection;
+    struct halo_http_who who;
     AVPacket *now, *newest; /* NULL: none */
     struct timespec came;   /* of newest */
     char head[192];         /* of now, sent before it */
@@ -83,7 +84,8 @@ static void on_end(struct halo_feed_taker *taker, const char *why)
 }
 
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
-                            struct halo_feed *feed, struct MHD_Connection *connection)
+                            struct halo_feed *feed, struct MHD_Connection *connection,
+                            const struct halo_http_who *who)
 {
     struct halo_http_viewer *viewer = calloc(1, sizeof *viewer);
     if (!viewer)
@@ -93,6 +95,7 @@ int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_view
         .viewers = viewers,
         .next = viewers->first,
         .connection = connection,
+        .who = *who,
     };
     viewers->first = viewer;
     viewers->count++;
@@ -246,6 +249,17 @@ static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
              "http: a viewer was disconnected: it did not read a frame within 30 seconds");
 }
 
+/* Ends at once what somebody may no longer view. */
+static void check_role(struct halo_http_viewer *viewer)
+{
+    if (halo_http_role_now(viewer->viewers->gate, &viewer->who) != HALO_ROLE_NONE)
+        return;
+    halo_feed_leave(&viewer->taker);
+    av_packet_free(&viewer->newest);
+    shutdown(client_fd(viewer), SHUT_RDWR);
+    end(viewer);
+}
+
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
 {
     for (struct halo_http_viewer *v = viewers->first; v; v = v->next) {
@@ -254,6 +268,7 @@ void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
         if (v->suspended && (has_left(v) || (v->snapshot && now >= v->deadline)))
             end(v);
         check_pace(v, now);
+        check_role(v);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/http/http_access.h"
 #include "daemon/view/feed.h"
 
 struct halo_http_viewers {
@@ -18,14 +19,16 @@ struct halo_http_viewers {
      * soon, but must not call MHD_run() itself. */
     void (*wake)(void *arg);
     void *arg;
+    const struct halo_http_gate *gate;
 };
 
 struct halo_http_viewer;
 
-/* Creates a viewer. The viewer's connection is suspended whenever no frame is ready to be sent.
- * Returns 0 or -ENOMEM. */
+/* Creates a viewer for who, which is copied. The viewer's connection is suspended whenever no frame
+ * is ready to be sent. Returns 0 or -ENOMEM. */
 int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_viewers *viewers,
-                            struct halo_feed *feed, struct MHD_Connection *connection);
+                            struct halo_feed *feed, struct MHD_Connection *connection,
+                            const struct halo_http_who *who);
 void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
 
 /* Returns an endless multipart/x-mixed-replace response, or NULL if memory runs out. The viewer
@@ -36,8 +39,8 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
  * false. */
 struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
 
-/* Called once a second. Ends each viewer whose client has disconnected, reads too slowly, or has
- * waited too long for a snapshot. `now` is in ms. */
+/* Called once a second. Ends each viewer whose client has disconnected, may no longer view, reads
+ * too slowly, or has waited too long for a snapshot. `now` is in ms. */
 void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now);
 /* Ends all viewers; MHD_run() must be called once afterwards. */
 void halo_http_viewers_end(struct halo_http_viewers *viewers);

@@ -114,6 +114,8 @@ static void on_access(void *arg, const struct halo_access_answer *answer)
         free(wait);
         return;
     }
+    if (wait->done) /* halod is stopping */
+        return;
     if (answer->err || !answer->session) {
         const char *what = answer->err ? answer->err->text : "there is no randomness";
         wait->retry_s = (unsigned)((answer->wait_ms + 999) / 1000);
@@ -189,9 +191,13 @@ static int status_of_error(const char *name)
 static void on_reply(void *arg, const json_t *message)
 {
     struct halo_http_wait *wait = arg;
+    wait->client = NULL;
+    if (!message) {
+        finish(wait, 0, NULL);
+        return;
+    }
     json_t *parameters = json_object_get(message, "parameters");
     const char *error = json_string_value(json_object_get(message, "error"));
-    wait->client = NULL;
     json_t *body = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
     if (error)
         json_object_set_new(body, "error", json_string(error));
@@ -231,6 +237,7 @@ static bool is_let_in(struct halo_http_wait *wait, struct halo_http_asked *asked
         what == HALO_HTTP_SESSION || what == HALO_HTTP_LOGIN || what == HALO_HTTP_SETUP;
     if (begins || what == HALO_HTTP_LOGOUT)
         return true;
+    asked->who.role = halo_http_role_now(&wait->http->gate, &asked->who); /* after the body */
     if (asked->who.role == HALO_ROLE_NONE)
         fail(wait, MHD_HTTP_UNAUTHORIZED, "log in first");
     else if (!halo_http_has_token(&asked->who, wait->connection))

@@ -76,20 +76,34 @@ static void wait_longer(void **state)
 {
     const char *address = "192.0.2.1";
     for (int i = 0; i < HALO_TRIES_FREE; i++) {
-        assert_int_equal(halo_tries_wait(*state, address, NOW), 0);
-        halo_tries_count(*state, address, NOW);
+        assert_int_equal(halo_tries_wait(*state, address, "anna", NOW), 0);
+        halo_tries_count(*state, address, "anna", NOW);
     }
-    assert_int_equal(halo_tries_wait(*state, address, NOW), HALO_TRIES_WAIT_MS);
-    assert_int_equal(halo_tries_wait(*state, address, NOW + HALO_TRIES_WAIT_MS - 1), 1);
-    assert_int_equal(halo_tries_wait(*state, address, NOW + HALO_TRIES_WAIT_MS), 0);
-    assert_int_equal(halo_tries_wait(*state, "192.0.2.2", NOW), 0);
-    halo_tries_count(*state, address, NOW);
-    assert_int_equal(halo_tries_wait(*state, address, NOW), 2 * HALO_TRIES_WAIT_MS);
+    assert_int_equal(halo_tries_wait(*state, address, "anna", NOW), HALO_TRIES_WAIT_MS);
+    assert_int_equal(halo_tries_wait(*state, address, "anna", NOW + HALO_TRIES_WAIT_MS - 1), 1);
+    assert_int_equal(halo_tries_wait(*state, address, "anna", NOW + HALO_TRIES_WAIT_MS), 0);
+    assert_int_equal(halo_tries_wait(*state, "192.0.2.2", "anna", NOW), 0);
+    assert_int_equal(halo_tries_wait(*state, address, "otto", NOW), 0);
+    halo_tries_forget(*state, address, "otto"); /* a right password of somebody else */
+    halo_tries_count(*state, address, "anna", NOW);
+    assert_int_equal(halo_tries_wait(*state, address, "anna", NOW), 2 * HALO_TRIES_WAIT_MS);
     for (int i = 0; i < 100; i++)
-        halo_tries_count(*state, address, NOW);
-    assert_int_equal(halo_tries_wait(*state, address, NOW), HALO_TRIES_WAIT_MAX_MS);
-    halo_tries_forget(*state, address);
-    assert_int_equal(halo_tries_wait(*state, address, NOW), 0);
+        halo_tries_count(*state, address, "anna", NOW);
+    assert_int_equal(halo_tries_wait(*state, address, "anna", NOW), HALO_TRIES_WAIT_MAX_MS);
+    assert_int_equal(halo_tries_wait(*state, address, "otto", NOW), HALO_TRIES_WAIT_MAX_MS);
+    halo_tries_forget(*state, address, "anna");
+    assert_int_equal(halo_tries_wait(*state, "192.0.2.3", "anna", NOW), 0);
+}
+
+static void many_users(void **state)
+{
+    char user[16];
+    for (int i = 0; i < HALO_TRIES_ADDRESS; i++) {
+        snprintf(user, sizeof user, "user%d", i);
+        assert_int_equal(halo_tries_wait(*state, "192.0.2.1", user, NOW), 0);
+        halo_tries_count(*state, "192.0.2.1", user, NOW);
+    }
+    assert_true(halo_tries_wait(*state, "192.0.2.1", "another", NOW) > 0);
 }
 
 static void addresses(void **state)
@@ -97,19 +111,17 @@ static void addresses(void **state)
     for (int i = 0; i < HALO_TRIES_FREE; i++) {
         char address[64];
         snprintf(address, sizeof address, "2001:db8:1:2::%x", i);
-        halo_tries_count(*state, address, NOW);
+        halo_tries_count(*state, address, "anna", NOW);
     }
-    assert_true(halo_tries_wait(*state, "2001:db8:1:2:ffff::1", NOW) > 0); /* the same network */
-    assert_int_equal(halo_tries_wait(*state, "2001:db8:1:3::1", NOW), 0);
-    /* Many addresses do not make the table forget one that guesses on and on. */
+    assert_true(halo_tries_wait(*state, "2001:db8:1:2:ffff::1", "anna", NOW) > 0);
+    assert_int_equal(halo_tries_wait(*state, "2001:db8:1:300::1", "anna", NOW), 0);
+    /* Many other addresses do not make it forget one that has to wait. */
     for (int i = 0; i < 10000; i++) {
         char address[64];
         snprintf(address, sizeof address, "10.%d.%d.1", i / 256, i % 256);
-        halo_tries_count(*state, address, NOW + 1 + (uint64_t)i);
-        if (i % 100 == 0)
-            halo_tries_count(*state, "2001:db8:1:2::1", NOW + 1 + (uint64_t)i);
+        halo_tries_count(*state, address, "anna", NOW + 1);
     }
-    assert_true(halo_tries_wait(*state, "2001:db8:1:2::1", NOW + 10000) > 0);
+    assert_true(halo_tries_wait(*state, "2001:db8:1:2::1", "anna", NOW + 1) > 0);
 }
 
 static void passwords(void **state)
@@ -162,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wait_longer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(addresses, set_up, tear_down),
         cmocka_unit_test(passwords),
         cmocka_unit_test(last_admin),

@@ -144,6 +144,19 @@ class Roles(ApiTest):
         self.assertEqual(page.call('Hide', name='door', id='a', filters='')[0], 200)
         self.assertEqual(daemon.status('door')['filters'], BASE)
 
+    def test_files_are_not_told(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'otto', 'operate')
+        page = self.browser()
+        page.login('otto')
+        for filters in ('solid=region=mask /etc/shadow', "solid=region='mask /etc/hosts'",
+                        'solid=region=m\\ask /nonexistent.png', "solid=region=ma''sk /x.png"):
+            for method, more in (('Check', {}), ('Hide', {'id': 'a'})):
+                status, answer = page.call(method, name='door', filters=filters, **more)
+                self.assertEqual((status, answer['what']), (
+                    409, 'only an administrator can use another mask image'), filters)
+
     def test_view_socket(self):
         view = self.path('view.sock')
         daemon = self.start({'door': {'input': 'test:size=64x48', 'filters': BASE,
@@ -296,6 +309,8 @@ class Sessions(ApiTest):
             page.ask('/api/setup', {'code': 'x', 'user': 'a', 'password': PASSWORD}, '-H',
                      'X-Forwarded-For: 10.9.9.9, 192.0.2.7')
         body = {'code': 'x', 'user': 'a', 'password': PASSWORD}
+        self.assertEqual(json.loads(session)['role'], 'none', 'nobody behind a proxy may view')
+        self.assertEqual(page.json('/api/session')[1]['role'], 'none')
         self.assertEqual(page.ask('/api/setup', body, '-H', 'X-Forwarded-For: 192.0.2.7')[0], 429)
         self.assertEqual(page.ask('/api/setup', body, '-H', 'X-Forwarded-For: 192.0.2.8')[0], 403)
 
@@ -414,6 +429,8 @@ class Keeping(ApiTest):
                 ({'privacy': 'off'}, 'Refused'), ({'outputs': []}, 'Refused'),
                 ({'input': '/etc/passwd', 'filters': BASE}, 'Refused'),
                 ({'input': 'file:/etc/passwd', 'filters': BASE}, 'Refused'),
+                ({'input': 'concat:///etc/passwd', 'filters': BASE}, 'Refused'),
+                ({'input': 'unix:/run/x', 'filters': BASE}, 'Refused'),
                 ({'input': 'http://h/${HOME}', 'filters': BASE}, 'Refused'),
                 ({'input': 'test:', 'filters': 'null'}, 'BadConfig'),
                 ({'input': 'test:', 'filters': 'gblurr'}, 'BadConfig'),
@@ -562,6 +579,26 @@ class Live(ApiTest):
         lines = [line for line in data.decode().split('\n\n') if line.startswith('data: ')]
         events = [json.loads(line[6:]) for line in lines[:-1]]
         self.assertIn('asked', [event['event'] for event in events])
+
+    def test_streams_that_outlive_users(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        token = daemon.control('AddToken', name='wall', role='view')['token']
+        curls = [subprocess.Popen(
+            ['curl', '-sN', '-m', '60', '--limit-rate', rate, '-H',
+             f'Authorization: Bearer {token}', f'http://{self.host}{path}'],
+            stdout=subprocess.DEVNULL) for path in ('/door/stream.mjpeg', '/door/live.mp4',
+                                                    '/api/live?tiles=door&video=door')
+            for rate in ('10M', '5k')]
+        self.assertTrue(wait_until(lambda: daemon.status('door')['viewers'] >= 6))
+        daemon.control('RemoveToken', name='wall')
+        daemon.control('AddToken', name='wall', role='view')
+        try:
+            self.assertTrue(wait_until(lambda: all(curl.poll() is not None for curl in curls), 10))
+        finally:
+            for curl in curls:
+                curl.kill()
+                curl.wait()
 
     def test_session_that_ends(self):
         daemon = self.begin()
