@@ -310,7 +310,7 @@ const struct halo_method halo_methods[] = {
      halo_method_history},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_CONTROL,
-     HALO_ROLE_OPERATE,
+     HALO_ROLE_ADMIN,
      "Sets a control of the stream's camera; the answer is sent once it is set.",
      {STREAM_NAME,
       {HALO_FIELD_CONTROL, HALO_PARAMETER_STRING},

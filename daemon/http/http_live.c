@@ -19,9 +19,10 @@ enum {
     HEAD = 8,
     VIDEO = 255,         /* the number of the large video */
     BLOCK = 65536,       /* bytes that libmicrohttpd asks for at once */
-    QUEUE_MAX = 4 << 20, /* bytes of video that may wait */
+    QUEUE_MAX = 1 << 20, /* bytes of video that may wait */
     EVENTS_MAX = 256,    /* events that may wait */
-    PACE_MS = 30000,     /* within which everything that waits must have been read once */
+    PACE_MS = 30000,     /* in which a client for which something waits must read ... */
+    PACE_BYTES = 65536,  /* ... this much */
     BREATH_MS = 15000,   /* without an event: a line that only shows that the server is there */
     CHANGED_MS = 200,    /* least time between two statuses */
 };
@@ -67,7 +68,8 @@ struct halo_http_live {
     json_int_t lost; /* events that did not fit into the queue */
     bool status_due, suspended, over;
     uint64_t status_sent; /* loop time in ms */
-    uint64_t emptied;     /* when nothing waited last */
+    uint64_t paced;       /* begin of the time in which PACE_BYTES must be read */
+    size_t read;          /* bytes since then */
     uint64_t said;        /* when an event was last queued */
 };
 
@@ -255,8 +257,7 @@ static ssize_t read_live(void *arg, uint64_t position, char *buffer, size_t most
         if (chunk->sent == chunk->size)
             drop_first(live);
     }
-    if (!live->first)
-        live->emptied = uv_now(live->http->loop);
+    live->read += copied;
     live->http->viewers.bytes += (int64_t)copied;
     if (copied > 0)
         return (ssize_t)copied;
@@ -337,9 +338,12 @@ static void check(struct halo_http_live *live, uint64_t now)
         end(live);
     } else if (halo_http_role_now(&live->http->gate, &live->who) == HALO_ROLE_NONE) {
         stop(live);
-    } else if (live->first && now - live->emptied > PACE_MS) {
+    } else if (!live->first || (now - live->paced > PACE_MS && live->read >= PACE_BYTES)) {
+        live->paced = now;
+        live->read = 0;
+    } else if (now - live->paced > PACE_MS) {
         shutdown(client_fd(live), SHUT_RDWR);
-        live->emptied = now;
+        live->paced = now;
         live->http->viewers.cut++;
         halo_log(HALO_LOG_WARNING, "http: a page was disconnected: it reads too slowly");
     }
@@ -450,7 +454,7 @@ int halo_http_live_create(struct halo_http_live **ret, struct halo_http *http,
     live->who = asked->who;
     live->what = asked->route.what;
     live->last = &live->first;
-    live->emptied = live->said = uv_now(http->loop);
+    live->paced = live->said = uv_now(http->loop);
     live->next = http->lives;
     http->lives = live;
     http->live_count++;
