@@ -303,6 +303,9 @@ class Editor {
 
     async apply() {
         this.draft.busy = true;
+        // Apply is disabled meanwhile, and after it was used: the focus does not get lost with it.
+        if (document.activeElement === this.view.apply)
+            this.view.heading.focus({preventScroll: true});
         this.showButtons();
         const {done, problem, conflict} = await applyDraft(this.draft);
         this.draft.busy = false;

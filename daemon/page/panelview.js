@@ -33,15 +33,17 @@ export function createView(actions, keep) {
     const error = h('p', {class: 'error', role: 'alert'});
     const apply = button('Apply', actions.apply, {class: 'primary'});
     const discard = button('Discard', actions.discard);
+    const heading = h('h2', {tabindex: '-1'}, 'What is hidden');
     const element = h('aside', {class: 'panel card', 'aria-label': 'Regions and filters'},
-        h('h2', {}, 'What is hidden'),
+        heading,
         h('dl', {class: 'coverage-words'}, h('div', {}, h('dt', {}, 'In force'), now), thenRow),
         conflict,
         h('div', {class: 'head'}, h('h3', {}, 'Added regions'),
             button('Hide everything', actions.hideAll, {class: 'small'})),
         none, list, h('h3', {}, 'Base'), base, keep,
         h('div', {class: 'panel-end'}, error, h('div', {class: 'actions'}, discard, apply)));
-    return {element, now, then, thenRow, conflict, list, none, base, error, apply, discard};
+    return {element, heading, now, then, thenRow, conflict, list, none, base, error, apply,
+        discard};
 }
 
 // Remembers which control has the focus; the returned function gives it to its successor.
