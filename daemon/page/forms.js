@@ -13,6 +13,7 @@ const STRENGTHS = {
 const HIDING = Object.keys(STRENGTHS);
 const REGION = ['region', 'invert', 'feather'];
 const COMMON = ['planes', 'border', 'border_value', 'strategy'];
+const SELDOM = [...COMMON, 'p']; // p is FFmpeg's word for planes
 
 export function newFilter(kind, options = {}) {
     return {kind, options: {...STRENGTHS[kind], ...options}, values: [], shapes: null};
@@ -80,7 +81,7 @@ function sortOptions(properties, options) {
     const names = Object.keys(properties).filter((name) => !REGION.includes(name));
     const unknown = Object.keys(options).filter(
         (name) => !(name in properties) && !REGION.includes(name));
-    const rare = (name) => COMMON.includes(name) ||
+    const rare = (name) => SELDOM.includes(name) ||
         properties[name]?.deprecated || /no effect/.test(properties[name]?.description ?? '');
     return [[...names.filter((name) => !rare(name)), ...unknown], names.filter(rare)];
 }
