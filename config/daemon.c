@@ -95,6 +95,15 @@ int halo_stream_settings_copy(struct halo_stream_settings *ret,
     return 0;
 }
 
+const struct halo_stream_settings *halo_daemon_stream(const struct halo_daemon_settings *settings,
+                                                      const char *name)
+{
+    for (int i = 0; i < settings->streams; i++)
+        if (!strcmp(settings->stream[i].name, name))
+            return &settings->stream[i];
+    return NULL;
+}
+
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings)
 {
     if (!settings)

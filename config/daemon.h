@@ -210,12 +210,7 @@ bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *r
 /* Returns whether these bytes are valid as the name of a stream or a rendition. */
 bool halo_is_name(const char *text, size_t length);
 
-/* All errors in a file, each as "FILE:LINE: PATH.OF.KEY: MESSAGE". If a name is unknown, the
- * message suggests the nearest known name. */
-struct halo_error_list;
-int halo_error_list_count(const struct halo_error_list *list);
-const char *halo_error_list_text(const struct halo_error_list *list, int index);
-void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
+struct halo_error_list; /* config/error_list.h */
 
 /* Functions that check chains, encoders, cameras and outputs. The caller of the loader passes these
  * functions, because their code is in folders on which config/ does not depend. Each function
@@ -254,6 +249,10 @@ int halo_daemon_load_text(struct halo_daemon_settings **ret, const char *text, s
                           const char *name, const struct halo_daemon_checks *checks,
                           struct halo_error_list **ret_errors);
 void halo_daemon_settings_destroy(struct halo_daemon_settings *settings); /* may be NULL */
+
+/* Returns the stream with this name, or NULL. */
+const struct halo_stream_settings *halo_daemon_stream(const struct halo_daemon_settings *settings,
+                                                      const char *name);
 
 /* Writes a settings file that yields the same settings when it is loaded. The file includes default
  * values, but omits comments and unset strings. If secrets is false, passwords in URLs are replaced

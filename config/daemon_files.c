@@ -43,6 +43,28 @@ static int add_tree(struct files *files, struct halo_node *root)
     return code;
 }
 
+static bool is_orphan(const struct halo_node *streams, const struct halo_node *node)
+{
+    return !halo_node_get(streams, node->key) && !halo_node_get(node, "input");
+}
+
+/* Removes what the overlay says about streams that are no longer in the files. */
+static void drop_orphans(const struct halo_node *root, struct halo_node *overlay)
+{
+    struct halo_node *streams = halo_node_get(overlay, "streams");
+    for (int i = streams ? streams->count : 0; i-- > 0;) {
+        if (!is_orphan(halo_node_get(root, "streams"), streams->child[i]))
+            continue;
+        halo_log(HALO_LOG_WARNING,
+                 "%s: stream %s is no longer in the settings file, so what was "
+                 "kept for it is ignored",
+                 overlay->source->name, streams->child[i]->key);
+        halo_node_destroy(streams->child[i]);
+        memmove(&streams->child[i], &streams->child[i + 1],
+                (size_t)(--streams->count - i) * sizeof streams->child[0]);
+    }
+}
+
 static int add_text(struct files *files, const char *text, size_t length,
                     const struct halo_source *source)
 {
@@ -51,28 +73,39 @@ static int add_text(struct files *files, const char *text, size_t length,
     if (code == -ENOMEM)
         return code;
     files->bad |= code && !root;
+    if (root && source->overlay && root->kind == HALO_NODE_MAP)
+        drop_orphans(files->root, root);
     return add_tree(files, root);
 }
 
-/* Reads the file at path, which it then owns. Returns 0, or -errno with the reason in the list. */
+/* Adds a file that has been read: code is the result, 0 or -errno, and the text its content. Takes
+ * ownership of the text and of the source's name. Returns 0, or -errno with the reason in the
+ * list. */
+static int add_read(struct files *files, struct halo_source source, int code, char *text,
+                    size_t length)
+{
+    struct halo_source *kept = &files->source[files->count];
+    source.number = files->count++;
+    *kept = source;
+    if (code == -ENOMEM)
+        return code;
+    if (code) {
+        halo_error_list_add(files->errors, kept, 0, "", "cannot be read: %s", strerror(-code));
+        files->bad = true;
+        return code;
+    }
+    code = add_text(files, text, length, kept);
+    free(text);
+    return code;
+}
+
+/* Reads the file at path, which it then owns. */
 static int add_file(struct files *files, char *path)
 {
     char *text = NULL;
     size_t length = 0;
-    struct halo_source *source = &files->source[files->count];
-    *source = (struct halo_source){path, files->count};
-    files->count++;
-    int code = halo_read_file(path, 0, HALO_TREE_MAX_BYTES, &text, &length);
-    if (code == -ENOMEM)
-        return code;
-    if (code) {
-        halo_error_list_add(files->errors, source, 0, "", "cannot be read: %s", strerror(-code));
-        files->bad = true;
-        return code;
-    }
-    code = add_text(files, text, length, source);
-    free(text);
-    return code;
+    const int code = halo_read_file(path, 0, HALO_TREE_MAX_BYTES, &text, &length);
+    return add_read(files, (struct halo_source){.name = path}, code, text, length);
 }
 
 static int is_wanted(const struct dirent *entry)
@@ -123,28 +156,6 @@ static int add_beside(struct files *files, const char *path)
     return code;
 }
 
-static bool is_orphan(const struct halo_node *streams, const struct halo_node *node)
-{
-    return !halo_node_get(streams, node->key) && !halo_node_get(node, "input");
-}
-
-/* Removes what the overlay says about streams that are no longer in the files. */
-static void drop_orphans(const struct halo_node *root, struct halo_node *overlay)
-{
-    struct halo_node *streams = halo_node_get(overlay, "streams");
-    for (int i = streams ? streams->count : 0; i-- > 0;) {
-        if (!is_orphan(halo_node_get(root, "streams"), streams->child[i]))
-            continue;
-        halo_log(HALO_LOG_WARNING,
-                 "%s: stream %s is no longer in the settings file, so what was "
-                 "kept for it is ignored",
-                 overlay->source->name, streams->child[i]->key);
-        halo_node_destroy(streams->child[i]);
-        memmove(&streams->child[i], &streams->child[i + 1],
-                (size_t)(--streams->count - i) * sizeof streams->child[0]);
-    }
-}
-
 /* Reads the overlay of the state folder. Returns -ENOENT if there is none. Users who may not read
  * it, and can only check the files, are told. */
 static int read_overlay(const struct files *files, char **ret_path, char **ret, size_t *ret_length)
@@ -173,26 +184,10 @@ static int add_overlay(struct files *files)
 {
     char *path = NULL, *text = NULL;
     size_t length = 0;
-    struct halo_node *root = NULL;
-    int code = read_overlay(files, &path, &text, &length);
-    if (code == -ENOENT)
-        return 0;
-    struct halo_source *source = &files->source[files->count];
-    *source = (struct halo_source){path, files->count, .overlay = true};
-    files->count++;
-    if (code < 0) {
-        halo_error_list_add(files->errors, source, 0, "", "cannot be read: %s", strerror(-code));
-        files->bad = true;
-        return code;
-    }
-    code = halo_tree_parse(&root, text, length, source, files->errors);
-    free(text);
-    if (code == -ENOMEM)
-        return code;
-    files->bad |= code && !root;
-    if (root && root->kind == HALO_NODE_MAP)
-        drop_orphans(files->root, root);
-    return add_tree(files, root);
+    const int code = read_overlay(files, &path, &text, &length);
+    return code == -ENOENT ? 0
+                           : add_read(files, (struct halo_source){.name = path, .overlay = true},
+                                      code, text, length);
 }
 
 /* Makes settings from the files; code is the result of reading them. */

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Functions to fill a list of errors (functions to read it: config/daemon.h). One thread at a
- * time. */
+ * A list of all errors in the files of a configuration. One thread at a time. */
 #ifndef HALO_ERROR_LIST_H
 #define HALO_ERROR_LIST_H
 
 #include <stdbool.h>
 
 #include "config/daemon.h"
+
+/* Errors in the order in which they were added or sorted, each as "FILE:LINE: PATH.OF.KEY:
+ * MESSAGE". If a name is unknown, the message suggests the nearest known name. */
+int halo_error_list_count(const struct halo_error_list *list);
+const char *halo_error_list_text(const struct halo_error_list *list, int index);
+void halo_error_list_destroy(struct halo_error_list *list); /* may be NULL */
 
 /* A file, and its position in the order in which files were read. Lists copy it. */
 struct halo_source {

@@ -10,6 +10,7 @@
 #include <uv.h>
 
 #include "config/encoding.h"
+#include "config/error_list.h"
 #include "config/log.h"
 #include "config/overlay.h"
 #include "config/state.h"
@@ -144,11 +145,9 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
 static json_t *complete(const struct daemon *daemon, const char *name, const json_t *settings,
                         struct halo_error *err)
 {
-    const struct halo_daemon_settings *now = halo_supervisor_settings(daemon->sv);
     json_t *copy = json_deep_copy(settings);
-    for (int i = 0; i < now->streams; i++)
-        if (!strcmp(now->stream[i].name, name))
-            return copy;
+    if (halo_daemon_stream(halo_supervisor_settings(daemon->sv), name))
+        return copy;
     if (!json_object_get(copy, "input"))
         halo_fail_usage(err, "there is no stream '%s', and a new one needs an input", name);
     json_object_set_new(copy, "outputs", json_pack("[{s:b}]", "null", 1));

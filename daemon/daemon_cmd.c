@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "config/error_list.h"
 #include "config/log.h"
 #include "daemon/commands.h"
 #include "daemon/detector/probe.h"

@@ -142,19 +142,11 @@ void halo_mqtt_stream_destroy(struct halo_mqtt_stream *stream)
 
 /* ---- all streams ---- */
 
-static bool is_in(const struct halo_daemon_settings *settings, const char *name)
-{
-    for (int i = 0; i < settings->streams; i++)
-        if (!strcmp(settings->stream[i].name, name))
-            return true;
-    return false;
-}
-
 static void remove_streams(struct halo_mqtt *mqtt, const struct halo_daemon_settings *settings)
 {
     for (struct halo_mqtt_stream **at = &mqtt->streams; *at;) {
         struct halo_mqtt_stream *stream = *at;
-        if (is_in(settings, stream->name)) {
+        if (halo_daemon_stream(settings, stream->name)) {
             at = &stream->next;
             continue;
         }

@@ -17,15 +17,6 @@
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
 
-static const struct halo_stream_settings *find(const struct halo_daemon_settings *settings,
-                                               const char *name)
-{
-    for (int i = 0; i < settings->streams; i++)
-        if (!strcmp(settings->stream[i].name, name))
-            return &settings->stream[i];
-    return NULL;
-}
-
 /* The answer to a reload, sent when the last change for which it waits is complete. */
 struct reload {
     struct halo_supervisor *sv;
@@ -204,7 +195,7 @@ static void remove_old(struct halo_supervisor *sv, const struct halo_daemon_sett
 {
     for (struct sv_stream *s = sv->streams, *next; s; s = next) {
         next = s->next;
-        if (s->place.removed || find(settings, s->name))
+        if (s->place.removed || halo_daemon_stream(settings, s->name))
             continue;
         json_array_append_new(json_object_get(result, "removed"), json_string(s->name));
         halo_log(HALO_LOG_INFO, "stream %s: removed", s->name);

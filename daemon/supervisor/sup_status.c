@@ -134,11 +134,9 @@ static json_t *gpu_of(const struct sv_stream *stream)
 /* By the settings last loaded. */
 static bool is_kept(const struct sv_stream *stream)
 {
-    const struct halo_daemon_settings *settings = stream->sv->settings;
-    for (int i = 0; i < settings->streams; i++)
-        if (!strcmp(settings->stream[i].name, stream->name))
-            return settings->stream[i].kept;
-    return false;
+    const struct halo_stream_settings *loaded =
+        halo_daemon_stream(stream->sv->settings, stream->name);
+    return loaded && loaded->kept;
 }
 
 static json_t *stream_status(const struct sv_stream *stream)

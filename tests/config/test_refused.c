@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "config/error_list.h"
 #include "pipeline/camera/camera_find.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/cmocka_all.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "config/error_list.h"
 #include "tests/cmocka_all.h"
 
 static long fails_at = -1, calls; /* -1: none fails */

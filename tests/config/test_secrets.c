@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "config/daemon.h"
+#include "config/error_list.h"
 #include "config/expand.h"
 #include "tests/cmocka_all.h"
 

@@ -6,6 +6,7 @@
 
 #include "config/daemon.h"
 #include "config/encoding.h"
+#include "config/error_list.h"
 #include "config/log.h"
 #include "config/output_kinds.h"
 #include "pipeline/filter/privacy.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/error_list.h"
 #include "config/number.h"
 #include "config/tree.h"
 

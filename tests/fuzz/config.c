@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "config/error_list.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/fuzz/fuzz.h"
 
