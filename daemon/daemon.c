@@ -115,7 +115,7 @@ static int take(struct daemon *daemon, struct halo_daemon_settings *settings, ha
     return taken;
 }
 
-static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, json_t **ret_errors,
+static int reload(void *arg, bool taking, const struct halo_control_reply *reply,
                   struct halo_error *err)
 {
     struct daemon *daemon = arg;
@@ -124,7 +124,7 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
     const int loaded = halo_daemon_load(&settings, daemon->path, &halo_checks, &errors);
     if (loaded < 0) {
         daemon->refused |= taking;
-        *ret_errors = texts_of(errors);
+        *reply->errors = texts_of(errors);
         const int count = halo_error_list_count(errors);
         halo_error_list_destroy(errors);
         return halo_fail(err, loaded, "%s: %d error%s, so nothing changed", daemon->path, count,
@@ -132,11 +132,11 @@ static int reload(void *arg, bool taking, halo_reply *reply, void *reply_arg, js
     }
     if (taking) {
         daemon->refused = false;
-        return take(daemon, settings, reply, reply_arg, err);
+        return take(daemon, settings, reply->reply, reply->arg, err);
     }
     json_t *result = json_pack("{s:o}", "coverage", halo_checks_coverage(settings));
     halo_daemon_settings_destroy(settings);
-    reply(reply_arg, result, NULL);
+    reply->reply(reply->arg, result, NULL);
     json_decref(result);
     return 0;
 }
@@ -169,7 +169,7 @@ static int keep(void *arg, const char *name, const json_t *settings,
     if (code == 0)
         code = halo_overlay_change(path, name, all, &before, err);
     if (code == 0) {
-        code = reload(daemon, true, reply->reply, reply->arg, reply->errors, err);
+        code = reload(daemon, true, reply, err);
         if (code < 0)
             halo_overlay_restore(path, before);
     }
@@ -210,9 +210,10 @@ static void reload_by_signal(struct daemon *daemon)
 {
     struct halo_error err = {0};
     json_t *errors = NULL;
+    const struct halo_control_reply reply = {on_reloaded, daemon, &errors};
     daemon->reloading++;
     halo_notify_reloading();
-    if (reload(daemon, true, on_reloaded, daemon, &errors, &err) == 0)
+    if (reload(daemon, true, &reply, &err) == 0)
         return;
     log_errors(errors);
     halo_log(HALO_LOG_ERROR, "%s", err.text);

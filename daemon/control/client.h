@@ -88,6 +88,8 @@ void halo_client_repeat(struct halo_client *client, void (*tick)(struct halo_cli
 /* Returns the parameters of the current call, as a borrowed reference that is valid until the call
  * ends. */
 json_t *halo_client_parameters(const struct halo_client *client);
+/* Returns a text in the parameters of a call, or NULL if it is not there. */
+const char *halo_parameter_text(const json_t *parameters, const char *field);
 void halo_client_subscribe(struct halo_client *client);
 /* Sends the event to all subscribers, and notifies all clients whose calls are answered repeatedly.
  * `event` is borrowed. */
@@ -98,7 +100,8 @@ void halo_clients_notify(struct halo_clients *clients, json_t *event);
 struct halo_pending {
     struct halo_client *client; /* NULL: the client has disconnected */
 };
-struct halo_pending *halo_client_wait(struct halo_client *client); /* or NULL */
+/* Returns NULL if out of memory; the call has then been refused. */
+struct halo_pending *halo_client_wait(struct halo_client *client);
 /* Frees the token and returns the client, or NULL if the client has disconnected. */
 struct halo_client *halo_pending_end(struct halo_pending *pending);
 

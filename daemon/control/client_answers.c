@@ -125,6 +125,11 @@ json_t *halo_client_parameters(const struct halo_client *client)
     return client->call.parameters;
 }
 
+const char *halo_parameter_text(const json_t *parameters, const char *field)
+{
+    return json_string_value(json_object_get(parameters, field));
+}
+
 void halo_client_subscribe(struct halo_client *client)
 {
     client->subscribed = true;
@@ -191,8 +196,10 @@ void halo_clients_notify(struct halo_clients *clients, json_t *event)
 struct halo_pending *halo_client_wait(struct halo_client *client)
 {
     struct halo_pending *pending = calloc(1, sizeof *pending);
-    if (!pending)
+    if (!pending) {
+        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
         return NULL;
+    }
     pending->client = client;
     client->pending = pending;
     return pending;

@@ -35,8 +35,8 @@ struct halo_control_host {
     /* Reads the settings file again and checks all of it; if `take` is set, passes the settings to
      * halo_supervisor_reload(). On success, returns 0, and reply is called with the result. On
      * failure, nothing changes, reply is not called, and the function returns -errno with err
-     * filled; *ret_errors may then be a new reference to an array of all errors as strings. */
-    int (*reload)(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret_errors,
+     * filled. */
+    int (*reload)(void *arg, bool take, const struct halo_control_reply *reply,
                   struct halo_error *err);
     /* Changes what the overlay says about a stream (config/overlay.h), and reloads. On failure, the
      * overlay is as before, nothing changes, and reply is not called. */

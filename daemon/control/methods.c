@@ -21,11 +21,6 @@ static struct halo_supervisor *supervisor_of(const struct halo_client *client)
     return halo_client_all(client)->host.supervisor;
 }
 
-static const char *text_of(const json_t *parameters, const char *name)
-{
-    return json_string_value(json_object_get(parameters, name));
-}
-
 static void get_info(struct halo_client *client, json_t *parameters)
 {
     (void)parameters;
@@ -38,7 +33,7 @@ static void get_info(struct halo_client *client, json_t *parameters)
 
 static void get_description(struct halo_client *client, json_t *parameters)
 {
-    const char *name = text_of(parameters, HALO_FIELD_INTERFACE);
+    const char *name = halo_parameter_text(parameters, HALO_FIELD_INTERFACE);
     char *text = halo_interface_description(name);
     if (text)
         halo_client_answer(client, json_pack("{s:s}", "description", text), -1);
@@ -71,7 +66,7 @@ static json_t *gather(struct halo_client *client)
 {
     struct halo_supervisor *sv = supervisor_of(client);
     struct halo_error err = {0};
-    const char *name = text_of(halo_client_parameters(client), HALO_FIELD_NAME);
+    const char *name = halo_parameter_text(halo_client_parameters(client), HALO_FIELD_NAME);
     json_t *status = name ? halo_supervisor_stream(sv, name, &err) : halo_supervisor_status(sv);
     json_t *ret =
         status ? json_pack("{s:o}", name ? HALO_FIELD_STREAM : HALO_FIELD_STATUS, status) : NULL;
@@ -112,15 +107,15 @@ static void answer_done(struct halo_client *client, int rc, const struct halo_er
         halo_client_answer(client, NULL, -1);
 }
 
-/* Says what a chain would hide, and changes nothing. */
+/* Checks a chain and answers with its coverage. Changes nothing. */
 static void check(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
     if (halo_masks_refuse(client, parameters))
         return;
-    json_t *coverage =
-        halo_supervisor_check(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
-                              text_of(parameters, HALO_FIELD_FILTERS), &err);
+    json_t *coverage = halo_supervisor_check(
+        supervisor_of(client), halo_parameter_text(parameters, HALO_FIELD_NAME),
+        halo_parameter_text(parameters, HALO_FIELD_FILTERS), &err);
     if (coverage)
         halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_COVERAGE, coverage), -1);
     else
@@ -130,7 +125,7 @@ static void check(struct halo_client *client, json_t *parameters)
 static void act(struct halo_client *client, const json_t *parameters, const char *action)
 {
     struct halo_error err = {0};
-    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const char *name = halo_parameter_text(parameters, HALO_FIELD_NAME);
     answer_done(client, halo_supervisor_act(supervisor_of(client), name, action, &err), &err);
 }
 
@@ -152,7 +147,7 @@ static void restart(struct halo_client *client, json_t *parameters)
 static void record(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const char *name = halo_parameter_text(parameters, HALO_FIELD_NAME);
     const bool on = json_is_true(json_object_get(parameters, HALO_FIELD_ON));
     answer_done(client, halo_supervisor_record(supervisor_of(client), name, on, &err), &err);
 }
@@ -163,9 +158,9 @@ static void regions(struct halo_client *client, json_t *parameters)
     struct halo_error err = {0};
     const int64_t picture = json_integer_value(json_object_get(parameters, HALO_FIELD_PICTURE));
     answer_done(client,
-                halo_supervisor_regions(supervisor_of(client), text_of(parameters, HALO_FIELD_NAME),
-                                        picture, json_object_get(parameters, HALO_FIELD_REGIONS),
-                                        &err),
+                halo_supervisor_regions(supervisor_of(client),
+                                        halo_parameter_text(parameters, HALO_FIELD_NAME), picture,
+                                        json_object_get(parameters, HALO_FIELD_REGIONS), &err),
                 &err);
 }
 

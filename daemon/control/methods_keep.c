@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Keeping settings, finding cameras, and the last hour. */
+ * Reloading and keeping settings, finding cameras, and the last hour. */
 #include "daemon/control/methods_keep.h"
 
 #include <stdlib.h>
@@ -10,14 +10,9 @@
 #include "daemon/control/history.h"
 #include "daemon/control/varlink.h"
 
-static const char *text_of(const json_t *parameters, const char *field)
-{
-    return json_string_value(json_object_get(parameters, field));
-}
+/* ---- reload, keep and forget ---- */
 
-/* ---- keep and forget ---- */
-
-static void on_kept(void *arg, json_t *result, const struct halo_error *err)
+static void on_changed(void *arg, json_t *result, const struct halo_error *err)
 {
     struct halo_client *client = halo_pending_end(arg);
     (void)err;
@@ -25,7 +20,31 @@ static void on_kept(void *arg, json_t *result, const struct halo_error *err)
         halo_client_answer(client, json_incref(result), -1);
 }
 
-/* Only what the page sets up: nothing that starts programs, writes files or weakens privacy. */
+/* The settings have errors. Takes the caller's reference to errors. */
+static void refuse(struct halo_client *client, const char *what, json_t *errors)
+{
+    halo_client_refuse_with(client, HALO_ERROR_CONFIG, what,
+                            json_pack("{s:o}", HALO_ERROR_ERRORS, errors));
+}
+
+void halo_method_reload(struct halo_client *client, json_t *parameters)
+{
+    const struct halo_control_host *host = &halo_client_all(client)->host;
+    const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
+    struct halo_error err = {0};
+    json_t *errors = NULL;
+    struct halo_pending *pending = halo_client_wait(client);
+    if (!pending)
+        return;
+    const struct halo_control_reply reply = {on_changed, pending, &errors};
+    if (host->reload(host->arg, !check, &reply, &err) == 0)
+        return;
+    halo_pending_end(pending);
+    refuse(client, err.text, errors ? errors : json_array());
+}
+
+/* Only the keys that the page sets up: nothing that starts programs, writes files or weakens
+ * privacy. */
 static bool may_keep(const char *key)
 {
     static const char *const keys[] = {"input", "filters", "capture", "enabled"};
@@ -103,25 +122,21 @@ static void keep(struct halo_client *client, const char *name, const json_t *set
     struct halo_error err = {0};
     json_t *errors = NULL;
     struct halo_pending *pending = halo_client_wait(client);
-    if (!pending) {
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
+    if (!pending)
         return;
-    }
-    const struct halo_control_reply reply = {on_kept, pending, &errors};
+    const struct halo_control_reply reply = {on_changed, pending, &errors};
     if (host->keep(host->arg, name, settings, &reply, &err) == 0)
         return;
     halo_pending_end(pending);
     if (errors)
-        halo_client_refuse_with(client, HALO_ERROR_CONFIG,
-                                json_string_value(json_array_get(errors, 0)),
-                                json_pack("{s:o}", HALO_ERROR_ERRORS, errors));
+        refuse(client, json_string_value(json_array_get(errors, 0)), errors);
     else
         halo_client_fail(client, &err);
 }
 
 void halo_method_keep(struct halo_client *client, json_t *parameters)
 {
-    const char *name = text_of(parameters, HALO_FIELD_NAME);
+    const char *name = halo_parameter_text(parameters, HALO_FIELD_NAME);
     json_t *settings = json_object_get(parameters, HALO_FIELD_SETTINGS);
     if (settings && refuse_settings(client, settings))
         return;
@@ -136,7 +151,7 @@ void halo_method_keep(struct halo_client *client, json_t *parameters)
 
 void halo_method_forget(struct halo_client *client, json_t *parameters)
 {
-    keep(client, text_of(parameters, HALO_FIELD_NAME), NULL);
+    keep(client, halo_parameter_text(parameters, HALO_FIELD_NAME), NULL);
 }
 
 /* ---- cameras ---- */
@@ -164,7 +179,8 @@ static void on_cameras(void *arg, json_t *result, const struct halo_error *err)
     const struct halo_daemon_settings *settings =
         halo_supervisor_settings(halo_client_all(client)->host.supervisor);
     json_array_foreach (result, i, one) {
-        const char *stream = stream_with(settings, text_of(one, "path"), text_of(one, "input"));
+        const char *stream = stream_with(settings, halo_parameter_text(one, "path"),
+                                         halo_parameter_text(one, "input"));
         json_object_set_new(one, "stream", stream ? json_string(stream) : json_null());
     }
     halo_client_answer(client, json_pack("{s:O}", HALO_FIELD_DEVICES, result), -1);
@@ -174,10 +190,9 @@ void halo_method_devices(struct halo_client *client, json_t *parameters)
 {
     struct halo_pending *pending = halo_client_wait(client);
     (void)parameters;
-    if (pending && halo_cameras_find(halo_client_all(client)->loop, on_cameras, pending) == 0)
+    if (!pending || halo_cameras_find(halo_client_all(client)->loop, on_cameras, pending) == 0)
         return;
-    if (pending)
-        halo_pending_end(pending);
+    halo_pending_end(pending);
     halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
 }
 
@@ -185,8 +200,8 @@ void halo_method_devices(struct halo_client *client, json_t *parameters)
 
 void halo_method_history(struct halo_client *client, json_t *parameters)
 {
-    halo_client_answer(
-        client,
-        halo_history_read(halo_client_all(client)->history, text_of(parameters, HALO_FIELD_NAME)),
-        -1);
+    halo_client_answer(client,
+                       halo_history_read(halo_client_all(client)->history,
+                                         halo_parameter_text(parameters, HALO_FIELD_NAME)),
+                       -1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Methods about what is kept, the machine's cameras and the last hour. Only the table in methods.c
- * uses them. */
+ * Methods that change the settings, and about the machine's cameras and the last hour. Only the
+ * table in methods.c uses them. */
 #ifndef HALO_METHODS_KEEP_H
 #define HALO_METHODS_KEEP_H
 
@@ -8,6 +8,7 @@
 
 #include "daemon/control/client.h"
 
+void halo_method_reload(struct halo_client *client, json_t *parameters);
 void halo_method_keep(struct halo_client *client, json_t *parameters);
 void halo_method_forget(struct halo_client *client, json_t *parameters);
 void halo_method_devices(struct halo_client *client, json_t *parameters);

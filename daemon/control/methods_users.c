@@ -13,11 +13,6 @@ static struct halo_access *access_of(struct halo_client *client)
     return access;
 }
 
-static const char *text_of(const json_t *parameters, const char *field)
-{
-    return json_string_value(json_object_get(parameters, field));
-}
-
 static void on_done(void *arg, const struct halo_access_answer *answer)
 {
     struct halo_client *client = halo_pending_end(arg);
@@ -35,18 +30,16 @@ static void ask(struct halo_client *client, const json_t *parameters, enum halo_
 {
     struct halo_access *access = access_of(client);
     struct halo_pending *pending = access ? halo_client_wait(client) : NULL;
-    const char *role = text_of(parameters, HALO_FIELD_ROLE);
+    const char *role = halo_parameter_text(parameters, HALO_FIELD_ROLE);
     const struct halo_access_request request = {
         .what = what,
-        .name = text_of(parameters, HALO_FIELD_NAME),
-        .password = text_of(parameters, HALO_FIELD_PASSWORD),
+        .name = halo_parameter_text(parameters, HALO_FIELD_NAME),
+        .password = halo_parameter_text(parameters, HALO_FIELD_PASSWORD),
         .address = "",
         .role = role ? halo_role_find(role) : HALO_ROLE_NONE,
     };
     if (pending)
         halo_access_ask(access, &request, on_done, pending);
-    else if (access)
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
 }
 
 void halo_method_users(struct halo_client *client, json_t *parameters)

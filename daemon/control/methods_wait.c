@@ -22,7 +22,7 @@ static void on_set(void *arg, json_t *result, const struct halo_error *err)
                            revision ? json_pack("{s:O}", HALO_FIELD_REVISION, revision) : NULL, -1);
 }
 
-/* What is told to somebody whose change is refused because another one was faster. */
+/* The error of a change that is refused because another one was faster. */
 static json_t *chain_of(const json_t *stream)
 {
     static const char *const keys[] = {HALO_FIELD_REVISION, "base", "hides"};
@@ -67,15 +67,6 @@ static void on_snapshot(void *arg, json_t *result, const struct halo_error *err)
     halo_client_answer(client, answer, fd ? (int)json_integer_value(fd) : -1);
 }
 
-/* Begins a call that will be answered later. NULL: it was refused. */
-static struct halo_pending *begin(struct halo_client *client)
-{
-    struct halo_pending *pending = halo_client_wait(client);
-    if (!pending)
-        halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-    return pending;
-}
-
 /* The supervisor has refused the call at once: `code` is negative. */
 static void end(struct halo_pending *pending, int code, const struct halo_error *err)
 {
@@ -84,36 +75,34 @@ static void end(struct halo_pending *pending, int code, const struct halo_error 
         halo_client_fail(client, err);
 }
 
-static const char *text_of(const json_t *parameters, const char *field)
-{
-    return json_string_value(json_object_get(parameters, field));
-}
-
 void halo_method_set(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    struct halo_pending *pending = is_outdated(client, parameters) ? NULL : begin(client);
+    struct halo_pending *pending =
+        is_outdated(client, parameters) ? NULL : halo_client_wait(client);
     if (pending)
         end(pending,
             halo_supervisor_set(halo_client_all(client)->host.supervisor,
-                                text_of(parameters, HALO_FIELD_NAME),
-                                text_of(parameters, HALO_FIELD_FILTERS), on_set, pending, &err),
+                                halo_parameter_text(parameters, HALO_FIELD_NAME),
+                                halo_parameter_text(parameters, HALO_FIELD_FILTERS), on_set,
+                                pending, &err),
             &err);
 }
 
 void halo_method_hide(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    const struct halo_hide hide = {text_of(parameters, HALO_FIELD_ID),
-                                   text_of(parameters, HALO_FIELD_FILTERS)};
+    const struct halo_hide hide = {halo_parameter_text(parameters, HALO_FIELD_ID),
+                                   halo_parameter_text(parameters, HALO_FIELD_FILTERS)};
     struct halo_pending *pending =
-        halo_masks_refuse(client, parameters) || is_outdated(client, parameters) ? NULL
-                                                                                 : begin(client);
+        halo_masks_refuse(client, parameters) || is_outdated(client, parameters)
+            ? NULL
+            : halo_client_wait(client);
     if (pending)
         end(pending,
             halo_supervisor_hide(halo_client_all(client)->host.supervisor,
-                                 text_of(parameters, HALO_FIELD_NAME), &hide, on_set, pending,
-                                 &err),
+                                 halo_parameter_text(parameters, HALO_FIELD_NAME), &hide, on_set,
+                                 pending, &err),
             &err);
 }
 
@@ -122,52 +111,29 @@ void halo_method_control(struct halo_client *client, json_t *parameters)
     struct halo_error err = {0};
     const json_t *value = json_object_get(parameters, HALO_FIELD_VALUE);
     const struct halo_control_value to = {
-        .control = text_of(parameters, HALO_FIELD_CONTROL),
+        .control = halo_parameter_text(parameters, HALO_FIELD_CONTROL),
         .value = (int64_t)json_number_value(value),
     };
-    struct halo_pending *pending = begin(client);
+    struct halo_pending *pending = halo_client_wait(client);
     if (pending)
         end(pending,
             halo_supervisor_control(halo_client_all(client)->host.supervisor,
-                                    text_of(parameters, HALO_FIELD_NAME), &to, on_set, pending,
-                                    &err),
+                                    halo_parameter_text(parameters, HALO_FIELD_NAME), &to, on_set,
+                                    pending, &err),
             &err);
 }
 
 void halo_method_snapshot(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    struct halo_pending *pending = begin(client);
+    struct halo_pending *pending = halo_client_wait(client);
     if (pending)
         end(pending,
-            halo_supervisor_snapshot(
-                halo_client_all(client)->host.supervisor, text_of(parameters, HALO_FIELD_NAME),
-                text_of(parameters, HALO_FIELD_FORMAT), on_snapshot, pending, &err),
+            halo_supervisor_snapshot(halo_client_all(client)->host.supervisor,
+                                     halo_parameter_text(parameters, HALO_FIELD_NAME),
+                                     halo_parameter_text(parameters, HALO_FIELD_FORMAT),
+                                     on_snapshot, pending, &err),
             &err);
-}
-
-static void on_reload(void *arg, json_t *result, const struct halo_error *err)
-{
-    struct halo_client *client = halo_pending_end(arg);
-    (void)err;
-    if (client)
-        halo_client_answer(client, json_incref(result), -1);
-}
-
-void halo_method_reload(struct halo_client *client, json_t *parameters)
-{
-    const struct halo_control_host *host = &halo_client_all(client)->host;
-    const bool check = json_is_true(json_object_get(parameters, HALO_FIELD_CHECK));
-    struct halo_error err = {0};
-    json_t *errors = NULL;
-    struct halo_pending *pending = begin(client);
-    if (!pending)
-        return;
-    if (host->reload(host->arg, !check, on_reload, pending, &errors, &err) == 0)
-        return;
-    halo_pending_end(pending);
-    halo_client_refuse_with(client, HALO_ERROR_CONFIG, err.text,
-                            json_pack("{s:o}", HALO_ERROR_ERRORS, errors ? errors : json_array()));
 }
 
 static void on_facts(void *arg, json_t *facts, const struct halo_error *err)
@@ -187,7 +153,7 @@ void halo_method_facts(struct halo_client *client, json_t *parameters)
                              (int)getpid(), "config", all->host.config ? all->host.config : "",
                              "ffmpeg", av_version_info(), "cuda", HALO_CUDA_BUILD);
     struct halo_error err = {0};
-    struct halo_pending *pending = begin(client);
+    struct halo_pending *pending = halo_client_wait(client);
     json_object_set_new(base, "detectors", halo_supervisor_detectors(all->host.supervisor));
     if (pending)
         end(pending,

@@ -11,7 +11,6 @@ void halo_method_set(struct halo_client *client, json_t *parameters);
 void halo_method_hide(struct halo_client *client, json_t *parameters);
 void halo_method_control(struct halo_client *client, json_t *parameters);
 void halo_method_snapshot(struct halo_client *client, json_t *parameters);
-void halo_method_reload(struct halo_client *client, json_t *parameters);
 void halo_method_facts(struct halo_client *client, json_t *parameters);
 
 #endif

@@ -41,18 +41,19 @@ static void on_signal(uv_signal_t *handle, int number)
     }
 }
 
-static int on_reload(void *arg, bool take, halo_reply *reply, void *reply_arg, json_t **ret,
+static int on_reload(void *arg, bool take, const struct halo_control_reply *reply,
                      struct halo_error *err)
 {
     (void)arg;
     if (getenv("STANDIN_BAD_CONFIG")) {
-        *ret = json_pack("[s, s]", "halod.yaml:3: streams.door.imput: no such key (nearest: input)",
-                         "halod.yaml:9: version: must be 1");
+        *reply->errors =
+            json_pack("[s, s]", "halod.yaml:3: streams.door.imput: no such key (nearest: input)",
+                      "halod.yaml:9: version: must be 1");
         return halo_fail(err, -EINVAL, "the settings are wrong and were not taken");
     }
     if (take)
-        return halo_supervisor_reload(app.sv, NULL, reply, reply_arg, err);
-    reply(reply_arg, NULL, NULL);
+        return halo_supervisor_reload(app.sv, NULL, reply->reply, reply->arg, err);
+    reply->reply(reply->arg, NULL, NULL);
     return 0;
 }
 
