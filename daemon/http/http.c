@@ -325,11 +325,6 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
     }
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
-{
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 static struct halo_http_asked *begin_request(const struct halo_http *http,
                                              struct MHD_Connection *connection, const char *path,
                                              const char *method)
@@ -341,12 +336,12 @@ static struct halo_http_asked *begin_request(const struct halo_http *http,
         .method = method,
         .path = path,
         .action = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "action"),
-        .host = header(connection, "Host"),
-        .origin = header(connection, "Origin"),
-        .referer = header(connection, "Referer"),
-        .fetch_site = header(connection, "Sec-Fetch-Site"),
-        .fetch_dest = header(connection, "Sec-Fetch-Dest"),
-        .content_type = header(connection, "Content-Type"),
+        .host = halo_http_header(connection, "Host"),
+        .origin = halo_http_header(connection, "Origin"),
+        .referer = halo_http_header(connection, "Referer"),
+        .fetch_site = halo_http_header(connection, "Sec-Fetch-Site"),
+        .fetch_dest = halo_http_header(connection, "Sec-Fetch-Dest"),
+        .content_type = halo_http_header(connection, "Content-Type"),
         .listen = http->listen,
         .hosts = http->hosts,
         .embed = http->embed,
@@ -469,6 +464,7 @@ static void finish(struct halo_http *http)
     free(http->embed);
     free(http->proxy);
     free(http->policy);
+    free(http->status);
     free(http->certificate);
     if (http->key)
         explicit_bzero(http->key, strlen(http->key));
@@ -565,7 +561,7 @@ static char *copy_text(const char *text, bool *fine)
     return copy;
 }
 
-/* What the page may load, and who may embed it. */
+/* The sources from which the page may load, and who may embed it. */
 static char *write_policy(const char *embed)
 {
     char *policy = NULL;
@@ -588,7 +584,6 @@ static int copy_settings(struct halo_http *http, const struct halo_http_settings
     http->embed = copy_text(settings->embed, &fine);
     http->proxy = copy_text(settings->proxy, &fine);
     http->policy = write_policy(settings->embed);
-    http->page = settings->page;
     http->gate.proxy = http->proxy;
     http->gate.tls = settings->certificate;
     http->gate.page = settings->page;
@@ -615,10 +610,10 @@ static void name_cookie(struct halo_http *http)
 static int check_reach(struct halo_http *http, struct halo_error *err)
 {
     struct sockaddr_storage address;
-    http->gate.local =
+    const bool local =
         !strncmp(http->listen, "unix:", 5) ||
         (halo_address_parse(http->listen, &address) > 0 && halo_address_is_loopback(&address));
-    if (!http->page || http->gate.local)
+    if (!http->gate.page || local)
         return 0;
     if (!http->gate.access || !halo_users_exist(halo_access_users(http->gate.access)))
         return halo_fail_usage(err,
@@ -639,7 +634,7 @@ static int prepare(struct halo_http *http, const struct halo_http_settings *sett
         code = read_pem(&http->certificate, settings->certificate, err);
     if (code == 0)
         code = read_pem(&http->key, settings->key, err);
-    if (code == 0 && http->page)
+    if (code == 0 && http->gate.page)
         code = halo_http_files_read(&http->files, err);
     return code;
 }

@@ -39,7 +39,7 @@ bool halo_http_lets_in(const struct halo_http_gate *gate, const struct sockaddr 
            halo_http_is_listed(gate->proxy, address);
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
+const char *halo_http_header(struct MHD_Connection *connection, const char *name)
 {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
@@ -75,7 +75,7 @@ static void find_address(const struct halo_http_gate *gate, struct MHD_Connectio
     const bool local = !strcmp(ret->address, "local"); /* a Unix socket: a proxy, too */
     if (!local && (!gate->proxy || !halo_http_is_listed(gate->proxy, ret->address)))
         return;
-    const char *proto = header(connection, "X-Forwarded-Proto");
+    const char *proto = halo_http_header(connection, "X-Forwarded-Proto");
     const char *last = NULL;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, take_forwarded, &last);
     ret->tls |= proto && !strcasecmp(proto, "https");
@@ -140,13 +140,13 @@ void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *con
     if (!users)
         return;
     const char *cookie = MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, gate->cookie);
-    if (find_secret(header(connection, "Authorization"), secret, sizeof secret)) {
+    if (find_secret(halo_http_header(connection, "Authorization"), secret, sizeof secret)) {
         const enum halo_role role = halo_users_find_token(users, secret, &name);
-        if (role != HALO_ROLE_NONE)
-            ret->role = role;
-        if (role != HALO_ROLE_NONE)
-            snprintf(ret->secret, sizeof ret->secret, "%.64s", secret);
-        snprintf(ret->name, sizeof ret->name, "%s", name ? name : "");
+        if (role == HALO_ROLE_NONE)
+            return;
+        ret->role = role;
+        snprintf(ret->secret, sizeof ret->secret, "%.64s", secret);
+        snprintf(ret->name, sizeof ret->name, "%s", name);
     } else if (cookie) {
         find_session(gate, cookie, ret);
     }
@@ -154,7 +154,7 @@ void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *con
 
 bool halo_http_has_token(const struct halo_http_who *who, struct MHD_Connection *connection)
 {
-    const char *token = header(connection, "X-Halod-Token");
+    const char *token = halo_http_header(connection, "X-Halod-Token");
     return who->secret[0] || !who->cookie[0] || (token && halo_secret_is(who->token, token));
 }
 

@@ -15,7 +15,6 @@ struct halo_http_gate {
     char cookie[HALO_HTTP_COOKIE]; /* the cookie's name */
     const char *proxy;             /* addresses of proxies, or NULL */
     bool tls;                      /* this server has TLS itself */
-    bool local;                    /* only this machine can connect */
     bool page;                     /* the page is served */
 };
 
@@ -30,6 +29,9 @@ struct halo_http_who {
     bool tls;                     /* the browser's connection is encrypted */
     char address[HALO_HTTP_ADDRESS];
 };
+
+/* Returns the value of a header, or NULL. */
+const char *halo_http_header(struct MHD_Connection *connection, const char *name);
 
 /* Finds out who makes the request. As long as there are no users, everybody may view. */
 void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *connection,

@@ -5,11 +5,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "config/log.h"
 #include "daemon/http/http_media.h"
@@ -49,13 +47,12 @@ struct tile {
     struct halo_http_live *live;
     int slot;
     AVPacket *newest; /* NULL: none */
-    bool over;        /* the feed has ended, which was not said yet */
 };
 
 struct halo_http_live {
     struct halo_http *http;
     struct halo_http_live *next;
-    struct MHD_Connection *connection;
+    struct halo_http_pause pause;
     struct halo_http_who who;
     enum halo_http_what what;
     bool events; /* receives events, and with a page the status */
@@ -66,7 +63,7 @@ struct halo_http_live {
     size_t waiting; /* bytes of video in the queue */
     int events_waiting;
     json_int_t lost; /* events that did not fit into the queue */
-    bool status_due, suspended, over;
+    bool status_due, over;
     uint64_t status_sent; /* loop time in ms */
     uint64_t paced;       /* begin of the time in which PACE_BYTES must be read */
     size_t read;          /* bytes since then */
@@ -74,15 +71,6 @@ struct halo_http_live {
 };
 
 /* ---- the queue ---- */
-
-static void resume(struct halo_http_live *live)
-{
-    if (!live->suspended)
-        return;
-    live->suspended = false;
-    MHD_resume_connection(live->connection);
-    halo_http_wake(live->http);
-}
 
 static void put(struct halo_http_live *live, enum kind kind, int slot, const void *data,
                 size_t size)
@@ -102,7 +90,7 @@ static void put(struct halo_http_live *live, enum kind kind, int slot, const voi
     live->last = &chunk->next;
     live->waiting += chunk->event ? 0 : chunk->size;
     live->events_waiting += chunk->event;
-    resume(live);
+    halo_http_resume(&live->pause);
 }
 
 static void drop_first(struct halo_http_live *live)
@@ -133,7 +121,7 @@ static void put_json(struct halo_http_live *live, enum kind kind, int slot, cons
 static void end(struct halo_http_live *live)
 {
     live->over = true;
-    resume(live);
+    halo_http_resume(&live->pause);
 }
 
 /* ---- streams ---- */
@@ -164,7 +152,7 @@ static void tile_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
         return;
     av_packet_free(&tile->newest);
     tile->newest = copy;
-    resume(tile->live);
+    halo_http_resume(&tile->live->pause);
 }
 
 static void tile_end(struct halo_feed_taker *taker, const char *why)
@@ -194,6 +182,16 @@ static void media_end(void *arg, const char *why)
 
 static const struct halo_http_media_ops media_ops = {media_piece, media_has_room, media_end};
 
+static void leave_streams(struct halo_http_live *live)
+{
+    for (int i = 0; i < live->tiles; i++) {
+        halo_feed_leave(&live->tile[i].taker);
+        av_packet_free(&live->tile[i].newest);
+    }
+    halo_http_media_destroy(live->media);
+    live->media = NULL;
+}
+
 /* ---- what the client reads ---- */
 
 static bool put_tile(struct halo_http_live *live)
@@ -212,13 +210,28 @@ static bool put_tile(struct halo_http_live *live)
     return false;
 }
 
+/* All pages that ask in the same turn of the loop get the same text: with many streams and many
+ * pages, making it is the most expensive part. NULL: out of memory. */
+static const char *status_text(struct halo_http *http)
+{
+    const uint64_t now = uv_now(http->loop);
+    if (http->status && http->status_made == now)
+        return http->status;
+    json_t *json = json_pack("{s:o}", "status", halo_supervisor_status(http->sv));
+    free(http->status);
+    http->status = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    http->status_made = now;
+    json_decref(json);
+    return http->status;
+}
+
 static void put_status(struct halo_http_live *live)
 {
-    json_t *json = json_pack("{s:o}", "status", halo_supervisor_status(live->http->sv));
+    const char *text = status_text(live->http);
     live->status_due = false;
     live->status_sent = uv_now(live->http->loop);
-    put_json(live, STATUS, 0, json);
-    json_decref(json);
+    if (text)
+        put(live, STATUS, 0, text, strlen(text));
 }
 
 static void put_lost(struct halo_http_live *live)
@@ -263,8 +276,7 @@ static ssize_t read_live(void *arg, uint64_t position, char *buffer, size_t most
         return (ssize_t)copied;
     if (live->over)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    live->suspended = true;
-    MHD_suspend_connection(live->connection);
+    halo_http_suspend(&live->pause);
     return 0;
 }
 
@@ -288,6 +300,8 @@ struct MHD_Response *halo_http_live_response(struct halo_http_live *live)
 void halo_http_lives_event(struct halo_http *http, json_t *event)
 {
     const uint64_t now = uv_now(http->loop);
+    free(http->status); /* it may be about something else now */
+    http->status = NULL;
     for (struct halo_http_live *live = http->lives; live; live = live->next) {
         if (!live->events)
             continue;
@@ -302,39 +316,21 @@ void halo_http_lives_event(struct halo_http *http, json_t *event)
     }
 }
 
-static int client_fd(const struct halo_http_live *live)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(live->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
-static bool has_left(const struct halo_http_live *live)
-{
-    struct pollfd pfd = {.fd = client_fd(live), .events = POLLRDHUP};
-    return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
-}
-
 /* Ends at once, without what waits: the client may no longer view. */
 static void stop(struct halo_http_live *live)
 {
-    for (int i = 0; i < live->tiles; i++) {
-        halo_feed_leave(&live->tile[i].taker);
-        av_packet_free(&live->tile[i].newest);
-    }
-    halo_http_media_destroy(live->media);
-    live->media = NULL;
+    leave_streams(live);
     while (live->first)
         drop_first(live);
     live->events = false;
     live->status_due = false;
-    shutdown(client_fd(live), SHUT_RDWR);
+    halo_http_disconnect(&live->pause);
     end(live);
 }
 
 static void check(struct halo_http_live *live, uint64_t now)
 {
-    if (live->suspended && has_left(live)) {
+    if (halo_http_has_left(&live->pause)) {
         end(live);
     } else if (halo_http_role_now(&live->http->gate, &live->who) == HALO_ROLE_NONE) {
         stop(live);
@@ -342,7 +338,7 @@ static void check(struct halo_http_live *live, uint64_t now)
         live->paced = now;
         live->read = 0;
     } else if (now - live->paced > PACE_MS) {
-        shutdown(client_fd(live), SHUT_RDWR);
+        halo_http_disconnect(&live->pause);
         live->paced = now;
         live->http->viewers.cut++;
         halo_log(HALO_LOG_WARNING, "http: a page was disconnected: it reads too slowly");
@@ -358,7 +354,7 @@ void halo_http_lives_tick(struct halo_http *http)
             continue;
         if (live->what == HALO_HTTP_LIVE) {
             live->status_due = true;
-            resume(live);
+            halo_http_resume(&live->pause);
         } else if (live->what == HALO_HTTP_EVENTS && now - live->said > BREATH_MS) {
             live->said = now;
             put(live, EVENT, 0, ":\n\n", 3);
@@ -369,10 +365,7 @@ void halo_http_lives_tick(struct halo_http *http)
 void halo_http_lives_end(struct halo_http *http)
 {
     for (struct halo_http_live *live = http->lives; live; live = live->next) {
-        for (int i = 0; i < live->tiles; i++)
-            halo_feed_leave(&live->tile[i].taker);
-        halo_http_media_destroy(live->media);
-        live->media = NULL;
+        leave_streams(live);
         end(live);
     }
 }
@@ -381,7 +374,8 @@ void halo_http_lives_end(struct halo_http *http)
 
 static const char *argument(const struct halo_http_live *live, const char *name)
 {
-    const char *value = MHD_lookup_connection_value(live->connection, MHD_GET_ARGUMENT_KIND, name);
+    const char *value =
+        MHD_lookup_connection_value(live->pause.connection, MHD_GET_ARGUMENT_KIND, name);
     return value ? value : "";
 }
 
@@ -450,7 +444,8 @@ int halo_http_live_create(struct halo_http_live **ret, struct halo_http *http,
     if (!live)
         return -ENOMEM;
     live->http = http;
-    live->connection = connection;
+    live->pause =
+        (struct halo_http_pause){.connection = connection, .wake = halo_http_wake, .arg = http};
     live->who = asked->who;
     live->what = asked->route.what;
     live->last = &live->first;
@@ -475,11 +470,7 @@ void halo_http_live_destroy(struct halo_http_live *live)
         at = &(*at)->next;
     *at = live->next;
     live->http->live_count--;
-    for (int i = 0; i < live->tiles; i++) {
-        halo_feed_leave(&live->tile[i].taker);
-        av_packet_free(&live->tile[i].newest);
-    }
-    halo_http_media_destroy(live->media);
+    leave_streams(live);
     while (live->first)
         drop_first(live);
     free(live);

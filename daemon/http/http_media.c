@@ -3,6 +3,7 @@
 #include "daemon/http/http_media.h"
 
 #include <jansson.h>
+#include <libavutil/mem.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +24,18 @@ struct halo_http_media {
     int64_t base;              /* us of the feed that are 0 in the MP4; INT64_MIN: not known yet */
     bool described, audio, skips, over;
     uint8_t *bytes; /* what the muxer has written */
-    size_t size, room;
+    size_t size;
+    unsigned room;
 };
 
 static int put_bytes(void *arg, const uint8_t *data, size_t size, const AVBufferRef *ref)
 {
     struct halo_http_media *media = arg;
     (void)ref;
-    if (size > media->room - media->size) {
-        const size_t room = 2 * media->room + size;
-        uint8_t *bytes = realloc(media->bytes, room);
-        if (!bytes)
-            return -1;
-        media->bytes = bytes;
-        media->room = room;
-    }
+    uint8_t *bytes = av_fast_realloc(media->bytes, &media->room, media->size + size);
+    if (!bytes)
+        return -1;
+    media->bytes = bytes;
     memcpy(media->bytes + media->size, data, size);
     media->size += size;
     return 0;
@@ -205,6 +203,6 @@ void halo_http_media_destroy(struct halo_http_media *media)
     halo_feed_leave(&media->taker);
     halo_feed_mux_destroy(media->mux);
     av_packet_free(&media->held);
-    free(media->bytes);
+    av_free(media->bytes);
     free(media);
 }

@@ -17,8 +17,7 @@ struct MHD_Response *halo_http_text(const char *type, const char *text)
     return response;
 }
 
-/* Takes the caller's reference to json. */
-static struct MHD_Response *json_response(json_t *json)
+struct MHD_Response *halo_http_json(json_t *json)
 {
     char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
     struct MHD_Response *response = text ? halo_http_text("application/json", text) : NULL;
@@ -68,7 +67,7 @@ static struct MHD_Response *health(const struct halo_supervisor *sv, int *status
     json_t *health = describe_health(status, &ok);
     json_decref(status);
     *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
-    return json_response(health);
+    return halo_http_json(health);
 }
 
 struct MHD_Response *halo_http_health_word(const struct halo_supervisor *sv, int *status_code)
@@ -78,7 +77,7 @@ struct MHD_Response *halo_http_health_word(const struct halo_supervisor *sv, int
     json_decref(describe_health(status, &ok));
     json_decref(status);
     *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
-    return json_response(json_pack("{s:s}", "status", ok ? "ok" : "degraded"));
+    return halo_http_json(json_pack("{s:s}", "status", ok ? "ok" : "degraded"));
 }
 
 /* Names of streams contain no characters that HTML must escape. */
@@ -116,11 +115,11 @@ struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_
     case HALO_HTTP_HEALTH:
         return health(sv, status);
     case HALO_HTTP_STATUS:
-        return json_response(halo_supervisor_status(sv));
+        return halo_http_json(halo_supervisor_status(sv));
     case HALO_HTTP_FILTERS:
-        return json_response(halo_http_filters());
+        return halo_http_json(halo_http_filters());
     case HALO_HTTP_OPENAPI:
-        return json_response(halo_http_openapi());
+        return halo_http_json(halo_http_openapi());
     default:
         return index_page(sv);
     }

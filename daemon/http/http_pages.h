@@ -3,6 +3,7 @@
 #ifndef HALO_HTTP_PAGES_H
 #define HALO_HTTP_PAGES_H
 
+#include <jansson.h>
 #include <microhttpd.h>
 
 #include "daemon/http/http_request.h"
@@ -17,6 +18,9 @@ struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_
 
 /* Makes the response for /healthz that says only whether everything is well. */
 struct MHD_Response *halo_http_health_word(const struct halo_supervisor *sv, int *status);
+
+/* Makes a response with this JSON, whose reference it takes. Returns NULL if out of memory. */
+struct MHD_Response *halo_http_json(json_t *json);
 
 /* Makes a response with this text and content type. Returns NULL if out of memory. */
 struct MHD_Response *halo_http_text(const char *type, const char *text);

@@ -27,7 +27,7 @@ struct halo_http {
     uv_loop_t *loop;
     char *listen, *hosts, *embed, *proxy;
     char *policy; /* the header Content-Security-Policy */
-    bool page, stopping;
+    bool stopping;
     struct halo_http_gate gate;
     struct halo_http_files *files; /* of the page; NULL: there is no page */
     struct MHD_Daemon *daemon;
@@ -36,6 +36,8 @@ struct halo_http {
     struct halo_http_viewers viewers;
     struct halo_http_live *lives; /* connections that show several streams and events */
     int live_count;
+    char *status; /* the status as text, made at the loop's time status_made; NULL: none */
+    uint64_t status_made;
     struct halo_http_wait *waits; /* requests that wait for an answer */
     int fd;                       /* listening socket; -1: none */
     uv_poll_t listening, poll;

@@ -4,11 +4,9 @@
 #include "daemon/http/http_viewer.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "config/log.h"
@@ -24,30 +22,15 @@ struct halo_http_viewer {
     struct halo_feed_taker taker; /* must be first: callbacks cast it to the viewer */
     struct halo_http_viewers *viewers;
     struct halo_http_viewer *next;
-    struct MHD_Connection *connection;
+    struct halo_http_pause pause;
     struct halo_http_who who;
     AVPacket *now, *newest; /* NULL: none */
     struct timespec came;   /* of newest */
     char head[192];         /* of now, sent before it */
     size_t head_length, sent;
     uint64_t deadline; /* of a snapshot, or of `now`, ms; 0: not known yet */
-    bool suspended, over, snapshot;
+    bool over, snapshot;
 };
-
-static void resume(struct halo_http_viewer *viewer)
-{
-    if (!viewer->suspended)
-        return;
-    viewer->suspended = false;
-    MHD_resume_connection(viewer->connection);
-    viewer->viewers->wake(viewer->viewers->arg);
-}
-
-static void wait_for_picture(struct halo_http_viewer *viewer)
-{
-    viewer->suspended = true;
-    MHD_suspend_connection(viewer->connection);
-}
 
 static void on_begin(struct halo_feed_taker *taker, const struct halo_live_begin *begin)
 {
@@ -68,13 +51,13 @@ static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
     av_packet_free(&viewer->newest);
     viewer->newest = copy;
     clock_gettime(CLOCK_REALTIME, &viewer->came);
-    resume(viewer);
+    halo_http_resume(&viewer->pause);
 }
 
 static void end(struct halo_http_viewer *viewer)
 {
     viewer->over = true;
-    resume(viewer);
+    halo_http_resume(&viewer->pause);
 }
 
 static void on_end(struct halo_feed_taker *taker, const char *why)
@@ -94,7 +77,7 @@ int halo_http_viewer_create(struct halo_http_viewer **ret, struct halo_http_view
         .taker = {.begin = on_begin, .packet = on_packet, .end = on_end},
         .viewers = viewers,
         .next = viewers->first,
-        .connection = connection,
+        .pause = {.connection = connection, .wake = viewers->wake, .arg = viewers->arg},
         .who = *who,
     };
     viewers->first = viewer;
@@ -180,7 +163,7 @@ static ssize_t read_stream(void *arg, uint64_t position, char *buffer, size_t mo
     }
     if (viewer->over)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    wait_for_picture(viewer);
+    halo_http_suspend(&viewer->pause);
     return 0;
 }
 
@@ -202,7 +185,7 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
     *ret_wait = !viewer->newest && !viewer->over;
     viewer->snapshot = true;
     if (*ret_wait)
-        wait_for_picture(viewer);
+        halo_http_suspend(&viewer->pause);
     if (!viewer->newest)
         return NULL;
     halo_feed_leave(&viewer->taker); /* it needs only one frame */
@@ -218,20 +201,6 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
     return response;
 }
 
-static int client_fd(const struct halo_http_viewer *viewer)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(viewer->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
-/* The socket of a suspended connection is not read, so only this shows that its client has left. */
-static bool has_left(const struct halo_http_viewer *viewer)
-{
-    struct pollfd pfd = {.fd = client_fd(viewer), .events = POLLRDHUP};
-    return poll(&pfd, 1, 0) > 0 && (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
-}
-
 /* Without this, a client that reads a byte now and then would keep its connection and its frame
  * indefinitely. */
 static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
@@ -242,21 +211,21 @@ static void check_pace(struct halo_http_viewer *viewer, uint64_t now)
         viewer->deadline = now + PICTURE_MS;
     if (now < viewer->deadline)
         return;
-    shutdown(client_fd(viewer), SHUT_RDWR);
+    halo_http_disconnect(&viewer->pause);
     viewer->deadline = UINT64_MAX;
     viewer->viewers->cut++;
     halo_log(HALO_LOG_WARNING,
              "http: a viewer was disconnected: it did not read a frame within 30 seconds");
 }
 
-/* Ends at once what somebody may no longer view. */
+/* Ends every image and video that its viewer may no longer see. */
 static void check_role(struct halo_http_viewer *viewer)
 {
     if (halo_http_role_now(viewer->viewers->gate, &viewer->who) != HALO_ROLE_NONE)
         return;
     halo_feed_leave(&viewer->taker);
     av_packet_free(&viewer->newest);
-    shutdown(client_fd(viewer), SHUT_RDWR);
+    halo_http_disconnect(&viewer->pause);
     end(viewer);
 }
 
@@ -265,7 +234,8 @@ void halo_http_viewers_check(struct halo_http_viewers *viewers, uint64_t now)
     for (struct halo_http_viewer *v = viewers->first; v; v = v->next) {
         if (v->snapshot && v->deadline == 0)
             v->deadline = now + SNAPSHOT_MS;
-        if (v->suspended && (has_left(v) || (v->snapshot && now >= v->deadline)))
+        if (halo_http_has_left(&v->pause) ||
+            (v->pause.suspended && v->snapshot && now >= v->deadline))
             end(v);
         check_pace(v, now);
         check_role(v);

@@ -9,15 +9,14 @@
 #include <stdint.h>
 
 #include "daemon/http/http_access.h"
+#include "daemon/http/http_pause.h"
 #include "daemon/view/feed.h"
 
 struct halo_http_viewers {
     struct halo_http_viewer *first;
     int count;
     int64_t pictures, dropped, bytes, cut;
-    /* Called when a connection was resumed. The callee must make sure that MHD_run() is called
-     * soon, but must not call MHD_run() itself. */
-    void (*wake)(void *arg);
+    void (*wake)(void *arg); /* as in struct halo_http_pause */
     void *arg;
     const struct halo_http_gate *gate;
 };

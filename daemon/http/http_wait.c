@@ -17,9 +17,9 @@ enum { COOKIE = 256 };
 struct halo_http_wait {
     struct halo_http *http;
     struct halo_http_wait *next;
-    struct MHD_Connection *connection;
+    struct halo_http_pause pause;
     struct halo_client *client; /* makes the call; NULL: it does not, or has been answered */
-    bool suspended, done;
+    bool done;
     bool asks; /* halo_access_ask() will answer, even if the request is gone */
     bool gone;
     int status;
@@ -31,26 +31,15 @@ struct halo_http_wait {
 
 /* ---- answers ---- */
 
-static struct MHD_Response *json_text(const json_t *body)
-{
-    char *text = json_dumps(body, JSON_COMPACT);
-    struct MHD_Response *response = text ? halo_http_text("application/json", text) : NULL;
-    free(text);
-    return response;
-}
-
 struct MHD_Response *halo_http_error(const char *what)
 {
-    json_t *body = json_pack("{s:s}", HALO_ERROR_WHAT, what);
-    struct MHD_Response *response = json_text(body);
-    json_decref(body);
-    return response;
+    return halo_http_json(json_pack("{s:s}", HALO_ERROR_WHAT, what));
 }
 
 static struct MHD_Response *respond(const struct halo_http_wait *wait, int *status)
 {
     char number[16];
-    struct MHD_Response *response = json_text(wait->body);
+    struct MHD_Response *response = halo_http_json(json_incref(wait->body));
     *status = wait->status;
     if (response && wait->cookie[0])
         MHD_add_response_header(response, "Set-Cookie", wait->cookie);
@@ -66,11 +55,7 @@ static void finish(struct halo_http_wait *wait, int status, json_t *body)
     wait->status = body ? status : MHD_HTTP_INTERNAL_SERVER_ERROR;
     wait->body = body ? body : json_pack("{s:s}", HALO_ERROR_WHAT, "out of memory");
     wait->done = true;
-    if (!wait->suspended)
-        return;
-    wait->suspended = false;
-    MHD_resume_connection(wait->connection);
-    halo_http_wake(wait->http);
+    halo_http_resume(&wait->pause);
 }
 
 static void fail(struct halo_http_wait *wait, int status, const char *what)
@@ -132,11 +117,6 @@ static void on_access(void *arg, const struct halo_access_answer *answer)
     finish(wait, MHD_HTTP_OK, session_json(wait->http, &who));
 }
 
-static const char *text_of(const json_t *body, const char *key)
-{
-    return json_string_value(json_object_get(body, key));
-}
-
 static void ask_access(struct halo_http_wait *wait, const struct halo_http_asked *asked,
                        const json_t *body, enum halo_access_what what)
 {
@@ -144,9 +124,9 @@ static void ask_access(struct halo_http_wait *wait, const struct halo_http_asked
     const bool changes = what == HALO_ACCESS_PASSWORD;
     const struct halo_access_request request = {
         .what = what,
-        .name = changes ? asked->who.name : text_of(body, "user"),
-        .password = text_of(body, changes ? "new" : "password"),
-        .secret = text_of(body, changes ? "old" : "code"),
+        .name = changes ? asked->who.name : halo_parameter_text(body, "user"),
+        .password = halo_parameter_text(body, changes ? "new" : "password"),
+        .secret = halo_parameter_text(body, changes ? "old" : "code"),
         .address = asked->who.address,
     };
     if (!access || !request.name || !request.name[0] || !request.password ||
@@ -240,7 +220,7 @@ static bool is_let_in(struct halo_http_wait *wait, struct halo_http_asked *asked
     asked->who.role = halo_http_role_now(&wait->http->gate, &asked->who); /* after the body */
     if (asked->who.role == HALO_ROLE_NONE)
         fail(wait, MHD_HTTP_UNAUTHORIZED, "log in first");
-    else if (!halo_http_has_token(&asked->who, wait->connection))
+    else if (!halo_http_has_token(&asked->who, wait->pause.connection))
         fail(wait, MHD_HTTP_FORBIDDEN, "the header X-Halod-Token is missing or wrong");
     return !wait->done;
 }
@@ -286,14 +266,17 @@ struct MHD_Response *halo_http_wait_answer(struct halo_http *http,
         if (!wait)
             return NULL;
         *wait = (struct halo_http_wait){
-            .http = http, .connection = connection, .next = http->waits, .tls = asked->who.tls};
+            .http = http,
+            .pause = {.connection = connection, .wake = halo_http_wake, .arg = http},
+            .next = http->waits,
+            .tls = asked->who.tls,
+        };
         http->waits = asked->wait = wait;
         begin(wait, asked);
     }
     if (wait->done)
         return respond(wait, status);
-    wait->suspended = true;
-    MHD_suspend_connection(connection);
+    halo_http_suspend(&wait->pause);
     *status = 0;
     return NULL;
 }
