@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Decides what a request asks for, which role that needs, and whether a browser may ask for it.
+ * Finds the answer to a request, the role that it needs, and whether a browser may ask for it.
  * This uses only the data passed to it, neither sockets nor state, so that it can be fuzzed. Any
  * thread. */
 #ifndef HALO_HTTP_REQUEST_H

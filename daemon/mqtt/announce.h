@@ -19,7 +19,8 @@ void halo_mqtt_unannounce_stream(struct halo_mqtt *mqtt, const char *name);
 /* Keeps the list of an earlier run for halo_mqtt_remove_old(). Does nothing if the message is
  * malformed. */
 void halo_mqtt_take_old(struct halo_mqtt *mqtt, const struct halo_mqtt_message *message);
-/* Removes what that list contains and no longer exists. All streams must have been looked at. */
+/* Removes the streams and switches of that list that no longer exist. All streams must have been
+ * looked at. */
 void halo_mqtt_remove_old(struct halo_mqtt *mqtt);
 
 #endif

@@ -11,7 +11,7 @@ void halo_mqtt_show_list(struct halo_mqtt *mqtt);
 /* Looks at the streams that are due, publishes what has changed, and announces what is new to Home
  * Assistant. */
 void halo_mqtt_show(struct halo_mqtt *mqtt);
-/* Forgets what was published, so that everything is published again. */
+/* Forgets all that was published, so that everything is published again. */
 void halo_mqtt_show_forget(struct halo_mqtt *mqtt);
 void halo_mqtt_stream_destroy(struct halo_mqtt_stream *stream);
 

@@ -91,7 +91,7 @@ function onSession(now) {
         live.stop();
     else
         live.start();
-    // The same user goes on where the session ended: nothing is drawn anew.
+    // The same user goes on where the session ended: nothing is drawn again.
     if (other)
         route(true);
     if (now.role === 'none' && now.users)

@@ -114,7 +114,7 @@ function kindField(filter, context, changed) {
 }
 
 // context: {schema, allKinds, ...} and what regions.js needs. changed(structure) is called after
-// each change; with `structure`, the form must be made anew. Returns {element, refresh, showError}.
+// each change; with `structure`, the form must be made again. Returns {element, refresh, showError}.
 export function createFilterForm(filter, context, changed) {
     const properties = context.schema[filter.kind]?.properties ?? {};
     const fields = {kind: kindField(filter, context, changed)};

@@ -216,7 +216,7 @@ class Editor {
 
     /* ---- showing ---- */
 
-    // With `structure`, the cards are made anew.
+    // With `structure`, the cards are made again.
     changed(structure) {
         if (structure)
             this.render();

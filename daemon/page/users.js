@@ -77,7 +77,7 @@ export function showUsers(root) {
     const tokens = h('tbody', {});
     live.show([]);
 
-    // Runs a change, then shows the lists anew; the answer null means that it was cancelled.
+    // Runs a change, then shows the lists again; the answer null means that it was cancelled.
     async function change(action) {
         try {
             await action();

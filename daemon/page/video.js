@@ -9,7 +9,7 @@ const BEHIND_S = 0.2;   // to this distance
 const KEPT_S = 10;
 const STALLED_MS = 2500;
 const MOST_RESTARTS = 5;
-const MOST_QUEUED = 400; // fragments; when decoding does not keep up, it begins anew
+const MOST_QUEUED = 400; // fragments; when decoding does not keep up, it starts again
 
 function supported(mime) {
     return 'MediaSource' in globalThis && MediaSource.isTypeSupported(mime);
@@ -48,8 +48,8 @@ class Feed {
         this.step();
     }
 
-    // Goes on with other parameters in the same buffer. What is buffered is dropped first: after a
-    // restart, times may begin anew. Returns false if that is impossible.
+    // Goes on with other parameters in the same buffer. It is emptied first: after a
+    // restart, times may start from 0 again. Returns false if that is impossible.
     change(mime) {
         if (!this.buffer || mime !== this.mime && !this.buffer.changeType)
             return false;

@@ -105,7 +105,7 @@ static void take_out(struct sv_hides *hides, int at)
             (size_t)(hides->count - at) * sizeof hides->hide[0]);
 }
 
-/* Replaces what has this id. Returns 0, or -ENOMEM or -E2BIG. */
+/* Replaces the addition that has this id. Returns 0, or -ENOMEM or -E2BIG. */
 static int put_in(struct sv_hides *hides, const char *id, const char *chain, bool broken)
 {
     bool known;

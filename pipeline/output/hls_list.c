@@ -135,7 +135,7 @@ static bool read_map(const char *rest, const char *stem, int64_t *ret)
     return halo_hls_is_name(name, stem, &kind, ret) && kind == HALO_HLS_INIT;
 }
 
-/* What the next segment's lines have said, and what the list's have. */
+/* The values read so far: of the next segment, and of the list. */
 struct reading {
     struct halo_hls_segment segment;
     int64_t sequence;

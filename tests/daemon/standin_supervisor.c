@@ -178,7 +178,7 @@ static void answer_snapshot(const struct answer *a)
     close(fd);
 }
 
-/* What is added is in force from then on. */
+/* Additions are in force from the call on. */
 static void put_hide(const struct answer *a)
 {
     json_t *hides = a->hides->hides ? a->hides->hides : json_object();

@@ -252,7 +252,7 @@ class Chromium(Browser):
         return self.ask('GET', self.session + '/screenshot')
 
     def resize(self, width, height):
-        """Of what is seen of the page."""
+        """Of the visible part of the page."""
         self.devtools('Emulation.setDeviceMetricsOverride', width=width, height=height,
                       deviceScaleFactor=1, mobile=False)
 

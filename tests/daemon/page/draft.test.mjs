@@ -80,7 +80,7 @@ test('a layer that both changed is a conflict until one side is chosen', () => {
     assert.equal(layer.server, 'pixelize');
 });
 
-test('a layer that was removed by others meanwhile is drawn anew', () => {
+test('a layer that was removed by others meanwhile is drawn again', () => {
     const draft = drafts.createDraft(stream(1, {a: 'solid'}));
     const layer = layerOf(draft, 'a');
     Object.assign(layer.filters[0].options, {color: 'red'});
