@@ -277,12 +277,20 @@ static int check_beginning(struct halo_decoder *d, struct halo_error *err)
     return 0;
 }
 
+int halo_decode_refuse_encrypted(const char *name, const AVPacket *pkt, struct halo_error *err)
+{
+    if (!av_packet_get_side_data(pkt, AV_PKT_DATA_ENCRYPTION_INFO, NULL))
+        return 0;
+    return halo_fail(err, -ENOTSUP,
+                     "%s: stream %d is encrypted, and halod has no keys: decrypt it first", name,
+                     pkt->stream_index);
+}
+
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err)
 {
-    if (pkt && av_packet_get_side_data(pkt, AV_PKT_DATA_ENCRYPTION_INFO, NULL))
-        return halo_fail(err, -ENOTSUP,
-                         "%s: stream %d is encrypted, and halod has no keys: decrypt it first",
-                         d->name, d->stream->index);
+    const int encrypted = pkt ? halo_decode_refuse_encrypted(d->name, pkt, err) : 0;
+    if (encrypted < 0)
+        return encrypted;
     if (pkt && !d->started) {
         d->started = (pkt->flags & AV_PKT_FLAG_KEY) || d->skipped >= MAX_SKIPPED;
         if (!d->started) {

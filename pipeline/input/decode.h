@@ -57,6 +57,10 @@ bool halo_decoder_goes_on(const struct halo_decoder *d, const AVPacket *first);
  * halo_decoder_open()) is false; err then contains the time of the damage. */
 int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_error *err);
 
+/* Checks whether the demuxer has marked the packet as encrypted. Returns 0, or -ENOTSUP with err
+ * filled. name is the name of the input. Any thread. */
+int halo_decode_refuse_encrypted(const char *name, const AVPacket *pkt, struct halo_error *err);
+
 /* Returns 1 and a frame with its pts set, which the caller owns; 0 if the decoder needs more
  * packets or has reached the end; or -errno with err filled. */
 int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,

@@ -50,7 +50,7 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
     if (f->streams[video]->disposition & AV_DISPOSITION_ATTACHED_PIC)
         return halo_fail(err, -ENODATA, "%s: no video stream to filter, only a cover picture",
                          name);
-    const int code = halo_track_check(name, f->streams[video], err);
+    const int code = halo_track_check(name, in->source, f->streams[video], err);
     if (code < 0)
         return code;
     in->video = f->streams[video];

@@ -28,6 +28,8 @@
  * large frames, since there are few segments at once in a short file. */
 enum { SEGMENT_THREADS = 4, LARGE_SEGMENT_THREADS = 8, LARGE = 2560 /* pixels of a side */ };
 
+enum { MAX_AHEAD = 50 }; /* packets of all streams, read to say why a stream has no frames */
+
 static int count_segment_threads(const AVCodecParameters *par)
 {
     return FFMAX(par->width, par->height) > LARGE ? LARGE_SEGMENT_THREADS : SEGMENT_THREADS;
@@ -42,12 +44,27 @@ static void say_alpha_lost(const AVStream *in)
         halo_log(HALO_LOG_WARNING, "stream %d: the transparency of its frames is lost", in->index);
 }
 
-int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err)
+/* Says why the probe found no frame: by chance, it finds some in encrypted packets, too. */
+static int fail_without_frame(const char *name, struct halo_source *source, const AVStream *stream,
+                              struct halo_error *err)
+{
+    const AVPacket *pkt;
+    int code = 0;
+    for (int i = 0; i < MAX_AHEAD && halo_source_peek(source, i, &pkt, err) > 0 && code == 0; i++)
+        if (pkt->stream_index == stream->index)
+            code = halo_decode_refuse_encrypted(name, pkt, err);
+    return code < 0
+               ? code
+               : halo_fail(err, -EBADMSG, "%s: stream %d: no frame was found", name, stream->index);
+}
+
+int halo_track_check(const char *name, struct halo_source *source, const AVStream *stream,
+                     struct halo_error *err)
 {
     const AVCodecParameters *par = stream->codecpar;
-    if (par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0)
-        return halo_fail(err, -EBADMSG, "%s: stream %d: no frame was found", name, stream->index);
-    return 0;
+    return par->format == AV_PIX_FMT_NONE || par->width <= 0 || par->height <= 0
+               ? fail_without_frame(name, source, stream, err)
+               : 0;
 }
 
 struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy)
@@ -68,7 +85,7 @@ struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_p
 
 static int open_gate(struct halo_track *t, const struct halo_route *route, struct halo_error *err)
 {
-    int code = halo_track_check(route->settings->source.input, t->in, err);
+    int code = halo_track_check(route->settings->source.input, route->source, t->in, err);
     if (code < 0)
         return code;
     const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null states it explicitly */

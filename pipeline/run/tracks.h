@@ -57,9 +57,11 @@ struct halo_decoder_settings halo_track_decoder(const struct halo_source_setting
                                                 const struct halo_device_settings *device,
                                                 const struct halo_ring *ring);
 
-/* Checks that the size and format of the stream's frames are known. name is the name of the input.
- * Returns 0, or -EBADMSG with err filled. */
-int halo_track_check(const char *name, const AVStream *stream, struct halo_error *err);
+/* Checks that the size and format of the frames of the source's stream are known. name is the name
+ * of the input. Call this before the first read. Returns 0; or -errno with err filled: -ENOTSUP if
+ * the stream is encrypted, otherwise -EBADMSG. */
+int halo_track_check(const char *name, struct halo_source *source, const AVStream *stream,
+                     struct halo_error *err);
 
 /* Returns the size, format and colour of the stream's frames, as the input of a gate. */
 struct halo_gate_input halo_track_gate_input(const AVStream *stream, enum halo_privacy privacy);

@@ -22,9 +22,16 @@ def encrypted():
                 '-encryption_kid', 'a7e61c373e219033c21091fa607bf3b8')
 
 
+def without_frames(data):
+    """With zeros as the content of its packets."""
+    begin = data.index(b'mdat') + 4
+    end = begin - 8 + int.from_bytes(data[begin - 8:begin - 4], 'big')
+    return data[:begin] + bytes(end - begin) + data[end:]
+
+
 class Messages(HaloTest):
-    def source(self, data):
-        path = self.path('source.mp4')
+    def source(self, name, data):
+        path = self.path(name)
         with open(path, 'wb') as file:
             file.write(data)
         return path
@@ -33,8 +40,14 @@ class Messages(HaloTest):
         """Each row: IN, options, exit status, what the line says, what it must not say."""
         silent = clip('.mp4', *video_source(), *X264)
         rows = (
-            (self.source(content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tag zzzz', 'none'),
+            (self.source('tag.mp4', content(silent).replace(b'avc1', b'zzzz')), (), 1, 'tag zzzz',
+             'none'),
             (encrypted(), (), 1, 'is encrypted', 'damaged'),
+            # By chance, FFmpeg finds frames in what is encrypted, or does not.
+            (self.source('encrypted.mp4', without_frames(content(encrypted()))), (), 1,
+             'is encrypted', 'no frame'),
+            (self.source('empty.mp4', without_frames(content(silent))), (), 1, 'no frame was found',
+             'encrypted'),
             (late_video(), ('-t', '1'), 1, '-t ends before its first frame', 'decoded$'),
             (silent, ('-c:v', 'libx265', '-crf', '51.5'), 64, '-crf 51.5: .* accepts 0 to 51',
              '-v debug'),
@@ -86,7 +99,8 @@ class Messages(HaloTest):
                 self.assertNotIn('strict', run.err)
 
     def test_empty_file(self):
-        run = self.halod('run', '-i', self.source(b''), '-vf', 'null', self.path('out.mkv'), code=1)
+        source = self.source('nothing.mp4', b'')
+        run = self.halod('run', '-i', source, '-vf', 'null', self.path('out.mkv'), code=1)
         self.says_once(run, 'is empty')
 
     def test_names_that_are_too_long(self):
