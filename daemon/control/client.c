@@ -102,10 +102,10 @@ void halo_client_flush(struct halo_client *client)
 }
 
 /* Hands the answer to a call over HTTP to its caller. */
-static int deliver(struct halo_client *client, json_t *message)
+static int deliver(struct halo_client *client, json_t *message, int fd)
 {
     if (!client->cut)
-        client->reply(client->reply_arg, message);
+        client->reply(client->reply_arg, message, fd);
     json_decref(message);
     halo_client_cut(client, NULL);
     return 0;
@@ -114,7 +114,7 @@ static int deliver(struct halo_client *client, json_t *message)
 int halo_client_send(struct halo_client *client, json_t *message, int fd)
 {
     if (client->reply)
-        return deliver(client, message);
+        return deliver(client, message, fd);
     struct out *out = calloc(1, sizeof *out);
     char *text = message ? json_dumps(message, JSON_COMPACT) : NULL;
     json_decref(message);
@@ -336,7 +336,7 @@ struct halo_client *halo_client_call(struct halo_clients *clients,
     char *text = json_dumps(message, JSON_COMPACT);
     if (!client || !text) {
         json_t *error = halo_call_error(HALO_ERROR_FAILED, "out of memory", NULL, NULL);
-        reply(arg, error);
+        reply(arg, error, -1);
         json_decref(error);
         free(client);
         free(text);

@@ -23,8 +23,8 @@ struct halo_client_user {
 };
 
 /* Receives the only answer to a call: {"parameters": ...} or {"error": ..., "parameters": ...},
- * borrowed; NULL: out of memory. */
-typedef void halo_client_reply(void *arg, const json_t *message);
+ * borrowed; NULL: out of memory. fd: a descriptor that belongs to it, borrowed; -1: none. */
+typedef void halo_client_reply(void *arg, const json_t *message, int fd);
 
 /* Data that all clients of the control socket share. */
 struct halo_clients {
@@ -44,8 +44,8 @@ struct halo_clients {
 int halo_client_create(struct halo_clients *clients, int fd, enum halo_role role);
 /* Makes one call for a user of this process's HTTP server, and calls reply(arg) with the answer, at
  * once or later. message is borrowed. Returns the client, which exists until reply has been called
- * or halo_client_cut() ends the call, or NULL, after reply was called. Calls that need "more", and
- * descriptors, are not supported. */
+ * or halo_client_cut() ends the call, or NULL, after reply was called. Calls that need "more" are
+ * not supported. */
 struct halo_client *halo_client_call(struct halo_clients *clients,
                                      const struct halo_client_user *user, json_t *message,
                                      halo_client_reply *reply, void *arg);

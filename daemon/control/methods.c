@@ -355,8 +355,11 @@ const struct halo_method halo_methods[] = {
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_SNAPSHOT,
      HALO_ROLE_OPERATE,
-     "Returns the next filtered frame as an image, in a memfd that is sent with the answer.",
-     {STREAM_NAME, {HALO_FIELD_FORMAT, HALO_PARAMETER_STRING, .choices = image_formats}},
+     "Returns the next filtered frame as an image, in a memfd that is sent with the answer; with "
+     "\"filters\", the image shows what these would hide, and nothing changes.",
+     {STREAM_NAME,
+      {HALO_FIELD_FORMAT, HALO_PARAMETER_STRING, .choices = image_formats},
+      {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING, .optional = true}},
      "(format: string, size: int)",
      HALO_ANSWERS_ONE,
      false,

@@ -126,12 +126,14 @@ void halo_method_control(struct halo_client *client, json_t *parameters)
 void halo_method_snapshot(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
-    struct halo_pending *pending = halo_client_wait(client);
+    const struct halo_shot shot = {halo_parameter_text(parameters, HALO_FIELD_FORMAT),
+                                   halo_parameter_text(parameters, HALO_FIELD_FILTERS)};
+    struct halo_pending *pending =
+        shot.filters && halo_masks_refuse(client, parameters) ? NULL : halo_client_wait(client);
     if (pending)
         end(pending,
             halo_supervisor_snapshot(halo_client_all(client)->host.supervisor,
-                                     halo_parameter_text(parameters, HALO_FIELD_NAME),
-                                     halo_parameter_text(parameters, HALO_FIELD_FORMAT),
+                                     halo_parameter_text(parameters, HALO_FIELD_NAME), &shot,
                                      on_snapshot, pending, &err),
             &err);
 }

@@ -109,8 +109,10 @@ static void do_snapshot(struct engine_stream *stream, json_t *message)
 {
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
     const char *format = json_string_value(json_object_get(message, "format"));
+    const char *filters = json_string_value(json_object_get(message, "filters"));
     struct halo_error err = {0};
-    if (!format || !is_running(stream) || halo_live_snapshot(stream->live, id, format, &err) < 0) {
+    if (!format || !is_running(stream) ||
+        halo_live_snapshot(stream->live, id, format, filters, &err) < 0) {
         halo_fail(&err, -EAGAIN, "the stream has just started");
         engine_events.snapshot(stream, id, NULL, &err);
     }

@@ -138,12 +138,24 @@ static json_t *content(json_t *schema)
     return json_pack("{s:{s:o}}", "application/json", "schema", schema);
 }
 
-static json_t *responses(const char *result)
+/* Takes the reference to answer. */
+static json_t *responses(const char *result, json_t *answer)
 {
     return json_pack("{s:{s:s, s:o}, s:{s:s, s:{s:{s:{s:s}}}}}", "200", "description", result,
-                     "content", content(json_pack("{s:s}", "type", "object")), "default",
-                     "description", "an error", "content", "application/json", "schema", "$ref",
-                     "#/components/schemas/Error");
+                     "content", answer, "default", "description", "an error", "content",
+                     "application/json", "schema", "$ref", "#/components/schemas/Error");
+}
+
+static json_t *object(void)
+{
+    return content(json_pack("{s:s}", "type", "object"));
+}
+
+static json_t *answer_of(const struct halo_method *method)
+{
+    return !strcmp(method->name, HALO_METHOD_SNAPSHOT)
+               ? json_pack("{s:{}, s:{}}", "image/jpeg", "image/png")
+               : object();
 }
 
 static json_t *call_path(const struct halo_method *method)
@@ -151,7 +163,7 @@ static json_t *call_path(const struct halo_method *method)
     return json_pack("{s:{s:s, s:s, s:s, s:{s:b, s:o}, s:o}}", "post", "operationId", method->name,
                      "summary", method->help, "x-role", halo_role_name(method->role), "requestBody",
                      "required", 1, "content", content(body_schema(method)), "responses",
-                     responses(method->out));
+                     responses(method->out, answer_of(method)));
 }
 
 static void add_get(json_t *paths, const char *path, const char *type, const char *summary)
@@ -165,13 +177,13 @@ static void add_session(json_t *paths, const char *path, const char *fields, con
 {
     json_object_set_new(paths, path,
                         json_pack("{s:{s:s, s:s, s:o}}", "post", "summary", summary, "description",
-                                  fields, "responses", responses("the session")));
+                                  fields, "responses", responses("the session", object())));
 }
 
 static bool is_served(const struct halo_method *method)
 {
     return !strcmp(method->interface, HALO_VARLINK_CONTROL) &&
-           method->answers != HALO_ANSWERS_SEVERAL && strcmp(method->name, HALO_METHOD_SNAPSHOT);
+           method->answers != HALO_ANSWERS_SEVERAL;
 }
 
 json_t *halo_http_openapi(void)

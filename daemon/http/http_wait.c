@@ -3,10 +3,13 @@
 #include "daemon/http/http_wait.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/control/varlink.h"
 #include "daemon/http/http_pages.h"
@@ -24,6 +27,7 @@ struct halo_http_wait {
     bool gone;
     int status;
     json_t *body;
+    int image; /* a descriptor, whose content is the answer instead of the body; -1: none; owned */
     char cookie[COOKIE]; /* the header Set-Cookie; "": none */
     unsigned retry_s;    /* the header Retry-After; 0: none */
     bool tls;
@@ -36,10 +40,27 @@ struct MHD_Response *halo_http_error(const char *what)
     return halo_http_json(json_pack("{s:s}", HALO_ERROR_WHAT, what));
 }
 
-static struct MHD_Response *respond(const struct halo_http_wait *wait, int *status)
+static struct MHD_Response *image_response(struct halo_http_wait *wait)
+{
+    const char *format = halo_parameter_text(wait->body, HALO_FIELD_FORMAT);
+    struct stat found;
+    struct MHD_Response *response =
+        fstat(wait->image, &found) == 0
+            ? MHD_create_response_from_fd((uint64_t)found.st_size, wait->image)
+            : NULL;
+    if (!response)
+        return NULL;
+    wait->image = -1; /* now the response owns it */
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                            format && !strcmp(format, "png") ? "image/png" : "image/jpeg");
+    return response;
+}
+
+static struct MHD_Response *respond(struct halo_http_wait *wait, int *status)
 {
     char number[16];
-    struct MHD_Response *response = halo_http_json(json_incref(wait->body));
+    struct MHD_Response *response =
+        wait->image >= 0 ? image_response(wait) : halo_http_json(json_incref(wait->body));
     *status = wait->status;
     if (response && wait->cookie[0])
         MHD_add_response_header(response, "Set-Cookie", wait->cookie);
@@ -168,7 +189,7 @@ static int status_of_error(const char *name)
     return MHD_HTTP_BAD_REQUEST;
 }
 
-static void on_reply(void *arg, const json_t *message)
+static void on_reply(void *arg, const json_t *message, int fd)
 {
     struct halo_http_wait *wait = arg;
     wait->client = NULL;
@@ -181,6 +202,11 @@ static void on_reply(void *arg, const json_t *message)
     json_t *body = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
     if (error)
         json_object_set_new(body, "error", json_string(error));
+    if (fd >= 0 && (wait->image = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
+        fail(wait, MHD_HTTP_SERVICE_UNAVAILABLE, "there are too many open files");
+        json_decref(body);
+        return;
+    }
     finish(wait, error ? status_of_error(error) : MHD_HTTP_OK, body);
 }
 
@@ -189,10 +215,6 @@ static void call(struct halo_http_wait *wait, const struct halo_http_asked *aske
     const char *method = asked->route.name;
     if (!strcmp(method, "SetPassword") && asked->who.cookie[0]) {
         ask_access(wait, asked, body, HALO_ACCESS_PASSWORD);
-        return;
-    }
-    if (!strcmp(method, HALO_METHOD_SNAPSHOT)) {
-        fail(wait, MHD_HTTP_NOT_FOUND, "over HTTP, /NAME/snapshot.jpg returns the image");
         return;
     }
     const struct halo_client_user user = {asked->who.role, asked->who.name, asked->who.address};
@@ -269,6 +291,7 @@ struct MHD_Response *halo_http_wait_answer(struct halo_http *http,
             .http = http,
             .pause = {.connection = connection, .wake = halo_http_wake, .arg = http},
             .next = http->waits,
+            .image = -1,
             .tls = asked->who.tls,
         };
         http->waits = asked->wait = wait;
@@ -293,6 +316,8 @@ void halo_http_wait_destroy(struct halo_http_wait *wait)
         halo_client_cut(wait->client, NULL);
     json_decref(wait->body);
     wait->body = NULL;
+    if (wait->image >= 0)
+        close(wait->image);
     wait->gone = true;
     if (!wait->asks) /* otherwise, its answer frees it */
         free(wait);

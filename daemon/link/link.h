@@ -17,7 +17,7 @@
  *   control   stream, id, control, value: sets a control of its camera; answered by set
  *   watch     stream, encoding, on
  *   key       stream, encoding: requests a keyframe
- *   snapshot  stream, id, format
+ *   snapshot  stream, id, format, filters (absent: no further ones)
  *   record    stream, on
  *   regions   stream, picture (us), regions (regions.h); frequent, and not answered
  *   detector  stream, find, id, why (absent: it is connected); descriptor: the connection; answers

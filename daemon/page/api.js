@@ -35,25 +35,25 @@ export function mayBe(role) {
     return RANKS.indexOf(session.role) >= RANKS.indexOf(role);
 }
 
-async function request(path, options) {
+async function request(path, options, read = (response) => response.json()) {
     let response;
     try {
         response = await fetch(path, {cache: 'no-store', credentials: 'same-origin', ...options});
     } catch {
         throw new ApiError(0, null);
     }
+    if (response.ok)
+        return read(response).catch(() => null);
     const body = await response.json().catch(() => null);
-    if (!response.ok)
-        throw new ApiError(response.status, body, Number(response.headers.get('Retry-After')) || 0);
-    return body;
+    throw new ApiError(response.status, body, Number(response.headers.get('Retry-After')) || 0);
 }
 
-function send(path, body) {
+function send(path, body, read) {
     return request(path, {
         method: 'POST',
         headers: {'Content-Type': 'application/json', 'X-Halod-Token': session.token},
         body: JSON.stringify(body),
-    });
+    }, read);
 }
 
 // Another tab may have logged in: then this one has an old token. Returns whether it is new now.
@@ -95,6 +95,12 @@ export function call(method, parameters = {}, quiet = false) {
 // For requests that the user did not make.
 export function callQuietly(method, parameters) {
     return call(method, parameters, true);
+}
+
+// The next frame of a stream as a Blob, additionally filtered by this chain. Nothing changes.
+export function preview(name, filters) {
+    return again(() => send('/api/call/Snapshot', {name, format: 'jpg', filters},
+        (response) => response.blob()), true);
 }
 
 let filters = null;

@@ -12,6 +12,7 @@ import * as kept from './kept.js';
 import {createLayerCard} from './layers.js';
 import {say} from './notices.js';
 import {Overlay} from './overlay.js';
+import {createPreview, previewChain} from './preview.js';
 import {createReadOnly, createView, focusIn} from './panelview.js';
 import {createTools} from './tools.js';
 
@@ -32,11 +33,13 @@ class Editor {
         this.problem = null;  // of the last check: {layer, filter, option, text}
         this.check = createCheck(name, (words, problem) => this.checked(words, problem));
         this.keep = createKeep(name);
+        this.preview = createPreview(stage.frame, () => this.draft,
+            (text) => setText(this.view.error, text));
         this.view = createView({
             hideAll: () => this.addFilter(null),
             apply: () => this.apply(),
             discard: () => this.discard(),
-        }, this.keep.element);
+        }, this.keep.element, this.preview.toggle);
         this.element = this.view.element;
         this.createOverlay(stage);
         filterSchema().then((schema) => {
@@ -275,6 +278,7 @@ class Editor {
             : 'Apply');
         this.view.apply.disabled = busy || !changes || this.gone;
         this.view.discard.disabled = busy || !changes;
+        this.preview.allow(!busy && !this.gone && Boolean(changes && previewChain(this.draft)));
         this.keep.allow(!changes && !busy);
         if (!changes) {
             this.view.thenRow.hidden = true;
@@ -329,6 +333,7 @@ class Editor {
 
     destroy() {
         this.check.cancel();
+        this.preview.destroy();
         this.overlay.destroy();
         kept.release(this.name);
     }

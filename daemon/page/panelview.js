@@ -18,8 +18,9 @@ export function createReadOnly() {
     };
 }
 
-// actions: {hideAll, apply, discard}; keep: the element of keep.js.
-export function createView(actions, keep) {
+// actions: {hideAll, apply, discard}; keep: the element of keep.js; preview: the button of
+// preview.js.
+export function createView(actions, keep, preview) {
     const now = h('dd', {});
     const then = h('dd', {});
     const thenRow = h('div', {hidden: true}, h('dt', {}, 'With your changes'), then);
@@ -41,7 +42,7 @@ export function createView(actions, keep) {
         h('div', {class: 'head'}, h('h3', {}, 'Added regions'),
             button('Hide everything', actions.hideAll, {class: 'small'})),
         none, list, h('h3', {}, 'Base'), base, keep,
-        h('div', {class: 'panel-end'}, error, h('div', {class: 'actions'}, discard, apply)));
+        h('div', {class: 'panel-end'}, error, h('div', {class: 'actions'}, preview, discard, apply)));
     return {element, heading, now, then, thenRow, conflict, list, none, base, error, apply,
         discard};
 }

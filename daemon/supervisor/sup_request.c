@@ -335,21 +335,26 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
 
 /* ---- snapshot ---- */
 
-int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
-                        struct halo_error *err)
+int sv_request_snapshot(struct sv_stream *stream, const struct halo_shot *shot, halo_reply *reply,
+                        void *arg, struct halo_error *err)
 {
-    if (strcmp(format, "png") != 0 && strcmp(format, "jpg") != 0)
+    if (strcmp(shot->format, "png") != 0 && strcmp(shot->format, "jpg") != 0)
         return halo_fail_usage(err, "the format of a snapshot must be png or jpg, not '%s'",
-                               format);
+                               shot->format);
+    const int code = shot->filters ? halo_checks.filters(shot->filters, HALO_PRIVACY_OFF, err) : 0;
+    if (code < 0)
+        return code;
     if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
     struct sv_request *request = add(stream, SV_SNAPSHOT, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
-    snprintf(request->format, sizeof request->format, "%s", format);
+    snprintf(request->format, sizeof request->format, "%s", shot->format);
     json_t *message = sv_do("snapshot", stream);
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
-    json_object_set_new(message, "format", json_string(format));
+    json_object_set_new(message, "format", json_string(shot->format));
+    if (shot->filters)
+        json_object_set_new(message, "filters", json_string(shot->filters));
     if (sv_engine_send(stream->place.engine, message) == 0)
         return 0;
     unlink_request(stream->sv, request);

@@ -43,8 +43,8 @@ bool sv_request_waits(const struct sv_stream *stream);
 void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
 int sv_request_control(struct sv_stream *stream, const struct halo_control_value *to,
                        halo_reply *reply, void *arg, struct halo_error *err);
-int sv_request_snapshot(struct sv_stream *stream, const char *format, halo_reply *reply, void *arg,
-                        struct halo_error *err);
+int sv_request_snapshot(struct sv_stream *stream, const struct halo_shot *shot, halo_reply *reply,
+                        void *arg, struct halo_error *err);
 /* Handles an engine's answer to a request. An answer of kind SV_SET may also belong to a request of
  * kind SV_CONTROL. If fd is not -1, takes ownership of this descriptor. */
 void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,

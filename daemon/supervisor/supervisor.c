@@ -229,11 +229,12 @@ int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
     return stream ? sv_request_control(stream, to, reply, arg, err) : -ENOENT;
 }
 
-int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
-                             halo_reply *reply, void *arg, struct halo_error *err)
+int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name,
+                             const struct halo_shot *shot, halo_reply *reply, void *arg,
+                             struct halo_error *err)
 {
     struct sv_stream *stream = sv_stream_find(sv, name, err);
-    return stream ? sv_request_snapshot(stream, format, reply, arg, err) : -ENOENT;
+    return stream ? sv_request_snapshot(stream, shot, reply, arg, err) : -ENOENT;
 }
 
 int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char *action,

@@ -91,11 +91,16 @@ struct halo_control_value {
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,
                             const struct halo_control_value *to, halo_reply *reply, void *arg,
                             struct halo_error *err);
+struct halo_shot {
+    const char *format;  /* "png" or "jpg" */
+    const char *filters; /* filter the image additionally, and nothing else; NULL: none */
+};
 /* Requests a snapshot. The result is {"format", "size", "fd"}: "fd" is a memfd that contains the
  * image, which has "size" bytes. The supervisor owns the descriptor and closes it after calling
  * reply. A descriptor is used because images are too large for JSON. */
-int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
-                             halo_reply *reply, void *arg, struct halo_error *err);
+int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name,
+                             const struct halo_shot *shot, halo_reply *reply, void *arg,
+                             struct halo_error *err);
 /* Starts, stops or restarts a stream: action is "start", "stop" or "restart". Returns once the
  * action has been requested; the status shows its progress. */
 int halo_supervisor_act(struct halo_supervisor *sv, const char *name, const char *action,

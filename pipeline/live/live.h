@@ -257,9 +257,10 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched);
 /* Requests a keyframe for a new viewer. At most two such keyframes per second are produced. */
 void halo_live_key_frame(struct halo_live *live, int encoding);
 /* Requests the next filtered frame of the stream's own chain as "png" or "jpg". Returns 0, or
- * -errno with err filled. If this returns 0, events.snapshot is always called within two
- * seconds. */
-int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
+ * -errno with err filled. If this returns 0, events.snapshot is always called, within two seconds
+ * if `filters` is NULL. Otherwise, the image is additionally filtered by this chain, as a preview;
+ * frames for others are not. Its regions cannot be those that detectors find. */
+int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format, const char *filters,
                        struct halo_error *err);
 
 /* Fills *ret with the statistics. halo_live_stats() also checks whether the stream keeps up, so

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "pipeline/gate/again.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_aside.h"
@@ -25,6 +26,7 @@ struct snapshot {
     uint64_t id;
     int64_t asked;                       /* ns */
     const char *codec;                   /* FFmpeg's name */
+    struct halo_chain *chain;            /* further filters, owned; NULL: none */
     struct halo_output_picture *picture; /* NULL: no frame yet; it uses the format */
 };
 
@@ -51,14 +53,33 @@ void halo_live_snapshots_destroy(struct halo_live_snapshots *s)
     av_free(s);
 }
 
-int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
+/* Parses the filters of a preview. Regions that a detector finds change from frame to frame, and
+ * nothing finds them for a preview. */
+static int parse(struct halo_chain **ret, const char *text, struct halo_error *err)
+{
+    struct halo_chain_needs needs = {0};
+    int code = halo_chain_admit(ret, text, HALO_PRIVACY_OFF, err);
+    if (code < 0)
+        return code;
+    halo_chain_add_needs(*ret, &needs);
+    if (needs.hidden || needs.shown || halo_chain_refuse_feed(*ret, NULL) < 0) {
+        code = halo_fail(err, -EINVAL, "a preview cannot show regions that a detector finds");
+        halo_chain_destroy(*ret);
+    }
+    return code;
+}
+
+int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format, const char *filters,
                        struct halo_error *err)
 {
     struct halo_live_snapshots *s = live->snapshots;
     const char *codec = !strcmp(format, "png") ? "png" : !strcmp(format, "jpg") ? "mjpeg" : NULL;
-    int ret = 0;
+    struct halo_chain *chain = NULL;
     if (!codec)
         return halo_fail_usage(err, "%.40s: the format of a snapshot must be png or jpg", format);
+    int ret = filters ? parse(&chain, filters, err) : 0;
+    if (ret < 0)
+        return ret;
     pthread_mutex_lock(&s->lock);
     const bool over = atomic_load(&live->done) || s->closed;
     if (over || s->count == LIMIT)
@@ -66,8 +87,10 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format,
                    : halo_fail(err, -EBUSY, "too many snapshots are waiting: try again later");
     else
         s->waiting[s->count++] =
-            (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec};
+            (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec, .chain = chain};
     pthread_mutex_unlock(&s->lock);
+    if (ret < 0)
+        halo_chain_destroy(chain);
     halo_live_aside_wake(live->aside);
     halo_live_camera_wake(live->camera);
     return ret;
@@ -122,6 +145,20 @@ static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
     return found;
 }
 
+/* Replaces the snapshot's frame by one that has also passed its own filters. */
+static int filter_again(struct snapshot *shot, struct halo_error *err)
+{
+    struct halo_output_picture *filtered;
+    int code = halo_chain_load(shot->chain, err);
+    if (code == 0)
+        code = halo_gate_again(shot->picture, shot->chain, &filtered, err);
+    if (code < 0)
+        return code;
+    halo_output_picture_destroy(shot->picture);
+    shot->picture = filtered;
+    return 0;
+}
+
 bool halo_live_snapshots_answer(struct halo_live *live, bool all)
 {
     struct halo_error err = {0};
@@ -132,11 +169,14 @@ bool halo_live_snapshots_answer(struct halo_live *live, bool all)
     int code = image ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
     if (code >= 0 && !shot.picture)
         code = halo_fail(&err, -ETIMEDOUT, "no filtered frame arrived within two seconds");
+    if (code >= 0 && shot.chain)
+        code = filter_again(&shot, &err);
     if (code >= 0)
         code = halo_live_codec_image(live, shot.codec, shot.picture, image, &err);
     HALO_LIVE_TELL(live->listener, snapshot, shot.id, code < 0 ? NULL : image,
                    code < 0 ? &err : NULL);
     av_packet_free(&image);
+    halo_chain_destroy(shot.chain);
     if (shot.picture) {
         halo_output_picture_destroy(shot.picture);
         halo_live_lineups_used(live->lineups);

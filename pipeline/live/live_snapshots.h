@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Requested snapshots of a live stream. Each waits for the next filtered frame, and is answered
- * within two seconds.
+ * within two seconds, unless its own filters take longer.
  *
  * The loop adds them (halo_live_snapshot()); the collect thread adds their frames; the extra thread
  * encodes and answers them. They have their own lock, which only live_snapshots.c uses. It is

@@ -289,12 +289,13 @@ int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_
     return 0;
 }
 
-int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name, const char *format,
-                             halo_reply *reply, void *arg, struct halo_error *err)
+int halo_supervisor_snapshot(struct halo_supervisor *sv, const char *name,
+                             const struct halo_shot *shot, halo_reply *reply, void *arg,
+                             struct halo_error *err)
 {
     const int i = find(sv, name, err);
     struct answer a = {.reply = reply, .arg = arg, .snapshot = true};
-    snprintf(a.format, sizeof a.format, "%s", format);
+    snprintf(a.format, sizeof a.format, "%s", shot->format);
     return i < 0 ? i : answer_later(sv, a);
 }
 

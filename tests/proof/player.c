@@ -40,6 +40,8 @@ struct proof_player {
     int width, height;
     struct proof_exam *exam[HALO_MAX_RENDITIONS + 1];
     bool feed;
+    bool
+        previews; /* not where gates leak on purpose: the second one's leak may cover the first's */
     struct halo_region_feed_settings region_feed;
     struct proof_heard *heard;  /* NULL: there is no feed */
     struct proof_chance chance; /* of what is told */
@@ -115,6 +117,9 @@ static void on_set(void *arg, uint64_t id, const struct halo_error *err)
         if (p->exam[i])
             proof_exam_confirm(p->exam[i], id);
 }
+
+/* Goes through a second gate and comes out as it went in. */
+static const char preview[] = "convolution='0 0 0 0 1 0 0 0 0'";
 
 static const struct halo_live_events events = {
     .set = on_set,
@@ -306,6 +311,7 @@ struct proof_player *proof_player_open(const struct proof_player_settings *setti
     p->tally = tally;
     p->chance.state = proof_chance(chance, 1000000);
     choose(p, settings, chance);
+    p->previews = !settings->plain;
     p->encodings = halo_encodings(&p->settings, p->encoding, of);
     for (int i = 0; i <= HALO_MAX_ENCODINGS; i++) {
         pthread_mutex_init(&p->eye[i].lock, NULL);
@@ -405,7 +411,7 @@ void proof_player_act(struct proof_player *p, struct proof_chance *chance)
         break;
     case 2:
         (void)halo_live_snapshot(p->live, ++p->asked, proof_chance(chance, 2) ? "png" : "jpg",
-                                 &err);
+                                 p->previews && proof_chance(chance, 2) ? preview : NULL, &err);
         break;
     case 3:
         halo_live_watch(p->live, encoding, true);

@@ -52,6 +52,7 @@ RAW = {
         find_inside prepare make halo_detect_frame_make'''),
     'base/canary.c': ('the code that leak checkers look for, into raw pictures of test:',
                  'paint_component halo_canary_paint'),
+    'gate/again.c': ('an output picture as the input of another gate', 'pass filter'),
     'gate/leak.c': ('leaks on purpose, in builds with -Dfaults=true alone',
                'leak_plane halo_leak_make halo_leak'),
     'gate/leak.h': ('the same, in other builds: nothing', 'halo_leak'),
@@ -76,6 +77,8 @@ OUTPUT = {
     'live/live_filter.c': ('what left the gate, to encodings and snapshots',
                       'give_encoding give_encodings'),
     'live/live_snapshots.c': ('what left the gate, into snapshots', 'halo_live_snapshots_give'),
+    'gate/again.c': ('what left the gate, through another one, for previews',
+                     'as_input halo_gate_again'),
 }
 
 # They see no samples, or both sides need them; or a frame of sound.
@@ -108,6 +111,7 @@ EITHER = {
 
 # Who may know what is in a raw picture; tests put them before what they test.
 INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gate/gate.c
+    pipeline/gate/again.c
     pipeline/detect/detect_frame.c pipeline/detect/matte.c pipeline/detect/detect.c
     pipeline/picture/orient.c pipeline/picture/raw_picture.c pipeline/input/source_test.c
     tests/pipeline/detect/test_detect.c tests/pipeline/detect/test_detect_frame.c
@@ -125,8 +129,8 @@ CALLS = {
         pipeline/input/first_picture.c pipeline/region/mask_image.c''',
     'avcodec_send_frame': 'pipeline/output/audio.c pipeline/output/encode.c',
     'avcodec_encode_video2': '',
-    'av_frame_clone': '''pipeline/gate/adapt.c pipeline/output/encode.c pipeline/gate/gate.c
-        pipeline/gate/leak.c''',
+    'av_frame_clone': '''pipeline/gate/adapt.c pipeline/gate/again.c pipeline/output/encode.c
+        pipeline/gate/gate.c pipeline/gate/leak.c''',
     'av_frame_ref': '',
     'av_frame_move_ref': 'pipeline/input/decode.c',
     'av_hwframe_transfer_data': '',
@@ -135,9 +139,9 @@ CALLS = {
     'sws_scale_frame': '',
     'halo_av_scale': '''pipeline/gate/adapt.c pipeline/base/av.c pipeline/detect/detect_frame.c
         pipeline/output/encode.c pipeline/live/live_codec.c''',
-    'halo_gate_enter': '''pipeline/gate/gate.c pipeline/live/live_filter.c
+    'halo_gate_enter': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/live/live_filter.c
         pipeline/run/stage_filter.c''',
-    'halo_gate_leave': '''pipeline/gate/gate.c pipeline/live/live_filter.c
+    'halo_gate_leave': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/live/live_filter.c
         pipeline/run/stage_filter.c''',
     # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures.
     'MAP_SHARED': '''daemon/view/frames.c pipeline/camera/camera_buffers.c

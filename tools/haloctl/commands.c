@@ -255,20 +255,29 @@ static const char *image_format(const char *path)
     return dot && (!strcasecmp(dot, ".jpg") || !strcasecmp(dot, ".jpeg")) ? "jpg" : NULL;
 }
 
+/* words: NAME FILE, and filters=CHAIN or nothing */
 static int snapshot(struct ctl *ctl, char **words, int count)
 {
+    static const char key[] = HALO_FIELD_FILTERS "=";
     const char *path = words[1], *format = image_format(path);
     json_t *result = NULL;
-    (void)count;
     if (!format) {
         ctl_say("%s: the name of a snapshot must end in .png, .jpg or .jpeg, or be - for PNG on "
                 "standard output",
                 path);
         return HALO_EXIT_USAGE;
     }
-    int code = ctl_call(
-        ctl, HALO_METHOD_SNAPSHOT,
-        json_pack("{s:s, s:s}", HALO_FIELD_NAME, words[0], HALO_FIELD_FORMAT, format), &result);
+    if (count == 3 && strncmp(words[2], key, sizeof key - 1)) {
+        ctl_say("'snapshot' requires filters=CHAIN after the name of the file, or nothing, not "
+                "'%s'",
+                words[2]);
+        return HALO_EXIT_USAGE;
+    }
+    int code =
+        ctl_call(ctl, HALO_METHOD_SNAPSHOT,
+                 json_pack("{s:s, s:s, s:s*}", HALO_FIELD_NAME, words[0], HALO_FIELD_FORMAT, format,
+                           HALO_FIELD_FILTERS, count == 3 ? words[2] + sizeof key - 1 : NULL),
+                 &result);
     if (code)
         return code;
     if (ctl->received < 0)
@@ -356,8 +365,9 @@ const struct ctl_command ctl_commands[] = {
     {"restart", "NAME", "stop and start a stream", 1, 1, NULL, "stream", restart},
     {"record", "NAME start|stop", "start or stop writing a stream's files", 2, 2, NULL,
      "stream start|stop", record},
-    {"snapshot", "NAME FILE", "save the next filtered frame (.png or .jpg; - is standard output)",
-     2, 2, NULL, "stream FILE", snapshot},
+    {"snapshot", "NAME FILE [filters=CHAIN]",
+     "save the next filtered frame (.png or .jpg; - is standard output)", 2, 3, NULL,
+     "stream FILE filters=", snapshot},
     {"reload", "", "read the settings again and change the streams that differ", 0, 0, "check", "",
      reload},
     {"events", "", "print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},

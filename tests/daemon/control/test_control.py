@@ -61,7 +61,7 @@ class Methods(StandinTest):
             self.assertIn(f'\nmethod {method}(', text)
             answer = client.call(method, {'no such': 1}, more=True)
             self.assertEqual(answer['error'], SERVICE + 'InvalidParameter', method)
-        self.assertIn('method Snapshot(name: string, format: (png, jpg)) -> ', text)
+        self.assertIn('method Snapshot(name: string, format: (png, jpg), filters: ?string) -> ', text)
         self.assert_error(client.call('GetInterfaceDescription', {'interface': 'a.b'},
                                       interface=SERVICE), 'InterfaceNotFound')
 

@@ -152,7 +152,8 @@ class Roles(ApiTest):
         page.login('otto')
         for filters in ('solid=region=mask /etc/shadow', "solid=region='mask /etc/hosts'",
                         'solid=region=m\\ask /nonexistent.png', "solid=region=ma''sk /x.png"):
-            for method, more in (('Check', {}), ('Hide', {'id': 'a'})):
+            for method, more in (('Check', {}), ('Hide', {'id': 'a'}),
+                                 ('Snapshot', {'format': 'png'})):
                 status, answer = page.call(method, name='door', filters=filters, **more)
                 self.assertEqual((status, answer['what']), (
                     409, 'only an administrator can use another mask image'), filters)
@@ -356,7 +357,6 @@ class Calls(ApiTest):
                 ('/api/call/Status', {'name': 'nosuch'}, 404), ('/api/call/Nosuch', {}, 404),
                 ('/api/call/Status', {'nam': 'x'}, 400), ('/api/call/Events', {}, 400),
                 ('/api/call/Check', {'name': 'door', 'filters': 'gblurr'}, 409),
-                ('/api/call/Snapshot', {'name': 'door', 'format': 'png'}, 404),
                 ('/api/call/Status', [], 400), ('/api/call/', {}, 404),
                 ('/api/call/a/b', {}, 404)):
             with self.subTest(path, body=body):
@@ -365,6 +365,28 @@ class Calls(ApiTest):
                 self.assertEqual(got, status, answer)
                 self.assertTrue(answer['what'])
         self.assertEqual(page.ask('/api/call/Status', {'name': 'x' * 300000})[0], 413)
+
+    def test_preview(self):
+        daemon = self.begin()
+        self.add(daemon, 'otto', 'operate')
+        page = self.browser()
+        page.login('otto')
+        for more, bright in (({'filters': 'solid=color=white'}, True), ({}, False)):
+            status, headers, image = page.ask('/api/call/Snapshot',
+                                              {'name': 'door', 'format': 'jpg', **more})
+            self.assertEqual((status, headers['content-type']), (200, 'image/jpeg'))
+            luma = call([FFMPEG, '-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray',
+                         '-'], data=image)
+            self.assertEqual(len(luma), 320 * 240)
+            self.assertEqual(min(luma) > 250, bright)
+        self.assertEqual(daemon.status('door')['filters'], BASE)
+        for more, status, what in (({'format': 'gif'}, 400, 'format'),
+                                   ({'filters': 'gblurr'}, 409, 'unknown filter'),
+                                   ({'filters': 'solid=region=people'}, 503, 'detector'),
+                                   ({'name': 'nosuch'}, 404, 'nosuch')):
+            got = page.call('Snapshot', **{'name': 'door', 'format': 'jpg', **more})
+            self.assertEqual(got[0], status, got)
+            self.assertIn(what, got[1]['what'])
 
     def test_descriptions(self):
         self.begin()

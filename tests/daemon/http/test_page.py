@@ -188,12 +188,12 @@ class PageTest(DaemonTest):
             return not still
         self.assertTrue(wait_until(moved), f'{css}: {still} do not move\n{self.page.text()}')
 
-    def wait_video(self, condition, what):
-        """Until it is true of what the <video> shows."""
+    def wait_video(self, condition, what, css='video'):
+        """Until it is true of what the element shows."""
         last = []
 
         def holds():
-            last[:] = self.pictures()
+            last[:] = self.pictures(css)
             return last and last[0] and condition(last[0])
         self.assertTrue(wait_until(holds), f'{what}: {last}\n{self.page.text()}')
 
@@ -318,8 +318,13 @@ class Editing(PageTest):
         self.draw((.25, .2), (.75, .2), (.8, .8), (.2, .8), (.25, .2))
         self.choose_black()
         self.page.wait_text('With your changes')
+        self.page.click('Preview')
+        self.wait_video(lambda picture: max(inside(picture, *box)) < BLACK, 'the preview',
+                        css='.preview canvas')
+        self.wait_output(watcher, *box, black=False)
         self.assertEqual(daemon.status('door')['hides'], {}, 'drawing alone changes nothing')
         self.apply()
+        self.page.wait('document.querySelector(".preview").hidden', 'the end of the preview')
         self.assertRegex(daemon.status('door')['hides']['page-1'], r'^solid=.*region=.*polygon')
         self.wait_black(*box)
         self.wait_output(watcher, *box)

@@ -9,7 +9,7 @@
  *
  * Keys before the first output= are the stream's (capture.KEY: of its camera), those after one are
  * that output's. Commands: set ID CHAIN[|CHAIN], control ID NAME VALUE, watch N on|off, key N,
- * snapshot ID FORMAT, stats, stop, abandon; the end of the input is stop. */
+ * snapshot ID FORMAT [FILTERS], stats, stop, abandon; the end of the input is stop. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libavutil/md5.h>
@@ -345,7 +345,8 @@ static bool command(struct halo_live *live, char *words)
         halo_live_key_frame(live, atoi(strtok_r(NULL, " \n", &rest)));
     if (!strcmp(word, "snapshot")) {
         const int id = atoi(strtok_r(NULL, " \n", &rest));
-        halo_live_snapshot(live, (uint64_t)id, strtok_r(NULL, " \n", &rest), &err);
+        const char *format = strtok_r(NULL, " \n", &rest);
+        halo_live_snapshot(live, (uint64_t)id, format, strtok_r(NULL, "\n", &rest), &err);
     }
     if (!strcmp(word, "abandon"))
         abandon(live);

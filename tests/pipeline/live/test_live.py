@@ -1055,6 +1055,31 @@ class Snapshots(LiveTest):
             steps = [abs(a - b) for row in rows for a, b in zip(row, row[1:])]
             self.assertLess(max(steps), 60, 'not blurred')
 
+    def test_preview(self):
+        """Its own filters are seen in the snapshot alone."""
+        live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW)
+        live.wait_packets(5)
+        live.tell('snapshot 1 png solid=color=white:region=rect 0 0 50% 100%')
+        live.tell('snapshot 2 png')
+        live.wait('snapshot', lambda f, rest: rest.endswith(' ok'), 2)
+        live.stop()
+        shown, plain = (raw_frames(self.path(f'snapshot{n}'), pixel_format='gray') for n in (1, 2))
+        left = [shown[y * WIDTH + x] for y in range(HEIGHT) for x in range(WIDTH // 2 - 2)]
+        self.assertGreater(min(left), 250)
+        right = [abs(shown[y * WIDTH + x] - shown[y * WIDTH + x + 1]) for y in range(HEIGHT)
+                 for x in range(WIDTH // 2 + 2, WIDTH - 1)]
+        self.assertTrue(0 < max(right) < 60, 'not the frame that viewers see')
+        self.assertLess(min(plain), 200)
+
+    def test_previews_that_are_refused(self):
+        live = self.live(test_input(), 'filters=gblur=sigma=3', *RAW)
+        live.wait_packets(1)
+        for words, what in (('gblurr', 'unknown'), ('solid=region=faces', 'detector'),
+                            ('solid=region=feed', 'detector')):
+            live.tell(f'snapshot 1 png {words}')
+            live.wait('refused', lambda _, rest, what=what: what in rest)
+        live.stop()
+
     def test_without_a_picture(self):
         live = self.live(f'input={self.path("none.mkv")}', *RAW)
         live.wait_state('waiting')

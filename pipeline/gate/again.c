@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A second gate for one frame. */
+#include "pipeline/gate/again.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+
+#include "pipeline/gate/gate.h"
+#include "pipeline/picture/raw_picture_private.h"
+
+/* Makes the output frame the input of another gate. NULL: out of memory. */
+static struct halo_raw_picture *as_input(const struct halo_output_picture *picture)
+{
+    struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    if (!raw)
+        return NULL;
+    raw->frame = av_frame_clone(halo_output_picture_frame(picture));
+    if (!raw->frame) {
+        halo_raw_picture_destroy(raw);
+        return NULL;
+    }
+    raw->format = raw->frame->format;
+    return raw;
+}
+
+static int pass(struct halo_gate *gate, const struct halo_raw_picture *raw,
+                struct halo_output_picture **ret, struct halo_error *err)
+{
+    struct halo_pending *pending;
+    const int code = halo_gate_enter(gate, raw, &pending, err);
+    return code < 0 ? code : halo_gate_leave(pending, 0, ret, err);
+}
+
+static int filter(const struct halo_raw_picture *raw, const struct halo_chain *chain,
+                  struct halo_ring *ring, struct halo_output_picture **ret, struct halo_error *err)
+{
+    const AVFrame *frame = raw->frame;
+    const struct halo_gate_input input = {
+        .format = raw->format,
+        .width = frame->width,
+        .height = frame->height,
+        .space = frame->colorspace,
+        .range = frame->color_range,
+        .privacy = HALO_PRIVACY_OFF, /* the frame may be seen as it is */
+    };
+    struct halo_gate *gate;
+    int code = halo_gate_create(&gate, chain, ring, &input, err);
+    if (code < 0)
+        return code;
+    code = pass(gate, raw, ret, err);
+    halo_gate_destroy(gate);
+    return code;
+}
+
+int halo_gate_again(const struct halo_output_picture *picture, const struct halo_chain *chain,
+                    struct halo_output_picture **ret, struct halo_error *err)
+{
+    const struct halo_ring_settings settings = {
+        .backend = "cpu", .depth = 1, .threads = 1, .locked = -1};
+    struct halo_raw_picture *raw = as_input(picture);
+    struct halo_ring *ring;
+    int code =
+        raw ? halo_ring_create(&ring, &settings, err) : halo_fail(err, -ENOMEM, "out of memory");
+    if (code == 0) {
+        code = filter(raw, chain, ring, ret, err);
+        halo_ring_destroy(ring);
+    }
+    halo_raw_picture_destroy(raw);
+    return code;
+}
