@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -325,6 +326,35 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
     }
 }
 
+struct framing {
+    int hosts, lengths, codings;
+    bool malformed;
+};
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    struct framing *found = arg;
+    (void)kind;
+    found->hosts += !strcasecmp(key, "Host");
+    found->lengths += !strcasecmp(key, "Content-Length");
+    if (!strcasecmp(key, "Transfer-Encoding")) {
+        found->codings++;
+        found->malformed |= !value || strcasecmp(value, "chunked") != 0;
+    }
+    found->malformed |= strpbrk(key, " \t") != NULL;
+    return MHD_YES;
+}
+
+/* Whether a proxy might understand the headers differently, and so find other requests on the same
+ * connection than libmicrohttpd does (request smuggling). */
+static bool is_ambiguous(struct MHD_Connection *connection)
+{
+    struct framing found = {0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &found);
+    return found.malformed || found.hosts > 1 || found.lengths + found.codings > 1;
+}
+
 static struct halo_http_asked *begin_request(const struct halo_http *http,
                                              struct MHD_Connection *connection, const char *path,
                                              const char *method)
@@ -342,6 +372,7 @@ static struct halo_http_asked *begin_request(const struct halo_http *http,
         .fetch_site = halo_http_header(connection, "Sec-Fetch-Site"),
         .fetch_dest = halo_http_header(connection, "Sec-Fetch-Dest"),
         .content_type = halo_http_header(connection, "Content-Type"),
+        .ambiguous = is_ambiguous(connection),
         .listen = http->listen,
         .hosts = http->hosts,
         .embed = http->embed,

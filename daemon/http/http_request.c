@@ -123,7 +123,9 @@ static bool is_post(const struct halo_http_request *request, struct halo_http_ro
 
 static bool is_allowed(const struct halo_http_request *request, struct halo_http_route *route)
 {
-    if (!is_get(request) && strcmp(request->method, "POST") != 0)
+    if (request->ambiguous)
+        fail(route, 400, "a header is malformed, or contradicts another one");
+    else if (!is_get(request) && strcmp(request->method, "POST") != 0)
         fail(route, 405, "only GET, HEAD and POST are allowed");
     else if (!request->host || !halo_http_is_host(request->host, request->listen, request->hosts))
         fail(route, 403, "unknown host name: add it to 'http: hosts:' in the settings");

@@ -37,6 +37,7 @@ struct halo_http_request {
      * Sec-Fetch-Dest (fetch_dest), browsers state which site makes the request and for which
      * purpose. */
     const char *host, *origin, *referer, *fetch_site, *fetch_dest, *content_type;
+    bool ambiguous; /* the headers can be understood in two ways */
     /* from the settings; hosts and embed are NULL if not given */
     const char *listen, *hosts, *embed;
 };

@@ -306,10 +306,51 @@ class Access(HttpTest):
                              ["'self'", 'https://wall.example', 'http://tv.example:3000'])
             self.assertEqual((policy['default-src'], policy['script-src'], policy['style-src']),
                              ("'none'", "'self'", "'self'"))
+            self.assertEqual(policy['form-action'], "'self'")
+            self.assertEqual(policy['base-uri'], "'none'")
             self.assertEqual(headers['referrer-policy'], 'no-referrer')
+            self.assertEqual(headers['x-content-type-options'], 'nosniff')
+            self.assertEqual(headers['cache-control'], 'no-store')
         _, headers, _ = self.curl('/door/snapshot.jpg', '-H', 'Referer: https://wall.example/a')
         self.assertEqual(headers['cross-origin-resource-policy'], 'cross-origin')
         self.assertNotIn('access-control-allow-origin', headers)  # shown, and not read
+
+    def raw(self, text):
+        """All that comes back until the connection is closed, and whether it was."""
+        client = self.connect()
+        client.settimeout(2 * PATIENCE)
+        client.sendall(text.encode())
+        data = b''
+        try:
+            while piece := client.recv(1 << 16):
+                data += piece
+        except TimeoutError:
+            return data, False
+        except ConnectionError:
+            pass
+        return data, True
+
+    def test_requests_that_can_be_read_in_two_ways(self):
+        """Nothing is taken for a second request that a proxy may have taken for a body."""
+        second = f'GET /api/streams HTTP/1.1\r\nHost: {self.http}\r\n\r\n'
+        host, chunked = f'Host: {self.http}', 'Transfer-Encoding: chunked'
+        whole, none = f'Content-Length: {len(second)}', 'Content-Length: 0'
+        for fields, body in (
+                ([host, none, chunked], '0\r\n\r\n'), ([host, chunked, whole], '0\r\n\r\n'),
+                ([host, none, whole], ''), ([host, whole, none], ''), ([host, none, none], ''),
+                ([host, f'Content-Length: 0, {len(second)}'], ''), ([host, 'Content-Length: +0'], ''),
+                ([host, 'Content-Length: 0x0'], ''), ([host, chunked, chunked], '0\r\n\r\n'),
+                ([host, 'Transfer-Encoding: x, chunked'], '0\r\n\r\n'),
+                ([host, 'Transfer-Encoding: x', none], ''),
+                ([host, 'Transfer-Encoding : chunked', none], ''),
+                ([host, 'Transfer-Encoding:\tchunked\x0b', none], ''),
+                ([host, 'Host: evil.example'], ''), (['Host: evil.example', host], '')):
+            with self.subTest(fields):
+                head = '\r\n'.join(['POST /api/call/List HTTP/1.1', 'Content-Type: application/json',
+                                    *fields])
+                data, closed = self.raw(f'{head}\r\n\r\n{body}{second}')
+                self.assertTrue(closed, data)
+                self.assertEqual(set(re.findall(rb'HTTP/1\.1 (\d+)', data)), {b'400'}, data)
 
     def test_methods(self):
         for method in ('POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'):
