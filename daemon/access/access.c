@@ -248,6 +248,7 @@ static void end_well(struct job *job)
         halo_sessions_end_user(access->sessions, job->name);
     if (logs_in) {
         halo_tries_forget(access->sessions, job->address, guessed(job));
+        halo_log(HALO_LOG_INFO, "http: %s has logged in from %s", job->name, job->address);
         with.session = halo_session_begin(access->sessions, job->name, uv_now(access->loop));
     }
     if (job->what == HALO_ACCESS_PUT_TOKEN)

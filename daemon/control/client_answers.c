@@ -247,6 +247,8 @@ static bool is_permitted(struct halo_client *client)
         return true;
     snprintf(what, sizeof what, "%s needs the role '%s', and this client has '%s'",
              client->call.method->name, halo_role_name(needed), halo_role_name(client->role));
+    if (client->reply)
+        halo_log(HALO_LOG_INFO, "http: a call by %s was refused: %s", client->user, what);
     halo_client_refuse(client, HALO_ERROR_PERMISSION, what, NULL, NULL);
     return false;
 }
