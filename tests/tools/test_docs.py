@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The documentation agrees with the programs and with itself.
+import ast
 import json
 import os
 import re
@@ -177,6 +178,32 @@ class Tables(unittest.TestCase):
             for name in quoted(row[1]):
                 if not re.search(r'[/ ]', name):
                     self.assertIn(name, names, row[0])
+
+
+def tests_of(path):
+    """CLASS.NAME of each test in a Python file, NAME of each in a C file."""
+    text = read(path)
+    if path.endswith('.c'):
+        return set(re.findall(r'cmocka_unit_test\w*\((\w+)', text))
+    return {f'{group.name}.{test.name}' for group in ast.parse(text).body
+            if isinstance(group, ast.ClassDef) for test in group.body
+            if isinstance(test, ast.FunctionDef) and test.name.startswith('test_')}
+
+
+class Threats(unittest.TestCase):
+    def test_tests_exist(self):
+        """Each threat in docs/page-security.md has tests."""
+        files = {os.path.splitext(name)[0]: os.path.relpath(os.path.join(folder, name), ROOT)
+                 for folder, _, names in os.walk(os.path.join(ROOT, 'tests'))
+                 for name in names if re.fullmatch(r'test_\w+\.(py|c)', name)}
+        rows = table(read('docs/page-security.md'), 'threat')
+        self.assertGreater(len(rows), 20)
+        for threat, _, names in rows:
+            self.assertTrue(quoted(names), threat)
+            for name in quoted(names):
+                module, _, test = name.partition('.')
+                with self.subTest(threat, test=name):
+                    self.assertIn(test, tests_of(files[module]))
 
 
 def paths_of_http():

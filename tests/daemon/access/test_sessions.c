@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "daemon/access/sessions.h"
 #include "daemon/access/users.h"
@@ -140,6 +141,31 @@ static void passwords(void **state)
     assert_false(halo_password_is("correct horse", "*0"));
 }
 
+static double seconds_to_check(const char *hash)
+{
+    struct timespec before, after;
+    double least = 1e9;
+    for (int i = 0; i < 5; i++) {
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+        assert_false(halo_password_is("wrong horse", hash));
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+        const double took =
+            (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+        if (took < least)
+            least = took;
+    }
+    return least;
+}
+
+static void unknown_users(void **state)
+{
+    char hash[HALO_HASH_SIZE];
+    (void)state;
+    assert_int_equal(halo_password_hash("correct horse", hash), 0);
+    const double known = seconds_to_check(hash), unknown = seconds_to_check(NULL);
+    assert_true(unknown > known / 2 && unknown < known * 2);
+}
+
 static void last_admin(void **state)
 {
     struct halo_users *users;
@@ -177,6 +203,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_users, set_up, tear_down),
         cmocka_unit_test_setup_teardown(addresses, set_up, tear_down),
         cmocka_unit_test(passwords),
+        cmocka_unit_test(unknown_users),
         cmocka_unit_test(last_admin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import socket
+import socketserver
 import subprocess
+import threading
 import unittest
 
 from halotest.managed import ServiceTest, main, wait_until
@@ -115,6 +117,31 @@ class Confined(ServiceTest):
         if not GPU:
             self.assertEqual(probed['control'], os.strerror(errno.EAFNOSUPPORT))
             self.assertNotIn('tried to control halod', daemon.logged())
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_playlist_that_names_a_file(self):
+        """What a URL leads to cannot make an engine read this machine's files."""
+        clip = self.path('clip.ts')
+        subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                        'testsrc2=size=320x240:rate=25', '-t', '1', clip], check=True)
+        playlist = f'#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile://{clip}\n#EXT-X-ENDLIST\n'
+        class Camera(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.sendall(playlist.encode())
+        server = socketserver.ThreadingTCPServer(('127.0.0.1', 0), Camera)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        for end in thread.join, server.server_close, server.shutdown:
+            self.addCleanup(end)
+        url = f'tcp://127.0.0.1:{server.server_address[1]}'
+        if subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-i', url, '-f', 'null', '-'],
+                          check=False, timeout=60 * PATIENCE).returncode:
+            self.skipTest('this FFmpeg does not open such files')
+        daemon = self.start({'one': self.stream(input=url)})
+        if 'has no Landlock' in daemon.logged():
+            self.skipTest('this kernel has no Landlock')
+        self.until(lambda: 'cannot be read' in daemon.status('one')['why'], daemon.logged)
+        self.assertEqual(daemon.status('one')['filtered'], 0)
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_one_that_has_a_network(self):

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # HTTP with users: who may do what, sessions, calls, what is kept, and live media.
 import base64
+import itertools
 import json
 import os
 import re
 import signal
+import socket
+import ssl
 import struct
 import subprocess
 import threading
 import time
+import warnings
 
+from halotest import docs
 from halotest.daemon import (FFMPEG, HALOCTL, Control, Daemon, DaemonTest, Refused, call, free_port,
                              main, wait_until)
 
@@ -20,8 +25,10 @@ PASSWORD = 'correct horse'
 class Browser:
     """curl with a cookie jar, as the page's scripts ask."""
 
+    numbers = itertools.count()
+
     def __init__(self, test, host):
-        self.jar, self.host, self.token = test.path(f'jar{id(self)}'), host, ''
+        self.jar, self.host, self.token = test.path(f'jar{next(Browser.numbers)}'), host, ''
 
     def ask(self, path, body=None, *options, token=None, method=None):
         """(status, headers, body) of an answer; body: posted as JSON."""
@@ -55,14 +62,15 @@ class Browser:
 
 
 class ApiTest(DaemonTest):
-    def begin(self, streams=None, code=0, state=True, **http):
+    def begin(self, streams=None, code=0, state=True, environment=None, **http):
         self.host = f'127.0.0.1:{free_port()}'
         os.makedirs(self.path('state'), exist_ok=True)
         more = {'state': self.path('state')} if state else {}
         streams = streams or {
             'door': {'input': 'test:size=320x240:rate=25', 'filters': BASE, 'backend': 'cpu',
                      'outputs': [{'null': True}]}}
-        daemon = self.start(streams, code=code, http={'listen': self.host, **http}, **more)
+        daemon = self.start(streams, code=code, http={'listen': self.host, **http},
+                            environment=environment, **more)
         daemon.wait_state('door', 'running')
         return daemon
 
@@ -130,6 +138,49 @@ class Roles(ApiTest):
                 status, answer = page.call(method, name='door', **parameters)
                 may = order.index(role) >= order.index(least)
                 self.assertEqual(status, 200 if may else 403, (user, method, answer))
+
+    def test_every_path(self):
+        """Without a login, nothing is served that docs/control.md does not call free."""
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page, asked = self.browser(), 0
+        rows = docs.table(docs.section(docs.read('docs/control.md'), 'HTTP'), 'path')
+        for paths, role, *_ in rows:
+            for path in docs.quoted(paths) if role == 'view' else ():
+                with self.subTest(path):
+                    self.assertEqual(page.ask(path.replace('NAME', 'door'))[0], 401)
+                    asked += 1
+        self.assertGreater(asked, 9)
+
+    def test_every_method(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'vera', 'view')
+        self.add(daemon, 'otto', 'operate')
+        some = {'string': 'door', 'integer': 1, 'number': 1, 'boolean': True, 'array': [],
+                'object': {}}
+        methods = {}  # path: least role, parameters
+        for path, row in self.browser().json('/api/openapi.json')[1]['paths'].items():
+            if path.startswith('/api/call/'):
+                body = row['post'].get('requestBody', {'content': {'application/json': {}}})
+                schema = body['content']['application/json'].get('schema', {})
+                methods[path] = row['post'].get('x-role', 'view'), {
+                    name: 'view' if name == 'role' else some[schema['properties'][name]['type']]
+                    for name in schema.get('required', [])}
+        self.assertGreater(len(methods), 15)
+        denied = {'vera': ('operate', 'admin'), 'otto': ('admin',)}
+        for user, roles in denied.items():
+            page = self.browser()
+            page.login(user)
+            for path, (role, parameters) in methods.items():
+                if role in roles:
+                    with self.subTest(path, user=user):
+                        status, answer = page.json(path, parameters)
+                        self.assertEqual((status, answer['error']),
+                                         (403, 'org.varlink.service.PermissionDenied'))
+        for path, (_, parameters) in methods.items():
+            with self.subTest(path):
+                self.assertEqual(self.browser().json(path, parameters)[0], 401)
 
     def test_operators_only_hide_more(self):
         daemon = self.begin()
@@ -208,6 +259,64 @@ class Sessions(ApiTest):
         self.assertEqual(page.ask('/door/snapshot.jpg')[0], 200)
         self.assertEqual(page.json('/api/logout', {})[1]['role'], 'none')
         self.assertEqual(page.ask('/door/snapshot.jpg')[0], 401)
+
+    def test_planted_cookie(self):
+        """A login does not take over a cookie that somebody else may know."""
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        name = 'halod-' + self.host.split(':')[1]
+        planted = f'{name}={"0" * 64}'
+        status, headers, _ = self.browser().ask(
+            '/api/login', {'user': 'anna', 'password': PASSWORD}, '-H', f'Cookie: {planted}')
+        self.assertEqual(status, 200)
+        self.assertRegex(headers['set-cookie'], f'^{name}=[0-9a-f]{{64}};')
+        self.assertFalse(headers['set-cookie'].startswith(planted))
+        self.assertEqual(
+            self.browser().ask('/api/streams', None, '-H', f'Cookie: {planted}')[0], 401)
+
+    def test_cookie_after_logout(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page = self.browser()
+        _, headers, _ = page.ask('/api/login', {'user': 'anna', 'password': PASSWORD})
+        kept = '-H', 'Cookie: ' + headers['set-cookie'].split(';')[0]
+        stranger = self.browser()
+        self.assertEqual(stranger.ask('/api/streams', None, *kept)[0], 200)
+        page.json('/api/logout', {})
+        self.assertEqual(stranger.ask('/api/streams', None, *kept)[0], 401)
+
+    def test_unknown_users(self):
+        """Nobody learns by guessing who has an account."""
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        answers = [self.browser().ask('/api/login', {'user': user, 'password': 'wrong horse'})
+                   for user in ('anna', 'nobody')]
+        self.assertEqual(*[(status, body) for status, _, body in answers])
+        for user in 'anna', 'nobody':
+            for _ in range(4):
+                answer = self.browser().login(user, 'wrong horse')
+            self.assertEqual(answer, 429, user)
+
+    def test_what_is_logged(self):
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        self.add(daemon, 'vera', 'view')
+        page = self.browser()
+        page.login('geheim\n', 'wrong horse')
+        page.login('vera')
+        page.call('Stop', name='door')
+        other = self.browser()
+        other.login('anna')
+        other.call('Restart', name='door')
+        said = daemon.logged()
+        for line in ('wrong user name or password from 127.0.0.1',
+                     'vera has logged in from 127.0.0.1',
+                     "a call by vera at 127.0.0.1 was refused: Stop needs the role 'operate'",
+                     'anna at 127.0.0.1 calls Restart door'):
+            self.assertIn(line, said)
+        # A password may have been typed into the wrong field.
+        for secret in ('geheim', 'wrong horse', PASSWORD, page.token, other.token):
+            self.assertNotIn(secret, said)
 
     def test_token_against_other_sites(self):
         """What a foreign page can send: the cookie, but not the token, and no JSON."""
@@ -315,12 +424,17 @@ class Sessions(ApiTest):
         self.assertEqual(page.ask('/api/setup', body, '-H', 'X-Forwarded-For: 192.0.2.7')[0], 429)
         self.assertEqual(page.ask('/api/setup', body, '-H', 'X-Forwarded-For: 192.0.2.8')[0], 403)
 
-    def test_tls(self):
+    def certificate(self):
         key, certificate = self.path('key.pem'), self.path('cert.pem')
         call(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out',
               certificate, '-days', '2', '-subj', '/CN=localhost', '-addext',
               'subjectAltName=IP:127.0.0.1'])
-        daemon = self.begin(certificate=certificate, key=key)
+        return {'certificate': certificate, 'key': key}
+
+    def test_tls(self):
+        files = self.certificate()
+        certificate = files['certificate']
+        daemon = self.begin(**files)
         self.add(daemon, 'anna', 'admin')
         done = subprocess.run(
             ['curl', '-s', '-i', '--cacert', certificate, '-H', 'Content-Type: application/json',
@@ -332,6 +446,25 @@ class Sessions(ApiTest):
         done = subprocess.run(['curl', '-s', '-m', '5', f'http://{self.host}/healthz'],
                               stdout=subprocess.PIPE, check=False)
         self.assertNotIn(b'ok', done.stdout)
+
+    def test_old_tls(self):
+        self.begin(**self.certificate())
+        for version, accepted in ((ssl.TLSVersion.TLSv1, False), (ssl.TLSVersion.TLSv1_1, False),
+                                  (ssl.TLSVersion.TLSv1_2, True), (ssl.TLSVersion.TLSv1_3, True)):
+            with self.subTest(version), warnings.catch_warnings():
+                warnings.simplefilter('ignore', DeprecationWarning)
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+                context.set_ciphers('ALL:@SECLEVEL=0')
+                context.minimum_version = context.maximum_version = version
+                address, port = self.host.split(':')
+                try:
+                    with socket.create_connection((address, int(port)), 20) as client, \
+                            context.wrap_socket(client) as tls:
+                        shaken = tls.version()
+                except (ssl.SSLError, ConnectionError):
+                    shaken = None
+                self.assertEqual(bool(shaken), accepted)
 
     def test_wrong_certificate(self):
         key, certificate = self.path('key.pem'), self.path('cert.pem')
@@ -411,6 +544,43 @@ class Calls(ApiTest):
         history = daemon.control('History', name='door')
         self.assertEqual(set(history['streams']['door']), {'rate', 'p50_ms', 'p99_ms', 'dropped'})
         self.assertGreater(history['memory'][-1], 1 << 20)
+
+
+class Files(ApiTest):
+    def test_only_those_of_the_page(self):
+        folder = self.path('page')
+        os.mkdir(folder)
+        for path, text in (('page/index.html', 'start'), ('page/app.js', 'script'),
+                           ('page/notes.txt', 'geheim'), ('page/.hidden.js', 'geheim'),
+                           ('beside.js', 'geheim')):
+            with open(self.path(path), 'w') as file:
+                file.write(text)
+        self.begin(environment={'HALOD_PAGE': folder}, page=True)
+        page = self.browser()
+        self.assertEqual(page.ask('/page/app.js')[2], b'script')
+        self.assertEqual(page.ask('/page/app.js')[1]['cache-control'], 'no-cache')
+        for path in ('/page/notes.txt', '/page/.hidden.js', '/page/../beside.js', '/page/..%2fbeside.js',
+                     '/page/%2e%2e/beside.js', '/page/%2e%2e%2fbeside.js', '/page//../beside.js',
+                     f'/page/{folder}/app.js', f'/page/%2f{folder[1:]}/../beside.js',
+                     '/page/..%5cbeside.js', '/page/'):
+            with self.subTest(path):
+                status, _, body = page.ask(path, None, '--path-as-is')
+                self.assertEqual((status, b'geheim' in body), (404, False))
+
+    def test_errors_tell_nothing(self):
+        """Neither where halod's files are, nor what it runs on."""
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page = self.browser()
+        for path, body in (('/nothing', None), ('/door/nothing', None), ('/api/streams', None),
+                           ('/api/login', {}), ('/api/login', []), ('/api/setup', {'code': 'x'}),
+                           ('/api/login', {'user': 'a' * 1000, 'password': 'b' * 1000}),
+                           ('/api/call/Status', {}), ('/api/call/Nothing', {})):
+            status, headers, text = page.ask(path, body)
+            self.assertGreaterEqual(status, 400, path)
+            self.assertNotIn('server', headers)
+            self.assertNotRegex(text, rb'(?i)\.c:\d|microhttpd|jansson|/tmp/|/var/|' +
+                                os.fsencode(self.folder), path)
 
 
 class Keeping(ApiTest):

@@ -601,6 +601,24 @@ return found;
 '''
 
 
+# Everything by which words can become a program. Answers with what ran.
+INJECTED = '''
+window.ran = [];
+const script = (more) => document.body.append(Object.assign(document.createElement('script'), more));
+script({textContent: 'ran.push("inline script")'});
+script({src: 'data:text/javascript,ran.push("data: script")'});
+script({src: URL.createObjectURL(new Blob(['ran.push("blob: script")']))});
+script({src: `http://localhost:${arguments[0]}/`});
+const box = document.createElement('div');
+box.innerHTML = '<img src="/nothing" onerror="ran.push(1)"><svg onload="ran.push(2)"></svg>' +
+    '<iframe srcdoc="<script>parent.ran.push(3)</script>"></iframe>' +
+    '<a href="javascript:ran.push(4)">x</a><form action="http://localhost:1/"></form>';
+document.body.append(box);
+box.querySelector('a').click();
+return new Promise((resolve) => setTimeout(() => resolve(ran), arguments[1]));
+'''
+
+
 class Foreign(PageTest):
     def setUp(self):
         super().setUp()
@@ -644,6 +662,21 @@ class Foreign(PageTest):
                 self.assertTrue(wait_until(lambda: daemon.status('door')['viewers'] == 0))
                 self.assert_still_logged_in()
                 self.page.forget_cookies()
+
+    def test_words_are_no_programs(self):
+        """Not those of a camera, and not even if the page forgot to show them as text."""
+        words = '<img src=x onerror="window.hurt=1"><b id=bold>'
+        daemon = self.begin(anna='admin')
+        daemon.control('Keep', name='yard', settings={
+            'input': f'http://127.0.0.1:9/{words}', 'filters': BASE})
+        self.enter('anna', '')
+        self.page.click('yard')
+        self.page.wait_text('onerror')
+        self.assertEqual(self.page.script(
+            'return [window.hurt ?? null, document.getElementById("bold")]'), [None, None])
+        self.page.errors()
+        self.assertEqual(self.page.script(INJECTED, self.port, round(1000 * PATIENCE)), [])
+        self.assertIn('Content Security Policy', ' '.join(self.page.errors()))
 
     def test_embedding_page(self):
         """It may show pictures, and do no more; so it is no accident that others show nothing."""
