@@ -385,7 +385,10 @@ static void add_tile(struct halo_http_live *live, const char *name)
     struct tile *tile = &live->tile[live->tiles];
     struct halo_feed *feed = halo_supervisor_feed(live->http->sv, name, HALO_VIEW_TILE);
     *tile = (struct tile){
-        .taker = {.begin = tile_begin, .packet = tile_packet, .end = tile_end},
+        .taker = {.begin = tile_begin,
+                  .packet = tile_packet,
+                  .end = tile_end,
+                  .counted = live->media && !strcmp(name, argument(live, "video"))},
         .live = live,
         .slot = live->tiles++,
     };

@@ -82,8 +82,8 @@ static json_t *output_status(const struct sv_stream *stream, int index)
     return to;
 }
 
-/* Counts the takers of all of its feeds, including HTTP clients. */
-static int count_takers(const struct sv_stream *stream, bool *ret_card)
+/* Counts the viewers of all of its feeds, including HTTP clients. */
+static int count_viewers(const struct sv_stream *stream, bool *ret_card)
 {
     int count = 0;
     *ret_card = false;
@@ -92,7 +92,7 @@ static int count_takers(const struct sv_stream *stream, bool *ret_card)
         if (!stream->outlet[i].feed)
             continue;
         halo_feed_stats(stream->outlet[i].feed, &stats);
-        count += stats.takers;
+        count += stats.viewers;
         *ret_card |= stats.takers > 0 && stats.card;
     }
     return count;
@@ -112,7 +112,7 @@ static void add_place(json_t *to, const struct sv_stream *stream)
     set_number(to, "restarts", stream->starts > 1 ? stream->starts - 1 : 0);
     json_object_set_new(to, "uptime_s",
                         json_real(stream->started ? (double)(now - stream->started) / 1e3 : 0));
-    set_number(to, "viewers", count_takers(stream, &card));
+    set_number(to, "viewers", count_viewers(stream, &card));
     json_object_set_new(to, "card", json_boolean(card));
     json_object_set_new(to, "recording", json_boolean(stream->recording));
     json_object_set_new(to, "overloaded", json_boolean(stream->state == SV_OVERLOADED));

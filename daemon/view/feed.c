@@ -437,4 +437,6 @@ void halo_feed_stats(const struct halo_feed *feed, struct halo_feed_stats *ret)
 {
     *ret = feed->stats;
     ret->takers = feed->takers.count;
+    for (const struct halo_feed_taker *t = feed->takers.first; t; t = t->next)
+        ret->viewers += !t->counted;
 }

@@ -45,6 +45,9 @@ struct halo_feed_taker {
     /* Reports that the stream has ended, or that its frames have stopped and `on_error` is `stop`.
      * No callbacks follow; the taker has left the feed. */
     void (*end)(struct halo_feed_taker *taker, const char *why);
+    /* Its client takes another feed of the stream, too, and counts as a viewer there. Set this
+     * before joining. */
+    bool counted;
     /* Used by the feed only: */
     struct halo_feed *feed;
     struct halo_feed_taker *next;
@@ -85,6 +88,7 @@ int64_t halo_feed_origin(const struct halo_feed *feed);
 
 struct halo_feed_stats {
     int takers;
+    int viewers;   /* the takers that are not counted elsewhere */
     bool card;     /* true while the card is being sent to the viewers and other consumers */
     int64_t cards; /* cards sent, including the engine's cards */
     int64_t late;  /* packets dropped because their timestamp was not later than the previous one */

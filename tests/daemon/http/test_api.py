@@ -815,6 +815,7 @@ class Live(ApiTest):
                                   stdout=subprocess.DEVNULL) for _ in range(32)]
         try:
             daemon.wait_pictures('door', 100, 60)
+            self.assertIn(daemon.status('door')['viewers'], range(1, 33), 'each page is one')
             data = self.read('/api/live?video=door', lambda data: data.count(b'moof') > 50)
             self.assertGreater(data.count(b'moof'), 50)
         finally:
