@@ -4,7 +4,9 @@
  * conv_gradient.c. */
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 
+#include "kernels/cells.h"
 #include "kernels/conv_private.h"
 
 int halo_conv_copy(struct halo_conv *ret, const struct halo_conv_target *target)
@@ -67,5 +69,51 @@ int halo_conv_solid(struct halo_conv *ret, const int values[2],
     *ret = halo_conv_begin(HALO_CONV_SOLID, target);
     ret->mask[0] = values[0];
     ret->mask[1] = values[1];
+    return 0;
+}
+
+int halo_conv_cells(struct halo_conv *ret, const struct halo_cells_layout *layout,
+                    const int values[2], const struct halo_conv_target *target)
+{
+    const struct halo_cells_layout *l = layout;
+    if (l->cells < 1 || l->cells > HALO_MAX_CELLS || l->reach < 0 ||
+        l->reach > HALO_MAX_CELLS_REACH || l->step_x < 1 || l->step_x > HALO_MAX_STEP ||
+        l->step_y < 1 || l->step_y > HALO_MAX_STEP)
+        return -EINVAL;
+    struct halo_conv solid;
+    const int code = halo_conv_solid(&solid, values, target);
+    if (code < 0)
+        return code;
+    *ret = solid;
+    ret->kind = HALO_CONV_CELLS;
+    ret->cells = l->cells;
+    ret->reach = l->reach;
+    ret->step_x = l->step_x;
+    ret->step_y = l->step_y;
+    return 0;
+}
+
+static bool values_ok(const uint16_t *values, int count, int most)
+{
+    bool ok = true;
+    for (int i = 0; i < count; i++)
+        ok &= values[i] <= most;
+    return ok;
+}
+
+int halo_conv_add_cells(struct halo_conv *conv, const struct halo_rect *box, const uint16_t *values)
+{
+    const int cells = conv->cells * conv->cells;
+    if (box->x0 >= box->x1 || box->y0 >= box->y1 || box->x0 < 0 || box->y0 < 0 ||
+        box->x1 > HALO_MAX_CELLS_BOX || box->y1 > HALO_MAX_CELLS_BOX ||
+        !values_ok(values, 2 * cells, halo_sample_max(conv->depth)))
+        return -EINVAL;
+    if (conv->boxes == halo_cells_room(conv->cells))
+        return -ENOSPC;
+    int32_t *to = conv->mask + 2 + conv->boxes++ * (HALO_CELLS_HEAD + cells);
+    const int32_t head[HALO_CELLS_HEAD] = {box->x0, box->y0, box->x1, box->y1};
+    memcpy(to, head, sizeof head);
+    for (int i = 0; i < cells; i++)
+        to[HALO_CELLS_HEAD + i] = (int32_t)(values[2 * i] | (uint32_t)values[2 * i + 1] << 16);
     return 0;
 }

@@ -37,6 +37,11 @@
  *     out = floor((their sum + n / 2) / n), or their minimum, or their maximum
  *   SOLID
  *     out = mask[c] in channel c, whatever p is
+ *   CELLS
+ *     A list of boxes, each cut into n by n cells with values of their own (kernels/cells.h). With
+ *     the last box of the list that reaches x, y:
+ *     out = the value of the box's cell at x, y; where no box reaches, out = mask[c]
+ *     p is never read: what a plane shows depends on the list alone.
  *   DECIMATED
  *     A Gaussian on a plane of nodes, step_x by step_y pixels apart. In each direction, with s its
  *     step, node k lies on the left (upper) edge of pixel k s. With w(j) = 2 j + 1 for j < s and
@@ -91,6 +96,7 @@ enum halo_conv_kind {
     HALO_CONV_PIXELIZE,
     HALO_CONV_DECIMATED,
     HALO_CONV_SOLID,
+    HALO_CONV_CELLS,
 };
 
 enum halo_pixelize { HALO_PIXELIZE_MEAN, HALO_PIXELIZE_MIN, HALO_PIXELIZE_MAX };
@@ -134,6 +140,11 @@ struct halo_conv {
                            * DECIMATED also uses row_bits, frac and col_bits */
     int reach_x, reach_y; /* DECIMATED: radius of the masks in nodes; mask holds reach_x + 1
                            * weights, followed by reach_y + 1 weights */
+
+    /* CELLS: cells across a box, and down; number of boxes; how far the cells at a box's edges
+     * reach past it, in luma pixels. CELLS also uses step_x and step_y: luma pixels from one sample
+     * to the next. */
+    int cells, boxes, reach;
 };
 
 /* The sample format and the border of the planes for which a convolution is made. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The reference: conv.h written as plainly as possible in C. Every other strategy of every backend
  * is compared with it, so it uses no tricks; only its row sums are kept from row to row. */
+#include "kernels/cells.h"
 #include "kernels/cpu/cpu.h"
 
 #include <errno.h>
@@ -282,6 +283,24 @@ static int decimated_band(const struct halo_job *job, int y0, int y1,
     return 0;
 }
 
+/* The value of the last box that reaches the sample. */
+static int cell(const struct halo_job *job, int x, int y, int channel)
+{
+    const struct halo_conv *c = job->conv;
+    const int px = x * c->step_x, py = y * c->step_y;
+    int value = c->mask[channel];
+    for (int i = 0; i < c->boxes; i++) {
+        const int32_t *box = halo_cells_box(c, i);
+        const int x0 = box[0], y0 = box[1], x1 = box[2], y1 = box[3];
+        if (px < x0 - c->reach || px >= x1 + c->reach || py < y0 - c->reach || py >= y1 + c->reach)
+            continue;
+        const int at =
+            halo_cell_of(py, y0, y1, c->cells) * c->cells + halo_cell_of(px, x0, x1, c->cells);
+        value = (int)((uint32_t)box[HALO_CELLS_HEAD + at] >> 16 * channel & 0xffff);
+    }
+    return value;
+}
+
 static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
     const enum halo_conv_kind kind = job->conv->kind;
@@ -298,6 +317,7 @@ static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scra
                 put(job, x, y, ch,
                     kind == HALO_CONV_COPY       ? sample(job, x, y, ch)
                     : kind == HALO_CONV_SOLID    ? job->conv->mask[ch]
+                    : kind == HALO_CONV_CELLS    ? cell(job, x, y, ch)
                     : kind == HALO_CONV_GRADIENT ? gradient(job, x, y, ch)
                                                  : dense(job, x, y, ch));
         }

@@ -16,6 +16,8 @@
  * cache. */
 #include <errno.h>
 
+#include "kernels/cells.h"
+
 enum { LINE = 64 /* bytes */, AHEAD = 8 /* rows */ };
 
 #include "kernels/cpu/rows_vector_tmpl.h"
@@ -84,6 +86,52 @@ static int solid(const struct halo_job *job, int y0, int y1)
         halo_row_put(dst, halo_plane_row(dst, y0), i, job->conv->mask[i % dst->channels]);
     for (int y = y0 + 1; y < y1; y++)
         memcpy(halo_plane_row(dst, y), halo_plane_row(dst, y0), halo_plane_row_bytes(dst));
+    return 0;
+}
+
+/* The columns of samples that a box reaches, or its rows: from *ret_from on, before *ret_to. */
+static void find_reach(const struct halo_conv *c, int x0, int x1, int step, int end, int *ret_from,
+                       int *ret_to)
+{
+    const int to = halo_cell_sample(x1 + c->reach, step);
+    *ret_from = halo_cell_sample(x0 - c->reach, step);
+    *ret_to = to < end ? to : end;
+}
+
+/* One row of a box: a run of samples for each of its cells. */
+static void put_cells(const struct halo_job *job, const int32_t *box, int y)
+{
+    const struct halo_conv *c = job->conv;
+    const struct halo_plane *dst = &job->dst;
+    const int n = c->cells, width = box[2] - box[0];
+    const int32_t *cell =
+        box + HALO_CELLS_HEAD + n * halo_cell_of(y * c->step_y, box[1], box[3], n);
+    const int last = halo_cell_of(box[2], box[0], box[2], n); /* not n - 1 in a narrow box */
+    int x, to;
+    find_reach(c, box[0], box[2], c->step_x, dst->width, &x, &to);
+    for (int i = 0; i <= last; i++) {
+        /* t n / width is i + 1 from the first t on that is at least (i + 1) width / n */
+        const int next = box[0] + (int)(((int64_t)(i + 1) * width + n - 1) / n);
+        int end = i < last ? halo_cell_sample(next, c->step_x) : to;
+        end = end < to ? end : to;
+        for (; x < end; x++)
+            for (int ch = 0; ch < dst->channels; ch++)
+                halo_row_put(dst, halo_plane_row(dst, y), x * dst->channels + ch,
+                             (int)((uint32_t)cell[i] >> 16 * ch & 0xffff));
+    }
+}
+
+static int cells(const struct halo_job *job, int y0, int y1)
+{
+    const struct halo_conv *c = job->conv;
+    solid(job, y0, y1);
+    for (int i = 0; i < c->boxes; i++) {
+        const int32_t *box = halo_cells_box(c, i);
+        int from, to;
+        find_reach(c, box[1], box[3], c->step_y, job->dst.height, &from, &to);
+        for (int y = from > y0 ? from : y0; y < to && y < y1; y++)
+            put_cells(job, box, y);
+    }
     return 0;
 }
 
@@ -156,6 +204,8 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
         return copy(job, y0, y1);
     if (job->conv->kind == HALO_CONV_SOLID)
         return solid(job, y0, y1);
+    if (job->conv->kind == HALO_CONV_CELLS)
+        return cells(job, y0, y1);
     if (job->conv->kind == HALO_CONV_PIXELIZE)
         return pixelize(job, y0, y1, scratch);
 

@@ -216,6 +216,8 @@ cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count
             status = halo_cuda_launch_pixelize(from, alike);
         else if (from->conv->kind == HALO_CONV_SOLID)
             status = halo_cuda_launch_solid(from, alike);
+        else if (from->conv->kind == HALO_CONV_CELLS)
+            status = halo_cuda_launch_cells(from, alike);
         else if (from->conv->kind == HALO_CONV_BOX)
             status = launch_boxes(from, alike);
         else

@@ -137,6 +137,9 @@ cudaError_t halo_cuda_launch_pixelize(const struct halo_cuda_call *calls, int co
 /* Launches HALO_CONV_SOLID for all strategies. */
 cudaError_t halo_cuda_launch_solid(const struct halo_cuda_call *calls, int count);
 
+/* Launches HALO_CONV_CELLS for all strategies. */
+cudaError_t halo_cuda_launch_cells(const struct halo_cuda_call *calls, int count);
+
 /* Used if any of the calls has a region. halo_cuda_region_bytes() returns the size that
  * region_memory must have. halo_cuda_region_map() must be called before the launch; it sets
  * `wanted` of each call. halo_cuda_region_merge() must be called after the launch; it copies from

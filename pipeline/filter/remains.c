@@ -131,6 +131,7 @@ void halo_response_plan(struct halo_response *ret, const struct halo_plane_plan 
     case HALO_CONV_GRADIENT:
     case HALO_CONV_PIXELIZE:
     case HALO_CONV_SOLID:
+    case HALO_CONV_CELLS:
         break;
     }
     for (int x = 0; x < HALF; x++)
@@ -189,7 +190,9 @@ void halo_remains_add(struct halo_remains *r, const struct halo_plane_plan *plan
         r->least = 0;
         r->most = halo_sample_max(conv->depth);
     }
-    r->flat |= conv->kind == HALO_CONV_SOLID || r->least == r->most ||
+    /* CELLS shows nothing of its input: what its boxes show is bounded by halo_chain_leaves(). */
+    r->flat |= conv->kind == HALO_CONV_SOLID || conv->kind == HALO_CONV_CELLS ||
+               r->least == r->most ||
                (conv->kind == HALO_CONV_GRADIENT && (conv->limit == 0 || conv->scale == 0));
     if (conv->kind == HALO_CONV_PIXELIZE)
         r->blocks = fmax(r->blocks, (double)conv->block_w * conv->block_h);

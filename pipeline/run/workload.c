@@ -49,6 +49,7 @@ static double conv_ns(const struct halo_conv *c)
     switch (c->kind) {
     case HALO_CONV_COPY:
     case HALO_CONV_SOLID:
+    case HALO_CONV_CELLS:
         return 0.1;
     case HALO_CONV_SEPARABLE:
         return 0.25 + 0.0075 * (width + height);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "kernels/backend.h"
+#include "kernels/cells.h"
 
 enum { WIDTH = 61, HEIGHT = 47, TAPS = 127 * 127 };
 
@@ -437,6 +438,11 @@ static void check_refusals(void)
         halo_conv_pixelize(&c, 4, 4, (enum halo_pixelize)3, &target),
         halo_conv_solid(&c, (const int[2]){0, 256}, &target),
         halo_conv_solid(&c, (const int[2]){-1, 0}, &target),
+        halo_conv_cells(&c, &(struct halo_cells_layout){0, 0, 1, 1}, (const int[2]){1, 1}, &target),
+        halo_conv_cells(&c, &(struct halo_cells_layout){17, 0, 1, 1}, (const int[2]){1, 1},
+                        &target),
+        halo_conv_cells(&c, &(struct halo_cells_layout){6, -1, 1, 1}, (const int[2]){1, 1},
+                        &target),
     };
     for (size_t i = 0; i < sizeof got / sizeof got[0]; i++)
         verdict(got[i] == -EINVAL && c.depth == 77, "%s %d: %.0f, not refused%.0f", "refusal",
@@ -513,6 +519,16 @@ static void check_by_hand(void)
     static const uint16_t sevens[9] = {7, 7, 7, 7, 7, 7, 7, 7, 7};
     error = halo_conv_solid(&c, (const int[2]){7, 8}, &target);
     golden("solid", &c, error, tens, sevens);
+
+    /* A box of four cells on the first two columns and rows, and a later one on the middle alone. */
+    static const uint16_t drawn[9] = {1, 2, 7, 3, 9, 7, 7, 7, 7};
+    const uint16_t four[8] = {1, 0, 2, 0, 3, 0, 4, 0};
+    const uint16_t nine[8] = {9, 0, 9, 0, 9, 0, 9, 0};
+    const struct halo_cells_layout layout = {2, 0, 1, 1};
+    error = halo_conv_cells(&c, &layout, (const int[2]){7, 8}, &target);
+    error = error ? error : halo_conv_add_cells(&c, &(struct halo_rect){0, 0, 2, 2}, four);
+    error = error ? error : halo_conv_add_cells(&c, &(struct halo_rect){1, 1, 2, 2}, nine);
+    golden("cells", &c, error, tens, drawn);
 }
 
 /* --thin: the shallowest and the deepest samples. */

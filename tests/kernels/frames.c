@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/kernels/masks.h"
+
 enum { PLANES = 5, WIDTH = 403, HEIGHT = 131, BETWEEN = 6 /* samples, after each row */ };
 
 /* Luma and two planes of chroma, then a large and a small plane of two channels: more than one
@@ -85,6 +87,12 @@ static int make_solid(struct halo_conv *ret, int p, const struct halo_conv_targe
     return halo_conv_solid(ret, (const int[2]){10 * p, halo_sample_max(target->depth) - p}, target);
 }
 
+static int make_cells(struct halo_conv *ret, int p, const struct halo_conv_target *target)
+{
+    uint64_t draw = 0x9e3779b97f4a7c15 + (uint64_t)p;
+    return random_cells(ret, 5 + p, 3 * p, target, &draw);
+}
+
 /* A kind for each plane, and one that leaves it as it is: as planes= makes them. */
 static int make_mixed(struct halo_conv *ret, int p, const struct halo_conv_target *target)
 {
@@ -94,8 +102,8 @@ static int make_mixed(struct halo_conv *ret, int p, const struct halo_conv_targe
 }
 
 typedef int make_function(struct halo_conv *ret, int p, const struct halo_conv_target *target);
-static make_function *const makes[] = {make_gauss,    make_dense, make_box,  make_gradient,
-                                       make_pixelize, make_solid, make_mixed};
+static make_function *const makes[] = {make_gauss,    make_dense, make_box,   make_gradient,
+                                       make_pixelize, make_solid, make_cells, make_mixed};
 
 static struct frame *make_frame(make_function *make, int depth)
 {

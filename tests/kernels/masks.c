@@ -3,6 +3,7 @@
  * size. */
 #include "tests/kernels/masks.h"
 
+#include "kernels/cells.h"
 #include "tests/kernels/picture.h"
 
 const struct mask masks[] = {
@@ -79,6 +80,11 @@ const struct mask masks[] = {
     {"pixelize 1024", PIXELIZE, 1024, 1024},
     {"solid 0 and 200", SOLID, 0, 200},
     {"solid 255 and 3", SOLID, 255, 3},
+    {"cells without boxes", CELLS, 6, 0},
+    {"cells 1, one box", CELLS, 1, 1},
+    {"cells 6, two boxes", CELLS, 6, 2},
+    {"cells 16, as many boxes as there is room for", CELLS, 16, 15},
+    {"cells 3, many boxes", CELLS, 3, 60},
     {"pixelize 1000x700 min", PIXELIZE, 1000, 700, .mode = HALO_PIXELIZE_MIN},
 };
 
@@ -129,6 +135,33 @@ static int make_gradient(struct halo_conv *ret, const struct mask *m,
     return halo_conv_gradient(ret, mx, my, m->a, m->b, target);
 }
 
+static struct halo_rect random_box(uint64_t *state)
+{
+    const int most = next_random(state) % 2 ? 40 : 2000;
+    const int x = (int)(next_random(state) % (unsigned)most), y = (int)(next_random(state) % 40);
+    return (struct halo_rect){x, y, x + 1 + (int)(next_random(state) % (unsigned)most),
+                              y + 1 + (int)(next_random(state) % (unsigned)most)};
+}
+
+int random_cells(struct halo_conv *ret, int cells, int boxes, const struct halo_conv_target *target,
+                 uint64_t *state)
+{
+    const unsigned values = (unsigned)halo_sample_max(target->depth) + 1;
+    const struct halo_cells_layout layout = {.cells = cells,
+                                             .reach = (int)(next_random(state) % 9),
+                                             .step_x = 1 + (int)(next_random(state) % 2),
+                                             .step_y = 1 + (int)(next_random(state) % 2)};
+    uint16_t value[2 * HALO_MAX_CELLS * HALO_MAX_CELLS];
+    int code = halo_conv_cells(ret, &layout, (const int[2]){7, 200}, target);
+    for (int i = 0; i < boxes && code == 0; i++) {
+        const struct halo_rect box = random_box(state);
+        for (int k = 0; k < 2 * cells * cells; k++)
+            value[k] = (uint16_t)(next_random(state) % values);
+        code = halo_conv_add_cells(ret, &box, value);
+    }
+    return code;
+}
+
 int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_conv_target *target)
 {
     if (m->kind == COPY)
@@ -142,6 +175,10 @@ int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_con
     if (m->kind == SOLID) {
         const int values[2] = {(int)m->a << (target->depth - 8), (int)m->b << (target->depth - 8)};
         return halo_conv_solid(ret, values, target);
+    }
+    if (m->kind == CELLS) {
+        uint64_t draw = 0x9e3779b97f4a7c15 + (uint64_t)m->b;
+        return random_cells(ret, (int)m->a, (int)m->b, target, &draw);
     }
     if (m->kind == PIXELIZE)
         return halo_conv_pixelize(ret, (int)m->a, (int)m->b, m->mode, target);

@@ -8,8 +8,9 @@
 struct mask {
     const char *name;
     /* Which constructor, and what it is given. */
-    enum { GAUSS, DENSE, BOX, COPY, GRADIENT, PIXELIZE, SOLID } kind;
-    double a, b; /* sigmas, radii, or width and height; scale and delta of a gradient */
+    enum { GAUSS, DENSE, BOX, COPY, GRADIENT, PIXELIZE, SOLID, CELLS } kind;
+    double a, b; /* sigmas, radii, or width and height; scale and delta of a gradient; cells
+                  * across a box, and boxes */
     enum { MEAN, EDGES, SHARPEN, NOISE, LARGE, HUGE_SUMS, SPIKE, SOBEL, SCHARR } weights;
     double bias;
     enum halo_pixelize mode;
@@ -17,6 +18,11 @@ struct mask {
 
 extern const struct mask masks[];
 extern const int mask_count;
+
+/* Makes boxes of cells whose places, values, steps and reach are drawn by lot; some lie outside of
+ * small planes. Returns what the constructors say. */
+int random_cells(struct halo_conv *ret, int cells, int boxes, const struct halo_conv_target *target,
+                 uint64_t *state);
 
 /* What the constructor says. */
 int mask_make(struct halo_conv *ret, const struct mask *m, const struct halo_conv_target *target);

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/cells.h"
+#include "tests/kernels/masks.h"
 #include "tests/kernels/picture.h"
 
 int random_below(uint64_t *state, int n)
@@ -150,6 +152,15 @@ static int solid(struct halo_conv *ret, const struct halo_conv_target *target, u
     return halo_conv_solid(ret, values, target);
 }
 
+static int cells(struct halo_conv *ret, const struct halo_conv_target *target, uint64_t *state,
+                 char *text, size_t size)
+{
+    const int across = random_below(state, HALO_MAX_CELLS) + 1;
+    const int boxes = random_below(state, 16);
+    snprintf(text, size, "%d boxes of %dx%d cells", boxes, across, across);
+    return random_cells(ret, across, boxes, target, state);
+}
+
 static int copy(struct halo_conv *ret, const struct halo_conv_target *target, uint64_t *state,
                 char *text, size_t size)
 {
@@ -168,8 +179,8 @@ void random_mask(struct halo_conv *ret, const struct halo_conv_target *target, u
     };
     const int count = sizeof kinds / sizeof kinds[0];
     const int rare = random_below(state, 64);
-    if (rare < 2) {
-        (rare ? solid : copy)(ret, target, state, text, size);
+    if (rare < 4) {
+        (rare > 1 ? cells : rare ? solid : copy)(ret, target, state, text, size);
         return;
     }
     while (kinds[random_below(state, count)](ret, target, state, text, size))
