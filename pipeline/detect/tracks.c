@@ -99,7 +99,7 @@ static struct track *begin(struct halo_tracks *tracks, const struct sight *sight
     if (tracks->tracks == TRACKS)
         return NULL;
     struct track *t = &tracks->track[tracks->tracks++];
-    *t = (struct track){.id = tracks->next_id++, .first = *sight, .kept = sight->box};
+    *t = (struct track){.id = halo_region_number(), .first = *sight, .kept = sight->box};
     see(t, sight);
     return t;
 }
@@ -340,7 +340,8 @@ static void put_hidden(struct halo_tracks *tracks, struct halo_region_list *list
     const bool fits = 1 + 2 * tracks->settings.margin >= sqrt(2);
     const enum halo_shape_kind kind =
         tracks->find == HALO_FIND_FACES && fits ? HALO_SHAPE_ELLIPSE : HALO_SHAPE_RECT;
-    const struct halo_motion from = motion_of(kind, mark->from), to = motion_of(kind, mark->to);
+    struct halo_motion from = motion_of(kind, mark->from), to = motion_of(kind, mark->to);
+    from.track = to.track = mark->track;
     (void)halo_motion_put(list, &from, &to, tracks->settings.margin + mark->growth, most);
 }
 

@@ -9,7 +9,7 @@ struct frame *halo_tracks_frame(struct halo_tracks *tracks, int index)
     return &tracks->frame[(tracks->first + index) % tracks->window];
 }
 
-static void remove_marks(struct frame *frame, int track, enum mark_kind kind, int64_t of)
+static void remove_marks(struct frame *frame, uint64_t track, enum mark_kind kind, int64_t of)
 {
     int kept = 0;
     for (int i = 0; i < frame->marks; i++)

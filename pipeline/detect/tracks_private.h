@@ -32,7 +32,7 @@ struct speed {
 };
 
 struct track {
-    int id;
+    uint64_t id;                /* halo_region_number() */
     struct sight sight[SIGHTS]; /* oldest first, the last box at the end */
     int sights;
     struct sight first;   /* its first box, or the first after it was missed */
@@ -49,7 +49,7 @@ enum mark_kind { MARK_REPORTED, MARK_HELD, MARK_BACK, MARK_BETWEEN };
 
 /* What a frame hides of a track: everything on the way between two boxes. */
 struct mark {
-    int track; /* its id */
+    uint64_t track; /* its id */
     enum mark_kind kind;
     struct halo_box from, to;
     int64_t of;          /* BACK: the time of the box before which it lies */
@@ -73,7 +73,7 @@ struct halo_tracks {
     struct frame *frame; /* a ring */
     int window, first, frames;
     struct track track[TRACKS];
-    int tracks, next_id;
+    int tracks;
     int64_t crowded; /* us: frames until then are hidden, because a track found no room */
     float distance[TRACKS][HALO_DETECT_MAX_BOXES]; /* scratch memory while boxes are matched */
     struct halo_region_now hidden, shown;          /* what halo_tracks_get() returns */

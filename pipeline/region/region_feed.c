@@ -191,11 +191,14 @@ static void renew(struct thing *t, const struct halo_motion *motion, int64_t at,
         t->at_before = t->at;
         t->moves = true;
         t->last = *motion;
+        t->last.track = t->before.track;
         t->joined = false;
         t->ttl = later(ttl, t->ttl - (at - t->at));
         t->at = at;
     } else if (t->last.relative == motion->relative) {
+        const uint64_t track = t->last.track;
         halo_motion_join(&t->last, motion); /* reported twice for one frame */
+        t->last.track = track;
         t->joined = true;
         t->ttl = later(ttl, t->ttl);
     }
@@ -235,6 +238,7 @@ static void add(struct halo_region_feed *feed, const char *id, const struct halo
         t->moves = t->joined = false;
         t->named = true;
         t->last = *motion;
+        t->last.track = *id ? halo_region_number() : 0;
         t->at = at;
         t->ttl = ttl;
         memcpy(t->id, id, sizeof t->id);
@@ -251,6 +255,7 @@ static void add(struct halo_region_feed *feed, const char *id, const struct halo
         halo_motion_join(&t->before, motion);
     t->ttl = later(t->at + t->ttl, at + ttl) - t->at;
     t->named = true;
+    t->last.track = t->before.track = 0;
     t->id[0] = '\0'; /* otherwise an update of one of the two would forget the other */
 }
 
@@ -271,6 +276,7 @@ static int take(struct halo_region_feed *feed, int64_t picture_us,
         const int64_t ttl = (int64_t)(updates[i].ttl * 1e6);
         struct thing *t = find(feed, updates[i].id);
         halo_motion_read(&feed->motion, &updates[i].shape, NULL);
+        feed->motion.track = 0; /* ids are numbered here */
         if (t && (t->at < picture_us || t->last.relative == feed->motion.relative))
             renew(t, &feed->motion, picture_us, ttl);
         else

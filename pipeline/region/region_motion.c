@@ -87,6 +87,7 @@ int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
 {
     ret->kind = shape->kind;
     ret->corners = 0;
+    ret->track = shape->track;
     switch (shape->kind) {
     case HALO_SHAPE_RECT:
     case HALO_SHAPE_ELLIPSE:
@@ -147,6 +148,8 @@ void halo_motion_join(struct halo_motion *motion, const struct halo_motion *othe
 {
     motion->kind = HALO_SHAPE_RECT;
     motion->box = around(motion->box, other->box);
+    if (motion->track != other->track)
+        motion->track = 0;
 }
 
 /* ---- motion ---- */
@@ -342,19 +345,28 @@ static bool put_polygon(struct halo_region_list *list, const struct halo_motion 
     return put_corners(list, hull, corners, from->relative);
 }
 
-bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
-                     const struct halo_motion *to, double margin, int most)
+static bool put_way(struct halo_region_list *list, const struct halo_motion *from,
+                    const struct halo_motion *to, double margin, int most)
 {
-    if (to && to->relative != from->relative)
-        return halo_motion_put(list, from, NULL, margin, 1) &&
-               halo_motion_put(list, to, NULL, margin, 1);
-    to = to ? to : from;
     if (from->kind == HALO_SHAPE_ELLIPSE && to->kind == HALO_SHAPE_ELLIPSE)
         return put_ellipses(list, from, to, margin, most);
     if (from->kind == HALO_SHAPE_POLYGON && to->kind == HALO_SHAPE_POLYGON)
         return put_polygon(list, from, to, margin);
     return put_box(list, HALO_SHAPE_RECT, around(grown(from->box, margin), grown(to->box, margin)),
                    from->relative);
+}
+
+bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
+                     const struct halo_motion *to, double margin, int most)
+{
+    if (to && to->relative != from->relative)
+        return halo_motion_put(list, from, NULL, margin, 1) &&
+               halo_motion_put(list, to, NULL, margin, 1);
+    const int first = list->now->count;
+    const bool fine = put_way(list, from, to ? to : from, margin, most);
+    for (int i = first; i < list->now->count; i++)
+        list->now->shape[i].track = from->track;
+    return fine;
 }
 
 void halo_motion_put_less(struct halo_region_list *list, const struct halo_motion *motion,

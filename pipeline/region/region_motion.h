@@ -19,6 +19,7 @@ struct halo_motion {
     struct halo_box box;
     double corner[HALO_MAX_CORNERS][2]; /* POLYGON */
     int corners;
+    uint64_t track; /* number of the object (shapes.h); 0: not known */
 };
 
 /* Converts a shape. Returns 0, or -EINVAL with err filled if the shape is invalid, is not finite,
@@ -27,7 +28,7 @@ int halo_motion_read(struct halo_motion *ret, const struct halo_shape *shape,
                      struct halo_error *err);
 
 /* Replaces *motion with the bounding box of *motion and *other, whose lengths must have the same
- * unit. */
+ * unit. The result is of no track unless both are of the same. */
 void halo_motion_join(struct halo_motion *motion, const struct halo_motion *other);
 
 /* Extrapolates the motion of a shape: *ret = *motion + by * (*motion - *before). If the shape has
@@ -44,7 +45,8 @@ struct halo_region_list {
 /* Adds shapes to the list. Together, they cover everything that a shape, enlarged by margin,
  * crosses on its way from `from` to `to`. If `to` is NULL, the shape does not move. Adds at most
  * `most` shapes. If the list has no room, merges the new shapes into a shape of the list that has
- * the same unit. Returns false if the list is full and has no shape with that unit. */
+ * the same unit; merged shapes are of no track. Returns false if the list is full and has no shape
+ * with that unit. */
 bool halo_motion_put(struct halo_region_list *list, const struct halo_motion *from,
                      const struct halo_motion *to, double margin, int most);
 

@@ -89,6 +89,18 @@ void halo_shapes_size(const struct halo_shape *shapes, int count, int picture_wi
     *ret_height = some ? fmin(all.y1 - all.y0, picture_height) : picture_height;
 }
 
+bool halo_shape_pixels(const struct halo_shape *shape, int picture_width, int picture_height,
+                       struct halo_rect *ret)
+{
+    const struct halo_shape_box box = halo_shape_box(shape, picture_width, picture_height);
+    const struct halo_rect r = {(int)floor(fmin(fmax(box.x0, 0), picture_width)),
+                                (int)floor(fmin(fmax(box.y0, 0), picture_height)),
+                                (int)ceil(fmin(fmax(box.x1, 0), picture_width)),
+                                (int)ceil(fmin(fmax(box.y1, 0), picture_height))};
+    *ret = r;
+    return r.x0 < r.x1 && r.y0 < r.y1;
+}
+
 static bool is_pixels(const struct halo_length *length)
 {
     return !length->relative && length->value != 0;

@@ -68,6 +68,10 @@ struct halo_shape {
     struct halo_length (*corner)[2];        /* POLYGON: x and y of each corner; owned */
     int corners;
     struct halo_mask_image *mask; /* MASK; owned */
+    /* Number of the object that the shape hides: the same in all frames in which it is the same
+     * object, and of no other object in this process (halo_region_number()). 0: not known. Several
+     * shapes of a frame may have the same number. */
+    uint64_t track;
 };
 
 /* Who supplies the shapes of a region. */
@@ -101,6 +105,11 @@ int halo_shapes_parse(struct halo_shapes **ret, const char *text, struct halo_er
 int halo_shapes_load(struct halo_shapes *shapes, struct halo_error *err);
 void halo_shapes_destroy(struct halo_shapes *shapes); /* NULL is ignored */
 void halo_shape_finish(struct halo_shape *shape);     /* frees what the shape owns */
+
+/* Finds the luma pixels of a frame in which the shape's bounding box lies, even if only partly.
+ * Returns false if there are none. */
+bool halo_shape_pixels(const struct halo_shape *shape, int picture_width, int picture_height,
+                       struct halo_rect *ret);
 
 /* Returns whether any length other than 0 is in pixels, which means that the region covers a
  * different part of the frame if the frame's size changes. Returns false if shapes is NULL. */
