@@ -322,10 +322,15 @@ static void say_done(struct run *run)
              is_complete(run) ? "" : ", until interrupted");
 }
 
-static int refuse_detectors(const struct halo_chain *chain, struct halo_error *err)
+/* Refuses filters that remember what earlier frames showed. */
+static int refuse_memory(const struct halo_chain *chain, struct halo_error *err)
 {
     struct halo_chain_needs needs = {0};
     halo_chain_add_needs(chain, &needs);
+    if (halo_chain_has_cells(chain))
+        return halo_fail_usage(err, "-segments: the cells of hide=cells are those of the frame in "
+                                    "which an object appears, and each segment would have its own: "
+                                    "a run without segments is needed");
     return needs.hidden || needs.shown
                ? halo_fail_usage(err, "-segments: detectors follow what they find from frame to "
                                       "frame, so region=faces, people and background need a run "
@@ -351,7 +356,7 @@ static int run_loop(struct run *run, struct halo_error *err)
 
 static int perform(struct run *run, struct halo_error *err)
 {
-    int code = refuse_detectors(run->chain, err);
+    int code = refuse_memory(run->chain, err);
     if (code >= 0)
         code = halo_progress_open(&run->progress, run->settings->progress, err);
     if (code >= 0)

@@ -81,6 +81,14 @@ enum halo_effect {
     HALO_EFFECT_HIDES,    /* so little detail is left that the original cannot be restored */
 };
 
+/* Cells (kernels/cells.h) whose values a filter takes once for each track, from the frame in which
+ * its region appears. */
+struct halo_filter_cells {
+    int cells;  /* across a region, and down */
+    int levels; /* values that a channel of a cell can have */
+    int least;  /* luma pixels: regions less wide or high than this have no cells */
+};
+
 struct halo_filter_kind {
     const char *name;
     const char *about;   /* one line */
@@ -106,6 +114,9 @@ struct halo_filter_kind {
      * any thread may call it. */
     int (*plan)(const void *settings, const struct halo_plane_info *plane,
                 struct halo_plane_plan *ret, struct halo_error *err);
+    /* Fills *ret and returns true if the filter draws cells with these settings; its plan is then
+     * CELLS without boxes, to which the gate adds them (gate_cells.h). NULL: it never does. */
+    bool (*cells)(const void *settings, struct halo_filter_cells *ret);
 };
 
 struct halo_filter {
@@ -158,6 +169,11 @@ void halo_chain_add_needs(const struct halo_chain *chain, struct halo_chain_need
 /* Returns whether the filter applies outside its shapes: `invert`, or for region=background its
  * opposite. */
 bool halo_filter_inverts(const struct halo_filter *filter);
+
+/* Returns whether the filter draws cells, and if so, fills *ret. */
+bool halo_filter_cells(const struct halo_filter *filter, struct halo_filter_cells *ret);
+/* Returns whether any filter of the chain draws cells. */
+bool halo_chain_has_cells(const struct halo_chain *chain);
 
 /* The following functions build one filter, as chain.c does from text: find its kind, initialise
  * the filter, set any number of options, and check the filter. Always call halo_filter_finish()

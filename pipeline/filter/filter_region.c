@@ -85,13 +85,43 @@ int halo_filter_set_region(struct halo_filter *filter, const char *text, struct 
     return 0;
 }
 
+bool halo_filter_cells(const struct halo_filter *filter, struct halo_filter_cells *ret)
+{
+    return filter->kind->cells && filter->kind->cells(filter->settings, ret);
+}
+
+bool halo_chain_has_cells(const struct halo_chain *chain)
+{
+    struct halo_filter_cells cells;
+    bool any = false;
+    for (int f = 0; f < chain->count; f++)
+        any |= halo_filter_cells(&chain->filter[f], &cells);
+    return any;
+}
+
+/* Whether the filter hides shapes that have a place and a size of their own. */
+static bool has_objects(const struct halo_filter *filter)
+{
+    bool masks = false;
+    for (int i = 0; filter->shapes && i < filter->shapes->count; i++)
+        masks |= filter->shapes->shape[i].kind == HALO_SHAPE_MASK;
+    return filter->shapes && !masks && !halo_filter_inverts(filter);
+}
+
 int halo_filter_check_region(const struct halo_filter *filter, const char **ret_name,
                              struct halo_error *err)
 {
     const struct halo_filter_common *common = &filter->common;
+    struct halo_filter_cells cells;
     if (filter->shapes && filter->kind->effect == HALO_EFFECT_IDENTITY) {
         *ret_name = "region";
         return halo_fail(err, -EINVAL, "null does not accept a region");
+    }
+    if (halo_filter_cells(filter, &cells) && !has_objects(filter)) {
+        *ret_name = filter->shapes ? "region" : NULL;
+        return halo_fail(err, -EINVAL,
+                         "cells need the shapes of what they hide: use hide=solid with a mask "
+                         "image, background or invert=1, or without a region");
     }
     if (filter->shapes)
         return 0;

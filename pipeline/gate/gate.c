@@ -104,6 +104,11 @@ const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate)
     return &gate->ways.first.coverage;
 }
 
+void halo_gate_tally(const struct halo_gate *gate, struct halo_cells_tally *ret)
+{
+    *ret = halo_gate_cells_tally(gate->ways.cells);
+}
+
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)
 {
     return gate->plan->format;
@@ -321,6 +326,19 @@ static bool can_pass(const struct halo_gate *gate, const AVFrame *native)
            native->linesize[0] > 0;
 }
 
+/* Returns the planes of the frame that enters; brings it to the host if it is on a device. */
+static bool find_planes(void *arg, struct halo_plane *ret)
+{
+    struct halo_pending *pending = arg;
+    const struct halo_gate *gate = pending->gate;
+    struct halo_error err = {0};
+    if (halo_adapter_to_host(gate->adapter, &pending->native, &err) < 0)
+        return false;
+    for (int p = 0; p < gate->plan->planes; p++)
+        ret[p] = halo_format_plane(pending->native, p);
+    return true;
+}
+
 /* Sets the frame's regions: those of the region feed for its time, those of its verdict, and none
  * (the whole frame is filtered) for written regions whose place in this frame is not known. */
 static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
@@ -330,8 +348,10 @@ static int take_regions(struct halo_pending *pending, const struct halo_raw_pict
     enum halo_gate_known known;
     pending->way = halo_gate_ways_choose(&gate->ways, raw->turn, spill,
                                          halo_adapter_scales(gate->adapter), &known);
-    if (!gate->plan->supplied && known == HALO_KNOWN)
+    const struct halo_cells_frame frame = {find_planes, pending};
+    if (!gate->plan->supplied && known == HALO_KNOWN && !gate->ways.cells)
         return 0;
+    halo_gate_cells_begin(gate->ways.cells, &frame);
     pending->regions =
         halo_gate_regions_take(pending->way->regions, raw->frame->pts, raw->verdict, known);
     return pending->regions ? 0 : -ENOMEM;

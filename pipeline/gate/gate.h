@@ -61,6 +61,11 @@ void halo_gate_destroy(struct halo_gate *gate); /* NULL is ignored */
  * thread. */
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate);
 
+/* Returns how many objects the gate's filters have shown as cells, and the bits that these leave at
+ * most (gate_cells.h). Any thread. */
+struct halo_cells_tally;
+void halo_gate_tally(const struct halo_gate *gate, struct halo_cells_tally *ret);
+
 /* Returns the native format of the gate's output frames. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);
 

@@ -12,22 +12,26 @@ struct halo_picture_regions {
     struct halo_picture_regions *next; /* in the list of spare ones */
     struct halo_step *own[HALO_MAX_PLANES], *plain[HALO_MAX_PLANES];
     struct halo_drawn_region *drawn; /* for each plane of each filter; only leaders draw */
+    struct halo_conv *cells[HALO_MAX_FILTERS]; /* for each plane; NULL: the filter draws no cells */
 };
 
 struct halo_gate_regions {
     const struct halo_gate_plan *plan;
+    struct halo_gate_cells *cells;
     struct halo_region_feed *feed;
     struct halo_region_now now[2]; /* for filters without and with invert */
     pthread_mutex_t lock;
     struct halo_picture_regions *spare;
 };
 
-struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan)
+struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan,
+                                                   struct halo_gate_cells *cells)
 {
     struct halo_gate_regions *regions = av_mallocz(sizeof *regions);
     if (!regions)
         return NULL;
     regions->plan = plan;
+    regions->cells = cells;
     pthread_mutex_init(&regions->lock, NULL);
     return regions;
 }
@@ -42,6 +46,8 @@ static void destroy_picture(const struct halo_gate_plan *plan, struct halo_pictu
     const int drawn = picture->drawn ? plan->chain->count * HALO_MAX_PLANES : 0;
     for (int i = 0; i < drawn; i++)
         halo_drawn_region_finish(&picture->drawn[i]);
+    for (int f = 0; f < plan->chain->count; f++)
+        av_free(picture->cells[f]);
     for (int p = 0; p < HALO_MAX_PLANES; p++) {
         av_free(picture->own[p]);
         av_free(picture->plain[p]);
@@ -76,6 +82,13 @@ static struct halo_picture_regions *create_picture(const struct halo_gate_plan *
         picture->own[p] = av_memdup(steps->own, (size_t)steps->count * sizeof *steps->own);
         picture->plain[p] = av_memdup(steps->plain, (size_t)steps->count * sizeof *steps->plain);
         fine = fine && picture->own[p] && picture->plain[p];
+    }
+    for (int f = 0; f < plan->chain->count; f++) {
+        struct halo_filter_cells cells;
+        if (!halo_filter_cells(&plan->chain->filter[f], &cells))
+            continue;
+        picture->cells[f] = av_calloc((size_t)plan->planes, sizeof *picture->cells[f]);
+        fine = fine && picture->cells[f];
     }
     if (fine)
         return picture;
@@ -127,10 +140,26 @@ static int find_level(const struct halo_gate_input *input,
     return level;
 }
 
+/* Draws the cells of filter f, if it has any, in place of the plan's one colour. */
+static void set_cells(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
+                      int f, const struct halo_verdict_shapes *shapes, bool written)
+{
+    const struct halo_gate_plan *plan = regions->plan;
+    struct halo_conv *conv = picture->cells[f];
+    if (!conv)
+        return;
+    halo_gate_cells_draw(regions->cells, plan, f, shapes, written, conv);
+    for (int p = 0; p < plan->planes; p++)
+        for (int s = 0; s < plan->steps[p].count; s++)
+            if (plan->steps[p].filter[s] == f)
+                picture->own[p][s].conv = picture->plain[p][s].conv = &conv[p];
+}
+
 /* Sets the steps of filter f, whose leader has drawn the shapes. NULL: it applies everywhere. */
-static void set_steps(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+static void set_steps(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
                       int f, const struct halo_verdict_shapes *shapes)
 {
+    const struct halo_gate_plan *plan = regions->plan;
     const struct halo_planned_filter *planned = &plan->filter[f];
     const int level = shapes ? find_level(&plan->input, planned, shapes) : 0;
     for (int p = 0; p < plan->planes; p++) {
@@ -144,6 +173,8 @@ static void set_steps(const struct halo_gate_plan *plan, struct halo_picture_reg
             picture->own[p][s].region = picture->plain[p][s].region = region;
         }
     }
+    if (shapes)
+        set_cells(regions, picture, f, shapes, false);
 }
 
 static struct halo_picture_regions *get_picture(struct halo_gate_regions *regions)
@@ -209,9 +240,10 @@ static const struct halo_verdict_shapes *find_shapes(const struct supply *supply
 }
 
 /* Draws the supplied regions and sets the steps of their filters. supply NULL: nothing is known. */
-static void set_supplied(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+static void set_supplied(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
                          const struct supply *supply)
 {
+    const struct halo_gate_plan *plan = regions->plan;
     const struct halo_verdict_shapes *shapes[HALO_MAX_FILTERS];
     for (int f = 0; f < plan->chain->count; f++) {
         const struct halo_planned_filter *planned = &plan->filter[f];
@@ -222,19 +254,29 @@ static void set_supplied(const struct halo_gate_plan *plan, struct halo_picture_
             shapes[f] = shapes[planned->leader];
         else if (shapes[f] && !draw(plan, picture, f, shapes[f]))
             shapes[f] = NULL;
-        set_steps(plan, picture, f, shapes[f]);
+        set_steps(regions, picture, f, shapes[f]);
     }
 }
 
 /* Sets the steps of a filter with a written region: with the plan's region, or everywhere. */
-static void set_written(const struct halo_gate_plan *plan, struct halo_picture_regions *picture,
+static void set_written(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
                         int f, bool everywhere)
 {
+    const struct halo_gate_plan *plan = regions->plan;
+    const struct halo_planned_filter *planned = &plan->filter[f];
+    const struct halo_shapes *shapes = plan->filter[planned->leader].stored;
+    if (!shapes)
+        shapes = planned->filter->shapes;
     for (int p = 0; p < plan->planes; p++)
         for (int s = 0; s < plan->steps[p].count; s++)
-            if (plan->steps[p].filter[s] == f)
+            if (plan->steps[p].filter[s] == f) {
+                picture->own[p][s].conv = picture->plain[p][s].conv = plan->steps[p].own[s].conv;
                 picture->own[p][s].region = picture->plain[p][s].region =
                     everywhere ? NULL : plan->steps[p].own[s].region;
+            }
+    if (!everywhere && plan->filter[planned->leader].drawn)
+        set_cells(regions, picture, f, &(struct halo_verdict_shapes){shapes->shape, shapes->count},
+                  true);
 }
 
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
@@ -250,10 +292,10 @@ struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *re
     struct supply supply;
     if (any)
         take_supply(regions, &supply, picture_us, verdict);
-    set_supplied(plan, picture, any ? &supply : NULL);
+    set_supplied(regions, picture, any ? &supply : NULL);
     for (int f = 0; f < plan->chain->count; f++)
         if (plan->filter[f].written)
-            set_written(plan, picture, f,
+            set_written(regions, picture, f,
                         worth >= HALO_KNOWN_TOLD ||
                             (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels));
     return picture;

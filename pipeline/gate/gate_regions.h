@@ -10,6 +10,7 @@
 #ifndef HALO_GATE_REGIONS_H
 #define HALO_GATE_REGIONS_H
 
+#include "pipeline/gate/gate_cells.h"
 #include "pipeline/gate/gate_plan.h"
 #include "pipeline/region/region_feed.h"
 #include "pipeline/region/verdict.h"
@@ -17,8 +18,11 @@
 struct halo_gate_regions;
 struct halo_picture_regions;
 
-/* plan must outlive the result. Returns NULL if memory runs out. */
-struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan);
+/* plan and cells must outlive the result. cells: the frozen cells of the gate, or NULL if no filter
+ * draws any; halo_gate_cells_begin() is called before each frame's regions are taken. Returns NULL if
+ * memory runs out. */
+struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan,
+                                                   struct halo_gate_cells *cells);
 void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is ignored */
 
 /* Sets the region feed that is used from the next frame on; feed must outlive regions. NULL means

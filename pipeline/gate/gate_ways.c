@@ -14,10 +14,10 @@ static void close_way(struct halo_gate_way *way)
 }
 
 static int open_way(struct halo_gate_way *way, const struct halo_chain *chain,
-                    struct halo_ring *ring, const struct halo_gate_input *input,
+                    const struct halo_gate_ways *ways, const struct halo_gate_input *input,
                     struct halo_error *err)
 {
-    int code = halo_gate_plan_init(&way->plan, chain, ring, input, err);
+    int code = halo_gate_plan_init(&way->plan, chain, ways->ring, input, err);
     if (code == 0)
         code = halo_gate_plan_judge(&way->plan, err);
     if (code == 0)
@@ -26,7 +26,7 @@ static int open_way(struct halo_gate_way *way, const struct halo_chain *chain,
         return code;
     if (!way->plan.supplied && !way->plan.written)
         return 0;
-    way->regions = halo_gate_regions_create(&way->plan);
+    way->regions = halo_gate_regions_create(&way->plan, ways->cells);
     return way->regions ? 0 : halo_fail(err, -ENOMEM, "out of memory");
 }
 
@@ -38,7 +38,9 @@ int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *ch
     first.turn %=
         HALO_DISPLAYS; /* unknown becomes 0: filters with a written region then apply everywhere */
     ways->ring = ring;
-    return open_way(&ways->first, chain, ring, &first, err);
+    if (halo_gate_cells_create(&ways->cells, chain) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    return open_way(&ways->first, chain, ways, &first, err);
 }
 
 void halo_gate_ways_close(struct halo_gate_ways *ways)
@@ -49,6 +51,7 @@ void halo_gate_ways_close(struct halo_gate_ways *ways)
             close_way(ways->other[i]);
         av_freep(&ways->other[i]);
     }
+    halo_gate_cells_destroy(ways->cells);
 }
 
 void halo_gate_ways_set_feed(struct halo_gate_ways *ways, struct halo_region_feed *feed)
@@ -93,7 +96,7 @@ static struct halo_gate_way *make_way(struct halo_gate_ways *ways, int turn, int
     input.turn = turn;
     input.spill = spill;
     if (code == 0)
-        code = open_way(way, ways->first.plan.chain, ways->ring, &input, &err);
+        code = open_way(way, ways->first.plan.chain, ways, &input, &err);
     if (code == 0) {
         halo_gate_regions_set_feed(way->regions, ways->feed);
         return way;

@@ -35,6 +35,7 @@ struct halo_gate_ways {
     /* refused[i] is true if the chain does not fit the frames for which other[i] is intended;
      * other[i] then remains NULL. */
     bool refused[HALO_GATE_WAYS];
+    struct halo_gate_cells *cells; /* of all ways; NULL: no filter draws cells */
     struct halo_ring *ring;
     struct halo_region_feed *feed;
     bool said_scaled, said_unknown;

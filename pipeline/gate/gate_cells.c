@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Frozen cells (gate_cells.h). */
+#include "pipeline/gate/gate_cells.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cells.h"
+
+enum {
+    CELLS = HALO_MAX_CELLS * HALO_MAX_CELLS,
+    CHANNELS = 2, /* of a plane, at most */
+    SPARE = 4     /* luma pixels past the feather: two samples of chroma */
+};
+
+struct frozen {
+    uint64_t track; /* 0: free */
+    uint64_t used;  /* the last frame that hid it */
+    uint16_t *value[HALO_MAX_PLANES];
+};
+
+struct table {
+    struct halo_filter_cells cells; /* cells.cells is 0: the filter draws none */
+    struct frozen *frozen;
+    uint16_t *values;
+};
+
+struct halo_gate_cells {
+    const struct halo_chain *chain;
+    struct table table[HALO_MAX_FILTERS];
+    uint64_t frames;
+    const struct halo_cells_frame *frame;
+    bool asked, readable; /* the frame's planes */
+    struct halo_plane plane[HALO_MAX_PLANES];
+    atomic_llong tracks, channels[HALO_MAX_FILTERS]; /* channels: of all tracks of the filter */
+};
+
+static size_t values_of(const struct table *t)
+{
+    return (size_t)(t->cells.cells * t->cells.cells) * CHANNELS;
+}
+
+static bool make_table(struct table *t)
+{
+    t->frozen = av_calloc(HALO_FROZEN_TRACKS, sizeof *t->frozen);
+    t->values = av_calloc(HALO_FROZEN_TRACKS * HALO_MAX_PLANES * values_of(t), sizeof *t->values);
+    if (!t->frozen || !t->values)
+        return false;
+    for (int i = 0; i < HALO_FROZEN_TRACKS; i++)
+        for (int p = 0; p < HALO_MAX_PLANES; p++)
+            t->frozen[i].value[p] = t->values + (size_t)(i * HALO_MAX_PLANES + p) * values_of(t);
+    return true;
+}
+
+int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain)
+{
+    *ret = NULL;
+    if (!halo_chain_has_cells(chain))
+        return 0;
+    struct halo_gate_cells *cells = av_mallocz(sizeof *cells);
+    if (!cells)
+        return -ENOMEM;
+    cells->chain = chain;
+    bool fine = true;
+    for (int f = 0; f < chain->count; f++) {
+        struct table *t = &cells->table[f];
+        if (!halo_filter_cells(&chain->filter[f], &t->cells))
+            t->cells.cells = 0;
+        else
+            fine = fine && make_table(t);
+    }
+    if (fine) {
+        *ret = cells;
+        return 0;
+    }
+    halo_gate_cells_destroy(cells);
+    return -ENOMEM;
+}
+
+void halo_gate_cells_destroy(struct halo_gate_cells *cells)
+{
+    for (int f = 0; cells && f < cells->chain->count; f++) {
+        av_free(cells->table[f].frozen);
+        av_free(cells->table[f].values);
+    }
+    av_free(cells);
+}
+
+void halo_gate_cells_begin(struct halo_gate_cells *cells, const struct halo_cells_frame *frame)
+{
+    if (!cells)
+        return;
+    cells->frames++;
+    cells->frame = frame;
+    cells->asked = cells->readable = false;
+}
+
+/* ---- the values of a track ---- */
+
+struct sums {
+    uint64_t sum[CELLS][CHANNELS];
+    uint32_t count[CELLS];
+};
+
+static int sample_at(const struct halo_plane *p, int i, int y)
+{
+    const char *row = (const char *)p->data + p->stride * y;
+    return p->depth == 8 ? ((const uint8_t *)row)[i]
+                         : halo_sample_value(((const uint16_t *)row)[i], p->depth, p->shift);
+}
+
+static void add_up(struct sums *sums, const struct halo_plane *p, const struct halo_conv *conv,
+                   const struct halo_rect *box)
+{
+    const int x1 = halo_cell_sample(box->x1, conv->step_x), n = conv->cells;
+    const int y1 = halo_cell_sample(box->y1, conv->step_y);
+    memset(sums, 0, sizeof *sums);
+    for (int y = halo_cell_sample(box->y0, conv->step_y); y < y1 && y < p->height; y++) {
+        const int row = n * halo_cell_of(y * conv->step_y, box->y0, box->y1, n);
+        for (int x = halo_cell_sample(box->x0, conv->step_x); x < x1 && x < p->width; x++) {
+            const int at = row + halo_cell_of(x * conv->step_x, box->x0, box->x1, n);
+            for (int ch = 0; ch < p->channels; ch++)
+                sums->sum[at][ch] += (uint64_t)sample_at(p, x * p->channels + ch, y);
+            sums->count[at]++;
+        }
+    }
+}
+
+static uint16_t middle_of(uint64_t sum, uint32_t count, int levels, int depth)
+{
+    const uint64_t all = UINT64_C(1) << depth, wanted = (uint64_t)levels;
+    const uint64_t q = count ? sum * wanted / (count * all) : wanted / 2;
+    return (uint16_t)((2 * q + 1) * all / (2 * wanted));
+}
+
+static bool read_planes(struct halo_gate_cells *cells)
+{
+    if (!cells->asked)
+        cells->readable = cells->frame->planes(cells->frame->arg, cells->plane);
+    cells->asked = true;
+    return cells->readable;
+}
+
+static bool freeze(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
+                   const struct halo_conv *conv, const struct halo_rect *box, struct frozen *ret)
+{
+    const struct table *t = &cells->table[f];
+    struct sums sums;
+    if (!read_planes(cells))
+        return false;
+    for (int p = 0; p < plan->planes; p++) {
+        const struct halo_plane *plane = &cells->plane[p];
+        if (conv[p].kind != HALO_CONV_CELLS)
+            continue;
+        add_up(&sums, plane, &conv[p], box);
+        for (int i = 0; i < t->cells.cells * t->cells.cells; i++)
+            for (int ch = 0; ch < CHANNELS; ch++)
+                ret->value[p][CHANNELS * i + ch] =
+                    middle_of(sums.sum[i][ch < plane->channels ? ch : 0], sums.count[i],
+                              t->cells.levels, plane->depth);
+        atomic_fetch_add(&cells->channels[f], plane->channels);
+    }
+    atomic_fetch_add(&cells->tracks, 1);
+    return true;
+}
+
+/* The track, or the entry that was used longest ago; *ret_found says which. */
+static struct frozen *find(const struct table *t, uint64_t track, bool *ret_found)
+{
+    struct frozen *oldest = &t->frozen[0];
+    for (int i = 0; i < HALO_FROZEN_TRACKS; i++) {
+        struct frozen *frozen = &t->frozen[i];
+        if ((*ret_found = frozen->track == track))
+            return frozen;
+        if (frozen->used < oldest->used)
+            oldest = frozen;
+    }
+    return oldest;
+}
+
+/* ---- frames ---- */
+
+struct seen {
+    uint64_t track;
+    struct halo_rect box;
+};
+
+static void join(struct halo_rect *a, const struct halo_rect *b)
+{
+    a->x0 = b->x0 < a->x0 ? b->x0 : a->x0;
+    a->y0 = b->y0 < a->y0 ? b->y0 : a->y0;
+    a->x1 = b->x1 > a->x1 ? b->x1 : a->x1;
+    a->y1 = b->y1 > a->y1 ? b->y1 : a->y1;
+}
+
+/* The tracks of a frame, in the order of their first shapes, and their boxes. */
+static int collect(const struct halo_gate_plan *plan, const struct halo_verdict_shapes *shapes,
+                   bool written, struct seen *ret)
+{
+    int count = 0;
+    for (int i = 0; i < shapes->count; i++) {
+        const struct halo_shape *shape = &shapes->shape[i];
+        const uint64_t track = written ? (uint64_t)i + 1 : shape->track;
+        struct halo_rect box;
+        int at = 0;
+        if (!track || shape->kind == HALO_SHAPE_MASK ||
+            !halo_shape_pixels(shape, plan->input.width, plan->input.height, &box))
+            continue;
+        while (at < count && ret[at].track != track)
+            at++;
+        if (at < count)
+            join(&ret[at].box, &box);
+        else
+            ret[count++] = (struct seen){track, box};
+    }
+    return count;
+}
+
+static const struct frozen *values_for(struct halo_gate_cells *cells,
+                                       const struct halo_gate_plan *plan, int f,
+                                       const struct halo_conv *conv, const struct seen *seen)
+{
+    bool found;
+    struct frozen *frozen = find(&cells->table[f], seen->track, &found);
+    if (!found) {
+        frozen->track = 0;
+        if (!freeze(cells, plan, f, conv, &seen->box, frozen))
+            return NULL;
+        frozen->track = seen->track;
+    }
+    frozen->used = cells->frames;
+    return frozen;
+}
+
+void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
+                          const struct halo_verdict_shapes *shapes, bool written,
+                          struct halo_conv *ret)
+{
+    struct seen seen[HALO_MAX_SHAPES];
+    const int count = collect(plan, shapes, written, seen), least = cells->table[f].cells.least;
+    const int reach = (int)ceil(plan->chain->filter[f].common.feather) + SPARE;
+    for (int p = 0; p < plan->planes; p++) {
+        ret[p] = plan->filter[f].level[0][p].conv;
+        ret[p].reach = reach;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct halo_rect *box = &seen[i].box;
+        const struct frozen *frozen = NULL;
+        if (box->x1 - box->x0 >= least && box->y1 - box->y0 >= least)
+            frozen = values_for(cells, plan, f, ret, &seen[i]);
+        for (int p = 0; frozen && p < plan->planes; p++)
+            if (ret[p].kind == HALO_CONV_CELLS) /* without room, it is solid */
+                (void)halo_conv_add_cells(&ret[p], box, frozen->value[p]);
+    }
+}
+
+struct halo_cells_tally halo_gate_cells_tally(const struct halo_gate_cells *cells)
+{
+    struct halo_cells_tally ret = {0};
+    for (int f = 0; cells && f < cells->chain->count; f++) {
+        const struct halo_filter_cells *c = &cells->table[f].cells;
+        if (c->cells)
+            ret.bits += (double)atomic_load(&cells->channels[f]) * c->cells * c->cells *
+                        log2((double)c->levels);
+    }
+    ret.tracks = cells ? atomic_load(&cells->tracks) : 0;
+    return ret;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Frozen cells: what filters such as hide=cells show in place of an object (kernels/cells.h).
+ *
+ *   track      Shapes with the same number (shapes.h) are one object, whose box is the box around
+ *              all of them, in whole luma pixels and cut to the frame. A shape in the chain's text
+ *              is a track of its own. Shapes without a number, and mask images, have no cells.
+ *   freeze     In the first frame in which the box of a track is at least `least` pixels wide and
+ *              high, each cell gets the mean of its samples, q = floor(sum levels / (count 2^depth)),
+ *              and from then on shows the middle of that level, floor((2 q + 1) 2^depth / (2 levels)).
+ *              The samples are those of the frame as it enters the chain.
+ *   after      Only the place of the box changes. A frame's samples never change the values, so all
+ *              frames of a track together show no more than cells^2 log2(levels) bits a channel.
+ *   otherwise  What is hidden but is in no box shows the filter's colour: tracks that are too small
+ *              in this frame, those for which a convolution has no room, and those whose frame could
+ *              not be read.
+ *
+ * A gate remembers HALO_FROZEN_TRACKS tracks of each filter and forgets the one that was hidden
+ * longest ago. One that returns after that has new values, and counts again.
+ *
+ * Values are taken on the host, in the thread in which frames enter the gate, in their order, before
+ * the frame is submitted; so no lane holds any state, and all backends show the same. One thread. */
+#ifndef HALO_GATE_CELLS_H
+#define HALO_GATE_CELLS_H
+
+#include <stdatomic.h>
+
+#include "pipeline/gate/gate_plan.h"
+#include "pipeline/region/verdict.h"
+
+enum { HALO_FROZEN_TRACKS = 256 };
+
+struct halo_gate_cells;
+
+/* Returns the planes of the frame that is entering, in host memory and in the plan's format; false:
+ * they cannot be read. Called only for a frame with a new track. */
+struct halo_cells_frame {
+    bool (*planes)(void *arg, struct halo_plane *ret);
+    void *arg;
+};
+
+/* Creates the memory for the filters of a chain that draw cells; *ret is NULL if there are none. The
+ * chain must outlive it. Returns 0 or -ENOMEM. */
+int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain);
+void halo_gate_cells_destroy(struct halo_gate_cells *cells); /* NULL is ignored */
+
+/* The next calls of halo_gate_cells_draw() are for this frame. cells may be NULL. */
+void halo_gate_cells_begin(struct halo_gate_cells *cells, const struct halo_cells_frame *frame);
+
+/* Makes the convolutions of filter f for the current frame, one for each plane: those of the plan,
+ * with the boxes of these shapes. `written`: the shapes are those of the chain's text. */
+void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
+                          const struct halo_verdict_shapes *shapes, bool written,
+                          struct halo_conv *ret);
+
+/* How many tracks got values, and the bits that these leave at most. Any thread; cells may be
+ * NULL. */
+struct halo_cells_tally {
+    int64_t tracks;
+    double bits;
+};
+struct halo_cells_tally halo_gate_cells_tally(const struct halo_gate_cells *cells);
+
+#endif

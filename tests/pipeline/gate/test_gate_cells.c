@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Frozen cells through the gate: they are the means of the frame in which an object appears, move
+ * with the object, and nothing that comes later changes a sample of them. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/clock.h"
+#include "pipeline/gate/gate.h"
+#include "pipeline/gate/gate_cells.h"
+#include "pipeline/picture/format.h"
+#include "pipeline/picture/raw_picture.h"
+#include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/region/region_feed.h"
+#include "pipeline/region/verdict.h"
+#include "tests/cmocka_all.h"
+
+enum { WIDTH = 128, HEIGHT = 96, SECOND = 1000000, SIZE = 48, GRAY = 126 };
+
+struct fixture {
+    enum AVPixelFormat format;
+    struct halo_ring *ring;
+    struct halo_chain *chain;
+    struct halo_gate *gate;
+    struct halo_region_feed *feed;
+    struct halo_raw_picture raw;
+    struct halo_output_picture *out;
+    int64_t now; /* us */
+    uint32_t state;
+};
+
+/* Other samples in every frame. */
+static void fill(struct fixture *f)
+{
+    for (int p = 0; p < halo_format_planes(f->format); p++) {
+        const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
+        for (int y = 0; y < plane.height; y++)
+            for (int x = 0; x < plane.width * plane.channels; x++) {
+                f->state = f->state * 1664525 + 1013904223;
+                const int v = (int)(f->state >> 16) & halo_sample_max(plane.depth);
+                char *row = (char *)plane.data + plane.stride * y;
+                if (plane.depth == 8)
+                    ((uint8_t *)row)[x] = (uint8_t)v;
+                else
+                    ((uint16_t *)row)[x] = (uint16_t)(v << plane.shift);
+            }
+    }
+}
+
+static void begin(struct fixture *f, const char *chain)
+{
+    const char *backend = getenv("HALO_TEST_BACKEND"); /* by hand, where there is a GPU */
+    const struct halo_ring_settings settings = {
+        .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
+    const struct halo_gate_input input = {.format = f->format, .width = WIDTH, .height = HEIGHT};
+    const struct halo_region_feed_settings feed = {.on = true, .hold = 0, .limit = 30};
+    struct halo_error err = {0};
+    assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
+    assert_int_equal(halo_chain_parse(&f->chain, chain, &err), 0);
+    if (halo_gate_create(&f->gate, f->chain, f->ring, &input, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(halo_region_feed_create(&f->feed, &feed), 0);
+    halo_gate_set_feed(f->gate, f->feed);
+    f->now = halo_now_ns() / 1000;
+    AVFrame *frame = f->raw.frame = av_frame_alloc();
+    f->raw.format = frame->format = f->format;
+    frame->width = WIDTH;
+    frame->height = HEIGHT;
+    assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+    fill(f);
+}
+
+static void end(struct fixture *f)
+{
+    halo_output_picture_destroy(f->out);
+    av_frame_free(&f->raw.frame);
+    halo_gate_destroy(f->gate);
+    halo_region_feed_destroy(f->feed);
+    halo_chain_destroy(f->chain);
+    halo_ring_destroy(f->ring);
+}
+
+/* Filters the next frame, which comes a tenth of a second later. */
+static void pass(struct fixture *f)
+{
+    struct halo_pending *pending;
+    struct halo_error err = {0};
+    halo_output_picture_destroy(f->out);
+    f->raw.frame->pts = f->now;
+    if (halo_gate_enter(f->gate, &f->raw, &pending, &err) < 0 ||
+        halo_gate_leave(pending, 0, &f->out, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+/* An object of this id (NULL: nothing is there) in the next frame. */
+static void move(struct fixture *f, const char *id, int x, int y, int size)
+{
+    struct halo_region_update update = {.shape = {.kind = HALO_SHAPE_RECT,
+                                                  .x = {x, 0},
+                                                  .y = {y, 0},
+                                                  .width = {size, 0},
+                                                  .height = {size, 0}}};
+    struct halo_error err = {0};
+    f->now += SECOND / 10;
+    strcpy(update.id, id ? id : "");
+    halo_region_feed_pass(f->feed, f->now);
+    if (halo_region_feed_update(f->feed, f->now, &update, id != NULL, halo_now_ns(), &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static int sample(const AVFrame *frame, int p, int channel, int x, int y)
+{
+    const struct halo_plane plane = halo_format_plane(frame, p);
+    const char *row = (const char *)plane.data + plane.stride * y;
+    const int i = x * plane.channels + channel;
+    return plane.depth == 8
+               ? ((const uint8_t *)row)[i]
+               : halo_sample_value(((const uint16_t *)row)[i], plane.depth, plane.shift);
+}
+
+static int out_at(const struct fixture *f, int p, int channel, int x, int y)
+{
+    return sample(halo_output_picture_frame(f->out), p, channel, x, y);
+}
+
+/* The mean of a cell of the raw frame as the middle of its level, by another way of counting: every
+ * sample of the plane asks to which cell it belongs. */
+static int wanted(const struct fixture *f, int p, int channel, struct halo_rect box, int n,
+                  int levels, int column, int row)
+{
+    const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
+    const struct halo_plane_info info = halo_format_plane_info(f->format, WIDTH, HEIGHT, p);
+    double sum = 0;
+    int count = 0;
+    for (int y = 0; y < plane.height; y++)
+        for (int x = 0; x < plane.width; x++) {
+            const int px = (x << info.log2_sub_x) - box.x0, py = (y << info.log2_sub_y) - box.y0;
+            if (px < 0 || py < 0 || px >= box.x1 - box.x0 || py >= box.y1 - box.y0 ||
+                px * n / (box.x1 - box.x0) != column || py * n / (box.y1 - box.y0) != row)
+                continue;
+            sum += sample(f->raw.frame, p, channel, x, y);
+            count++;
+        }
+    const double all = 1 << plane.depth, level = floor(sum / count * levels / all);
+    return (int)floor((level + 0.5) * all / levels);
+}
+
+/* Whether the box shows these cells, the same in every sample, and nothing else of the frame is
+ * changed. The values are from `values`, which is filled first if fill is true. */
+static void check_box(const struct fixture *f, struct halo_rect box, int n, int levels, bool fill,
+                      int *values)
+{
+    for (int p = 0; p < halo_format_planes(f->format); p++) {
+        const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
+        const struct halo_plane_info info = halo_format_plane_info(f->format, WIDTH, HEIGHT, p);
+        for (int ch = 0; ch < plane.channels; ch++) {
+            for (int i = 0; fill && i < n * n; i++)
+                values[i] = wanted(f, p, ch, box, n, levels, i % n, i / n);
+            for (int y = 0; y < plane.height; y++)
+                for (int x = 0; x < plane.width; x++) {
+                    const int px = (x << info.log2_sub_x) - box.x0;
+                    const int py = (y << info.log2_sub_y) - box.y0;
+                    const bool in =
+                        px >= 0 && py >= 0 && px < box.x1 - box.x0 && py < box.y1 - box.y0;
+                    const int cell =
+                        in ? py * n / (box.y1 - box.y0) * n + px * n / (box.x1 - box.x0) : 0;
+                    const int want = in ? values[cell] : sample(f->raw.frame, p, ch, x, y);
+                    if (out_at(f, p, ch, x, y) != want)
+                        fail_msg("plane %d, channel %d: %d at %d, %d, not %d", p, ch,
+                                 out_at(f, p, ch, x, y), x, y, want);
+                }
+            values += n * n;
+        }
+    }
+}
+
+static void freezes(void **state)
+{
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12,
+                                                 AV_PIX_FMT_P010,    AV_PIX_FMT_YUV444P12,
+                                                 AV_PIX_FMT_GRAY8,   AV_PIX_FMT_GBRP};
+    static const int at[][3] = {/* also where the box does not divide evenly */
+                                {20, 10, 48},
+                                {22, 14, 48},
+                                {40, 20, 61},
+                                {0, 0, 33},
+                                {80, 40, 47}};
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        struct fixture f = {.format = formats[i]};
+        int values[3 * 36];
+        begin(&f, "hide=cells:n=6:levels=8:least=32:region=feed");
+        for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+            const int x = at[k][0] & ~1, y = at[k][1] & ~1, size = at[k][2] & ~1;
+            move(&f, "7", x, y, size);
+            if (k > 0) /* cells follow the box from where it was: let it rest */
+                move(&f, "7", x, y, size);
+            fill(&f);
+            pass(&f);
+            check_box(&f, (struct halo_rect){x, y, x + size, y + size}, 6, 8, k == 0, values);
+        }
+        struct halo_cells_tally tally;
+        halo_gate_tally(f.gate, &tally);
+        assert_int_equal(tally.tracks, 1);
+        assert_int_equal((int)tally.bits, 36 * 3 * (formats[i] == AV_PIX_FMT_GRAY8 ? 1 : 3));
+        end(&f);
+    }
+}
+
+/* A shape in the chain's text is a track as long as the chain is in effect. */
+static void written(void **state)
+{
+    struct fixture f = {0};
+    int values[3 * 9];
+    (void)state;
+    begin(&f, "hide=cells:n=3:levels=4:region=rect 20 10 48 48");
+    for (int i = 0; i < 100; i++) {
+        fill(&f);
+        pass(&f);
+        check_box(&f, (struct halo_rect){20, 10, 68, 58}, 3, 4, i == 0, values);
+    }
+    end(&f);
+}
+
+static void is_gray(const struct fixture *f, int x0, int y0, int x1, int y1)
+{
+    for (int y = y0; y < y1; y++)
+        for (int x = x0; x < x1; x++)
+            if (out_at(f, 0, 0, x, y) != GRAY)
+                fail_msg("%d at %d, %d", out_at(f, 0, 0, x, y), x, y);
+}
+
+/* Without an id, or while it is small, or where nothing is known: one colour. */
+static void solid(void **state)
+{
+    struct fixture f = {0};
+    int values[3 * 36];
+    struct halo_cells_tally tally;
+    (void)state;
+    begin(&f, "hide=cells:region=feed");
+    pass(&f); /* no update yet */
+    is_gray(&f, 0, 0, WIDTH, HEIGHT);
+    move(&f, "", 20, 10, 48);
+    pass(&f);
+    is_gray(&f, 20, 10, 68, 58);
+    move(&f, NULL, 0, 0, 0);
+    move(&f, "a", 20, 10, 30);
+    pass(&f);
+    is_gray(&f, 20, 10, 50, 40);
+    halo_gate_tally(f.gate, &tally);
+    assert_int_equal(tally.tracks, 0);
+    move(&f, "a", 20, 10, 48); /* it grew */
+    move(&f, "a", 20, 10, 48);
+    fill(&f);
+    pass(&f);
+    check_box(&f, (struct halo_rect){20, 10, 68, 58}, 6, 8, true, values);
+    end(&f);
+}
+
+/* What is lost and found is another track. */
+static void lost_and_found(void **state)
+{
+    struct fixture f = {0};
+    int values[3 * 36];
+    struct halo_cells_tally tally;
+    (void)state;
+    begin(&f, "hide=cells:region=feed");
+    for (int i = 0; i < 3; i++) {
+        move(&f, "a", 20, 10, 48);
+        fill(&f);
+        pass(&f);
+        check_box(&f, (struct halo_rect){20, 10, 68, 58}, 6, 8, true, values);
+        move(&f, NULL, 0, 0, 0);
+        move(&f, NULL, 0, 0, 0);
+        move(&f, NULL, 0, 0, 0);
+    }
+    halo_gate_tally(f.gate, &tally);
+    assert_int_equal(tally.tracks, 3);
+    assert_int_equal((int)tally.bits, 3 * 36 * 3 * 3);
+    end(&f);
+}
+
+/* Tracks of detectors have numbers of their own. */
+static void verdicts(void **state)
+{
+    struct fixture f = {0};
+    int values[3 * 36];
+    (void)state;
+    begin(&f, "hide=cells:region=faces");
+    for (int i = 0; i < 4; i++) {
+        const uint64_t track = halo_region_number();
+        for (int k = 0; k < 5; k++) {
+            struct halo_shape shape = {.kind = HALO_SHAPE_RECT,
+                                       .x = {20 + 2 * k, 0},
+                                       .y = {10 + 4 * i, 0},
+                                       .width = {48, 0},
+                                       .height = {48, 0},
+                                       .track = track};
+            const struct halo_verdict_shapes shapes = {&shape, 1};
+            f.raw.verdict = halo_verdict_create();
+            assert_int_equal(halo_verdict_set(f.raw.verdict, HALO_FIND_FACES, &shapes, NULL), 0);
+            fill(&f);
+            pass(&f);
+            const int x = 20 + 2 * k, y = 10 + 4 * i;
+            check_box(&f, (struct halo_rect){x, y, x + 48, y + 48}, 6, 8, k == 0, values);
+            halo_verdict_unref(f.raw.verdict);
+            f.raw.verdict = NULL;
+        }
+    }
+    end(&f);
+}
+
+static void refused(void **state)
+{
+    static const char *const chains[] = {
+        "hide=cells",
+        "hide=cells:region=background",
+        "hide=cells:region=faces:invert=1",
+        "hide=cells:region=rect 0 0 50% 50%:invert=1",
+        "hide=cells:n=9:least=32:region=faces",
+        "hide=cells:n=17:region=faces",
+        "hide=cells:levels=1:region=faces",
+        "hide=noise:region=faces",
+        "hide=solid:color=random",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
+        struct halo_chain *chain;
+        struct halo_error err = {0};
+        if (halo_chain_parse(&chain, chains[i], &err) != -EINVAL)
+            fail_msg("%s is accepted", chains[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(freezes),        cmocka_unit_test(written),  cmocka_unit_test(solid),
+        cmocka_unit_test(lost_and_found), cmocka_unit_test(verdicts), cmocka_unit_test(refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
