@@ -19,6 +19,7 @@ const char *const halo_privacy_names[] = {
     [HALO_PRIVACY_STRICT] = "strict",
     [HALO_PRIVACY_CHANGED] = "changed",
     [HALO_PRIVACY_OFF] = "off",
+    [HALO_PRIVACY_ANONYMOUS] = "anonymous",
     NULL,
 };
 
@@ -183,9 +184,11 @@ const struct halo_option halo_stream_options[] = {
      .help = "how long the last filtered frame is shown if on_error is 'last'"},
     {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
      .choices = halo_privacy_names,
-     .help = "strict: every chain must remove detail from every plane; changed: every chain must "
-             "change at least one plane; off: filters may be \"null\". As a default for all "
-             "streams, only strict is accepted"},
+     .help =
+         "anonymous: what is left of each region must have a bound (hide, solid); strict: every "
+         "chain must remove detail from every plane; changed: every chain must change at least "
+         "one plane; off: filters may be \"null\". As a default for all streams, only "
+         "anonymous and strict are accepted"},
     {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
      .help = "chains with fixed regions must hide at least this fraction of every plane"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,

@@ -145,13 +145,14 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
     halo_loader_leave(l, mark);
 }
 
-/* A level of privacy other than strict must be written in the file itself, for one stream: a
+/* A level of privacy other than strict and anonymous must be written in the file itself, for one stream: a
  * default for all streams, or a value from outside the file, could too easily be unintended. */
 static void check_off(struct halo_loader *l, const struct halo_stream_settings *stream,
                       struct halo_node *node)
 {
     struct halo_node *privacy = halo_node_get(node, "privacy");
-    if (!privacy || stream->privacy == HALO_PRIVACY_STRICT || (!l->scratch && !privacy->written))
+    if (!privacy || stream->privacy == HALO_PRIVACY_STRICT ||
+        stream->privacy == HALO_PRIVACY_ANONYMOUS || (!l->scratch && !privacy->written))
         return;
     const size_t mark = halo_loader_enter(l, "privacy", 0);
     halo_loader_say(l, privacy,

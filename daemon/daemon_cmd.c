@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod -c, --check-config, --dump-config and --schema. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/error_list.h"
@@ -8,6 +9,7 @@
 #include "daemon/commands.h"
 #include "daemon/detector/probe.h"
 #include "daemon/supervisor/checks.h"
+#include "pipeline/filter/leaves.h"
 
 enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
 
@@ -72,6 +74,28 @@ static void check_detectors(const struct halo_daemon_settings *settings)
     json_decref(list);
 }
 
+static void print_leaves(const char *stream, const char *rendition, const char *filters)
+{
+    struct halo_chain *chain;
+    char prefix[200];
+    snprintf(prefix, sizeof prefix, "stream %s%s%s: leaves of ", stream,
+             rendition ? ", rendition " : "", rendition ? rendition : "");
+    if (halo_chain_parse(&chain, strcmp(filters, "none") ? filters : "null", NULL) < 0)
+        return;
+    (void)halo_leaves_print(chain, prefix, stdout);
+    halo_chain_destroy(chain);
+}
+
+static void print_all_leaves(const struct halo_daemon_settings *settings)
+{
+    for (int i = 0; i < settings->streams; i++) {
+        const struct halo_stream_settings *stream = &settings->stream[i];
+        print_leaves(stream->name, NULL, stream->filters);
+        for (int r = 0; r < stream->renditions; r++)
+            print_leaves(stream->name, stream->rendition[r].name, stream->rendition[r].filters);
+    }
+}
+
 static int check_config(int argc, char **argv)
 {
     const char *path = file_of("--check-config", argc, argv);
@@ -91,6 +115,7 @@ static int check_config(int argc, char **argv)
                json_string_value(json_object_get(json_object_get(row, "coverage"), "words")));
     }
     json_decref(coverage);
+    print_all_leaves(settings);
     fflush(stdout);
     check_detectors(settings);
     halo_daemon_settings_destroy(settings);

@@ -14,6 +14,7 @@
 #include "daemon/engine/engine.h"
 #include "daemon/run/run.h"
 #include "pipeline/filter/filter.h"
+#include "pipeline/filter/leaves.h"
 
 static int list_filters(int argc, char **argv)
 {
@@ -42,6 +43,25 @@ static int show_filter(int argc, char **argv)
     return halo_end_print();
 }
 
+/* Exit code 1: a region is not bounded. */
+static int report_hidden(int argc, char **argv)
+{
+    struct halo_error err = {0};
+    struct halo_chain *chain;
+    if (argc != 1) {
+        halo_log(HALO_LOG_ERROR, "'hide-report' requires one chain, as -vf of halod run");
+        return HALO_EXIT_USAGE;
+    }
+    if (halo_chain_parse(&chain, argv[0], &err) < 0) {
+        halo_log(HALO_LOG_ERROR, "%s", err.text);
+        return HALO_EXIT_USAGE;
+    }
+    const bool bounded = halo_leaves_print(chain, "", stdout);
+    halo_chain_destroy(chain);
+    const int code = halo_end_print();
+    return code ? code : bounded ? 0 : HALO_EXIT_FAILED;
+}
+
 static const struct halo_command commands[] = {
     {"run", "-i IN -vf CHAIN [options] OUT", "filter one file, URL or pipe into another",
      halo_command_run},
@@ -51,6 +71,7 @@ static const struct halo_command commands[] = {
      halo_command_devices},
     {"filters", "", "list the filters", list_filters},
     {"filter", "NAME", "show a filter's options, ranges and defaults", show_filter},
+    {"hide-report", "CHAIN", "say what a chain leaves of what it hides", report_hidden},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/filter/leaves.h"
 #include "pipeline/filter/remains.h"
 
 enum { PLANES = 3, SIDE = 4096 }; /* assumed for frames of unknown format */
@@ -198,6 +199,23 @@ int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *re
     return 0;
 }
 
+/* Whether a quarter of the detail is the most that may be left. */
+static bool is_strict(enum halo_privacy privacy)
+{
+    return privacy == HALO_PRIVACY_STRICT || privacy == HALO_PRIVACY_ANONYMOUS;
+}
+
+static int judge_bound(const struct halo_chain *chain, struct halo_error *err)
+{
+    struct halo_leaves leaves[HALO_MAX_FILTERS];
+    const int count = halo_chain_leaves(chain, leaves);
+    for (int i = 0; i < count; i++)
+        if (leaves[i].kind == HALO_LEAVES_MORE)
+            return halo_fail_usage(err, "privacy: anonymous: %s: %s", leaves[i].where,
+                                   leaves[i].words);
+    return 0;
+}
+
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
                        struct halo_error *err)
 {
@@ -205,7 +223,8 @@ int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_priva
         return 0;
     if (halo_planned_chain_does(planned) != HALO_CHAIN_FILTERS)
         return refuse_passthrough(err);
-    return privacy == HALO_PRIVACY_STRICT ? judge_strictly(planned, err) : 0;
+    const int code = is_strict(privacy) ? judge_strictly(planned, err) : 0;
+    return code == 0 && privacy == HALO_PRIVACY_ANONYMOUS ? judge_bound(planned->chain, err) : code;
 }
 
 /* ---- frames of unknown format ---- */
@@ -257,7 +276,7 @@ static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privac
                         struct halo_error *err)
 {
     struct halo_planned_chain planned;
-    if (halo_chain_plan_assumed(&planned, chain, SIDE, SIDE, privacy == HALO_PRIVACY_STRICT) < 0)
+    if (halo_chain_plan_assumed(&planned, chain, SIDE, SIDE, is_strict(privacy)) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int code = halo_privacy_judge(&planned, privacy, err);
     free(planned.arg);

@@ -39,6 +39,7 @@ enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *p
  *             detail must hold in each region, for the region's filters together with those that
  *             apply everywhere. In a chain without regions, the limit on detail must hold for all
  *             filters together.
+ *   anonymous The same as strict, and what is left of each region has a bound (leaves.h).
  *   changed   At least one filter must change at least one plane.
  *   off       Every chain is allowed. */
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
@@ -65,7 +66,8 @@ int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
 
 /* Parses a chain as halo_chain_parse() does, except that the text "none" stands for the filter
  * null. If privacy does not allow the chain, returns -EINVAL with a message for the user in err.
- * The chain is judged for large 8-bit frames, in 4:2:0 if privacy is strict, otherwise in 4:4:4. */
+ * The chain is judged for large 8-bit frames, in 4:2:0 if privacy is strict or anonymous, otherwise in
+ * 4:4:4. */
 int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
                      struct halo_error *err);
 

@@ -426,7 +426,7 @@ class Privacy(ConfigTest):
 
     def test_a_wrong_word_is_one_error(self):
         self.wrong(self.write(STREAM.replace('solid', '"null"') + '    privacy: of\n'),
-                   'FILE:5: streams.a.privacy: of: must be one of strict, changed, off (nearest: off)')
+                   'FILE:5: streams.a.privacy: of: must be one of strict, changed, off, anonymous (nearest: off)')
 
     def test_missing_filters(self):
         self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),

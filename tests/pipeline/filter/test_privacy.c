@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/filter/leaves.h"
 #include "pipeline/filter/privacy.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
@@ -301,9 +302,74 @@ static void all_gates(void **state)
     }
 }
 
+/* What anonymous allows, and what it refuses for which reason. */
+static void anonymous(void **state)
+{
+    static const struct {
+        const char *chain, *refusal; /* NULL: allowed */
+    } rows[] = {
+        {"hide=solid:region=faces", NULL},
+        {"hide=cells:region=faces", NULL},
+        {"solid=color=black:region=people", NULL},
+        {"hide=solid", NULL},
+        {"hide=cells:region=rect 0 0 50% 50%,gblur=sigma=3", NULL},
+        {"hide=solid:region=faces,hide=cells:region=people,unsharp", NULL},
+        {"hide=solid:region=rect 0 0 50% 50%:invert=1", NULL},
+        {"hide=solid:region=people,hide=solid:region=background", NULL},
+        {"gblur=sigma=20", "a blur is a known convolution"},
+        {"avgblur=sizeX=20:region=faces", "a blur is a known convolution"},
+        {"pixelize=w=16:region=faces", "they add up"},
+        {"sobel", "outlines"},
+        {"hide=solid:region=faces,gblur=sigma=9:region=people", "a blur is a known convolution"},
+        {"hide=solid:planes=1:region=faces", "passes unchanged"},
+        {"gblur=sigma=9,hide=solid:region=faces", "runs before filter 2"},
+        {"pixelize=w=9:region=rect 0 0 9 9,hide=solid:region=faces", "they add up"},
+        {"hide=solid:region=faces:invert=1", "what is found is shown"},
+        {"hide=solid:region=background", "what is found is shown"},
+        {"hide=solid:region=feed:invert=1", "what is found is shown"},
+        {"null", "unchanged"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct halo_error err = {0};
+        const int code = admit(rows[i].chain, HALO_PRIVACY_ANONYMOUS, &err);
+        if (rows[i].refusal ? code != -EINVAL || !strstr(err.text, rows[i].refusal) : code)
+            fail_msg("%s: %d: %s", rows[i].chain, code, err.text);
+    }
+}
+
+static void bits(void **state)
+{
+    static const struct {
+        const char *chain;
+        int count;
+        enum halo_leaves_kind kind;
+        double bits;
+    } rows[] = {
+        {"hide=cells:region=faces", 1, HALO_LEAVES_BITS, 36 * 3 * 3},
+        {"hide=cells:n=4:levels=256:region=faces", 1, HALO_LEAVES_BITS, 16 * 8 * 3},
+        {"hide=cells:n=1:levels=2:region=faces,solid", 1, HALO_LEAVES_BITS, 3},
+        {"solid", 1, HALO_LEAVES_NOTHING, 0},
+        {"hide=solid:region=faces,hide=solid:region=faces:feather=9", 1, HALO_LEAVES_NOTHING, 0},
+        {"hide=solid:region=faces,hide=solid:region=people", 2, HALO_LEAVES_NOTHING, 0},
+        {"gblur", 1, HALO_LEAVES_MORE, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct halo_leaves leaves[HALO_MAX_FILTERS];
+        struct halo_chain *chain;
+        assert_int_equal(halo_chain_parse(&chain, rows[i].chain, NULL), 0);
+        assert_int_equal(halo_chain_leaves(chain, leaves), rows[i].count);
+        assert_int_equal(leaves[0].kind, rows[i].kind);
+        assert_true(leaves[0].bits == rows[i].bits);
+        halo_chain_destroy(chain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(anonymous),    cmocka_unit_test(bits),
         cmocka_unit_test(open_chains),  cmocka_unit_test(good_chains),
         cmocka_unit_test(idle_chains),  cmocka_unit_test(all_gates),
         cmocka_unit_test(wrong_chains), cmocka_unit_test(live_streams),

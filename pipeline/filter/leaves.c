@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a chain leaves of what its regions hide (leaves.h). */
+#include "pipeline/filter/leaves.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ALL_PLANES = 7, CHANNELS = 3, SHOWN = 60 };
+
+#define INSTEAD "; take hide=cells or hide=solid"
+
+static bool is_kind(const struct halo_filter *filter, const char *name)
+{
+    return !strcmp(filter->kind->name, name);
+}
+
+/* Whether what the filter writes does not depend on the frame, or has a bound. */
+static bool is_bounded(const struct halo_filter *filter)
+{
+    return is_kind(filter, "hide") || is_kind(filter, "solid");
+}
+
+static bool covers_planes(const struct halo_filter *filter)
+{
+    return (filter->common.planes & ALL_PLANES) == ALL_PLANES;
+}
+
+static bool is_same_place(const struct halo_filter *a, const struct halo_filter *b)
+{
+    return a->shapes && b->shapes && !strcmp(a->common.region, b->common.region) &&
+           a->common.invert == b->common.invert;
+}
+
+/* Whether filter f applies to all of the region of filter `place` (negative: to the whole frame). */
+static bool applies(const struct halo_chain *chain, int f, int place)
+{
+    const struct halo_filter *filter = &chain->filter[f];
+    return !filter->shapes || (place >= 0 && is_same_place(filter, &chain->filter[place]));
+}
+
+static void say(struct halo_leaves *ret, enum halo_leaves_kind kind, const char *words)
+{
+    ret->kind = kind;
+    snprintf(ret->words, sizeof ret->words, "%s", words);
+}
+
+/* Why a filter that is neither hide nor solid has no bound. */
+static const char *weakness_of(const struct halo_filter *filter)
+{
+    static const struct {
+        const char *name, *why;
+    } rows[] = {
+        {"gblur", "a blur is a known convolution, which can be undone in part, and the frames of a "
+                  "video add up" INSTEAD},
+        {"pixelize", "its blocks keep to the frame and not to what moves behind them, so each "
+                     "frame shows other means, and they add up" INSTEAD},
+        {"null", "it changes nothing" INSTEAD},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (is_kind(filter, rows[i].name) || (i == 0 && strstr(filter->kind->name, "blur")))
+            return rows[i].why;
+    return "it keeps outlines or sharpens" INSTEAD;
+}
+
+/* The first filter that is not bounded and comes before filter f; negative: none. */
+static int unbounded_before(const struct halo_chain *chain, int f)
+{
+    for (int i = 0; i < f; i++)
+        if (!is_bounded(&chain->filter[i]) && !is_kind(&chain->filter[i], "null"))
+            return i;
+    return -1;
+}
+
+/* Whether detectors or a feed find what the filter shows, and no other filter hides it. */
+static bool shows_objects(const struct halo_chain *chain, int f)
+{
+    const struct halo_filter *filter = &chain->filter[f];
+    const struct halo_shapes *mine = filter->shapes;
+    if (!mine || mine->from == HALO_SHAPES_WRITTEN || !halo_filter_inverts(filter))
+        return false;
+    for (int i = 0; i < chain->count; i++) {
+        const struct halo_filter *other = &chain->filter[i];
+        const bool same = other->shapes && !halo_filter_inverts(other) &&
+                          (other->shapes->from == mine->from ||
+                           (halo_shapes_finds(other->shapes) == halo_shapes_finds(mine) &&
+                            halo_shapes_finds(mine)));
+        if ((same || !other->shapes) && is_bounded(other) && covers_planes(other))
+            return false;
+    }
+    return true;
+}
+
+static void say_bits(struct halo_leaves *ret, const struct halo_filter_cells *c)
+{
+    ret->kind = HALO_LEAVES_BITS;
+    ret->bits = c->cells * c->cells * log2((double)c->levels) * CHANNELS;
+    snprintf(ret->words, sizeof ret->words,
+             "at most %.0f bits for each object (%d x %d cells of %d levels in %d channels, frozen "
+             "while it is followed; more each time it is lost and found)",
+             ceil(ret->bits), c->cells, c->cells, c->levels, CHANNELS);
+}
+
+/* What is left where filter f is the first that hides, and all planes. */
+static void judge_hidden(const struct halo_chain *chain, int place, int f, struct halo_leaves *ret)
+{
+    const int before = unbounded_before(chain, f);
+    struct halo_filter_cells cells;
+    say(ret, HALO_LEAVES_NOTHING, "nothing");
+    for (int i = 0; i < chain->count; i++)
+        if (applies(chain, i, place) && halo_filter_cells(&chain->filter[i], &cells))
+            say_bits(ret, &cells);
+    if (place >= 0 && shows_objects(chain, place)) {
+        say(ret, HALO_LEAVES_MORE, "what is found is shown, and everything else is hidden");
+    } else if (before >= 0) {
+        ret->kind = HALO_LEAVES_MORE;
+        snprintf(ret->words, sizeof ret->words,
+                 "no bound: filter %d, %s, runs before filter %d, %s, and may carry what is in the "
+                 "region past its edge; put hide and solid first",
+                 before + 1, chain->filter[before].kind->name, f + 1, chain->filter[f].kind->name);
+    }
+}
+
+static void judge(const struct halo_chain *chain, int place, struct halo_leaves *ret)
+{
+    int partly = -1, weak = -1;
+    *ret = (struct halo_leaves){.filter = place};
+    if (place < 0)
+        snprintf(ret->where, sizeof ret->where, "the whole frame");
+    else
+        snprintf(ret->where, sizeof ret->where, "region=%.*s%s", SHOWN,
+                 chain->filter[place].common.region,
+                 chain->filter[place].common.invert ? ":invert=1" : "");
+    for (int f = 0; f < chain->count; f++) {
+        const struct halo_filter *filter = &chain->filter[f];
+        if (!applies(chain, f, place))
+            continue;
+        if (is_bounded(filter) && covers_planes(filter)) {
+            judge_hidden(chain, place, f, ret);
+            return;
+        }
+        if (is_bounded(filter))
+            partly = partly < 0 ? f : partly;
+        else
+            weak = weak < 0 ? f : weak;
+    }
+    ret->kind = HALO_LEAVES_MORE;
+    if (weak < 0)
+        snprintf(ret->words, sizeof ret->words,
+                 "no bound: filter %d, %s, leaves planes unchanged (planes=%d)", partly + 1,
+                 chain->filter[partly].kind->name, chain->filter[partly].common.planes);
+    else
+        snprintf(ret->words, sizeof ret->words, "no bound: filter %d, %s: %s", weak + 1,
+                 chain->filter[weak].kind->name, weakness_of(&chain->filter[weak]));
+}
+
+int halo_chain_leaves(const struct halo_chain *chain, struct halo_leaves *ret)
+{
+    int count = 0;
+    for (int f = 0; f < chain->count; f++) {
+        bool again = !chain->filter[f].shapes;
+        for (int i = 0; i < f && !again; i++)
+            again = is_same_place(&chain->filter[i], &chain->filter[f]);
+        if (!again)
+            judge(chain, f, &ret[count++]);
+    }
+    if (count == 0)
+        judge(chain, -1, &ret[count++]);
+    return count;
+}
+
+bool halo_leaves_print(const struct halo_chain *chain, const char *prefix, FILE *to)
+{
+    struct halo_leaves leaves[HALO_MAX_FILTERS];
+    const int count = halo_chain_leaves(chain, leaves);
+    bool bounded = true;
+    for (int i = 0; i < count; i++) {
+        fprintf(to, "%s%s: %s\n", prefix, leaves[i].where, leaves[i].words);
+        bounded &= leaves[i].kind != HALO_LEAVES_MORE;
+    }
+    return bounded;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What a chain leaves of what its regions hide: nothing, a number of bits for each object, or more
+ * than can be bounded. docs/anonymisation.md says what such a bound is worth.
+ *
+ * A region is bounded if hide or solid covers it on every plane, and if nothing else runs before
+ * them: a blur, for example, would carry what is in the region past its edge, where it stays
+ * visible. What runs after them only sees what they left. All functions may be called on any
+ * thread. */
+#ifndef HALO_LEAVES_H
+#define HALO_LEAVES_H
+
+#include <stdio.h>
+
+#include "pipeline/filter/filter.h"
+
+enum halo_leaves_kind {
+    HALO_LEAVES_NOTHING,
+    HALO_LEAVES_BITS, /* at most `bits` for each track */
+    HALO_LEAVES_MORE, /* no bound is known */
+};
+
+struct halo_leaves {
+    enum halo_leaves_kind kind;
+    int filter;  /* number of the region's first filter; negative: the whole frame */
+    double bits; /* BITS: of frames with three channels */
+    char where[100], words[300];
+};
+
+/* Fills ret, which has HALO_MAX_FILTERS elements, with what the chain leaves of each of its regions;
+ * of the whole frame, if it has none. Returns the number of elements, which is at least 1. */
+int halo_chain_leaves(const struct halo_chain *chain, struct halo_leaves *ret);
+
+/* Prints a line for each region, which begins with `prefix`. Returns whether all are bounded. */
+bool halo_leaves_print(const struct halo_chain *chain, const char *prefix, FILE *to);
+
+#endif
