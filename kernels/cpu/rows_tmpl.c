@@ -89,13 +89,15 @@ static int solid(const struct halo_job *job, int y0, int y1)
     return 0;
 }
 
-/* The columns of samples that a box reaches, or its rows: from *ret_from on, before *ret_to. */
-static void find_reach(const struct halo_conv *c, int x0, int x1, int step, int end, int *ret_from,
-                       int *ret_to)
+/* The columns of samples that a box reaches, or its rows: from the first on, before the end. */
+struct reach {
+    int first, end;
+};
+
+static struct reach find_reach(const struct halo_conv *c, int x0, int x1, int step, int size)
 {
-    const int to = halo_cell_sample(x1 + c->reach, step);
-    *ret_from = halo_cell_sample(x0 - c->reach, step);
-    *ret_to = to < end ? to : end;
+    const int end = halo_cell_sample(x1 + c->reach, step);
+    return (struct reach){halo_cell_sample(x0 - c->reach, step), end < size ? end : size};
 }
 
 /* One row of a box: a run of samples for each of its cells. */
@@ -107,13 +109,13 @@ static void put_cells(const struct halo_job *job, const int32_t *box, int y)
     const int32_t *cell =
         box + HALO_CELLS_HEAD + n * halo_cell_of(y * c->step_y, box[1], box[3], n);
     const int last = halo_cell_of(box[2], box[0], box[2], n); /* not n - 1 in a narrow box */
-    int x, to;
-    find_reach(c, box[0], box[2], c->step_x, dst->width, &x, &to);
+    const struct reach across = find_reach(c, box[0], box[2], c->step_x, dst->width);
+    int x = across.first;
     for (int i = 0; i <= last; i++) {
         /* t n / width is i + 1 from the first t on that is at least (i + 1) width / n */
         const int next = box[0] + (int)(((int64_t)(i + 1) * width + n - 1) / n);
-        int end = i < last ? halo_cell_sample(next, c->step_x) : to;
-        end = end < to ? end : to;
+        int end = i < last ? halo_cell_sample(next, c->step_x) : across.end;
+        end = end < across.end ? end : across.end;
         for (; x < end; x++)
             for (int ch = 0; ch < dst->channels; ch++)
                 halo_row_put(dst, halo_plane_row(dst, y), x * dst->channels + ch,
@@ -127,9 +129,8 @@ static int cells(const struct halo_job *job, int y0, int y1)
     solid(job, y0, y1);
     for (int i = 0; i < c->boxes; i++) {
         const int32_t *box = halo_cells_box(c, i);
-        int from, to;
-        find_reach(c, box[1], box[3], c->step_y, job->dst.height, &from, &to);
-        for (int y = from > y0 ? from : y0; y < to && y < y1; y++)
+        const struct reach down = find_reach(c, box[1], box[3], c->step_y, job->dst.height);
+        for (int y = down.first > y0 ? down.first : y0; y < down.end && y < y1; y++)
             put_cells(job, box, y);
     }
     return 0;

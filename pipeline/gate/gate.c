@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -84,10 +85,21 @@ fail:
     return code;
 }
 
+static void say_tally(const struct halo_gate *gate)
+{
+    const struct halo_cells_tally tally = halo_gate_cells_tally(gate->ways.cells);
+    if (tally.tracks > 0)
+        halo_log(HALO_LOG_INFO,
+                 "stream %d: hide showed %lld object%s as cells, which leave at most %.0f bits in all",
+                 gate->plan->input.stream, (long long)tally.tracks, tally.tracks == 1 ? "" : "s",
+                 ceil(tally.bits));
+}
+
 void halo_gate_destroy(struct halo_gate *gate)
 {
     if (!gate)
         return;
+    say_tally(gate);
     halo_adapter_destroy(gate->adapter);
     halo_picture_pool_destroy(gate->outputs);
     halo_gate_ways_close(&gate->ways);
