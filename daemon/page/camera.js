@@ -39,7 +39,7 @@ async function listDevices(place, input, name) {
 export function cameraForm(done = () => {}, cancel = null) {
     const input = field('Input', h('input', {required: true, spellcheck: 'false',
         autocapitalize: 'none', placeholder: 'rtsp://192.168.1.20/stream1'}),
-    'An address (rtsp, http, srt), a file, or one of the cameras above.');
+    'An address (rtsp, http, srt), or one of the cameras above.');
     const name = field('Name', h('input', {required: true, maxlength: 63, spellcheck: 'false',
         autocapitalize: 'none', placeholder: 'front-door'}), 'It becomes part of addresses.');
     const filters = field('Filters to begin with',
