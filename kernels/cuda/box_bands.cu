@@ -18,6 +18,7 @@
  * ends with eight consecutive outputs. */
 #include "kernels/cuda/box.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/select.cuh"
 
 enum {
     WARPS = 4,
@@ -171,9 +172,11 @@ template <int GROUPS>
 static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
                                           const uint32_t (&wide)[GROUPS][PAIRS][2][2][2], int u,
                                           const uint32_t (&column_band)[2 * GROUPS],
-                                          const int (&base)[4], float scale, int pairs,
-                                          int rows_left)
+                                          const int (&base)[4], const struct bands_plane &p,
+                                          int pairs, int rows_left,
+                                          const struct halo_select *select, int e)
 {
+    const int y = p.dst.height - rows_left;
 #pragma unroll
     for (int pair = 0; pair < PAIRS; pair++) {
         uint32_t words[2][2]; /* upper and lower row, strip */
@@ -185,8 +188,13 @@ static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
                 column_pass<GROUPS>(sums[block], wide, u, column_band, base, pair, strip, block);
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                words[i][strip] = halo_box_means(sums, 2 * i, scale);
+                words[i][strip] = halo_box_means(sums, 2 * i, p.scale);
         }
+        if (select)
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                if (pair < pairs && rows_left > 8 * i)
+                    halo_select_samples<1>(words[i], p.src, *select, e + PAIR * pair, y + 8 * i);
         if (pair < pairs && rows_left > 0)
             *(uint2 *)(out + PAIR * pair) = make_uint2(words[0][0], words[0][1]);
         if (pair < pairs && rows_left > 8)
@@ -194,10 +202,12 @@ static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
     }
 }
 
-/* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. */
+/* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. select: NULL if
+ * all of them are filtered. */
 template <int GROUPS, bool EDGE>
 static __device__ inline void run_warp(const struct bands_plane &p, int e, int y,
-                                       struct halo_word_source *ghosts)
+                                       struct halo_word_source *ghosts,
+                                       const struct halo_select *select)
 {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int from_e = e - HALO + 8 * t;
@@ -259,8 +269,8 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
                          pixels[1] + i / 2);
             if (group < GROUPS - 1)
                 continue;
-            write_means<GROUPS>(out, p.dst.stride, wide, u + 1, column_band, base, p.scale, pairs,
-                                rows_left);
+            write_means<GROUPS>(out, p.dst.stride, wide, u + 1, column_band, base, p, pairs,
+                                rows_left, select, out_e);
             out += 16 * out_stride;
             rows_left -= 16;
         }
@@ -276,9 +286,9 @@ static __device__ inline const struct bands_plane &plane_of(const struct bands_l
     return launch.plane[p];
 }
 
-template <int GROUPS, bool REGION>
+template <int GROUPS, class Launch>
 static __global__ void __launch_bounds__(THREADS, 4)
-    bands_kernel(const __grid_constant__ struct bands_launch launch)
+    bands_kernel(const __grid_constant__ Launch launch)
 {
     __shared__ struct halo_word_source ghosts[WARPS][PAIR / 4 * LOADS];
     halo_wait_for_kernel_before();
@@ -287,13 +297,15 @@ static __global__ void __launch_bounds__(THREADS, 4)
     const int e = (block % p.blocks_x * WARPS + warp) * PAIR * PAIRS;
     const int y = block / p.blocks_x * BANDS * 16;
     const int elements = p.src.width * p.src.channels;
-    if (e >= elements || (REGION && halo_tile_outside(p.wanted, {e, y, PAIR * PAIRS, BANDS * 16})))
+    const struct halo_select *select;
+    if (e >= elements ||
+        !halo_tile_wanted<1, PAIR * PAIRS, BANDS * 16, 32>(&select, launch, p, p.src, e, y))
         return;
     if (e >= HALO && e + PAIR * PAIRS + HALO <= elements && y >= p.radius_y &&
         y - p.radius_y + (BANDS + GROUPS - 1) * 16 <= p.src.height)
-        run_warp<GROUPS, false>(p, e, y, ghosts[warp]);
+        run_warp<GROUPS, false>(p, e, y, ghosts[warp], select);
     else
-        run_warp<GROUPS, true>(p, e, y, ghosts[warp]);
+        run_warp<GROUPS, true>(p, e, y, ghosts[warp], select);
 }
 
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels)
@@ -346,9 +358,9 @@ static cudaError_t launch_groups(struct bands_launch *launch, const struct halo_
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    return halo_has_region(*launch)
-               ? halo_launch(bands_kernel<GROUPS, true>, *launch, blocks, THREADS, 0, call)
-               : halo_launch(bands_kernel<GROUPS, false>, *launch, blocks, THREADS, 0, call);
+    return halo_launch_selecting(bands_kernel<GROUPS, bands_launch>,
+                                 bands_kernel<GROUPS, halo_selecting<bands_launch>>, *launch,
+                                 blocks, THREADS, call);
 }
 
 static struct bands_plane plane_for(const struct halo_cuda_call *call)
@@ -364,6 +376,12 @@ static struct bands_plane plane_for(const struct halo_cuda_call *call)
     plane.scale = 1.0f / (float)((2 * conv->radius_x + 1) * (2 * conv->radius_y + 1));
     plane.mask = (const struct bands_mask *)call->prepared;
     return plane;
+}
+
+/* Not if another strategy filters the plane. */
+bool halo_cuda_box_bands_selects(const struct halo_conv *conv, const struct halo_plane *plane)
+{
+    return halo_word_sources_do(plane, conv->border, conv->radius_x * plane->channels);
 }
 
 /* All planes of a launch use as many groups as the largest one needs. */

@@ -23,6 +23,7 @@
  * divides all weights is removed first. */
 #include "kernels/cuda/direct.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/select.cuh"
 
 enum {
     WARPS_X = 2,
@@ -37,6 +38,7 @@ enum {
 struct direct_plane {
     struct halo_picture src;
     struct halo_plane dst;
+    struct halo_cuda_wanted wanted;
     const uint4 *bands;      /* see prepare */
     int first_row, blocks_x; /* first_row: of blocks */
     int bits[2];             /* by which words are shifted to the beginning of a window: see
@@ -204,10 +206,11 @@ static __device__ inline uint4 four_windows(
                              : make_uint4(out[1].x, out[0].x, out[0].y, out[1].y);
 }
 
-/* Processes a strip from top to bottom. */
+/* Processes a strip from top to bottom. select: NULL if all of it is filtered. */
 template <class Shape, enum halo_strip_kind KIND>
 static __device__ inline void walk(const struct mask_bands<Shape> &bands, const int (&start)[4],
-                                   const struct halo_strip &strip, const struct direct_plane &plane)
+                                   const struct halo_strip &strip, const struct direct_plane &plane,
+                                   const struct halo_select *select)
 {
     constexpr int GROUPS = Shape::GROUPS;
     struct halo_raw_piece raw[Shape::LOADS]; /* all loads are under way at once */
@@ -227,8 +230,13 @@ static __device__ inline void walk(const struct mask_bands<Shape> &bands, const 
         if (i + 1 < GROUPS)
             continue;
         const uint4 out = four_windows<Shape>(groups, (i + 1) % GROUPS, bands, start, shift);
-        if (rows_left > 0)
-            *(uint4 *)to = out;
+        if (rows_left > 0) {
+            uint32_t words[4] = {out.x, out.y, out.z, out.w};
+            if (select)
+                halo_select_samples<1>(words, plane.src.plane, *select, strip.e,
+                                       plane.dst.height - rows_left);
+            *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+        }
         to += HALO_GROUP * plane.dst.stride;
         rows_left -= HALO_GROUP;
     }
@@ -253,9 +261,9 @@ static __device__ inline void load_bands(struct mask_bands<Shape> &ret, int (&st
     }
 }
 
-template <class Shape>
+template <class Shape, class Launch>
 static __global__ void __launch_bounds__(THREADS, Shape::RESIDENT)
-    direct_kernel(const __grid_constant__ struct direct_launch launch)
+    direct_kernel(const __grid_constant__ Launch launch)
 {
     const struct direct_plane &plane = plane_of(launch);
     if (blockIdx.x >= plane.blocks_x)
@@ -273,15 +281,19 @@ static __global__ void __launch_bounds__(THREADS, Shape::RESIDENT)
     load_bands(bands, start, plane.bands, lane);
     halo_wait_for_kernel_before();
 
+    const struct halo_select *select;
+    if (!halo_tile_wanted<1, HALO_STRIP, Shape::STEPS * HALO_GROUP, 32>(
+            &select, launch, plane, plane.src.plane, strip_e, first_y + Shape::ABOVE))
+        return;
     switch (halo_strip_kind_of(strip_e, first_y, Shape::LOADS * HALO_GROUP, plane.src)) {
     case HALO_STRIP_INSIDE:
-        walk<Shape, HALO_STRIP_INSIDE>(bands, start, strip, plane);
+        walk<Shape, HALO_STRIP_INSIDE>(bands, start, strip, plane, select);
         break;
     case HALO_STRIP_NEAR:
-        walk<Shape, HALO_STRIP_NEAR>(bands, start, strip, plane);
+        walk<Shape, HALO_STRIP_NEAR>(bands, start, strip, plane, select);
         break;
     case HALO_STRIP_ANY:
-        walk<Shape, HALO_STRIP_ANY>(bands, start, strip, plane);
+        walk<Shape, HALO_STRIP_ANY>(bands, start, strip, plane, select);
         break;
     }
 }
@@ -383,7 +395,9 @@ static cudaError_t launch_size(struct direct_launch &launch, const struct halo_c
         blocks.x = grid.x > blocks.x ? grid.x : blocks.x;
         blocks.y += grid.y;
     }
-    return halo_launch(direct_kernel<Shape>, launch, blocks, THREADS, 0, call);
+    return halo_launch_selecting(direct_kernel<Shape, direct_launch>,
+                                 direct_kernel<Shape, halo_selecting<direct_launch>>, launch,
+                                 blocks, THREADS, call);
 }
 
 template <int WORDS, int GROUPS>
@@ -399,6 +413,7 @@ static void fill(struct direct_plane *plane, const struct halo_cuda_call *call,
 {
     plane->src = halo_picture_of(call);
     plane->dst = call->dst;
+    plane->wanted = call->wanted;
     plane->bands = (const uint4 *)call->prepared;
     plane->bits[0] = plane->bits[1] = plan->words == 2 ? 16 : 0;
     plane->shift = call->conv->mask_bits - plan->common_shift;

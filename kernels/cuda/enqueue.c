@@ -36,6 +36,17 @@ cudaError_t halo_cuda_reserve_scratch(struct halo_cuda_backend *c, const struct 
                                  : status;
 }
 
+/* Gives the region of a job to the launcher, if that applies it, or to the map and the merge. */
+static void set_region(struct halo_cuda_call *call, const struct halo_cuda_strategy *s,
+                       const struct halo_region *region)
+{
+    if (region && !region->mask.data && region->rect_count <= HALO_SELECT_RECTS && s->selects &&
+        s->selects(call->conv, &call->src))
+        call->wanted.select = region;
+    else
+        call->region = region;
+}
+
 /* Launches calls of one strategy, between the map and the merge of their regions. */
 static int launch_calls(struct halo_cuda_backend *c, const struct halo_cuda_strategy *s,
                         struct halo_cuda_call *calls, int count)
@@ -70,12 +81,12 @@ int halo_cuda_launch_jobs(struct halo_cuda_backend *c, const struct halo_job *jo
                 .src = job->src,
                 .dst = job->dst,
                 .wide = (int32_t *)wide,
-                .region = halo_cuda_region_of(job),
                 .region_memory = region_memory,
                 .stream = c->stream,
                 .early = c->early,
                 .chained = c->compute >= 90,
             };
+            set_region(&calls[planes], s, halo_cuda_region_of(job));
             wide += halo_cuda_scratch_bytes(job->conv, &job->src);
             if (calls[planes].region)
                 region_memory += halo_cuda_region_bytes(job->region, &job->src);

@@ -14,6 +14,7 @@
  * n, by almost 1/(4 n), which is twice the error where n is 2^10. */
 #include "kernels/cuda/gradient.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/select.cuh"
 
 enum {
     WARP = 32,
@@ -234,39 +235,47 @@ static __device__ inline uint32_t finish(int a, int b, const struct gradient_pla
 
 template <class V>
 static __device__ inline void store(const uint32_t (&out)[CELLS], const struct gradient_plane &p,
-                                    int e, int y)
+                                    int e, int y, const struct halo_select *select)
 {
     char *to = (char *)p.dst.data + y * p.dst.stride + e * V::BYTES;
     uint32_t pair[CELLS / 2];
 #pragma unroll
     for (int k = 0; k < CELLS / 2; k++)
         pair[k] = __byte_perm(out[2 * k], out[2 * k + 1], V::BYTES == 1 ? 0x0040 : 0x5410);
-    if (V::BYTES == 1)
-        *(uint2 *)to = make_uint2(__byte_perm(pair[0], pair[1], 0x5410),
-                                  __byte_perm(pair[2], pair[3], 0x5410));
-    else
-        *(uint4 *)to = make_uint4(pair[0] << p.dst.shift, pair[1] << p.dst.shift,
-                                  pair[2] << p.dst.shift, pair[3] << p.dst.shift);
+    if (V::BYTES == 1) {
+        uint32_t words[2] = {__byte_perm(pair[0], pair[1], 0x5410),
+                             __byte_perm(pair[2], pair[3], 0x5410)};
+        if (select)
+            halo_select_samples<1>(words, p.src, *select, e, y);
+        *(uint2 *)to = make_uint2(words[0], words[1]);
+    } else {
+        uint32_t words[4] = {pair[0] << p.dst.shift, pair[1] << p.dst.shift, pair[2] << p.dst.shift,
+                             pair[3] << p.dst.shift};
+        if (select)
+            halo_select_samples<2>(words, p.src, *select, e, y);
+        *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
+    }
 }
 
 /* The outputs of a row; first: index of the row above it. */
 template <class V>
 static __device__ inline void filter_row(const struct row<V> (&rows)[3], int first,
-                                         const struct gradient_plane &p, int e, int y)
+                                         const struct gradient_plane &p, int e, int y,
+                                         const struct halo_select *select)
 {
     uint32_t out[CELLS];
 #pragma unroll
     for (int i = 0; i < CELLS; i++)
         out[i] = finish<V>(sum_of<V>(rows, first, i, p.weights[0]),
                            sum_of<V>(rows, first, i, p.weights[1]), p);
-    store<V>(out, p, e, y);
+    store<V>(out, p, e, y, select);
 }
 
 /* The outputs of a thread. Where all rows are inside, there are no branches, so that they are
- * loaded ahead. */
+ * loaded ahead. select: NULL if all of them are filtered. */
 template <class V, bool INSIDE>
 static __device__ inline void filter(const struct gradient_plane &p, int e, int top,
-                                     const struct sides &sides)
+                                     const struct sides &sides, const struct halo_select *select)
 {
     struct row<V> rows[3];
     load_row<V, INSIDE>(rows[0], p, e, top - 1, sides);
@@ -276,13 +285,13 @@ static __device__ inline void filter(const struct gradient_plane &p, int e, int 
         if (!INSIDE && top + y >= p.src.height)
             return;
         load_row<V, INSIDE>(rows[(y + 2) % 3], p, e, top + y + 1, sides);
-        filter_row<V>(rows, y % 3, p, e, top + y);
+        filter_row<V>(rows, y % 3, p, e, top + y, select);
     }
 }
 
-template <class V>
+template <class V, class Launch>
 static __global__ void __launch_bounds__(THREADS)
-    gradient_rows_kernel(const __grid_constant__ struct gradient_launch launch)
+    gradient_rows_kernel(const __grid_constant__ Launch launch)
 {
     halo_wait_for_kernel_before();
     const struct gradient_plane &p = halo_plane_of(launch);
@@ -290,7 +299,9 @@ static __global__ void __launch_bounds__(THREADS)
     const int left = (block - down * p.across) * WIDTH, e = left + threadIdx.x % WARP * CELLS;
     const int top = (down * WARPS + threadIdx.x / WARP) * ROWS;
     const int count = p.src.width * V::CHANNELS;
-    if (top >= p.src.height || halo_tile_outside(p.wanted, {left, top, WIDTH, ROWS}))
+    const struct halo_select *select;
+    if (top >= p.src.height ||
+        !halo_tile_wanted<V::BYTES, WIDTH, ROWS, WARP>(&select, launch, p, p.src, left, top))
         return;
     if (e >= count)
         return;
@@ -298,9 +309,9 @@ static __global__ void __launch_bounds__(THREADS)
         halo_border_element(e - V::CHANNELS, p.src, p.pass.border),
         halo_border_element(min(e + (int)CELLS, count), p.src, p.pass.border)};
     if (top > 0 && top + ROWS < p.src.height)
-        filter<V, true>(p, e, top, sides);
+        filter<V, true>(p, e, top, sides, select);
     else
-        filter<V, false>(p, e, top, sides);
+        filter<V, false>(p, e, top, sides, select);
 }
 
 /* ---- host ---- */
@@ -397,18 +408,28 @@ static int number_of(const struct halo_cuda_call *c)
            has_two_digits(c->conv) << 2 | is_plain(c->conv) << 3;
 }
 
-typedef void gradient_kernel(struct gradient_launch launch);
+typedef cudaError_t launch_kernel(const struct gradient_launch &launch, int blocks,
+                                  const struct halo_cuda_call *call);
 
-template <typename Sample, int CHANNELS>
-static gradient_kernel *kernel_of(bool two, bool plain)
+template <class V>
+static cudaError_t launch_variant(const struct gradient_launch &launch, int blocks,
+                                  const struct halo_cuda_call *call)
 {
-    return two     ? plain ? gradient_rows_kernel<variant<Sample, CHANNELS, 2, true>>
-                           : gradient_rows_kernel<variant<Sample, CHANNELS, 2, false>>
-               : plain ? gradient_rows_kernel<variant<Sample, CHANNELS, 1, true>>
-                   : gradient_rows_kernel<variant<Sample, CHANNELS, 1, false>>;
+    return halo_launch_selecting(gradient_rows_kernel<V, gradient_launch>,
+                                 gradient_rows_kernel<V, halo_selecting<gradient_launch>>, launch,
+                                 blocks, THREADS, call);
 }
 
-static gradient_kernel *choose(int number)
+template <typename Sample, int CHANNELS>
+static launch_kernel *kernel_of(bool two, bool plain)
+{
+    return two     ? plain ? launch_variant<variant<Sample, CHANNELS, 2, true>>
+                           : launch_variant<variant<Sample, CHANNELS, 2, false>>
+               : plain ? launch_variant<variant<Sample, CHANNELS, 1, true>>
+                   : launch_variant<variant<Sample, CHANNELS, 1, false>>;
+}
+
+static launch_kernel *choose(int number)
 {
     const bool two = number & 4, plain = number & 8;
     switch (number & 3) {
@@ -432,7 +453,7 @@ cudaError_t halo_cuda_launch_gradient_rows(const struct halo_cuda_call *calls, i
         int blocks = 0;
         for (; i < count && number_of(&calls[i]) == number; i++)
             add_plane(&launch, &blocks, &calls[i]);
-        status = halo_launch(choose(number), launch, blocks, THREADS, 0, &calls[first]);
+        status = choose(number)(launch, blocks, &calls[first]);
     }
     return status;
 }

@@ -47,17 +47,6 @@ static __device__ inline bool halo_tile_outside(const struct halo_cuda_wanted &w
     return !__any_sync(0xffffffff, any & HALO_PATCH_FILTERED * 0x01010101u);
 }
 
-/* Whether any plane of a launch has a region. Kernels that even a trivial check would slow down are
- * compiled twice, with and without it. */
-template <class Launch>
-static inline bool halo_has_region(const Launch &launch)
-{
-    for (int i = 0; i < launch.count; i++)
-        if (launch.plane[i].wanted.flags)
-            return true;
-    return false;
-}
-
 /* halo_tile_outside() for a block, if the plane is covered by blocks of width elements by height
  * rows. */
 static __device__ inline bool halo_block_outside(const struct halo_cuda_wanted &wanted,

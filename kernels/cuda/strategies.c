@@ -11,6 +11,13 @@ static bool weighs(const struct halo_conv *conv, int channels)
            conv->kind == HALO_CONV_DENSE;
 }
 
+static bool always(const struct halo_conv *conv, const struct halo_plane *plane)
+{
+    (void)conv;
+    (void)plane;
+    return true;
+}
+
 /* Its largest block has 128x128 cells; no output would remain if all of them were halo. */
 static bool input_tile_can(const struct halo_conv *conv, int channels)
 {
@@ -24,6 +31,7 @@ static const struct halo_cuda_strategy box_bands = {
              halo_cuda_box_bands_can},
     .compute = 80,
     .launch = halo_cuda_launch_box_bands,
+    .selects = halo_cuda_box_bands_selects,
     .prepared_bytes = halo_cuda_box_bands_bytes,
     .prepare = halo_cuda_box_bands_prepare,
 };
@@ -53,6 +61,7 @@ static const struct halo_cuda_strategy direct = {
              halo_cuda_direct_can},
     .compute = 80,
     .launch = halo_cuda_launch_direct,
+    .selects = always,
     .prepared_bytes = halo_cuda_direct_bytes,
     .prepare = halo_cuda_direct_prepare,
 };
@@ -141,6 +150,7 @@ static const struct halo_cuda_strategy gradient_rows = {
     .base = {"gradient-rows", "gradients from registers, eight outputs in each of several rows",
              halo_cuda_gradient_rows_can},
     .launch = halo_cuda_launch_gradient_rows,
+    .selects = always,
 };
 
 static bool gradient_tile_can(const struct halo_conv *conv, int channels)

@@ -25,6 +25,8 @@ enum {
     HALO_PATCH_SOURCE = 2,   /* some pixels of the patch have a weight below 255 */
 };
 
+enum { HALO_SELECT_RECTS = 16 }; /* of a region that a launcher applies itself, at most */
+
 struct halo_cuda_wanted {
     const uint8_t *flags; /* in device memory, row by row; NULL: there is no region, so the whole
                            * plane is needed */
@@ -32,6 +34,8 @@ struct halo_cuda_wanted {
     int height;           /* of the plane */
     int reach;            /* distance from an output to the farthest of its inputs, in rows */
     bool wraps;           /* the plane's border is HALO_BORDER_WRAP */
+    const struct halo_region *select; /* if this is not NULL, flags is, and the launcher applies
+                                       * this region of rectangles itself (select.cuh) */
 };
 
 /* A launcher's arguments for one plane, which is in device memory. A launcher only enqueues work on
@@ -45,8 +49,8 @@ struct halo_cuda_call {
     int32_t *wide;        /* scratch between passes, of halo_cuda_scratch_bytes(conv, &src) bytes */
     const void *prepared; /* the mask in device memory, in the layout that the strategy's function
                            * `prepare` writes */
-    const struct halo_region *region; /* NULL: the whole plane. The region's mask is in device
-                                       * memory */
+    const struct halo_region *region; /* of the map and the merge; NULL: none. The region's mask is
+                                       * in device memory */
     void *region_memory;              /* memory of halo_cuda_region_bytes() bytes */
     /* Computed from the region; kernels may skip tiles outside of the region (region.cuh). The
      * flags are written by an earlier kernel on the same stream, so a kernel that is started early
@@ -67,6 +71,9 @@ struct halo_cuda_strategy {
     int compute; /* lowest compute capability on which it runs, such as 80 for 8.0; 0: any */
     /* Filters 1 to HALO_CUDA_MAX_PLANES planes, in any order. Returns the CUDA runtime's status. */
     cudaError_t (*launch)(const struct halo_cuda_call *calls, int count);
+    /* Whether the launcher applies a region of at most HALO_SELECT_RECTS rectangles to this plane
+     * itself, through wanted.select, instead of the map and the merge. NULL: never. */
+    bool (*selects)(const struct halo_conv *conv, const struct halo_plane *plane);
     /* prepared_bytes returns the size in bytes of a mask in the layout of the kernels; prepare
      * writes this mask to ret. If the kernels need no such mask, both are NULL, or prepared_bytes
      * returns 0. */
@@ -96,6 +103,7 @@ cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int coun
 cudaError_t halo_cuda_launch_direct(const struct halo_cuda_call *calls, int count);
 
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
+bool halo_cuda_box_bands_selects(const struct halo_conv *conv, const struct halo_plane *plane);
 size_t halo_cuda_box_bands_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int channels);
 bool halo_cuda_box_slide_can(const struct halo_conv *conv, int channels);

@@ -167,6 +167,8 @@ MUTANTS = [
     Mutant('direct has the rows above the picture below it', CUDA + 'direct.cuh',
            '(y < 0 ? ghosts.above : ghosts.below)', '(y < 0 ? ghosts.above : ghosts.above)',
            'cuda/direct'),
+    Mutant('the last column of a rectangle is not filtered', CUDA + 'select.cuh',
+           'min(max(r.x1 - e, 0), 16)', 'min(max(r.x1 - 1 - e, 0), 16)', 'cuda/'),
     Mutant('the first ghost column of a tile of tensor is the second', CUDA + 'tensor_tile.cuh',
            'halo_border_element(t.tile.e + at + i, src, border);',
            'halo_border_element(t.tile.e + at + i - (t.tile.e + at + i == -1), src, border);',
