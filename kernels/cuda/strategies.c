@@ -66,6 +66,15 @@ static const struct halo_cuda_strategy direct = {
     .prepare = halo_cuda_direct_prepare,
 };
 
+static const struct halo_cuda_strategy dense_rows = {
+    .base = {"dense-rows",
+             "small dense masks of 16-bit samples from registers, eight outputs in each of several "
+             "rows",
+             halo_cuda_dense_rows_can},
+    .launch = halo_cuda_launch_dense_rows,
+    .selects = always,
+};
+
 static const struct halo_cuda_strategy tensor = {
     .base = {"tensor", "products with the mask's band matrix on tensor cores",
              halo_cuda_tensor_can},
@@ -194,23 +203,14 @@ static const struct halo_cuda_strategy naive = {
 };
 
 const struct halo_strategy *const halo_cuda_strategies[] = {
-    &box_bands.base,
-    &box_slide.base,
-    &box_stream.base,
-    &direct.base,
-    &tensor.base,
-    &running_sums.base,
-    &coarse_tile.base,
-    &coarse_tile_2.base,
-    &coarse_tile_8.base,
-    &output_tile.base,
-    &output_tile_steps.base,
-    &input_tile.base,
-    &input_tile_coarse.base,
-    &core_tile.base,
-    &gradient_rows.base,
-    &gradient_tile.base,
-    &nodes.base,
-    &naive.base,
-    NULL,
+    &box_bands.base,     &box_slide.base,
+    &box_stream.base,    &direct.base,
+    &dense_rows.base,    &tensor.base,
+    &running_sums.base,  &coarse_tile.base,
+    &coarse_tile_2.base, &coarse_tile_8.base,
+    &output_tile.base,   &output_tile_steps.base,
+    &input_tile.base,    &input_tile_coarse.base,
+    &core_tile.base,     &gradient_rows.base,
+    &gradient_tile.base, &nodes.base,
+    &naive.base,         NULL,
 };

@@ -101,6 +101,7 @@ cudaError_t halo_cuda_launch_gradient_tile(const struct halo_cuda_call *calls, i
 cudaError_t halo_cuda_launch_nodes(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_tensor(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_launch_direct(const struct halo_cuda_call *calls, int count);
+cudaError_t halo_cuda_launch_dense_rows(const struct halo_cuda_call *calls, int count);
 
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels);
 bool halo_cuda_box_bands_selects(const struct halo_conv *conv, const struct halo_plane *plane);
@@ -112,6 +113,7 @@ void halo_cuda_box_slide_prepare(void *ret, const struct halo_conv *conv, int ch
 bool halo_cuda_box_stream_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_box_stream_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_box_stream_prepare(void *ret, const struct halo_conv *conv, int channels);
+bool halo_cuda_dense_rows_can(const struct halo_conv *conv, int channels);
 bool halo_cuda_gradient_rows_can(const struct halo_conv *conv, int channels);
 size_t halo_cuda_coarse_bytes(const struct halo_conv *conv, int channels);
 void halo_cuda_coarse_prepare(void *ret, const struct halo_conv *conv, int channels);
