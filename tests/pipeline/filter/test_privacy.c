@@ -353,6 +353,8 @@ static void bits(void **state)
         {"hide=solid:region=faces,hide=solid:region=faces:feather=9", 1, HALO_LEAVES_NOTHING, 0},
         {"hide=solid:region=faces,hide=solid:region=people", 2, HALO_LEAVES_NOTHING, 0},
         {"gblur", 1, HALO_LEAVES_MORE, 0},
+        {"hide=solid:planes=1:region=faces", 1, HALO_LEAVES_MORE, 0},
+        {"hide=solid:planes=3:region=faces", 1, HALO_LEAVES_MORE, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

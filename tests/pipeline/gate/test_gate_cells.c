@@ -311,6 +311,46 @@ static void verdicts(void **state)
     end(&f);
 }
 
+/* Each object has cells of its own, and pieces of one object share a box. */
+static void several(void **state)
+{
+    struct fixture f = {0};
+    int left[3], right[3];
+    (void)state;
+    begin(&f, "hide=cells:n=1:levels=256:region=faces");
+    const uint64_t track[2] = {halo_region_number(), halo_region_number()};
+    for (int k = 0; k < 3; k++) {
+        struct halo_shape shape[3] = {
+            {.track = track[0]}, {.track = track[1]}, {.track = track[0]}};
+        const int x[] = {2, 70, 22}, width[] = {20, 40, 20};
+        for (int i = 0; i < 3; i++) {
+            shape[i].x.value = x[i];
+            shape[i].y.value = 10;
+            shape[i].width.value = width[i];
+            shape[i].height.value = 40;
+        }
+        const struct halo_verdict_shapes shapes = {shape, 3};
+        f.raw.verdict = halo_verdict_create();
+        assert_int_equal(halo_verdict_set(f.raw.verdict, HALO_FIND_FACES, &shapes, NULL), 0);
+        fill(&f);
+        pass(&f);
+        for (int p = 0; p < 3 && k == 0; p++) {
+            left[p] = wanted(&f, p, 0, (struct halo_rect){2, 10, 42, 50}, 1, 256, 0, 0);
+            right[p] = wanted(&f, p, 0, (struct halo_rect){70, 10, 110, 50}, 1, 256, 0, 0);
+        }
+        for (int p = 0; p < 3; p++)
+            for (int y = p ? 5 : 10; y < (p ? 25 : 50); y++)
+                for (int i = 0; i < (p ? 20 : 40); i++) {
+                    assert_int_equal(out_at(&f, p, 0, (p ? 1 : 2) + i, y), left[p]);
+                    assert_int_equal(out_at(&f, p, 0, (p ? 35 : 70) + i, y), right[p]);
+                }
+        halo_verdict_unref(f.raw.verdict);
+        f.raw.verdict = NULL;
+    }
+    assert_int_not_equal(memcmp(left, right, sizeof left), 0);
+    end(&f);
+}
+
 static void refused(void **state)
 {
     static const char *const chains[] = {
@@ -337,7 +377,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freezes),        cmocka_unit_test(written),  cmocka_unit_test(solid),
-        cmocka_unit_test(lost_and_found), cmocka_unit_test(verdicts), cmocka_unit_test(refused),
+        cmocka_unit_test(lost_and_found), cmocka_unit_test(verdicts), cmocka_unit_test(several),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
