@@ -459,7 +459,7 @@ MUTANTS = [
     ),
     *group(
         PIPELINE + 'gate/gate_cells.c',
-        ('values are taken anew in each frame', 'if (!found) {', 'if (!found || true) {'),
+        ('values are taken again in each frame', 'if (!found) {', 'if (!found || true) {'),
         ('all tracks have the values of the first', '(*ret_found = frozen->track == track)',
          '(*ret_found = frozen->track != 0)'),
         ('what has no number has cells', 'if (!track || shape->kind', 'if (shape->kind'),
