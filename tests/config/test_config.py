@@ -73,7 +73,7 @@ class ConfigTest(HaloTest):
         first, *others = run.out.decode().splitlines()
         self.assertEqual(first, f'{path}: ok, {streams} {word}', self.logged(run))
         for line in others:
-            self.assertRegex(line, r'^stream \w+(, rendition \w+)?: hides ')
+            self.assertRegex(line, r'^stream \w+(, rendition \w+)?: (hides|leaves of) ')
         lacking = r'halod: stream \w+: the detector of \w+ cannot be started: .*'  # on this machine
         self.assertEqual([line for line in run.err.splitlines() if not re.fullmatch(lacking, line)],
                          [], self.logged(run))
@@ -290,7 +290,7 @@ class Folder(ConfigTest):
         self.write(STREAM)
         self.write('streams: {b: {input: b, filters: solid}}\n', 'conf.d/b.yaml')
         run = self.halod('--check-config', 'halod.yaml', cwd=self.folder)
-        self.assertEqual(run.out, b'halod.yaml: ok, 2 streams\n')
+        self.assertEqual(run.out.splitlines()[0], b'halod.yaml: ok, 2 streams')
 
 
 class Outside(ConfigTest):
@@ -383,9 +383,21 @@ class Privacy(ConfigTest):
             "    region_feed: {}\n    renditions: {r: {filters: 'solid=region=rect 0 0 10% 10%'},\n"
             "                 s: {filters: gblur=sigma=9}}\n")
         run = self.halod('--check-config', path)
-        self.assertEqual(run.out.decode(), f'{path}: ok, 1 stream\n'
-                         'stream a: hides what is found in each frame\n'
-                         'stream a, rendition r: hides 1 % of every plane\n')
+        said = run.out.decode()
+        self.assertTrue(said.startswith(f'{path}: ok, 1 stream\n'
+                                        'stream a: hides what is found in each frame\n'
+                                        'stream a, rendition r: hides 1 % of every plane\n'
+                                        'stream a: leaves of region=feed: nothing\n'), said)
+        self.assertIn('stream a, rendition s: leaves of the whole frame: no bound: ', said)
+
+    def test_anonymous(self):
+        for chain, refusal in (('hide=cells:region=rect 0 0 50% 50%', None),
+                               ('gblur=sigma=20', 'no bound'), ('"pixelize=w=16"', 'no bound')):
+            text = STREAM.replace('solid', chain) + '    privacy: anonymous\n'
+            run = self.halod('--check-config', self.write(text), code=78 if refusal else 0)
+            self.assertIn(refusal or '', run.err)
+        self.halod('--check-config',
+                   self.write('defaults: {privacy: anonymous}\n' + STREAM))
 
     def test_off(self):
         for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'solid'):
