@@ -47,8 +47,8 @@ enum halo_restart {
 };
 
 /* How much of the unfiltered frame may remain visible after a chain (pipeline/filter/privacy.h).
- * Levels other than strict and anonymous can be set only in the settings file, and only for individual
- * streams. */
+ * Levels other than strict and anonymous can be set only in the settings file, and only for
+ * individual streams. */
 enum halo_privacy {
     HALO_PRIVACY_STRICT,    /* each plane may keep only a fixed fraction of its detail */
     HALO_PRIVACY_CHANGED,   /* frames must change: refuses only "null" and chains that do nothing */

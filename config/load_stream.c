@@ -145,8 +145,9 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
     halo_loader_leave(l, mark);
 }
 
-/* A level of privacy other than strict and anonymous must be written in the file itself, for one stream: a
- * default for all streams, or a value from outside the file, could too easily be unintended. */
+/* A level of privacy other than strict and anonymous must be written in the file itself, for one
+ * stream: a default for all streams, or a value from outside the file, could too easily be
+ * unintended. */
 static void check_off(struct halo_loader *l, const struct halo_stream_settings *stream,
                       struct halo_node *node)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * CELLS: the plane is filled as for SOLID, and then each box of cells (cells.h) is drawn by a launch
- * of its own, in the list's order. A thread writes every channel of one sample.
+ * CELLS: the plane is filled as for SOLID, and then each box of cells (cells.h) is drawn by a
+ * launch of its own, in the list's order. A thread writes every channel of one sample.
  *
- * The box and its values are parameters of the launch, which copies them: nothing of a list stays on
- * the device, so no frame can show the values of another one. */
+ * The box and its values are parameters of the launch, which copies them: nothing of a list stays
+ * on the device, so no frame can show the values of another one. */
 #include "kernels/cells.h"
 #include "kernels/cuda/tile.cuh"
 

@@ -31,7 +31,7 @@ static bool is_same_place(const struct halo_filter *a, const struct halo_filter 
            a->common.invert == b->common.invert;
 }
 
-/* Whether filter f applies to all of the region of filter `place` (negative: to the whole frame). */
+/* Whether filter f applies to all of the region of filter `place` (negative: to the frame). */
 static bool applies(const struct halo_chain *chain, int f, int place)
 {
     const struct halo_filter *filter = &chain->filter[f];

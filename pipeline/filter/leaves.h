@@ -26,8 +26,9 @@ struct halo_leaves {
     char where[100], words[300];
 };
 
-/* Fills ret, which has HALO_MAX_FILTERS elements, with what the chain leaves of each of its regions;
- * of the whole frame, if it has none. Returns the number of elements, which is at least 1. */
+/* Fills ret, which has HALO_MAX_FILTERS elements, with what the chain leaves of each of its
+ * regions; of the whole frame, if it has none. Returns the number of elements, which is at
+ * least 1. */
 int halo_chain_leaves(const struct halo_chain *chain, struct halo_leaves *ret);
 
 /* Prints a line for each region, which begins with `prefix`. Returns whether all are bounded. */

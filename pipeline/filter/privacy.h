@@ -66,8 +66,8 @@ int halo_chain_does(const struct halo_chain *chain, enum halo_chain_does *ret,
 
 /* Parses a chain as halo_chain_parse() does, except that the text "none" stands for the filter
  * null. If privacy does not allow the chain, returns -EINVAL with a message for the user in err.
- * The chain is judged for large 8-bit frames, in 4:2:0 if privacy is strict or anonymous, otherwise in
- * 4:4:4. */
+ * The chain is judged for large 8-bit frames, in 4:2:0 if privacy is strict or anonymous,
+ * otherwise in 4:4:4. */
 int halo_chain_admit(struct halo_chain **ret, const char *text, enum halo_privacy privacy,
                      struct halo_error *err);
 

@@ -89,10 +89,11 @@ static void say_tally(const struct halo_gate *gate)
 {
     const struct halo_cells_tally tally = halo_gate_cells_tally(gate->ways.cells);
     if (tally.tracks > 0)
-        halo_log(HALO_LOG_INFO,
-                 "stream %d: hide showed %lld object%s as cells, which leave at most %.0f bits in all",
-                 gate->plan->input.stream, (long long)tally.tracks, tally.tracks == 1 ? "" : "s",
-                 ceil(tally.bits));
+        halo_log(
+            HALO_LOG_INFO,
+            "stream %d: hide showed %lld object%s as cells, which leave at most %.0f bits in all",
+            gate->plan->input.stream, (long long)tally.tracks, tally.tracks == 1 ? "" : "s",
+            ceil(tally.bits));
 }
 
 void halo_gate_destroy(struct halo_gate *gate)

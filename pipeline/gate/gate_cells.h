@@ -5,20 +5,22 @@
  *              all of them, in whole luma pixels and cut to the frame. A shape in the chain's text
  *              is a track of its own. Shapes without a number, and mask images, have no cells.
  *   freeze     In the first frame in which the box of a track is at least `least` pixels wide and
- *              high, each cell gets the mean of its samples, q = floor(sum levels / (count 2^depth)),
- *              and from then on shows the middle of that level, floor((2 q + 1) 2^depth / (2 levels)).
- *              The samples are those of the frame as it enters the chain.
+ *              high, each cell gets the level of its mean, q = floor(sum levels / (count 2^depth)).
+ *              From then on it shows the middle of that level, which is
+ *              floor((2 q + 1) 2^depth / (2 levels)). The samples are those of the frame as it
+ *              enters the chain.
  *   after      Only the place of the box changes. A frame's samples never change the values, so all
  *              frames of a track together show no more than cells^2 log2(levels) bits a channel.
  *   otherwise  What is hidden but is in no box shows the filter's colour: tracks that are too small
- *              in this frame, those for which a convolution has no room, and those whose frame could
- *              not be read.
+ *              in this frame, those for which a convolution has no room, and those whose frame
+ *              could not be read.
  *
  * A gate remembers HALO_FROZEN_TRACKS tracks of each filter and forgets the one that was hidden
  * longest ago. One that returns after that has new values, and counts again.
  *
- * Values are taken on the host, in the thread in which frames enter the gate, in their order, before
- * the frame is submitted; so no lane holds any state, and all backends show the same. One thread. */
+ * Values are taken on the host, in the thread in which frames enter the gate, in their order,
+ * before the frame is submitted; so no lane holds any state, and all backends show the same. One
+ * thread. */
 #ifndef HALO_GATE_CELLS_H
 #define HALO_GATE_CELLS_H
 
@@ -38,8 +40,8 @@ struct halo_cells_frame {
     void *arg;
 };
 
-/* Creates the memory for the filters of a chain that draw cells; *ret is NULL if there are none. The
- * chain must outlive it. Returns 0 or -ENOMEM. */
+/* Creates the memory for the filters of a chain that draw cells; *ret is NULL if there are none.
+ * The chain must outlive it. Returns 0 or -ENOMEM. */
 int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain);
 void halo_gate_cells_destroy(struct halo_gate_cells *cells); /* NULL is ignored */
 

@@ -19,8 +19,8 @@ struct halo_gate_regions;
 struct halo_picture_regions;
 
 /* plan and cells must outlive the result. cells: the frozen cells of the gate, or NULL if no filter
- * draws any; halo_gate_cells_begin() is called before each frame's regions are taken. Returns NULL if
- * memory runs out. */
+ * draws any; halo_gate_cells_begin() is called before each frame's regions are taken. Returns NULL
+ * if memory runs out. */
 struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *plan,
                                                    struct halo_gate_cells *cells);
 void halo_gate_regions_destroy(struct halo_gate_regions *regions); /* NULL is ignored */

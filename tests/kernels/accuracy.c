@@ -520,7 +520,7 @@ static void check_by_hand(void)
     error = halo_conv_solid(&c, (const int[2]){7, 8}, &target);
     golden("solid", &c, error, tens, sevens);
 
-    /* A box of four cells on the first two columns and rows, and a later one on the middle alone. */
+    /* A box of four cells on the first two columns and rows, and a later one on the middle. */
     static const uint16_t drawn[9] = {1, 2, 7, 3, 9, 7, 7, 7, 7};
     const uint16_t four[8] = {1, 0, 2, 0, 3, 0, 4, 0};
     const uint16_t nine[8] = {9, 0, 9, 0, 9, 0, 9, 0};

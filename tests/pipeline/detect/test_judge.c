@@ -805,8 +805,8 @@ static void nothing_is_hidden_before_a_cut(void **state)
     }
 }
 
-/* Numbers the tracks from 1 on, in the order in which they are seen: in a process, no number is used
- * twice. */
+/* Numbers the tracks from 1 on, in the order in which they are seen: in a process, no number is
+ * used twice. */
 static void number_tracks(struct shot *shots, int count)
 {
     uint64_t known[16] = {0};

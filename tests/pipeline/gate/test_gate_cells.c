@@ -18,6 +18,12 @@
 
 enum { WIDTH = 128, HEIGHT = 96, SECOND = 1000000, SIZE = 48, GRAY = 126 };
 
+/* How a box is cut. */
+struct cut {
+    struct halo_rect box;
+    int n, levels;
+};
+
 struct fixture {
     enum AVPixelFormat format;
     struct halo_ring *ring;
@@ -126,9 +132,10 @@ static int out_at(const struct fixture *f, int p, int channel, int x, int y)
 
 /* The mean of a cell of the raw frame as the middle of its level, by another way of counting: every
  * sample of the plane asks to which cell it belongs. */
-static int wanted(const struct fixture *f, int p, int channel, struct halo_rect box, int n,
-                  int levels, int column, int row)
+static int wanted(const struct fixture *f, int p, int channel, const struct cut *cut, int cell)
 {
+    const struct halo_rect box = cut->box;
+    const int n = cut->n, levels = cut->levels, column = cell % n, row = cell / n;
     const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
     const struct halo_plane_info info = halo_format_plane_info(f->format, WIDTH, HEIGHT, p);
     double sum = 0;
@@ -151,12 +158,13 @@ static int wanted(const struct fixture *f, int p, int channel, struct halo_rect 
 static void check_box(const struct fixture *f, struct halo_rect box, int n, int levels, bool fill,
                       int *values)
 {
+    const struct cut cut = {box, n, levels};
     for (int p = 0; p < halo_format_planes(f->format); p++) {
         const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
         const struct halo_plane_info info = halo_format_plane_info(f->format, WIDTH, HEIGHT, p);
         for (int ch = 0; ch < plane.channels; ch++) {
             for (int i = 0; fill && i < n * n; i++)
-                values[i] = wanted(f, p, ch, box, n, levels, i % n, i / n);
+                values[i] = wanted(f, p, ch, &cut, i);
             for (int y = 0; y < plane.height; y++)
                 for (int x = 0; x < plane.width; x++) {
                     const int px = (x << info.log2_sub_x) - box.x0;
@@ -335,8 +343,8 @@ static void several(void **state)
         fill(&f);
         pass(&f);
         for (int p = 0; p < 3 && k == 0; p++) {
-            left[p] = wanted(&f, p, 0, (struct halo_rect){2, 10, 42, 50}, 1, 256, 0, 0);
-            right[p] = wanted(&f, p, 0, (struct halo_rect){70, 10, 110, 50}, 1, 256, 0, 0);
+            left[p] = wanted(&f, p, 0, &(struct cut){{2, 10, 42, 50}, 1, 256}, 0);
+            right[p] = wanted(&f, p, 0, &(struct cut){{70, 10, 110, 50}, 1, 256}, 0);
         }
         for (int p = 0; p < 3; p++)
             for (int y = p ? 5 : 10; y < (p ? 25 : 50); y++)
