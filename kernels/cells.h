@@ -47,8 +47,7 @@ int halo_conv_cells(struct halo_conv *ret, const struct halo_cells_layout *layou
 
 /* Adds a box, which covers those before it. `values` holds two values for each cell, row by row:
  * one for each channel. Returns 0; or, and nothing changed, -EINVAL (the box is empty or has
- * negative
- * coordinates, or a value is too large) or -ENOSPC (there is no room). */
+ * negative coordinates, or a value is too large) or -ENOSPC (there is no room). */
 int halo_conv_add_cells(struct halo_conv *conv, const struct halo_rect *box,
                         const uint16_t *values);
 
