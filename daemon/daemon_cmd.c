@@ -76,14 +76,10 @@ static void check_detectors(const struct halo_daemon_settings *settings)
 
 static void print_leaves(const char *stream, const char *rendition, const char *filters)
 {
-    struct halo_chain *chain;
     char prefix[200];
     snprintf(prefix, sizeof prefix, "stream %s%s%s: leaves of ", stream,
              rendition ? ", rendition " : "", rendition ? rendition : "");
-    if (halo_chain_parse(&chain, strcmp(filters, "none") ? filters : "null", NULL) < 0)
-        return;
-    (void)halo_leaves_print(chain, prefix, stdout);
-    halo_chain_destroy(chain);
+    (void)halo_leaves_print(strcmp(filters, "none") ? filters : "null", prefix, stdout, NULL);
 }
 
 static void print_all_leaves(const struct halo_daemon_settings *settings)

@@ -47,17 +47,15 @@ static int show_filter(int argc, char **argv)
 static int report_hidden(int argc, char **argv)
 {
     struct halo_error err = {0};
-    struct halo_chain *chain;
     if (argc != 1) {
         halo_log(HALO_LOG_ERROR, "'hide-report' requires one chain, as -vf of halod run");
         return HALO_EXIT_USAGE;
     }
-    if (halo_chain_parse(&chain, argv[0], &err) < 0) {
+    const int bounded = halo_leaves_print(argv[0], "", stdout, &err);
+    if (bounded < 0) {
         halo_log(HALO_LOG_ERROR, "%s", err.text);
         return HALO_EXIT_USAGE;
     }
-    const bool bounded = halo_leaves_print(chain, "", stdout);
-    halo_chain_destroy(chain);
     const int code = halo_end_print();
     return code ? code : bounded ? 0 : HALO_EXIT_FAILED;
 }

@@ -18,15 +18,6 @@ static void print_length(const struct halo_stream_stats *stats, double rate)
            halo_av_clock((double)stats->total / rate, clock, sizeof clock));
 }
 
-static void print_leaves(const char *filters)
-{
-    struct halo_chain *chain;
-    if (!filters || halo_chain_parse(&chain, filters, NULL) < 0)
-        return;
-    (void)halo_leaves_print(chain, "leaves of ", stdout);
-    halo_chain_destroy(chain);
-}
-
 void halo_plan_print(const struct halo_stream *stream, const struct halo_run_settings *settings,
                      bool stopped)
 {
@@ -36,7 +27,8 @@ void halo_plan_print(const struct halo_stream *stream, const struct halo_run_set
            stopped ? "its first seconds" : "all of it");
     halo_stream_report(stream, stdout);
     print_length(&stats, halo_stream_rate(stream));
-    print_leaves(settings->filters);
+    if (settings->filters)
+        (void)halo_leaves_print(settings->filters, "leaves of ", stdout, NULL);
     if (settings->segments)
         puts("-segments does this with several segments at the same time; the trial was of one.");
 }

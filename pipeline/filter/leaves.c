@@ -168,10 +168,15 @@ int halo_chain_leaves(const struct halo_chain *chain, struct halo_leaves *ret)
     return count;
 }
 
-bool halo_leaves_print(const struct halo_chain *chain, const char *prefix, FILE *to)
+int halo_leaves_print(const char *text, const char *prefix, FILE *to, struct halo_error *err)
 {
     struct halo_leaves leaves[HALO_MAX_FILTERS];
+    struct halo_chain *chain;
+    const int code = halo_chain_parse(&chain, text, err);
+    if (code < 0)
+        return code;
     const int count = halo_chain_leaves(chain, leaves);
+    halo_chain_destroy(chain);
     bool bounded = true;
     for (int i = 0; i < count; i++) {
         fprintf(to, "%s%s: %s\n", prefix, leaves[i].where, leaves[i].words);

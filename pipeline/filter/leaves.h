@@ -31,7 +31,8 @@ struct halo_leaves {
  * least 1. */
 int halo_chain_leaves(const struct halo_chain *chain, struct halo_leaves *ret);
 
-/* Prints a line for each region, which begins with `prefix`. Returns whether all are bounded. */
-bool halo_leaves_print(const struct halo_chain *chain, const char *prefix, FILE *to);
+/* Parses a chain, and prints a line for each of its regions, which begins with `prefix`. Returns 1
+ * if all regions are bounded, otherwise 0; or -errno with err filled if the text is not a chain. */
+int halo_leaves_print(const char *text, const char *prefix, FILE *to, struct halo_error *err);
 
 #endif
