@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Cells: boxes of few values, in place of what a region hides, defined to the last bit (conv.h,
- * CELLS). Whoever makes the list decides what the values are; nothing here reads a frame.
+ * CELLS). The maker of the list chooses the values; nothing here reads a frame.
  *
  * A box is [x0, x1) by [y0, y1) in luma pixels. Sample x of a plane whose samples lie `step_x` luma
  * pixels apart belongs to the box's column

@@ -82,16 +82,13 @@ const struct halo_filter_kind halo_filter_hide = {
     .example = "hide=cells:region=rect 10% 10% 50% 80%",
     .effect = HALO_EFFECT_HIDES,
     .notes =
-        "solid leaves nothing of a region. cells leaves n by n cells of each object, which are "
-        "the\n"
-        "means of the frame in which the object appears, rounded to a few levels. They move with\n"
-        "the object, and their values do not change as long as halod follows it, so all of its\n"
-        "frames together show no more than n * n * log2(levels) bits of each channel. An object "
-        "is\n"
-        "what a detector or a region feed follows under one id, or a shape in the chain's text.\n"
-        "What has no id, and what is smaller than least, is solid. 'halod hide-report' prints "
-        "what\n"
-        "a chain leaves.\n",
+        "solid leaves nothing of a region. cells leaves n by n cells of each object, which are\n"
+        "the means of the frame in which the object appears, rounded to a few levels. They move\n"
+        "with the object, and their values do not change as long as halod follows it, so all of\n"
+        "its frames together show no more than n * n * log2(levels) bits of each channel. An\n"
+        "object is what a detector or a region feed follows under one id, or a shape in the\n"
+        "chain's text. An object without an id, or smaller than least, is solid. 'halod\n"
+        "hide-report' prints what a chain leaves.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

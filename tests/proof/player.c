@@ -40,8 +40,7 @@ struct proof_player {
     int width, height;
     struct proof_exam *exam[HALO_MAX_RENDITIONS + 1];
     bool feed;
-    bool
-        previews; /* not where gates leak on purpose: the second one's leak may cover the first's */
+    bool previews; /* not if gates leak on purpose: the second one's leak may cover the first's */
     struct halo_region_feed_settings region_feed;
     struct proof_heard *heard;  /* NULL: there is no feed */
     struct proof_chance chance; /* of what is told */

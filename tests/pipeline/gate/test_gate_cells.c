@@ -56,7 +56,7 @@ static void fill(struct fixture *f)
 
 static void begin(struct fixture *f, const char *chain)
 {
-    const char *backend = getenv("HALO_TEST_BACKEND"); /* by hand, where there is a GPU */
+    const char *backend = getenv("HALO_TEST_BACKEND"); /* set by hand, on a machine with a GPU */
     const struct halo_ring_settings settings = {
         .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
     const struct halo_gate_input input = {.format = f->format, .width = WIDTH, .height = HEIGHT};
@@ -239,7 +239,7 @@ static void is_gray(const struct fixture *f, int x0, int y0, int x1, int y1)
                 fail_msg("%d at %d, %d", out_at(f, 0, 0, x, y), x, y);
 }
 
-/* Without an id, or while it is small, or where nothing is known: one colour. */
+/* Without an id, or while it is small, or if nothing is known: one colour. */
 static void solid(void **state)
 {
     struct fixture f = {0};
