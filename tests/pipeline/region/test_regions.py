@@ -128,6 +128,7 @@ class Region(HaloTest):
         del examples['null']  # it refuses regions
         examples['boxblur'] = 'boxblur=lr=3:lp=1'  # what its later passes read is in test_passes()
         examples['solid'] = 'solid=red'  # its example has a region
+        examples['hide'] = 'hide=solid'  # cells follow the region: see test_gate_cells.c
         for filters in (*examples.values(), 'gblur=sigma=30'):
             with self.subTest(filters):
                 self.check(filters, 'region=rect 10 7 33 21',
