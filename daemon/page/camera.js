@@ -39,12 +39,12 @@ async function listDevices(place, input, name) {
 export function cameraForm(done = () => {}, cancel = null) {
     const input = field('Input', h('input', {required: true, spellcheck: 'false',
         autocapitalize: 'none', placeholder: 'rtsp://192.168.1.20/stream1'}),
-    'An address (rtsp, http, srt), or one of the cameras above.');
+    'An address (rtsp, http, srt), one of the cameras above, or test: for a moving picture.');
     const name = field('Name', h('input', {required: true, maxlength: 63, spellcheck: 'false',
         autocapitalize: 'none', placeholder: 'front-door'}), 'It becomes part of addresses.');
     const filters = field('Filters to begin with',
         h('input', {required: true, spellcheck: 'false', value: STARTING_FILTER}),
-        'The whole picture is hidden in this way until you change it.');
+        'They apply to the whole picture until you change them.');
     const devices = h('div', {class: 'choices'}, h('p', {class: 'muted'}, 'Looking for cameras.'));
     listDevices(devices, input.input, name.input);
     const form = createForm({

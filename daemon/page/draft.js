@@ -151,6 +151,23 @@ export function removeLayer(draft, layer) {
         layer.removed = true;
 }
 
+// Whether regions were added, and nothing that was added applies to the whole picture.
+export function hasOnlyRegions(draft) {
+    const added = draft.layers.filter((layer) => layer.id !== '' && !layer.removed);
+    return added.length > 0 && added.every((layer) => layer.raw === null &&
+        layer.filters.every((filter) => 'region' in filter.options));
+}
+
+// Replaces the base by the regions that were added, so that the rest of the picture is shown. The
+// base comes first when the draft is applied: the regions are never without a filter.
+export function moveToBase(draft) {
+    const [base, ...added] = draft.layers;
+    setText(base, added.map(layerText).filter(Boolean).join(','), draft.frame);
+    base.touched = true;
+    for (const layer of added)
+        removeLayer(draft, layer);
+}
+
 // Gives up what was changed in a layer.
 export function revert(draft, layer) {
     if (layer.server === null)

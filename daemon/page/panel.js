@@ -37,6 +37,7 @@ class Editor {
             (text) => setText(this.view.error, text));
         this.view = createView({
             hideAll: () => this.addFilter(null),
+            hideOnly: () => this.hideOnly(),
             apply: () => this.apply(),
             discard: () => this.discard(),
         }, this.keep.element, this.preview.toggle);
@@ -191,7 +192,7 @@ class Editor {
     addFilter(shape) {
         if (!this.draft)
             return;
-        const filter = newFilter('gblur');
+        const filter = newFilter('hide');
         filter.shapes = shape ? [shape] : null;
         drafts.shapesChanged(filter);
         const layer = drafts.addLayer(this.draft, filter);
@@ -200,6 +201,13 @@ class Editor {
         this.changed(true);
         if (shape)
             this.overlay.focus(shape);
+    }
+
+    // The regions become the base.
+    hideOnly() {
+        this.selected = null;
+        this.open = '';
+        this.act(() => drafts.moveToBase(this.draft));
     }
 
     // A filter without shapes applies everywhere; so the last shape of a region takes the region
@@ -278,6 +286,8 @@ class Editor {
             : 'Apply');
         this.view.apply.disabled = busy || !changes || this.gone;
         this.view.discard.disabled = busy || !changes;
+        this.view.onlyRow.hidden = !mayBe('admin') || busy || !this.draft ||
+            !drafts.hasOnlyRegions(this.draft);
         this.preview.allow(!busy && !this.gone && Boolean(changes && previewChain(this.draft)));
         this.keep.allow(!changes && !busy);
         if (!changes) {

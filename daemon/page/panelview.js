@@ -18,7 +18,7 @@ export function createReadOnly() {
     };
 }
 
-// actions: {hideAll, apply, discard}; keep: the element of keep.js; preview: the button of
+// actions: {hideAll, hideOnly, apply, discard}; keep: the element of keep.js; preview: the button of
 // preview.js.
 export function createView(actions, keep, preview) {
     const now = h('dd', {});
@@ -31,6 +31,10 @@ export function createView(actions, keep, preview) {
     const none = h('p', {class: 'muted'}, 'Nothing was added yet. Draw a rectangle, an ellipse ' +
         'or a polygon on the picture, or hide everything.');
     const base = h('div', {});
+    const onlyRow = h('div', {class: 'row-end', hidden: true},
+        h('p', {class: 'hint'}, 'The base filters hide more than these regions?'),
+        button('Hide only these', actions.hideOnly, {class: 'small',
+            title: 'The regions replace the base filters; the rest of the picture is shown'}));
     const error = h('p', {class: 'error', role: 'alert'});
     const apply = button('Apply', actions.apply, {class: 'primary'});
     const discard = button('Discard', actions.discard);
@@ -41,10 +45,10 @@ export function createView(actions, keep, preview) {
         conflict,
         h('div', {class: 'head'}, h('h3', {}, 'Added regions'),
             button('Hide everything', actions.hideAll, {class: 'small'})),
-        none, list, h('h3', {}, 'Base'), base, keep,
+        none, list, onlyRow, h('h3', {}, 'Base'), base, keep,
         h('div', {class: 'panel-end'}, error, h('div', {class: 'actions'}, preview, discard, apply)));
-    return {element, heading, now, then, thenRow, conflict, list, none, base, error, apply,
-        discard};
+    return {element, heading, now, then, thenRow, conflict, list, none, onlyRow, base, error,
+        apply, discard};
 }
 
 // Remembers which control has the focus; the returned function gives it to its successor.

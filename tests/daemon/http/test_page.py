@@ -392,6 +392,29 @@ class Editing(PageTest):
         self.assertTrue(self.page.script('return loadedOnce'), 'without loading the page again')
         self.assert_no_errors()
 
+    def test_only_what_was_drawn(self):
+        """A new camera is filtered everywhere; then a part of it."""
+        daemon = self.begin({'door': self.small(filters='solid')}, anna='admin')
+        self.enter('anna')
+        self.wait_playing()
+        box = .3, .3, .7, .7
+        self.assertTrue(self.page.script(
+            'return document.querySelector(".row-end").hidden'), 'nothing was drawn')
+        self.draw((.25, .2), (.75, .2), (.8, .8), (.2, .8), (.25, .2))
+        self.assertEqual(self.page.script('return document.querySelector(".filter select").value'),
+                         'hide')
+        self.choose_black()
+        self.page.click('Hide only these')
+        self.apply()
+        self.wait_black(*box)
+        status = daemon.status('door')
+        self.assertEqual((status['base'], status['hides']), (status['filters'], {}))
+        self.assertRegex(status['base'], r'^solid=.*region=.*polygon')
+        self.page.click('Keep')
+        self.page.wait_text('The filters are kept when halod restarts.')
+        daemon.stop()
+        self.assertEqual(self.begin_again().status('door')['base'], status['base'])
+
     def test_session_that_ends_while_drawing(self):
         daemon = self.begin(otto='operate', anna='admin')
         self.enter('otto')

@@ -41,6 +41,28 @@ test('a new region gets a free id and is removed at once', () => {
     assert.deepEqual(drafts.changedLayers(draft), []);
 });
 
+test('regions replace the base', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'hide=region=rect 1 1 9 9'}, 'gblur=sigma=20'));
+    drafts.addLayer(draft, filter([box()]));
+    assert.ok(drafts.hasOnlyRegions(draft));
+    drafts.moveToBase(draft);
+    const drawn = 'gblur=sigma=20:region=rect 1% 2% 3% 4%';
+    assert.deepEqual(drafts.changedLayers(draft).map((layer) => [layer.id, drafts.layerText(layer)]),
+        [['', `hide=region=rect 1 1 9 9,${drawn}`], ['a', '']], 'the base is applied first');
+    assert.equal(drafts.wholeChain(draft).text, `hide=region=rect 1 1 9 9,${drawn}`);
+    assert.deepEqual(layerOf(draft, '').filters[1].shapes, [box()]);
+    assert.ok(!drafts.hasOnlyRegions(draft), 'nothing is left to be moved');
+});
+
+test('what hides the whole picture is no region', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid', b: 'hide=region=rect 1 1 9 9'}));
+    assert.ok(!drafts.hasOnlyRegions(draft));
+    drafts.removeLayer(draft, layerOf(draft, 'a'));
+    assert.ok(drafts.hasOnlyRegions(draft));
+    drafts.setText(layerOf(draft, 'b'), "hide=region='", draft.frame);
+    assert.ok(!drafts.hasOnlyRegions(draft), 'a text that cannot be read');
+});
+
 test('a filter without shapes applies everywhere', () => {
     const made = filter([box()]);
     Object.assign(made.options, {invert: '1', feather: '5'});
