@@ -73,6 +73,16 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
     return 0;
 }
 
+/* A playlist that comes from the network must not lead to files of this machine. FFmpeg sees to that
+ * for http, but not for tcp. */
+static int keep_from_files(const char *url, AVDictionary **options)
+{
+    static const char local[] = "file,pipe,fd,unix,subfile,concat,concatf";
+    if (!strstr(url, "://") || !halo_path_is_url(url))
+        return 0;
+    return av_dict_set(options, "protocol_blacklist", local, 0);
+}
+
 static int open_format(AVFormatContext **ret_f, const struct halo_source_settings *set,
                        const AVInputFormat *forced, AVIOInterruptCB interrupt,
                        struct halo_complaints *complaints, struct halo_error *err)
@@ -84,7 +94,10 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
     AVDictionary *options = NULL;
     AVFormatContext *f = avformat_alloc_context();
     int code = f ? halo_raw_input_options(set, &options) : -ENOMEM;
+    if (code >= 0)
+        code = keep_from_files(url, &options);
     if (code < 0) {
+        av_dict_free(&options);
         av_free(url);
         avformat_free_context(f);
         return halo_fail(err, code, "out of memory");

@@ -2,7 +2,9 @@
 """Healthy inputs that are not made like most: clocks that jump or begin below 0, edit lists, streams
 that begin late, formats that count or mark their frames in their own way."""
 import os
+import socketserver
 import struct
+import threading
 from fractions import Fraction
 
 import halotest
@@ -54,6 +56,36 @@ class Sizes(HaloTest):
             file.write(content(small) + content(large))
         for option in ([], ['-keep_going']):
             self.refused(grows, '640x480', '-max_pixels', 100000, *option)
+
+
+class Playlists(HaloTest):
+    """One that comes from the network does not lead to files of this machine; one in a file does."""
+
+    def playlist(self):
+        source = clip('.ts', *video_source('320x240', seconds=1), *X264)
+        return f'#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nfile:{source}\n#EXT-X-ENDLIST\n'
+
+    def test_of_the_network(self):
+        playlist = self.playlist().encode()
+
+        class Camera(socketserver.BaseRequestHandler):
+            def handle(self):
+                self.request.sendall(playlist)
+        with socketserver.ThreadingTCPServer(('127.0.0.1', 0), Camera) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            self.addCleanup(thread.join)
+            self.addCleanup(server.shutdown)
+            run = self.halod('run', '-i', f'tcp://127.0.0.1:{server.server_address[1]}', '-vf',
+                             'gblur=sigma=2', self.path('o.mkv'), code=1)
+            server.shutdown()
+        self.says_once(run, 'cannot be read')
+        self.assertFalse(os.path.exists(self.path('o.mkv')))
+
+    def test_of_a_file(self):
+        with open(self.path('list.m3u8'), 'w') as file:
+            file.write(self.playlist())
+        self.filtered(self.path('list.m3u8'), 'o.mkv')
 
 
 class Clocks(HaloTest):
