@@ -286,7 +286,7 @@ class Editor {
             : 'Apply');
         this.view.apply.disabled = busy || !changes || this.gone;
         this.view.discard.disabled = busy || !changes;
-        this.view.onlyRow.hidden = !mayBe('admin') || busy || !this.draft ||
+        this.view.only.hidden = !mayBe('admin') || busy || !this.draft ||
             !drafts.hasOnlyRegions(this.draft);
         this.preview.allow(!busy && !this.gone && Boolean(changes && previewChain(this.draft)));
         this.keep.allow(!changes && !busy);

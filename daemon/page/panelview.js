@@ -31,10 +31,8 @@ export function createView(actions, keep, preview) {
     const none = h('p', {class: 'muted'}, 'Nothing was added yet. Draw a rectangle, an ellipse ' +
         'or a polygon on the picture, or hide everything.');
     const base = h('div', {});
-    const onlyRow = h('div', {class: 'row-end', hidden: true},
-        h('p', {class: 'hint'}, 'The base filters hide more than these regions?'),
-        button('Hide only these', actions.hideOnly, {class: 'small',
-            title: 'The regions replace the base filters; the rest of the picture is shown'}));
+    const only = button('Hide only these', actions.hideOnly, {class: 'small', hidden: true,
+        title: 'The regions replace the base filters; the rest of the picture is shown'});
     const error = h('p', {class: 'error', role: 'alert'});
     const apply = button('Apply', actions.apply, {class: 'primary'});
     const discard = button('Discard', actions.discard);
@@ -43,11 +41,11 @@ export function createView(actions, keep, preview) {
         heading,
         h('dl', {class: 'coverage-words'}, h('div', {}, h('dt', {}, 'In force'), now), thenRow),
         conflict,
-        h('div', {class: 'head'}, h('h3', {}, 'Added regions'),
+        h('div', {class: 'head'}, h('h3', {}, 'Added regions'), only,
             button('Hide everything', actions.hideAll, {class: 'small'})),
-        none, list, onlyRow, h('h3', {}, 'Base'), base, keep,
+        none, list, h('h3', {}, 'Base'), base, keep,
         h('div', {class: 'panel-end'}, error, h('div', {class: 'actions'}, preview, discard, apply)));
-    return {element, heading, now, then, thenRow, conflict, list, none, onlyRow, base, error,
+    return {element, heading, now, then, thenRow, conflict, list, none, only, base, error,
         apply, discard};
 }
 

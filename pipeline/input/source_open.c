@@ -73,8 +73,8 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
     return 0;
 }
 
-/* A playlist that comes from the network must not lead to files of this machine. FFmpeg sees to that
- * for http, but not for tcp. */
+/* A playlist that comes from the network must not lead to files of this machine. FFmpeg sees to
+ * that for http, but not for tcp. */
 static int keep_from_files(const char *url, AVDictionary **options)
 {
     static const char local[] = "file,pipe,fd,unix,subfile,concat,concatf";
