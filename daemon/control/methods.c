@@ -107,17 +107,17 @@ static void answer_done(struct halo_client *client, int rc, const struct halo_er
         halo_client_answer(client, NULL, -1);
 }
 
-/* Checks a chain and answers with its coverage. Changes nothing. */
+/* Checks a chain, and answers with its coverage and what it leaves. Changes nothing. */
 static void check(struct halo_client *client, json_t *parameters)
 {
     struct halo_error err = {0};
     if (halo_masks_refuse(client, parameters))
         return;
-    json_t *coverage = halo_supervisor_check(
+    json_t *answer = halo_supervisor_check(
         supervisor_of(client), halo_parameter_text(parameters, HALO_FIELD_NAME),
         halo_parameter_text(parameters, HALO_FIELD_FILTERS), &err);
-    if (coverage)
-        halo_client_answer(client, json_pack("{s:o}", HALO_FIELD_COVERAGE, coverage), -1);
+    if (answer)
+        halo_client_answer(client, answer, -1);
     else
         halo_client_fail(client, &err);
 }
@@ -262,7 +262,7 @@ const struct halo_method halo_methods[] = {
      HALO_ROLE_VIEW,
      "Checks a chain for a stream without setting it.",
      {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}},
-     "(coverage: object)",
+     "(coverage: object, leaves: []object)",
      HALO_ANSWERS_ONE,
      false,
      check},

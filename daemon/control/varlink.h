@@ -60,7 +60,6 @@
 #define HALO_FIELD_ROLE      "role"     /* string: "view", "operate" or "admin" */
 #define HALO_FIELD_PASSWORD  "password" /* string */
 #define HALO_FIELD_TOKEN     "token"    /* string: the secret of a token */
-#define HALO_FIELD_COVERAGE  "coverage" /* object: as in a status */
 #define HALO_FIELD_SETTINGS  "settings" /* object: keys of a stream in halod.yaml */
 #define HALO_FIELD_CODE      "code"     /* string: creates the first administrator */
 #define HALO_FIELD_DEVICES   "devices"  /* array of objects */

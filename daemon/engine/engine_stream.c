@@ -56,6 +56,7 @@ static void copy_live(struct halo_link_stats *ret, const struct halo_live_stats 
     memcpy(ret->dropped, live->dropped, sizeof ret->dropped);
     memcpy(ret->degradation, live->degradation, sizeof ret->degradation);
     memcpy(ret->coverage, live->coverage, sizeof ret->coverage);
+    ret->hidden = live->hidden;
     snprintf(ret->backend, sizeof ret->backend, "%s", live->backend);
     snprintf(ret->camera, sizeof ret->camera, "%s", live->camera);
     ret->capture = live->capture;

@@ -230,6 +230,20 @@ json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_
     return to;
 }
 
+static json_t *write_hidden(const struct halo_hidden_counts *hidden)
+{
+    return json_pack("{s:I, s:f, s:f}", "objects", (json_int_t)hidden->objects, "bits",
+                     isfinite(hidden->bits) ? hidden->bits : 0, "epsilon",
+                     isfinite(hidden->epsilons) ? hidden->epsilons : 0);
+}
+
+static void read_hidden(struct halo_hidden_counts *ret, const json_t *from)
+{
+    ret->objects = halo_json_integer(from, "objects", 0, INT64_MAX, 0);
+    ret->bits = real_of(from, "bits");
+    ret->epsilons = real_of(from, "epsilon");
+}
+
 json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
 {
     json_t *to = json_object(), *dropped = json_object(), *stages = json_object();
@@ -244,6 +258,7 @@ json_t *halo_link_stats_numbers(const struct halo_link_stats *stats)
         json_object_set_new(to, "capture", write_capture(&stats->capture));
     json_object_set_new(to, "rate", json_real(isfinite(stats->rate) ? stats->rate : 0));
     json_object_set_new(to, "dropped", dropped);
+    json_object_set_new(to, "hidden", write_hidden(&stats->hidden));
     json_object_set_new(to, "degraded", halo_degradations_write(stats->degradation));
     json_object_set_new(to, "stages", stages);
     return to;
@@ -273,6 +288,7 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     halo_json_text(from, "backend", ret->backend, sizeof ret->backend);
     halo_json_text(from, "camera", ret->camera, sizeof ret->camera);
     read_capture(&ret->capture, json_object_get(from, "capture"));
+    read_hidden(&ret->hidden, json_object_get(from, "hidden"));
     read_regions(&ret->region_feed, json_object_get(from, "region_feed"));
     const json_t *detectors = json_object_get(from, "detectors");
     for (int find = 0; find < HALO_FINDS; find++)

@@ -56,6 +56,7 @@ struct halo_link_stats {
     /* the coverage of the stream's own chain, then of each rendition's chain */
     struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
     double rate;
+    struct halo_hidden_counts hidden; /* what hide has left of objects, in all chains */
     struct halo_link_stage stage[HALO_LIVE_STAGES];
     struct halo_link_output output[HALO_MAX_OUTPUTS];
     int outputs; /* number of entries of output[] that are filled */

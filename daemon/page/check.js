@@ -7,8 +7,8 @@ import {changedLayers, wholeChain} from './draft.js';
 
 const DELAY_MS = 400;
 
-// answered(words, problem): the coverage in words, or a problem {layer, filter, option, text};
-// both are null if there is nothing to check. Answers that are out of date are dropped.
+// answered(answer, problem): the answer of Check, or a problem {layer, filter, option, text}; both
+// are null if there is nothing to check. Answers that are out of date are dropped.
 export function createCheck(name, answered) {
     let newest = 0;
 
@@ -17,17 +17,16 @@ export function createCheck(name, answered) {
         const {text, from} = wholeChain(draft);
         if (!changedLayers(draft).length || !text)
             return answered(null, null);
-        let words = null;
+        let answer = null;
         let problem = null;
         try {
-            const answer = await callQuietly('Check', {name, filters: text});
-            words = answer.coverage?.words || 'not known yet';
+            answer = await callQuietly('Check', {name, filters: text});
         } catch (error) {
             const [layer, filter] = from[error.body?.filter] ?? [];
             problem = {layer, filter, option: error.body?.option, text: error.message};
         }
         if (number === newest)
-            answered(words, problem);
+            answered(answer, problem);
     }
 
     const later = debounce(run, DELAY_MS);

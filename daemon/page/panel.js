@@ -31,7 +31,7 @@ class Editor {
         this.schema = null;
         this.appliedAt = 0;
         this.problem = null;  // of the last check: {layer, filter, option, text}
-        this.check = createCheck(name, (words, problem) => this.checked(words, problem));
+        this.check = createCheck(name, (answer, problem) => this.checked(answer, problem));
         this.keep = createKeep(name);
         this.preview = createPreview(stage.frame, () => this.draft,
             (text) => setText(this.view.error, text));
@@ -79,6 +79,7 @@ class Editor {
         if (!stream)
             return;
         setText(this.view.now, stream.coverage?.words || 'not known yet');
+        this.view.left.show(stream.leaves, stream.hidden);
         if (!this.draft) {
             this.draft = drafts.createDraft(stream);
             kept.store(this.draft);
@@ -306,10 +307,11 @@ class Editor {
         setText(this.view.error, problem && !placed ? problem.text : '');
     }
 
-    checked(words, problem) {
+    checked(answer, problem) {
         this.problem = problem;
-        setText(this.view.then, words ?? '');
-        this.view.thenRow.hidden = !words;
+        setText(this.view.then, answer?.coverage?.words || 'not known yet');
+        this.view.leftThen.show(answer?.leaves);
+        this.view.thenRow.hidden = !answer;
         this.showProblem();
     }
 

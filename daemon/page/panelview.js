@@ -3,16 +3,38 @@
 
 import {button, h, setText} from './dom.js';
 
+// What the filters leave of each region, and what they have left of objects until now.
+function createLeaves() {
+    const list = h('ul', {});
+    const element = h('details', {class: 'leaves'}, h('summary', {}, 'What is left'), list);
+    let shown = '';
+    return {
+        element,
+        show(leaves = [], hidden = null) {
+            const lines = leaves.map(({where, words}) => `${where}: ${words}.`);
+            if (hidden?.objects > 0)
+                lines.push(`Until now: ${hidden.objects} objects as cells, at most ` +
+                    `${Math.ceil(hidden.bits)} bits in all` +
+                    `${hidden.epsilon > 0 ? `; epsilons of ${hidden.epsilon} in all` : ''}.`);
+            if (shown !== (shown = lines.join('\n')))
+                list.replaceChildren(...lines.map((line) => h('li', {}, line)));
+            element.hidden = !lines.length;
+        },
+    };
+}
+
 // For those who may only look.
 export function createReadOnly() {
     const words = h('p', {});
+    const left = createLeaves();
     const chain = h('code', {class: 'chain'});
     return {
         element: h('aside', {class: 'panel card', 'aria-label': 'Filters'},
-            h('h2', {}, 'What is hidden'), words, chain),
+            h('h2', {}, 'What is hidden'), words, chain, left.element),
         update(stream) {
             setText(words, stream?.coverage?.words || 'Not known yet.');
             setText(chain, stream?.filters ?? '');
+            left.show(stream?.leaves, stream?.hidden);
         },
         destroy() {},
     };
@@ -23,7 +45,10 @@ export function createReadOnly() {
 export function createView(actions, keep, preview) {
     const now = h('dd', {});
     const then = h('dd', {});
-    const thenRow = h('div', {hidden: true}, h('dt', {}, 'With your changes'), then);
+    const left = createLeaves();
+    const leftThen = createLeaves();
+    const thenRow = h('div', {hidden: true}, h('dt', {}, 'With your changes'), then,
+        h('dd', {}, leftThen.element));
     const conflict = h('p', {class: 'notice warn', role: 'alert', hidden: true},
         'Somebody else has changed the same filters. Your changes are still here; when you ' +
         'apply them, you can choose.');
@@ -39,13 +64,14 @@ export function createView(actions, keep, preview) {
     const heading = h('h2', {tabindex: '-1'}, 'What is hidden');
     const element = h('aside', {class: 'panel card', 'aria-label': 'Regions and filters'},
         heading,
-        h('dl', {class: 'coverage-words'}, h('div', {}, h('dt', {}, 'In force'), now), thenRow),
+        h('dl', {class: 'coverage-words'}, h('div', {}, h('dt', {}, 'In force'), now,
+            h('dd', {}, left.element)), thenRow),
         conflict,
         h('div', {class: 'head'}, h('h3', {}, 'Added regions'), only,
             button('Hide everything', actions.hideAll, {class: 'small'})),
         none, list, h('h3', {}, 'Base'), base, keep,
         h('div', {class: 'panel-end'}, error, h('div', {class: 'actions'}, preview, discard, apply)));
-    return {element, heading, now, then, thenRow, conflict, list, none, only, base, error,
+    return {element, heading, now, left, then, leftThen, thenRow, conflict, list, none, only, base, error,
         apply, discard};
 }
 

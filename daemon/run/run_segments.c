@@ -328,9 +328,9 @@ static int refuse_memory(const struct halo_chain *chain, struct halo_error *err)
     struct halo_chain_needs needs = {0};
     halo_chain_add_needs(chain, &needs);
     if (halo_chain_has_cells(chain))
-        return halo_fail_usage(err, "-segments: the cells of hide=cells are those of the frame in "
-                                    "which an object appears, and each segment would have its own: "
-                                    "a run without segments is needed");
+        return halo_fail_usage(err, "-segments: the cells of hide are those of the frame in which "
+                                    "an object appears, and each segment would have its own: a run "
+                                    "without segments is needed");
     return needs.hidden || needs.shown
                ? halo_fail_usage(err, "-segments: detectors follow what they find from frame to "
                                       "frame, so region=faces, people and background need a run "

@@ -14,6 +14,7 @@
 #include "pipeline/base/av.h"
 #include "pipeline/camera/camera_find.h"
 #include "pipeline/filter/coverage.h"
+#include "pipeline/filter/leaves.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/filter/privacy.h"
 #include "pipeline/output/container.h"
@@ -91,6 +92,23 @@ json_t *halo_checks_hides(const char *chain, int width, int height, struct halo_
 {
     struct halo_coverage coverage;
     return guess_at(&coverage, chain, width, height, err) ? NULL : halo_coverage_write(&coverage);
+}
+
+json_t *halo_checks_leaves(const char *text)
+{
+    struct halo_leaves leaves[HALO_MAX_FILTERS];
+    struct halo_error err;
+    struct halo_chain *chain;
+    json_t *to = json_array();
+    if (halo_chain_parse(&chain, strcmp(text, "none") ? text : "null", &err) < 0)
+        return to;
+    const int count = halo_chain_leaves(chain, leaves);
+    halo_chain_destroy(chain);
+    for (int i = 0; i < count; i++)
+        json_array_append_new(to, json_pack("{s:s, s:s, s:b}", "where", leaves[i].where, "words",
+                                            leaves[i].words, "bounded",
+                                            leaves[i].kind != HALO_LEAVES_MORE));
+    return to;
 }
 
 static int check_coverage(const char *chain, const struct halo_stream_settings *stream,

@@ -7,6 +7,7 @@
 #include "config/output_kinds.h"
 #include "config/run.h"
 #include "daemon/link/link_stats.h"
+#include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_degraded.h"
 #include "daemon/supervisor/sup_detectors.h"
@@ -170,6 +171,7 @@ static json_t *stream_status(const struct sv_stream *stream)
     if (coverage[0].known)
         json_object_set_new(to, "coverage", halo_coverage_write(&coverage[0]));
     json_object_set_new(to, "rendition_coverage", parts);
+    json_object_set_new(to, "leaves", halo_checks_leaves(stream->settings.filters));
     for (int i = 0; i < stream->settings.outputs; i++)
         json_array_append_new(outputs, output_status(stream, i));
     json_object_set_new(to, "renditions", renditions);

@@ -218,7 +218,10 @@ json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, cons
     struct sv_stream *stream = sv_stream_find(sv, name, err);
     if (!stream || sv_request_check(stream, filters, err) < 0)
         return NULL;
-    return halo_checks_hides(filters, stream->stats.width, stream->stats.height, err);
+    json_t *coverage = halo_checks_hides(filters, stream->stats.width, stream->stats.height, err);
+    return coverage ? json_pack("{s:o, s:o}", "coverage", coverage, "leaves",
+                                halo_checks_leaves(filters))
+                    : NULL;
 }
 
 int halo_supervisor_control(struct halo_supervisor *sv, const char *name,

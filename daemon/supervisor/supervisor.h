@@ -67,9 +67,9 @@ json_t *halo_supervisor_detectors(const struct halo_supervisor *sv);
  * then suggests the most similar name), -EINVAL if the chain is invalid, or another -errno. */
 int halo_supervisor_set(struct halo_supervisor *sv, const char *name, const char *filters,
                         halo_reply *reply, void *arg, struct halo_error *err);
-/* Checks whether the stream would accept the chain, and returns what it would hide, as a new
- * reference (halo_coverage_write() in link_stats.h). Returns NULL with err filled if the chain is
- * refused. Nothing changes. */
+/* Checks whether the stream would accept the chain, and returns {"coverage", "leaves"} as in a
+ * status: what it would hide, and what it would leave of that. The result is a new reference, or
+ * NULL with err filled if the chain is refused. Nothing changes. */
 json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, const char *filters,
                               struct halo_error *err);
 struct halo_hide {

@@ -84,10 +84,18 @@ enum halo_effect {
 /* Cells (kernels/cells.h) whose values a filter takes once for each track, from the frame in which
  * its region appears. */
 struct halo_filter_cells {
-    int cells;  /* across a region, and down */
-    int levels; /* values that a channel of a cell can have */
-    int least;  /* luma pixels: regions less wide or high than this have no cells */
+    int cells;    /* across a region, and down */
+    int levels;   /* values that a channel of a cell can have; 0: noise is added instead */
+    int millieps; /* epsilon of the noise in thousandths, for all values of a region together */
+    int least;    /* luma pixels: regions less wide or high than this have no cells */
 };
+enum { HALO_MILLIEPS = 1000 };
+
+/* 0: no noise is added. */
+static inline double halo_filter_cells_epsilon(const struct halo_filter_cells *cells)
+{
+    return cells->levels ? 0 : (double)cells->millieps / HALO_MILLIEPS;
+}
 
 struct halo_filter_kind {
     const char *name;

@@ -1,35 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * hide: what can be said of a region afterwards has a bound. */
 #include <errno.h>
+#include <math.h>
 
 #include "kernels/cells.h"
 #include "pipeline/filter/colour.h"
 
-enum { SOLID, CELLS, LEAST_CELL = 4 /* luma pixels */ };
+enum { SOLID, CELLS, NOISE };
+enum { LEAST_CELL = 4, LEAST_OBJECT = 32 }; /* luma pixels */
 
 struct settings {
     int how; /* index in hows */
     char *colour;
     int cells, levels, least;
+    double epsilon;
 };
 
 #define AT(field) offsetof(struct settings, field)
 
-static const char *const hows[] = {[SOLID] = "solid", [CELLS] = "cells", NULL};
+static const char *const hows[] = {[SOLID] = "solid", [CELLS] = "cells", [NOISE] = "noise", NULL};
+
+enum { COLOUR = 1, LEAST = 4, EPSILON = 5 }; /* rows of options */
 
 static const struct halo_option options[] = {
     {"how", NULL, HALO_OPTION_CHOICE, AT(how), SOLID, .choices = hows,
-     .help = "solid: one colour; cells: few cells for each object, frozen while it is followed"},
+     .help = "solid: one colour; cells: few cells for each object, frozen while it is followed; "
+             "noise: such cells with noise"},
     {"color", "colour|c", HALO_OPTION_STRING, AT(colour), .argument = "COLOUR",
      .help = "the colour of solid, and of what has no cells: one of FFmpeg's colour names, or "
              "RRGGBB in hexadecimal after # or 0x (default gray)"},
-    {"n", NULL, HALO_OPTION_INT, AT(cells), 6, 1, HALO_MAX_CELLS,
+    {"n", "cells", HALO_OPTION_INT, AT(cells), 6, 1, HALO_MAX_CELLS,
      .help = "cells across an object, and down"},
     {"levels", NULL, HALO_OPTION_INT, AT(levels), 8, 2, 256,
-     .help = "values that a channel of a cell can have"},
-    {"least", NULL, HALO_OPTION_INT, AT(least), 32, LEAST_CELL, 4096,
+     .help = "cells: values that a channel of a cell can have"},
+    {"least", NULL, HALO_OPTION_INT, AT(least), 0, LEAST_CELL, 4096,
      .help = "an object less wide or less high than this, in luma pixels, has no cells and is "
-             "solid; at least 4 * n"},
+             "solid; at least 4 * n (default 4 * n, but at least 32)"},
+    {"epsilon", NULL, HALO_OPTION_REAL, AT(epsilon), 1, 0.001, 100,
+     .help = "noise: whoever guesses what is hidden is right at most e^epsilon times as often; at "
+             "most three decimals"},
     {NULL},
 };
 
@@ -40,16 +49,32 @@ static const char *colour_of(const struct settings *s)
     return s->colour ? s->colour : "gray";
 }
 
+static int millieps_of(const struct settings *s)
+{
+    return (int)lround(s->epsilon * HALO_MILLIEPS);
+}
+
+static int least_of(const struct settings *s)
+{
+    const int least = LEAST_CELL * s->cells;
+    return s->least ? s->least : least > LEAST_OBJECT ? least : LEAST_OBJECT;
+}
+
 static int check(const void *settings, const struct halo_option **ret_at, struct halo_error *err)
 {
     const struct settings *s = settings;
-    *ret_at = &options[1];
+    *ret_at = &options[COLOUR];
     const int code = halo_colour_check(colour_of(s), err);
-    if (code || s->how != CELLS || s->least >= LEAST_CELL * s->cells)
+    if (code)
         return code;
-    *ret_at = &options[4];
-    return halo_fail(err, -EINVAL, "least=%d: must be at least %d, which is %d * n", s->least,
-                     LEAST_CELL * s->cells, LEAST_CELL);
+    *ret_at = &options[LEAST];
+    if (s->how != SOLID && least_of(s) < LEAST_CELL * s->cells)
+        return halo_fail(err, -EINVAL, "least=%d: must be at least %d, which is %d * n", s->least,
+                         LEAST_CELL * s->cells, LEAST_CELL);
+    *ret_at = &options[EPSILON];
+    if (fabs(s->epsilon * HALO_MILLIEPS - millieps_of(s)) > 1e-6)
+        return halo_fail(err, -EINVAL, "epsilon=%g: must have at most three decimals", s->epsilon);
+    return 0;
 }
 
 static int plan(const void *settings, const struct halo_plane_info *plane,
@@ -72,8 +97,11 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
 static bool cells(const void *settings, struct halo_filter_cells *ret)
 {
     const struct settings *s = settings;
-    *ret = (struct halo_filter_cells){s->cells, s->levels, s->least};
-    return s->how == CELLS;
+    *ret = (struct halo_filter_cells){.cells = s->cells,
+                                      .levels = s->how == CELLS ? s->levels : 0,
+                                      .millieps = millieps_of(s),
+                                      .least = least_of(s)};
+    return s->how != SOLID;
 }
 
 const struct halo_filter_kind halo_filter_hide = {
@@ -85,7 +113,10 @@ const struct halo_filter_kind halo_filter_hide = {
         "solid leaves nothing of a region. cells leaves n by n cells of each object, which are\n"
         "the means of the frame in which the object appears, rounded to a few levels. They move\n"
         "with the object, and their values do not change as long as halod follows it, so all of\n"
-        "its frames together show no more than n * n * log2(levels) bits of each channel. An\n"
+        "its frames together show no more than n * n * log2(levels) bits of each channel. noise\n"
+        "adds Laplace noise to the means instead of rounding them, drawn once for each object:\n"
+        "whoever guesses what is behind the cells is right at most e^epsilon times as often as\n"
+        "without them. With an epsilon that small, next to nothing of the means is left. An\n"
         "object is what a detector or a region feed follows under one id, or a shape in the\n"
         "chain's text. An object without an id, or smaller than least, is solid. 'halod\n"
         "hide-report' prints what a chain leaves.\n",

@@ -90,25 +90,70 @@ static bool shows_objects(const struct halo_chain *chain, int f)
     return true;
 }
 
-static void say_bits(struct halo_leaves *ret, const struct halo_filter_cells *c)
+static double bits_of(const struct halo_filter_cells *c)
 {
-    ret->kind = HALO_LEAVES_BITS;
-    ret->bits = c->cells * c->cells * log2((double)c->levels) * CHANNELS;
-    snprintf(ret->words, sizeof ret->words,
-             "at most %.0f bits for each object (%d x %d cells of %d levels in %d channels, frozen "
-             "while it is followed; more each time it is lost and found)",
-             ceil(ret->bits), c->cells, c->cells, c->levels, CHANNELS);
+    return c->levels ? c->cells * c->cells * log2((double)c->levels) * CHANNELS
+                     : halo_filter_cells_epsilon(c) * M_LOG2E;
+}
+
+static void write_bits(double bits, char *ret, size_t size)
+{
+    snprintf(ret, size, "%.*f", bits < 10 ? 2 : 0, bits < 10 ? bits : ceil(bits));
+}
+
+static void describe(const struct halo_filter_cells *c, char *ret, size_t size)
+{
+    const double epsilon = halo_filter_cells_epsilon(c);
+    if (c->levels)
+        snprintf(ret, size, "%d x %d cells of %d levels in %d channels", c->cells, c->cells,
+                 c->levels, CHANNELS);
+    else
+        snprintf(
+            ret, size,
+            "%d x %d cells with noise, epsilon %g: a guess is right at most %.4g times as often",
+            c->cells, c->cells, epsilon, exp(epsilon));
+}
+
+/* Cells are those of the frame that enters the chain, so an object can also be in the cells of
+ * another region that lies over it. */
+static void say_cells(const struct halo_chain *chain, int place, struct halo_leaves *ret)
+{
+    struct halo_filter_cells cells;
+    char what[120] = "";
+    double others = 0;
+    for (int i = 0; i < chain->count; i++) {
+        if (!halo_filter_cells(&chain->filter[i], &cells))
+            continue;
+        ret->kind = HALO_LEAVES_BITS;
+        ret->bits += bits_of(&cells);
+        if (applies(chain, i, place))
+            describe(&cells, what, sizeof what);
+        else
+            others += bits_of(&cells);
+    }
+    if (ret->kind != HALO_LEAVES_BITS)
+        return;
+    char bits[24], more[24];
+    write_bits(ret->bits, bits, sizeof bits);
+    write_bits(others, more, sizeof more);
+    if (others > 0)
+        snprintf(ret->words, sizeof ret->words,
+                 "at most %s bits for each object (%s%s%s of them if the cells of other regions "
+                 "lie over it; more each time it is lost and found)",
+                 bits, what, what[0] ? "; " : "", more);
+    else
+        snprintf(ret->words, sizeof ret->words,
+                 "at most %s bits for each object (%s; frozen while it is followed; more each "
+                 "time it is lost and found)",
+                 bits, what);
 }
 
 /* What is left where filter f is the first that hides, and all planes. */
 static void judge_hidden(const struct halo_chain *chain, int place, int f, struct halo_leaves *ret)
 {
     const int before = unbounded_before(chain, f);
-    struct halo_filter_cells cells;
     say(ret, HALO_LEAVES_NOTHING, "nothing");
-    for (int i = 0; i < chain->count; i++)
-        if (applies(chain, i, place) && halo_filter_cells(&chain->filter[i], &cells))
-            say_bits(ret, &cells);
+    say_cells(chain, place, ret);
     if (place >= 0 && shows_objects(chain, place)) {
         say(ret, HALO_LEAVES_MORE, "what is found is shown, and everything else is hidden");
     } else if (before >= 0) {

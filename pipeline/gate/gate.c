@@ -85,22 +85,25 @@ fail:
     return code;
 }
 
-static void say_tally(const struct halo_gate *gate)
+static void say_hidden(const struct halo_gate *gate)
 {
-    const struct halo_cells_tally tally = halo_gate_cells_tally(gate->ways.cells);
-    if (tally.tracks > 0)
+    const struct halo_hidden_counts n = halo_gate_cells_hidden(gate->ways.cells);
+    if (n.objects > 0)
         halo_log(
             HALO_LOG_INFO,
             "stream %d: hide showed %lld object%s as cells, which leave at most %.0f bits in all",
-            gate->plan->input.stream, (long long)tally.tracks, tally.tracks == 1 ? "" : "s",
-            ceil(tally.bits));
+            gate->plan->input.stream, (long long)n.objects, n.objects == 1 ? "" : "s",
+            ceil(n.bits));
+    if (n.epsilons > 0)
+        halo_log(HALO_LOG_INFO, "stream %d: the epsilons of hide=noise add up to %g",
+                 gate->plan->input.stream, n.epsilons);
 }
 
 void halo_gate_destroy(struct halo_gate *gate)
 {
     if (!gate)
         return;
-    say_tally(gate);
+    say_hidden(gate);
     halo_adapter_destroy(gate->adapter);
     halo_picture_pool_destroy(gate->outputs);
     halo_gate_ways_close(&gate->ways);
@@ -115,11 +118,6 @@ void halo_gate_set_feed(struct halo_gate *gate, struct halo_region_feed *feed)
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate)
 {
     return &gate->ways.first.coverage;
-}
-
-void halo_gate_tally(const struct halo_gate *gate, struct halo_cells_tally *ret)
-{
-    *ret = halo_gate_cells_tally(gate->ways.cells);
 }
 
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate)

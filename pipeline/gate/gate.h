@@ -31,6 +31,7 @@ struct halo_region_feed;
 struct halo_pending;
 struct halo_output_picture;
 struct halo_gate;
+struct halo_hidden; /* hidden.h */
 
 /* Properties of the frames that the decoder will deliver, and requirements for the chain. */
 struct halo_gate_input {
@@ -47,6 +48,7 @@ struct halo_gate_input {
     int turn;      /* display orientation of most frames (display.h) */
     int spill;     /* chroma spill of all frames (format.h) */
     int64_t epoch; /* serial number of the chain's configuration; 0 if it never changes */
+    struct halo_hidden *hidden; /* counts what hide leaves; NULL: nobody asks. Outlives the gate. */
 };
 
 /* Creates a gate and plans the chain for every plane. chain and ring must outlive the gate. Returns
@@ -60,11 +62,6 @@ void halo_gate_destroy(struct halo_gate *gate); /* NULL is ignored */
 /* Returns how much the gate's chain hides. The result is valid as long as the gate exists. Any
  * thread. */
 const struct halo_coverage *halo_gate_coverage(const struct halo_gate *gate);
-
-/* Returns how many objects the gate's filters have shown as cells, and the bits that these leave at
- * most (gate_cells.h). Any thread. */
-struct halo_cells_tally;
-void halo_gate_tally(const struct halo_gate *gate, struct halo_cells_tally *ret);
 
 /* Returns the native format of the gate's output frames. */
 enum AVPixelFormat halo_gate_format(const struct halo_gate *gate);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/cells.h"
+#include "pipeline/gate/noise.h"
 
 enum {
     CELLS = HALO_MAX_CELLS * HALO_MAX_CELLS,
@@ -34,7 +35,7 @@ struct halo_gate_cells {
     const struct halo_cells_frame *frame;
     bool asked, readable; /* the frame's planes */
     struct halo_plane plane[HALO_MAX_PLANES];
-    atomic_llong tracks, channels[HALO_MAX_FILTERS]; /* channels: of all tracks of the filter */
+    struct halo_hidden own, *all; /* all: NULL: nobody asks */
 };
 
 static size_t values_of(const struct table *t)
@@ -54,7 +55,8 @@ static bool make_table(struct table *t)
     return true;
 }
 
-int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain)
+int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain,
+                           struct halo_hidden *all)
 {
     *ret = NULL;
     if (!halo_chain_has_cells(chain))
@@ -63,6 +65,7 @@ int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain
     if (!cells)
         return -ENOMEM;
     cells->chain = chain;
+    cells->all = all;
     bool fine = true;
     for (int f = 0; f < chain->count; f++) {
         struct table *t = &cells->table[f];
@@ -135,6 +138,49 @@ static uint16_t middle_of(uint64_t sum, uint32_t count, int levels, int depth)
     return (uint16_t)((2 * q + 1) * all / (2 * wanted));
 }
 
+static uint16_t noisy(uint64_t sum, uint32_t count, int64_t noise, int depth)
+{
+    const int64_t most = (INT64_C(1) << depth) - 1;
+    const int64_t mean = count ? (int64_t)((2 * sum + count) / (2 * count)) : most / 2;
+    const int64_t value = mean + noise;
+    return (uint16_t)(value < 0 ? 0 : value > most ? most : value);
+}
+
+/* How the values of one object are taken. */
+struct taking {
+    const struct halo_filter_cells *kind;
+    int values; /* how many the object has, in all planes */
+    struct halo_random random;
+};
+
+/* One value of a cell. Returns 0, or -errno without random numbers. */
+static int take_value(struct taking *t, uint64_t sum, uint32_t count, int depth, uint16_t *ret)
+{
+    const uint64_t most = (UINT64_C(1) << depth) - 1;
+    int64_t noise;
+    if (t->kind->levels) {
+        *ret = middle_of(sum, count, t->kind->levels, depth);
+        return 0;
+    }
+    const int code = halo_noise_draw(&t->random, (uint64_t)t->kind->millieps,
+                                     (uint64_t)t->values * most * HALO_MILLIEPS, &noise);
+    if (code == 0)
+        *ret = noisy(sum, count, noise, depth);
+    return code;
+}
+
+/* The values of one plane. */
+static int take_values(struct taking *t, const struct halo_plane *plane, const struct sums *sums,
+                       uint16_t *ret)
+{
+    int code = 0;
+    for (int i = 0; i < t->kind->cells * t->kind->cells; i++)
+        for (int ch = 0; code == 0 && ch < plane->channels; ch++)
+            code = take_value(t, sums->sum[i][ch], sums->count[i], plane->depth,
+                              &ret[CHANNELS * i + ch]);
+    return code;
+}
+
 static bool read_planes(struct halo_gate_cells *cells)
 {
     if (!cells->asked)
@@ -143,27 +189,37 @@ static bool read_planes(struct halo_gate_cells *cells)
     return cells->readable;
 }
 
+static void count(struct halo_gate_cells *cells, const struct taking *t)
+{
+    const double epsilon = halo_filter_cells_epsilon(t->kind);
+    const double bits =
+        t->kind->levels ? t->values * log2((double)t->kind->levels) : epsilon * M_LOG2E;
+    halo_hidden_add(&cells->own, bits, epsilon);
+    if (cells->all)
+        halo_hidden_add(cells->all, bits, epsilon);
+}
+
 static bool freeze(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
                    const struct halo_conv *conv, const struct halo_rect *box, struct frozen *ret)
 {
-    const struct table *t = &cells->table[f];
+    struct taking t = {.kind = &cells->table[f].cells};
     struct sums sums;
+    int code = 0;
     if (!read_planes(cells))
         return false;
-    for (int p = 0; p < plan->planes; p++) {
-        const struct halo_plane *plane = &cells->plane[p];
+    for (int p = 0; p < plan->planes; p++)
+        if (conv[p].kind == HALO_CONV_CELLS)
+            t.values += t.kind->cells * t.kind->cells * cells->plane[p].channels;
+    for (int p = 0; p < plan->planes && code == 0; p++) {
         if (conv[p].kind != HALO_CONV_CELLS)
             continue;
-        add_up(&sums, plane, &conv[p], box);
-        for (int i = 0; i < t->cells.cells * t->cells.cells; i++)
-            for (int ch = 0; ch < CHANNELS; ch++)
-                ret->value[p][CHANNELS * i + ch] =
-                    middle_of(sums.sum[i][ch < plane->channels ? ch : 0], sums.count[i],
-                              t->cells.levels, plane->depth);
-        atomic_fetch_add(&cells->channels[f], plane->channels);
+        add_up(&sums, &cells->plane[p], &conv[p], box);
+        code = take_values(&t, &cells->plane[p], &sums, ret->value[p]);
     }
-    atomic_fetch_add(&cells->tracks, 1);
-    return true;
+    halo_random_finish(&t.random);
+    if (code == 0)
+        count(cells, &t);
+    return code == 0;
 }
 
 /* The track, or the entry that was used longest ago; *ret_found says which. */
@@ -256,15 +312,7 @@ void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_
     }
 }
 
-struct halo_cells_tally halo_gate_cells_tally(const struct halo_gate_cells *cells)
+struct halo_hidden_counts halo_gate_cells_hidden(const struct halo_gate_cells *cells)
 {
-    struct halo_cells_tally ret = {0};
-    for (int f = 0; cells && f < cells->chain->count; f++) {
-        const struct halo_filter_cells *c = &cells->table[f].cells;
-        if (c->cells)
-            ret.bits += (double)atomic_load(&cells->channels[f]) * c->cells * c->cells *
-                        log2((double)c->levels);
-    }
-    ret.tracks = cells ? atomic_load(&cells->tracks) : 0;
-    return ret;
+    return cells ? halo_hidden_read(&cells->own) : (struct halo_hidden_counts){0};
 }

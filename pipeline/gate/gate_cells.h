@@ -9,11 +9,19 @@
  *              From then on it shows the middle of that level, which is
  *              floor((2 q + 1) 2^depth / (2 levels)). The samples are those of the frame as it
  *              enters the chain.
+ *   noise      hide=noise shows the mean itself, rounded to a value of a sample, plus noise of the
+ *              discrete Laplace distribution (noise.h), cut to the values of a sample. The means of
+ *              any two contents of a region differ by at most 2^depth - 1 in each of cells^2 times
+ *              C values, C being the channels of all planes. With noise of the scale
+ *              cells^2 C (2^depth - 1) / epsilon, no set of values is more than e^epsilon times as
+ *              likely for one content as for another. The noise is drawn once for each track, and
+ *              stored nowhere else.
  *   after      Only the place of the box changes. A frame's samples never change the values, so all
- *              frames of a track together show no more than cells^2 log2(levels) bits a channel.
+ *              frames of a track together show no more than cells^2 log2(levels) bits a channel,
+ *              or epsilon log2(e) bits in all: no guess is right more than 2^bits times as often.
  *   otherwise  What is hidden but is in no box shows the filter's colour: tracks that are too small
  *              in this frame, those for which a convolution has no room, and those whose frame
- *              could not be read.
+ *              could not be read, or for which there were no random numbers.
  *
  * A gate remembers HALO_FROZEN_TRACKS tracks of each filter and forgets the one that was hidden
  * longest ago. One that returns after that has new values, and counts again.
@@ -24,9 +32,8 @@
 #ifndef HALO_GATE_CELLS_H
 #define HALO_GATE_CELLS_H
 
-#include <stdatomic.h>
-
 #include "pipeline/gate/gate_plan.h"
+#include "pipeline/gate/hidden.h"
 #include "pipeline/region/verdict.h"
 
 enum { HALO_FROZEN_TRACKS = 256 };
@@ -41,8 +48,10 @@ struct halo_cells_frame {
 };
 
 /* Creates the memory for the filters of a chain that draw cells; *ret is NULL if there are none.
- * The chain must outlive it. Returns 0 or -ENOMEM. */
-int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain);
+ * The chain must outlive it, and so must `all`, which counts with it (NULL: nobody asks). Returns 0
+ * or -ENOMEM. */
+int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain,
+                           struct halo_hidden *all);
 void halo_gate_cells_destroy(struct halo_gate_cells *cells); /* NULL is ignored */
 
 /* The next calls of halo_gate_cells_draw() are for this frame. cells may be NULL. */
@@ -54,12 +63,7 @@ void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_
                           const struct halo_verdict_shapes *shapes, bool written,
                           struct halo_conv *ret);
 
-/* How many tracks got values, and the bits that these leave at most. Any thread; cells may be
- * NULL. */
-struct halo_cells_tally {
-    int64_t tracks;
-    double bits;
-};
-struct halo_cells_tally halo_gate_cells_tally(const struct halo_gate_cells *cells);
+/* What its objects leave. Any thread; cells may be NULL. */
+struct halo_hidden_counts halo_gate_cells_hidden(const struct halo_gate_cells *cells);
 
 #endif

@@ -89,6 +89,7 @@
 #include "pipeline/base/degradation.h"
 #include "pipeline/detect/detect_calls.h"
 #include "pipeline/filter/coverage.h"
+#include "pipeline/gate/hidden.h"
 #include "pipeline/region/region_feed.h"
 
 struct halo_live;
@@ -189,6 +190,7 @@ struct halo_live_stats {
     int64_t epoch;   /* epoch of the frame that left the gate last */
     /* entry 0 is for the stream's own chain */
     struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
+    struct halo_hidden_counts hidden; /* what hide has left of objects, in all chains */
     int64_t moved_at; /* when a frame last left the gate, in ns of CLOCK_MONOTONIC; 0: never */
     /* "open", "closed" (on-demand), or the reason why the camera is unavailable (v4l2.h); "" if the
      * input is not a camera */

@@ -27,6 +27,7 @@ struct halo_live_figures {
     int64_t left[RATE]; /* ns: when frames left the gate; a ring buffer */
     int64_t left_count;
     int64_t slipped;
+    struct halo_hidden hidden;
     struct halo_live_load filters, decoding;
     struct encoding encoding[HALO_MAX_ENCODINGS];
 };
@@ -106,6 +107,11 @@ void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
     f->stats.moved_at = halo_now_ns();
     f->left[f->left_count++ % RATE] = f->stats.moved_at;
     pthread_mutex_unlock(&f->lock);
+}
+
+struct halo_hidden *halo_live_hidden(struct halo_live_figures *f)
+{
+    return &f->hidden;
 }
 
 /* ---- encodings ---- */
@@ -207,6 +213,7 @@ void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int e
     pthread_mutex_lock(&f->lock);
     const int64_t now = halo_now_ns();
     *ret = f->stats;
+    ret->hidden = halo_hidden_read(&f->hidden);
     ret->rate = rate_of(f, now);
     check_load(f, now, ret);
     for (int i = 0; i < encodings; i++)

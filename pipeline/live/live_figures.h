@@ -39,6 +39,8 @@ void halo_live_note_degraded(struct halo_live_figures *f, enum halo_degradation 
 /* Counts a frame that has left the gate, and records the coverage of its chains. */
 void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
                           const struct halo_coverage *const *coverage, int chains);
+/* Counts what hide leaves of objects. It is valid as long as f. */
+struct halo_hidden *halo_live_hidden(struct halo_live_figures *f);
 /* Counts frames that were dropped because the encoding with this number was too slow. */
 void halo_live_count_late(struct halo_live_figures *f, int encoding, int64_t pictures);
 /* Counts a frame that the encoding with this number has encoded. */

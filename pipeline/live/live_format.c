@@ -11,6 +11,7 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/input/first_picture.h"
 #include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_input.h"
 #include "pipeline/live/live_lineup.h"
 #include "pipeline/live/live_lineups.h"
@@ -49,6 +50,7 @@ static int make_up(struct halo_live_format *format, const struct halo_live *live
     video->time_base = HALO_LIVE_TIME;
     format->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
     format->input.min_coverage = live->settings.min_coverage;
+    format->input.hidden = halo_live_hidden(live->figures);
     format->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 requires one */
     format->aspect = (AVRational){0, 1};
     format->made_up = true;
@@ -81,6 +83,7 @@ static int describe(struct halo_live_format *format, const struct halo_live *liv
     format->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
     format->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
     format->input.min_coverage = live->settings.min_coverage;
+    format->input.hidden = halo_live_hidden(live->figures);
     format->input.unsure = in->unsure;
     say_turned(format->input.turn);
     return in->source ? halo_hdr_find(&format->hdr, in->source, in->video, err) : 0;

@@ -248,7 +248,7 @@ json_t *halo_supervisor_check(struct halo_supervisor *sv, const char *name, cons
         halo_fail_usage(err, "filters: no filter '%.40s' (nearest: gblur)", filters);
         return NULL;
     }
-    return json_pack("{s:s}", "words", "all");
+    return json_pack("{s:{s:s}, s:[]}", "coverage", "words", "all", "leaves");
 }
 
 int halo_supervisor_hide(struct halo_supervisor *sv, const char *name, const struct halo_hide *hide,

@@ -274,6 +274,35 @@ class Changes(DaemonTest):
             lambda: 'min_coverage requires 1 %' in daemon.status('one')['why']), daemon.logged())
         self.assertEqual(daemon.status('one')['filtered'], 0)
 
+    def test_what_is_left(self):
+        """By the filters, in words, and of objects until now, in numbers that add up."""
+        where = 'region=rect 0 0 50% 50%+rect 50% 50% 50% 50%'
+        daemon = self.start({'one': self.stream('one', filters='gblur=sigma=9')},
+                            http={'listen': 'unix:' + self.path('http.sock')})
+        daemon.wait_state('one', 'running')
+        status = daemon.status('one')
+        self.assertEqual([(left['where'], left['bounded']) for left in status['leaves']],
+                         [('the whole frame', False)])
+        self.assertEqual(status['hidden'], {'objects': 0, 'bits': 0, 'epsilon': 0})
+        chain = f'hide=noise:n=1:epsilon=0.5:least=4:{where}'
+        left = daemon.control('Check', name='one', filters=chain)['leaves'][0]
+        self.assertTrue(left['bounded'])
+        self.assertIn('at most 0.72 bits for each object', left['words'])
+
+        def set_to(filters, **hidden):
+            daemon.control('Set', name='one', filters=filters)
+            self.assertTrue(wait_until(lambda: daemon.status('one')['hidden'] == hidden),
+                            daemon.status('one')['hidden'])
+        set_to(chain, objects=2, bits=1.444, epsilon=1)
+        set_to(f'hide=cells:n=1:levels=4:least=4:{where}', objects=4, bits=13.444, epsilon=1)
+        lines = self.fetch('/metrics').splitlines()
+        for word, number in (('objects', 4), ('bits', 13.444), ('epsilon', 1)):
+            self.assertIn(f'halod_hidden_{word}_total{{stream="one"}} {number}', lines)
+        said = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], text=True,
+                              capture_output=True, timeout=20 * PATIENCE).stdout
+        self.assertRegex(said, r'(?m)^leaves +region=rect .*: at most 6.00 bits for each object')
+        self.assertIn('4 objects shown as cells until now: at most 14 bits in all', said)
+
     def test_privacy_and_haloctl(self):
         """It says which stream is open, in words and in JSON, and opens none."""
         daemon = self.start({'one': self.stream('one'),

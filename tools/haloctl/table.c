@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Status in words: a row for each stream, or all of one. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +242,21 @@ static void print_region_feed(const json_t *feed, FILE *to)
         ctl_number(feed, "pictures_hidden"));
 }
 
+/* What the filters leave of regions, and what they have left of objects so far. */
+static void print_leaves(const json_t *stream, FILE *to)
+{
+    const json_t *hidden = json_object_get(stream, "hidden"), *row;
+    size_t i;
+    json_array_foreach (json_object_get(stream, "leaves"), i, row)
+        fprintf(to, "%-10s %s: %s\n", i ? "" : "leaves", ctl_text(row, "where"),
+                ctl_text(row, "words"));
+    if (ctl_number(hidden, "objects") > 0)
+        fprintf(to, "%-10s %.0f objects shown as cells until now: at most %.0f bits in all\n", "",
+                ctl_number(hidden, "objects"), ceil(ctl_number(hidden, "bits")));
+    if (ctl_number(hidden, "epsilon") > 0)
+        fprintf(to, "%-10s their epsilons add up to %g\n", "", ctl_number(hidden, "epsilon"));
+}
+
 void ctl_print_stream(const json_t *stream, FILE *to)
 {
     static const char *const texts[] = {"name",   "state",   "why",     "input",
@@ -253,6 +269,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
         print_text(stream, texts[k], to);
     if (*ctl_coverage(stream, false))
         fprintf(to, "%-10s %s\n", "hides", ctl_coverage(stream, false));
+    print_leaves(stream, to);
     print_degradations(json_object_get(stream, "degraded"), to);
     write_gpu(gpu, sizeof gpu, stream, "%.0f: %.1f of %.1f GiB used");
     if (gpu[0])

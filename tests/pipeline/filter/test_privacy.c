@@ -349,6 +349,12 @@ static void bits(void **state)
         {"hide=cells:region=faces", 1, HALO_LEAVES_BITS, 36 * 3 * 3},
         {"hide=cells:n=4:levels=256:region=faces", 1, HALO_LEAVES_BITS, 16 * 8 * 3},
         {"hide=cells:n=1:levels=2:region=faces,solid", 1, HALO_LEAVES_BITS, 3},
+        {"hide=noise:epsilon=2:region=faces", 1, HALO_LEAVES_BITS, 2 * M_LOG2E},
+        /* cells of the raw frame may lie over what is solid */
+        {"hide=solid:region=faces,hide=cells:n=1:levels=2:region=rect 0 0 50% 50%", 2,
+         HALO_LEAVES_BITS, 3},
+        {"hide=cells:n=1:levels=2:region=faces,hide=noise:epsilon=2:region=people", 2,
+         HALO_LEAVES_BITS, 3 + 2 * M_LOG2E},
         {"solid", 1, HALO_LEAVES_NOTHING, 0},
         {"hide=solid:region=faces,hide=solid:region=faces:feather=9", 1, HALO_LEAVES_NOTHING, 0},
         {"hide=solid:region=faces,hide=solid:region=people", 2, HALO_LEAVES_NOTHING, 0},

@@ -9,6 +9,7 @@
 #include "kernels/clock.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/gate_cells.h"
+#include "pipeline/gate/hidden.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/picture/raw_picture_private.h"
@@ -30,6 +31,7 @@ struct fixture {
     struct halo_chain *chain;
     struct halo_gate *gate;
     struct halo_region_feed *feed;
+    struct halo_hidden hidden;
     struct halo_raw_picture raw;
     struct halo_output_picture *out;
     int64_t now; /* us */
@@ -59,7 +61,8 @@ static void begin(struct fixture *f, const char *chain)
     const char *backend = getenv("HALO_TEST_BACKEND"); /* set by hand, on a machine with a GPU */
     const struct halo_ring_settings settings = {
         .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
-    const struct halo_gate_input input = {.format = f->format, .width = WIDTH, .height = HEIGHT};
+    const struct halo_gate_input input = {
+        .format = f->format, .width = WIDTH, .height = HEIGHT, .hidden = &f->hidden};
     const struct halo_region_feed_settings feed = {.on = true, .hold = 0, .limit = 30};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
@@ -208,10 +211,9 @@ static void freezes(void **state)
             pass(&f);
             check_box(&f, (struct halo_rect){x, y, x + size, y + size}, 6, 8, k == 0, values);
         }
-        struct halo_cells_tally tally;
-        halo_gate_tally(f.gate, &tally);
-        assert_int_equal(tally.tracks, 1);
-        assert_int_equal((int)tally.bits, 36 * 3 * (formats[i] == AV_PIX_FMT_GRAY8 ? 1 : 3));
+        assert_int_equal(f.hidden.objects, 1);
+        assert_int_equal((int)halo_hidden_read(&f.hidden).bits,
+                         36 * 3 * (formats[i] == AV_PIX_FMT_GRAY8 ? 1 : 3));
         end(&f);
     }
 }
@@ -244,7 +246,6 @@ static void solid(void **state)
 {
     struct fixture f = {0};
     int values[3 * 36];
-    struct halo_cells_tally tally;
     (void)state;
     begin(&f, "hide=cells:region=feed");
     pass(&f); /* no update yet */
@@ -256,8 +257,7 @@ static void solid(void **state)
     move(&f, "a", 20, 10, 30);
     pass(&f);
     is_gray(&f, 20, 10, 50, 40);
-    halo_gate_tally(f.gate, &tally);
-    assert_int_equal(tally.tracks, 0);
+    assert_int_equal(f.hidden.objects, 0);
     move(&f, "a", 20, 10, 48); /* it grew */
     move(&f, "a", 20, 10, 48);
     fill(&f);
@@ -271,7 +271,6 @@ static void lost_and_found(void **state)
 {
     struct fixture f = {0};
     int values[3 * 36];
-    struct halo_cells_tally tally;
     (void)state;
     begin(&f, "hide=cells:region=feed");
     for (int i = 0; i < 3; i++) {
@@ -283,9 +282,8 @@ static void lost_and_found(void **state)
         move(&f, NULL, 0, 0, 0);
         move(&f, NULL, 0, 0, 0);
     }
-    halo_gate_tally(f.gate, &tally);
-    assert_int_equal(tally.tracks, 3);
-    assert_int_equal((int)tally.bits, 3 * 36 * 3 * 3);
+    assert_int_equal(f.hidden.objects, 3);
+    assert_int_equal((int)halo_hidden_read(&f.hidden).bits, 3 * 36 * 3 * 3);
     end(&f);
 }
 
@@ -359,6 +357,69 @@ static void several(void **state)
     end(&f);
 }
 
+/* All samples of the raw frame. */
+static void fill_with(struct fixture *f, int value)
+{
+    for (int p = 0; p < halo_format_planes(f->format); p++) {
+        const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
+        for (int y = 0; y < plane.height; y++)
+            memset((char *)plane.data + plane.stride * y, value, (size_t)plane.width);
+    }
+}
+
+/* The four values of a plane in the box at 20, 10 of 48 by 48, of 2 by 2 cells; each is the same
+ * all over its cell. */
+static void read_cells(const struct fixture *f, int p, int ret[4])
+{
+    const int half = p ? 12 : 24, x0 = p ? 10 : 20, y0 = p ? 5 : 10;
+    for (int i = 0; i < 4; i++) {
+        ret[i] = out_at(f, p, 0, x0 + half * (i % 2), y0 + half * (i / 2));
+        for (int y = 0; y < half; y++)
+            for (int x = 0; x < half; x++)
+                assert_int_equal(out_at(f, p, 0, x0 + half * (i % 2) + x, y0 + half * (i / 2) + y),
+                                 ret[i]);
+    }
+}
+
+/* The noise is drawn once for each object, with a scale for all values of an object together:
+ * 2 * 2 * 3 * 255 / 100. */
+static void noise(void **state)
+{
+    enum { OBJECTS = 60, MEAN = 128 };
+    struct fixture f = {0};
+    const double scale = 2 * 2 * 3 * 255 / 100.0;
+    double sizes = 0, sum = 0;
+    (void)state;
+    begin(&f, "hide=noise:cells=2:epsilon=100:region=feed");
+    for (int i = 0; i < OBJECTS; i++) {
+        int first[3][4], now[3][4];
+        char id[8];
+        snprintf(id, sizeof id, "%d", i);
+        for (int k = 0; k < 3; k++) {
+            move(&f, id, 20, 10, 48);
+            move(&f, id, 20, 10, 48);
+            fill_with(&f, k == 0 ? MEAN : 40 * k);
+            pass(&f);
+            for (int p = 0; p < 3; p++)
+                read_cells(&f, p, k == 0 ? first[p] : now[p]);
+            if (k > 0)
+                assert_memory_equal(first, now, sizeof now);
+        }
+        for (int v = 0; v < 12; v++) {
+            sum += first[v / 4][v % 4] - MEAN;
+            sizes += abs(first[v / 4][v % 4] - MEAN);
+        }
+    }
+    const double draws = OBJECTS * 12;
+    /* some are cut off at 0 and 255, which is 4 scales away */
+    assert_true(fabs(sizes / draws / scale - 1) < 0.03 + 4.5 / sqrt(draws));
+    assert_true(fabs(sum / draws / scale) < 0.03 + 4.5 * sqrt(2 / draws));
+    assert_int_equal(f.hidden.objects, OBJECTS);
+    assert_int_equal((int)halo_hidden_read(&f.hidden).epsilons, 100 * OBJECTS);
+    assert_int_equal((int)halo_hidden_read(&f.hidden).bits, (int)(100 * OBJECTS * log2(exp(1))));
+    end(&f);
+}
+
 static void refused(void **state)
 {
     static const char *const chains[] = {
@@ -369,7 +430,12 @@ static void refused(void **state)
         "hide=cells:n=9:least=32:region=faces",
         "hide=cells:n=17:region=faces",
         "hide=cells:levels=1:region=faces",
-        "hide=noise:region=faces",
+        "hide=noise",
+        "hide=noise:region=faces:invert=1",
+        "hide=noise:epsilon=0:region=faces",
+        "hide=noise:epsilon=0.0005:region=faces",
+        "hide=noise:epsilon=1.0001:region=faces",
+        "hide=noise:cells=16:least=32:region=faces",
         "hide=solid:color=random",
     };
     (void)state;
@@ -386,7 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freezes),        cmocka_unit_test(written),  cmocka_unit_test(solid),
         cmocka_unit_test(lost_and_found), cmocka_unit_test(verdicts), cmocka_unit_test(several),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(noise),          cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
