@@ -36,6 +36,14 @@ static inline HALO_HOST_DEVICE int halo_sample_value(uint16_t word, int depth, i
     return v > halo_sample_max(depth) ? halo_sample_max(depth) : v;
 }
 
+/* Sample i of row y of a plane in host memory, where pixel x has the samples from x * channels. */
+static inline int halo_sample_at(const struct halo_plane *p, int i, int y)
+{
+    const char *row = (const char *)p->data + p->stride * y;
+    return p->depth == 8 ? ((const uint8_t *)row)[i]
+                         : halo_sample_value(((const uint16_t *)row)[i], p->depth, p->shift);
+}
+
 static inline int halo_plane_sample_bytes(const struct halo_plane *p)
 {
     return p->depth > 8 ? 2 : 1;

@@ -125,6 +125,9 @@ struct halo_filter_kind {
     /* Fills *ret and returns true if the filter draws cells with these settings; its plan is then
      * CELLS without boxes, to which the gate adds them (gate_cells.h). NULL: it never does. */
     bool (*cells)(const void *settings, struct halo_filter_cells *ret);
+    /* Returns whether the filter's one colour is the mean of the samples that no filter of the
+     * chain changes. The gate sets it in each frame (gate_means.h). NULL: never. */
+    bool (*means)(const void *settings);
 };
 
 struct halo_filter {
@@ -182,6 +185,9 @@ bool halo_filter_inverts(const struct halo_filter *filter);
 bool halo_filter_cells(const struct halo_filter *filter, struct halo_filter_cells *ret);
 /* Returns whether any filter of the chain draws cells. */
 bool halo_chain_has_cells(const struct halo_chain *chain);
+/* Returns whether the filter's colour is a mean, and whether that of any filter is. */
+bool halo_filter_means(const struct halo_filter *filter);
+bool halo_chain_has_means(const struct halo_chain *chain);
 
 /* The following functions build one filter, as chain.c does from text: find its kind, initialise
  * the filter, set any number of options, and check the filter. Always call halo_filter_finish()

@@ -2,6 +2,7 @@
  * hide: what can be said of a region afterwards has a bound. */
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "kernels/cells.h"
 #include "pipeline/filter/colour.h"
@@ -27,8 +28,9 @@ static const struct halo_option options[] = {
      .help = "solid: one colour; cells: few cells for each object, frozen while it is followed; "
              "noise: such cells with noise"},
     {"color", "colour|c", HALO_OPTION_STRING, AT(colour), .argument = "COLOUR",
-     .help = "the colour of solid, and of what has no cells: one of FFmpeg's colour names, or "
-             "RRGGBB in hexadecimal after # or 0x (default gray)"},
+     .help = "the colour of solid, and of what has no cells: one of FFmpeg's colour names, "
+             "RRGGBB in hexadecimal after # or 0x, or mean, the mean of what is not filtered "
+             "(default gray)"},
     {"n", "cells", HALO_OPTION_INT, AT(cells), 6, 1, HALO_MAX_CELLS,
      .help = "cells across an object, and down"},
     {"levels", NULL, HALO_OPTION_INT, AT(levels), 8, 2, 256,
@@ -49,6 +51,11 @@ static const char *colour_of(const struct settings *s)
     return s->colour ? s->colour : "gray";
 }
 
+static bool means(const void *settings)
+{
+    return !strcmp(colour_of(settings), "mean");
+}
+
 static int millieps_of(const struct settings *s)
 {
     return (int)lround(s->epsilon * HALO_MILLIEPS);
@@ -64,7 +71,7 @@ static int check(const void *settings, const struct halo_option **ret_at, struct
 {
     const struct settings *s = settings;
     *ret_at = &options[COLOUR];
-    const int code = halo_colour_check(colour_of(s), err);
+    const int code = means(s) ? 0 : halo_colour_check(colour_of(s), err);
     if (code)
         return code;
     *ret_at = &options[LEAST];
@@ -83,7 +90,7 @@ static int plan(const void *settings, const struct halo_plane_info *plane,
     const struct settings *s = settings;
     const struct halo_cells_layout layout = {
         .cells = s->cells, .step_x = 1 << plane->log2_sub_x, .step_y = 1 << plane->log2_sub_y};
-    int values[2], code = halo_colour_values(colour_of(s), plane, values, err);
+    int values[2], code = halo_colour_values(means(s) ? "gray" : colour_of(s), plane, values, err);
     if (code)
         return code;
     ret->passes = 1;
@@ -126,4 +133,5 @@ const struct halo_filter_kind halo_filter_hide = {
     .check = check,
     .plan = plan,
     .cells = cells,
+    .means = means,
 };

@@ -99,6 +99,19 @@ bool halo_chain_has_cells(const struct halo_chain *chain)
     return any;
 }
 
+bool halo_filter_means(const struct halo_filter *filter)
+{
+    return filter->kind->means && filter->kind->means(filter->settings);
+}
+
+bool halo_chain_has_means(const struct halo_chain *chain)
+{
+    bool any = false;
+    for (int f = 0; f < chain->count; f++)
+        any |= halo_filter_means(&chain->filter[f]);
+    return any;
+}
+
 /* Whether the filter hides shapes that have a place and a size of their own. */
 static bool has_objects(const struct halo_filter *filter)
 {
@@ -125,6 +138,10 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
     }
     if (filter->shapes)
         return 0;
+    if (halo_filter_means(filter)) {
+        *ret_name = "region";
+        return halo_fail(err, -EINVAL, "color=mean needs a region: it is the mean of the rest");
+    }
     if (common->invert) {
         *ret_name = "invert";
         return halo_fail(err, -EINVAL, "invert=1 has no meaning without a region");

@@ -59,7 +59,7 @@ int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain
                            struct halo_hidden *all)
 {
     *ret = NULL;
-    if (!halo_chain_has_cells(chain))
+    if (!halo_chain_has_cells(chain) && !halo_chain_has_means(chain))
         return 0;
     struct halo_gate_cells *cells = av_mallocz(sizeof *cells);
     if (!cells)
@@ -107,13 +107,6 @@ struct sums {
     uint32_t count[CELLS];
 };
 
-static int sample_at(const struct halo_plane *p, int i, int y)
-{
-    const char *row = (const char *)p->data + p->stride * y;
-    return p->depth == 8 ? ((const uint8_t *)row)[i]
-                         : halo_sample_value(((const uint16_t *)row)[i], p->depth, p->shift);
-}
-
 static void add_up(struct sums *sums, const struct halo_plane *p, const struct halo_conv *conv,
                    const struct halo_rect *box)
 {
@@ -125,7 +118,7 @@ static void add_up(struct sums *sums, const struct halo_plane *p, const struct h
         for (int x = halo_cell_sample(box->x0, conv->step_x); x < x1 && x < p->width; x++) {
             const int at = row + halo_cell_of(x * conv->step_x, box->x0, box->x1, n);
             for (int ch = 0; ch < p->channels; ch++)
-                sums->sum[at][ch] += (uint64_t)sample_at(p, x * p->channels + ch, y);
+                sums->sum[at][ch] += (uint64_t)halo_sample_at(p, x * p->channels + ch, y);
             sums->count[at]++;
         }
     }
@@ -181,12 +174,12 @@ static int take_values(struct taking *t, const struct halo_plane *plane, const s
     return code;
 }
 
-static bool read_planes(struct halo_gate_cells *cells)
+const struct halo_plane *halo_gate_cells_planes(struct halo_gate_cells *cells)
 {
     if (!cells->asked)
         cells->readable = cells->frame->planes(cells->frame->arg, cells->plane);
     cells->asked = true;
-    return cells->readable;
+    return cells->readable ? cells->plane : NULL;
 }
 
 static void count(struct halo_gate_cells *cells, const struct taking *t)
@@ -205,7 +198,7 @@ static bool freeze(struct halo_gate_cells *cells, const struct halo_gate_plan *p
     struct taking t = {.kind = &cells->table[f].cells};
     struct sums sums;
     int code = 0;
-    if (!read_planes(cells))
+    if (!halo_gate_cells_planes(cells))
         return false;
     for (int p = 0; p < plan->planes; p++)
         if (conv[p].kind == HALO_CONV_CELLS)

@@ -41,13 +41,14 @@ enum { HALO_FROZEN_TRACKS = 256 };
 struct halo_gate_cells;
 
 /* Returns the planes of the frame that is entering, in host memory and in the plan's format; false:
- * they cannot be read. Called only for a frame with a new track. */
+ * they cannot be read. Called only for a frame with a new track, or if a colour is a mean. */
 struct halo_cells_frame {
     bool (*planes)(void *arg, struct halo_plane *ret);
     void *arg;
 };
 
-/* Creates the memory for the filters of a chain that draw cells; *ret is NULL if there are none.
+/* Creates the memory for the filters of a chain that draw cells, or whose colour is a mean
+ * (gate_means.h); *ret is NULL if there are none.
  * The chain must outlive it, and so must `all`, which counts with it (NULL: nobody asks). Returns 0
  * or -ENOMEM. */
 int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain,
@@ -56,6 +57,9 @@ void halo_gate_cells_destroy(struct halo_gate_cells *cells); /* NULL is ignored 
 
 /* The next calls of halo_gate_cells_draw() are for this frame. cells may be NULL. */
 void halo_gate_cells_begin(struct halo_gate_cells *cells, const struct halo_cells_frame *frame);
+
+/* The planes of this frame in host memory; NULL: they cannot be read. */
+const struct halo_plane *halo_gate_cells_planes(struct halo_gate_cells *cells);
 
 /* Makes the convolutions of filter f for the current frame, one for each plane: those of the plan,
  * with the boxes of these shapes. `written`: the shapes are those of the chain's text. */

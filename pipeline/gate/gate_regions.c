@@ -7,12 +7,14 @@
 #include <pthread.h>
 
 #include "kernels/clock.h"
+#include "pipeline/gate/gate_means.h"
 
 struct halo_picture_regions {
     struct halo_picture_regions *next; /* in the list of spare ones */
     struct halo_step *own[HALO_MAX_PLANES], *plain[HALO_MAX_PLANES];
     struct halo_drawn_region *drawn; /* for each plane of each filter; only leaders draw */
-    struct halo_conv *cells[HALO_MAX_FILTERS]; /* for each plane; NULL: the filter draws no cells */
+    /* for each plane; NULL: the filter draws no cells, and its colour is no mean */
+    struct halo_conv *cells[HALO_MAX_FILTERS];
 };
 
 struct halo_gate_regions {
@@ -85,7 +87,8 @@ static struct halo_picture_regions *create_picture(const struct halo_gate_plan *
     }
     for (int f = 0; f < plan->chain->count; f++) {
         struct halo_filter_cells cells;
-        if (!halo_filter_cells(&plan->chain->filter[f], &cells))
+        if (!halo_filter_cells(&plan->chain->filter[f], &cells) &&
+            !halo_filter_means(&plan->chain->filter[f]))
             continue;
         picture->cells[f] = av_calloc((size_t)plan->planes, sizeof *picture->cells[f]);
         fine = fine && picture->cells[f];
@@ -146,7 +149,8 @@ static void set_cells(struct halo_gate_regions *regions, struct halo_picture_reg
 {
     const struct halo_gate_plan *plan = regions->plan;
     struct halo_conv *conv = picture->cells[f];
-    if (!conv)
+    struct halo_filter_cells cells;
+    if (!conv || !halo_filter_cells(&plan->chain->filter[f], &cells))
         return;
     halo_gate_cells_draw(regions->cells, plan, f, shapes, written, conv);
     for (int p = 0; p < plan->planes; p++)
@@ -279,6 +283,28 @@ static void set_written(struct halo_gate_regions *regions, struct halo_picture_r
                   true);
 }
 
+/* Sets the colours of filter f, once the regions of all filters are known. */
+static void set_means(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
+                      int f)
+{
+    const struct halo_gate_plan *plan = regions->plan;
+    const struct halo_plane *planes = halo_gate_cells_planes(regions->cells);
+    for (int p = 0; p < plan->planes; p++)
+        for (int s = 0; s < plan->steps[p].count; s++) {
+            struct halo_step *own = &picture->own[p][s], *plain = &picture->plain[p][s];
+            struct halo_conv *conv = &picture->cells[f][p];
+            int32_t means[2];
+            if (plan->steps[p].filter[s] != f || !planes ||
+                !halo_gate_mean(&planes[p], picture->own[p], plan->steps[p].count, means))
+                continue;
+            if (own->conv != conv)
+                *conv = *own->conv;
+            for (int ch = 0; ch < planes[p].channels; ch++)
+                conv->mask[ch] = means[ch];
+            own->conv = plain->conv = conv;
+        }
+}
+
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
                                                     int64_t picture_us,
                                                     const struct halo_verdict *verdict,
@@ -298,6 +324,9 @@ struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *re
             set_written(regions, picture, f,
                         worth >= HALO_KNOWN_TOLD ||
                             (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels));
+    for (int f = 0; f < plan->chain->count; f++)
+        if (halo_filter_means(&plan->chain->filter[f]))
+            set_means(regions, picture, f);
     return picture;
 }
 

@@ -33,6 +33,7 @@ TESTS = {
     PIPELINE + 'gate/gate_ways.c': ('gate_regions', 'privacy'),
     PIPELINE + 'gate/gate_regions.c': ('gate_regions', 'gate_cells'),
     PIPELINE + 'gate/gate_cells.c': ('gate_cells',),
+    PIPELINE + 'gate/gate_means.c': ('gate_cells',),
     PIPELINE + 'gate/noise.c': ('noise',),
     PIPELINE + 'filter/leaves.c': ('privacy',),
     PIPELINE + 'base/canary.c': ('canary',),
@@ -485,6 +486,13 @@ MUTANTS = [
         ('no noise', 'const int64_t value = mean + noise;', 'const int64_t value = mean;'),
         ('half of the noise', 'const int64_t value = mean + noise;',
          'const int64_t value = mean + noise / 2;'),
+    ),
+    *group(
+        PIPELINE + 'gate/gate_means.c',
+        ('what is hidden is in the mean', 'if (rows->changed[x])', 'if (false)'),
+        ('what other filters hide is in the mean', 'rows->changed[x] |=', 'rows->changed[x] ='),
+        ('the mean of a frame that is hidden', 'return false;\n    struct rows',
+         'continue;\n    struct rows'),
     ),
     *group(
         PIPELINE + 'gate/noise.c',

@@ -363,7 +363,8 @@ static void fill_with(struct fixture *f, int value)
     for (int p = 0; p < halo_format_planes(f->format); p++) {
         const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
         for (int y = 0; y < plane.height; y++)
-            memset((char *)plane.data + plane.stride * y, value, (size_t)plane.width);
+            memset((char *)plane.data + plane.stride * y, value,
+                   (size_t)(plane.width * plane.channels));
     }
 }
 
@@ -420,6 +421,88 @@ static void noise(void **state)
     end(&f);
 }
 
+/* Sets the samples of a box, which is in luma pixels, to other values in every frame. */
+static void scribble(struct fixture *f, int x0, int y0, int x1, int y1)
+{
+    for (int p = 0; p < halo_format_planes(f->format); p++) {
+        const struct halo_plane plane = halo_format_plane(f->raw.frame, p);
+        const struct halo_plane_info info = halo_format_plane_info(f->format, WIDTH, HEIGHT, p);
+        for (int y = y0 >> info.log2_sub_y; y < y1 >> info.log2_sub_y; y++)
+            for (int x = x0 >> info.log2_sub_x; x < x1 >> info.log2_sub_x; x++)
+                for (int ch = 0; ch < plane.channels; ch++) {
+                    f->state = f->state * 1664525 + 1013904223;
+                    uint8_t *row = (uint8_t *)plane.data + plane.stride * y;
+                    row[x * plane.channels + ch] = (uint8_t)(f->state >> 24);
+                }
+    }
+}
+
+static void is_all(const struct fixture *f, int x0, int y0, int x1, int y1, int value)
+{
+    for (int p = 0; p < halo_format_planes(f->format); p++) {
+        const struct halo_plane_info info = halo_format_plane_info(f->format, WIDTH, HEIGHT, p);
+        const int channels = halo_format_plane(f->raw.frame, p).channels;
+        for (int y = y0 >> info.log2_sub_y; y < y1 >> info.log2_sub_y; y++)
+            for (int x = x0 >> info.log2_sub_x; x < x1 >> info.log2_sub_x; x++)
+                for (int ch = 0; ch < channels; ch++)
+                    assert_int_equal(out_at(f, p, ch, x, y), value);
+    }
+}
+
+/* The mean of what no filter changes, which what is hidden does not move; gray if all is hidden. */
+static void mean(void **state)
+{
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12};
+    static const char *const chains[] = {
+        "hide=color=mean:region=rect 20 10 48 48,gblur=sigma=9:region=rect 90 0 30 96",
+        "hide=cells:color=mean:least=40:region=rect 20 10 48 20,solid=region=rect 20 30 48 28,"
+        "hide=color=mean:region=rect 20 30 48 28,gblur=sigma=9:region=rect 90 0 30 96",
+        "hide=color=mean:region=rect 20 10 48 48,gblur=sigma=9"};
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        struct fixture f = {.format = formats[i % 2]};
+        begin(&f, chains[i / 2]);
+        for (int k = 0; k < 4; k++) {
+            const int value = k < 2 ? 200 : 90;
+            fill_with(&f, value);
+            scribble(&f, 20, 10, 68, 58);
+            scribble(&f, 90, 0, 120, 96);
+            pass(&f);
+            if (i / 2 == 2)
+                assert_int_not_equal(out_at(&f, 0, 0, 40, 30), value);
+            else
+                is_all(&f, 20, 10, 68, 58, value);
+        }
+        end(&f);
+    }
+}
+
+/* With a detector: of each frame, with its shapes. */
+static void mean_of_verdicts(void **state)
+{
+    struct fixture f = {0};
+    (void)state;
+    begin(&f, "hide=color=mean:region=faces");
+    for (int k = 0; k < 5; k++) {
+        struct halo_shape shape = {.kind = HALO_SHAPE_RECT,
+                                   .x = {20 + 10 * k, 0},
+                                   .y = {10, 0},
+                                   .width = {48, 0},
+                                   .height = {48, 0},
+                                   .track = 0};
+        const struct halo_verdict_shapes shapes = {&shape, 1};
+        f.raw.verdict = halo_verdict_create();
+        assert_int_equal(halo_verdict_set(f.raw.verdict, HALO_FIND_FACES, &shapes, NULL), 0);
+        fill_with(&f, 50 + 20 * k);
+        scribble(&f, 20 + 10 * k, 10, 68 + 10 * k, 58);
+        pass(&f);
+        is_all(&f, 0, 0, WIDTH, HEIGHT, 50 + 20 * k);
+        halo_verdict_unref(f.raw.verdict);
+        f.raw.verdict = NULL;
+    }
+    end(&f);
+}
+
 static void refused(void **state)
 {
     static const char *const chains[] = {
@@ -437,6 +520,7 @@ static void refused(void **state)
         "hide=noise:epsilon=1.0001:region=faces",
         "hide=noise:cells=16:least=32:region=faces",
         "hide=solid:color=random",
+        "hide=solid:color=mean",
     };
     (void)state;
     for (size_t i = 0; i < sizeof chains / sizeof *chains; i++) {
@@ -450,9 +534,16 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(freezes),        cmocka_unit_test(written),  cmocka_unit_test(solid),
-        cmocka_unit_test(lost_and_found), cmocka_unit_test(verdicts), cmocka_unit_test(several),
-        cmocka_unit_test(noise),          cmocka_unit_test(refused),
+        cmocka_unit_test(freezes),
+        cmocka_unit_test(written),
+        cmocka_unit_test(solid),
+        cmocka_unit_test(lost_and_found),
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(several),
+        cmocka_unit_test(noise),
+        cmocka_unit_test(mean),
+        cmocka_unit_test(mean_of_verdicts),
+        cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
