@@ -84,23 +84,21 @@ function createName(layer, context) {
 }
 
 function createButtons(layer, context) {
-    const undo = button('Undo', () => context.revert(layer),
-        {class: 'small quiet', 'aria-label': `Undo the changes of ${context.titleOf(layer)}`});
-    const remove = button('Remove', () => context.remove(layer),
-        {class: 'small quiet', 'aria-label': `Remove ${context.titleOf(layer)}`});
+    const undo = button('Undo', () => context.revert(layer), {class: 'small quiet'});
+    const remove = button('Remove', () => context.remove(layer), {class: 'small quiet'});
     return {undo, remove};
 }
 
 // Returns {element, layer, refresh, showErrors(list of {filter, option, text})}.
 export function createLayerCard(layer, context) {
     const open = context.isOpen(layer);
-    const title = context.titleOf(layer);
+    const name = h('span', {class: 'layer-title'});
     const badge = h('span', {class: 'badge'});
     const line = h('span', {class: 'layer-summary'});
     const error = h('p', {class: 'error', role: 'alert'});
     const toggle = h('button', {type: 'button', class: 'layer-toggle', 'aria-expanded':
         String(open), onclick: () => context.toggle(layer)},
-    h('span', {class: 'layer-title'}, title), line);
+    name, line);
     const {undo, remove} = createButtons(layer, context);
     const changed = (structure) => {
         layer.touched = true;
@@ -111,13 +109,18 @@ export function createLayerCard(layer, context) {
         ? createFilters(layer, context, changed) : {forms: [], elements: []};
     const text = shown && (layer.id === '' || layer.raw !== null)
         ? createText(layer, context) : null;
-    const element = h('section', {class: 'layer', 'aria-label': title},
+    const element = h('section', {class: 'layer'},
         h('div', {class: 'layer-head'}, toggle, badge, undo, layer.id !== '' && remove),
         shown && h('div', {class: 'layer-body'}, createName(layer, context), filters.elements,
             text?.element), error);
 
     function refresh() {
         const word = badgeOf(layer);
+        const title = context.titleOf(layer);
+        setLine(name, title);
+        element.setAttribute('aria-label', title);
+        undo.setAttribute('aria-label', `Undo the changes of ${title}`);
+        remove.setAttribute('aria-label', `Remove ${title}`);
         setLine(badge, word);
         badge.hidden = !word;
         undo.hidden = !word;

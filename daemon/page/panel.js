@@ -144,10 +144,10 @@ class Editor {
     rename(layer, id) {
         if (this.draft.layers.some((other) => other !== layer && other.id === id))
             return false;
-        this.act(() => {
-            layer.id = id;
-            this.open = id;
-        });
+        // The cards stay: a click that takes the focus from the name must find what it was for.
+        layer.id = id;
+        this.open = id;
+        this.changed(false);
         return true;
     }
 

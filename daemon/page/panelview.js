@@ -2,6 +2,7 @@
 // The elements of the panel beside the picture.
 
 import {button, h, setText} from './dom.js';
+import {count} from './format.js';
 
 // What the filters leave of each region, and what they have left of objects until now.
 function createLeaves() {
@@ -13,7 +14,7 @@ function createLeaves() {
         show(leaves = [], hidden = null) {
             const lines = leaves.map(({where, words}) => `${where}: ${words}.`);
             if (hidden?.objects > 0)
-                lines.push(`Until now: ${hidden.objects} objects as cells, at most ` +
+                lines.push(`Until now: ${count(hidden.objects, 'object')} as cells, at most ` +
                     `${Math.ceil(hidden.bits)} bits in all` +
                     `${hidden.epsilon > 0 ? `; epsilons of ${hidden.epsilon} in all` : ''}.`);
             if (shown !== (shown = lines.join('\n')))

@@ -90,6 +90,41 @@ static bool shows_objects(const struct halo_chain *chain, int f)
     return true;
 }
 
+static bool is_in(const struct halo_length *length, bool relative)
+{
+    return length->relative == relative || length->value == 0;
+}
+
+/* Whether there is a gap from the end of one interval to the beginning of the other. */
+static bool are_apart(const struct halo_length *a, const struct halo_length *a_size,
+                      const struct halo_length *b, const struct halo_length *b_size)
+{
+    const bool relative = a_size->relative;
+    const double gap = relative ? 0.01 : 2; /* edges are rounded to pixels and chroma samples */
+    return is_in(a, relative) && is_in(b, relative) && is_in(b_size, relative) &&
+           (a->value + a_size->value + gap <= b->value ||
+            b->value + b_size->value + gap <= a->value);
+}
+
+/* Whether no frame has both of these shapes in one place, as far as this can be known without the
+ * frame's size. */
+static bool are_disjoint(const struct halo_shape *a, const struct halo_shape *b)
+{
+    return a->kind <= HALO_SHAPE_ELLIPSE && b->kind <= HALO_SHAPE_ELLIPSE &&
+           (are_apart(&a->x, &a->width, &b->x, &b->width) ||
+            are_apart(&a->y, &a->height, &b->y, &b->height));
+}
+
+static bool may_overlap(const struct halo_filter *a, const struct halo_filter *b)
+{
+    bool disjoint = a->shapes && b->shapes && a->shapes->from == HALO_SHAPES_WRITTEN &&
+                    b->shapes->from == HALO_SHAPES_WRITTEN && !a->common.invert;
+    for (int i = 0; disjoint && i < a->shapes->count; i++)
+        for (int k = 0; disjoint && k < b->shapes->count; k++)
+            disjoint = are_disjoint(&a->shapes->shape[i], &b->shapes->shape[k]);
+    return !disjoint;
+}
+
 static double bits_of(const struct halo_filter_cells *c)
 {
     return c->levels ? c->cells * c->cells * log2((double)c->levels) * CHANNELS
@@ -122,7 +157,8 @@ static void say_cells(const struct halo_chain *chain, int place, struct halo_lea
     char what[120] = "";
     double others = 0;
     for (int i = 0; i < chain->count; i++) {
-        if (!halo_filter_cells(&chain->filter[i], &cells))
+        if (!halo_filter_cells(&chain->filter[i], &cells) ||
+            (place >= 0 && !may_overlap(&chain->filter[place], &chain->filter[i])))
             continue;
         ret->kind = HALO_LEAVES_BITS;
         ret->bits += bits_of(&cells);

@@ -457,7 +457,7 @@ MUTANTS = [
          'if (place >= chain->count && shows_objects(chain, place)) {'),
         ('only the first region counts', 'judge(chain, f, &ret[count++]);',
          'if (count == 0) judge(chain, f, &ret[count++]);'),
-        ('bits of one channel', ' * CHANNELS;', ';'),
+        ('bits of one channel', 'log2((double)c->levels) * CHANNELS', 'log2((double)c->levels)'),
         ('cells under solid leave nothing', 'say_cells(chain, place, ret);', ''),
         ('cells of other regions leave nothing', 'ret->bits += bits_of(&cells);',
          'ret->bits = applies(chain, i, place) ? bits_of(&cells) : ret->bits;'),

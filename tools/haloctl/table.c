@@ -251,8 +251,9 @@ static void print_leaves(const json_t *stream, FILE *to)
         fprintf(to, "%-10s %s: %s\n", i ? "" : "leaves", ctl_text(row, "where"),
                 ctl_text(row, "words"));
     if (ctl_number(hidden, "objects") > 0)
-        fprintf(to, "%-10s %.0f objects shown as cells until now: at most %.0f bits in all\n", "",
-                ctl_number(hidden, "objects"), ceil(ctl_number(hidden, "bits")));
+        fprintf(to, "%-10s %.0f object%s shown as cells until now: at most %.0f bits in all\n", "",
+                ctl_number(hidden, "objects"), ctl_number(hidden, "objects") > 1 ? "s" : "",
+                ceil(ctl_number(hidden, "bits")));
     if (ctl_number(hidden, "epsilon") > 0)
         fprintf(to, "%-10s their epsilons add up to %g\n", "", ctl_number(hidden, "epsilon"));
 }
