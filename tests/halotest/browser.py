@@ -133,10 +133,9 @@ class Browser:
 
     def choose(self, label, value):
         """An option of a list."""
-        select = self.find(label=label)
-        self.click_element(self.script(
-            'return [...arguments[0].options].find((o) => o.value === arguments[1])', select,
-            value))
+        option = 'return [...arguments[0].options].find((o) => o.value === arguments[1])'
+        self.act(lambda select: self.click_element(self.script(option, select, value)),
+                 label=label)
 
     def press(self, *names):
         """Keys, one after the other; `Shift+Tab` is two at once."""
