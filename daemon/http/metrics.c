@@ -53,8 +53,6 @@ static const struct family families[] = {
      "streams", "stream", "damaged", NULL, NULL, "capture"},
     {"halod_hidden_objects_total", "counter", "Objects that hide has shown as cells.", "streams",
      "stream", "objects", NULL, NULL, "hidden"},
-    {"halod_hidden_bits_total", "counter", "Bits that these cells leave at most.", "streams",
-     "stream", "bits", NULL, NULL, "hidden"},
     {"halod_hidden_epsilon_total", "counter", "Sum of the epsilons of hide=noise.", "streams",
      "stream", "epsilon", NULL, NULL, "hidden"},
     {"halod_region_feed_updates_total", "counter", "Updates received from a detector.", "streams",
