@@ -52,6 +52,7 @@ export function createDraft(stream) {
     const frame = {width: stream.width, height: stream.height};
     return {
         name: stream.name, frame, revision: stream.revision, busy: false,
+        renditions: hasRenditions(stream),
         layers: [...textsOf(stream)].map(([id, text]) => fromServer(id, text, frame)),
     };
 }
@@ -97,6 +98,7 @@ function keepMine(layer, text) {
 export function sync(draft, stream) {
     const texts = textsOf(stream);
     draft.frame = {width: stream.width, height: stream.height};
+    draft.renditions = hasRenditions(stream);
     const conflicts = draft.layers.filter((layer) => isChanged(layer) &&
         (texts.get(layer.id) ?? null) !== layer.server &&
         !keepMine(layer, texts.get(layer.id) ?? null));
@@ -151,29 +153,45 @@ export function removeLayer(draft, layer) {
         layer.removed = true;
 }
 
-// Whether regions were added, and nothing that was added applies to the whole picture.
+function hasRenditions(stream) {
+    return Object.keys(stream.renditions ?? {}).length > 0;
+}
+
+// Whether regions were added, and nothing that was added applies to the whole picture. Renditions
+// have what was added, but a base of their own.
 export function hasOnlyRegions(draft) {
+    if (draft.renditions)
+        return false;
     const added = draft.layers.filter((layer) => layer.id !== '' && !layer.removed);
     return added.length > 0 && added.every((layer) => layer.raw === null &&
         layer.filters.every((filter) => 'region' in filter.options));
 }
 
-// Replaces the base by the regions that were added, so that the rest of the picture is shown. The
-// base comes first when the draft is applied: the regions are never without a filter.
+// Replaces the base by the regions that were added, so that the rest of the picture is shown. When
+// the draft is applied, the base comes first, and is kept as the regions were: they are never without
+// a filter, even if the daemon is started again.
 export function moveToBase(draft) {
     const [base, ...added] = draft.layers;
     setText(base, added.map(layerText).filter(Boolean).join(','), draft.frame);
     base.touched = true;
+    base.moved = true;
     for (const layer of added)
         removeLayer(draft, layer);
+}
+
+export function rename(draft, layer, id) {
+    layer.id = id;
+    draft.layers.sort(byId);
 }
 
 // Gives up what was changed in a layer.
 export function revert(draft, layer) {
     if (layer.server === null)
         return removeLayer(draft, layer);
+    const taken = layer.moved ? draft.layers : [layer];
+    taken.forEach((other) => (other.removed = false));
     setText(layer, layer.server, draft.frame);
-    Object.assign(layer, {touched: false, removed: false, error: null});
+    Object.assign(layer, {touched: false, moved: false, error: null});
 }
 
 // The whole chain as it would be, and where each of its filters comes from: [layer, index].

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Beside the picture: what is hidden, and the editor of regions and filters.
 
-import {callQuietly, filterSchema, mayBe} from './api.js';
+import {filterSchema, mayBe} from './api.js';
 import {applyDraft} from './apply.js';
 import {createCheck} from './check.js';
 import {h, setText} from './dom.js';
@@ -145,7 +145,7 @@ class Editor {
         if (this.draft.layers.some((other) => other !== layer && other.id === id))
             return false;
         // The cards stay: a click that takes the focus from the name must find what it was for.
-        layer.id = id;
+        drafts.rename(this.draft, layer, id);
         this.open = id;
         this.changed(false);
         return true;
@@ -243,7 +243,6 @@ class Editor {
     render() {
         if (!this.draft)
             return;
-        this.nameValues();
         const focus = focusIn(this.element);
         const context = this.context();
         const [base, ...hides] = this.draft.layers;
@@ -260,24 +259,6 @@ class Editor {
         this.showProblem();
         this.overlay.draw();
         this.showButtons();
-    }
-
-    // Values without a name have no field: the daemon knows their names.
-    async nameValues() {
-        const layer = this.draft.layers.find((l) => !l.touched && !l.asked &&
-            l.filters.some((filter) => filter.values.length));
-        if (!layer)
-            return;
-        layer.asked = true;
-        const answer = await callQuietly('Check', {name: this.name, filters: layer.server})
-            .catch(() => null);
-        if (!answer || layer.touched || answer.filters.length !== layer.filters.length)
-            return;
-        layer.filters.forEach((filter, i) => {
-            filter.options = {...answer.filters[i].options};
-            filter.values = [];
-        });
-        this.render();
     }
 
     showButtons() {

@@ -58,7 +58,7 @@ export function createView(actions, keep, preview) {
         'or a polygon on the picture, or hide everything.');
     const base = h('div', {});
     const only = button('Hide only these', actions.hideOnly, {class: 'small', hidden: true,
-        title: 'The regions replace the base filters; the rest of the picture is shown'});
+        title: 'The regions replace the base filters, and are kept; the rest of the picture is shown'});
     const error = h('p', {class: 'error', role: 'alert'});
     const apply = button('Apply', actions.apply, {class: 'primary'});
     const discard = button('Discard', actions.discard);

@@ -100,7 +100,7 @@ static bool are_apart(const struct halo_length *a, const struct halo_length *a_s
                       const struct halo_length *b, const struct halo_length *b_size)
 {
     const bool relative = a_size->relative;
-    const double gap = relative ? 0.01 : 2; /* edges are rounded to pixels and chroma samples */
+    const double gap = relative ? 0.05 : 8; /* edges are rounded to pixels and chroma samples */
     return is_in(a, relative) && is_in(b, relative) && is_in(b_size, relative) &&
            (a->value + a_size->value + gap <= b->value ||
             b->value + b_size->value + gap <= a->value);
@@ -115,14 +115,27 @@ static bool are_disjoint(const struct halo_shape *a, const struct halo_shape *b)
             are_apart(&a->y, &a->height, &b->y, &b->height));
 }
 
-static bool may_overlap(const struct halo_filter *a, const struct halo_filter *b)
+static bool is_written(const struct halo_filter *filter)
 {
-    bool disjoint = a->shapes && b->shapes && a->shapes->from == HALO_SHAPES_WRITTEN &&
-                    b->shapes->from == HALO_SHAPES_WRITTEN && !a->common.invert;
-    for (int i = 0; disjoint && i < a->shapes->count; i++)
-        for (int k = 0; disjoint && k < b->shapes->count; k++)
-            disjoint = are_disjoint(&a->shapes->shape[i], &b->shapes->shape[k]);
-    return !disjoint;
+    return filter->shapes && filter->shapes->from == HALO_SHAPES_WRITTEN;
+}
+
+/* In how many shapes of b the content of a place that a hides can be, as far as this can be known
+ * without the frame's size; at least 1 if the shapes of b are supplied. */
+static int count_over(const struct halo_filter *a, const struct halo_filter *b)
+{
+    int most = 0;
+    if (!is_written(b))
+        return 1;
+    if (!is_written(a) || a->common.invert)
+        return b->shapes->count;
+    for (int i = 0; i < a->shapes->count; i++) {
+        int over = 0;
+        for (int k = 0; k < b->shapes->count; k++)
+            over += (a == b && i == k) || !are_disjoint(&a->shapes->shape[i], &b->shapes->shape[k]);
+        most = over > most ? over : most;
+    }
+    return most;
 }
 
 static double bits_of(const struct halo_filter_cells *c)
@@ -131,57 +144,64 @@ static double bits_of(const struct halo_filter_cells *c)
                      : halo_filter_cells_epsilon(c) * M_LOG2E;
 }
 
+/* Rounded up. */
 static void write_bits(double bits, char *ret, size_t size)
 {
-    snprintf(ret, size, "%.*f", bits < 10 ? 2 : 0, bits < 10 ? bits : ceil(bits));
+    const int decimals = bits < 10 ? 2 : 0;
+    const double unit = bits < 10 ? 100 : 1;
+    snprintf(ret, size, "%.*f", decimals, ceil(bits * unit - 1e-9) / unit);
 }
 
 static void describe(const struct halo_filter_cells *c, char *ret, size_t size)
 {
-    const double epsilon = halo_filter_cells_epsilon(c);
     if (c->levels)
         snprintf(ret, size, "%d x %d cells of %d levels in %d channels", c->cells, c->cells,
                  c->levels, CHANNELS);
     else
-        snprintf(
-            ret, size,
-            "%d x %d cells with noise, epsilon %g: a guess is right at most %.4g times as often",
-            c->cells, c->cells, epsilon, exp(epsilon));
+        snprintf(ret, size, "%d x %d cells with noise, epsilon %g", c->cells, c->cells,
+                 halo_filter_cells_epsilon(c));
+}
+
+static void say_bits(struct halo_leaves *ret, const char *what, double others)
+{
+    char bits[24], more[24], times[64] = "", over[80] = "";
+    write_bits(ret->bits, bits, sizeof bits);
+    write_bits(others, more, sizeof more);
+    if (ret->bits < 10)
+        snprintf(times, sizeof times, "; a guess is right at most %.2f times as often",
+                 ceil(exp2(ret->bits) * 100) / 100);
+    if (others > 0)
+        snprintf(over, sizeof over, "; %s of them where cells of other shapes lie over it", more);
+    snprintf(
+        ret->words, sizeof ret->words,
+        "at most %s bits for each object (%s%s%s; more each time it is lost and found, and where "
+        "other objects lie over it)",
+        bits, what, times, over);
 }
 
 /* Cells are those of the frame that enters the chain, so an object can also be in the cells of
- * another region that lies over it. */
+ * another shape that lies over it. */
 static void say_cells(const struct halo_chain *chain, int place, struct halo_leaves *ret)
 {
     struct halo_filter_cells cells;
-    char what[120] = "";
-    double others = 0;
+    char what[80] = "cells";
+    double own = 0;
     for (int i = 0; i < chain->count; i++) {
-        if (!halo_filter_cells(&chain->filter[i], &cells) ||
-            (place >= 0 && !may_overlap(&chain->filter[place], &chain->filter[i])))
+        const struct halo_filter *filter = &chain->filter[i];
+        if (!halo_filter_cells(filter, &cells))
+            continue;
+        const int over = place >= 0 ? count_over(&chain->filter[place], filter) : 1;
+        if (over == 0)
             continue;
         ret->kind = HALO_LEAVES_BITS;
-        ret->bits += bits_of(&cells);
-        if (applies(chain, i, place))
+        ret->bits += over * bits_of(&cells);
+        if (applies(chain, i, place)) {
             describe(&cells, what, sizeof what);
-        else
-            others += bits_of(&cells);
+            own += bits_of(&cells);
+        }
     }
-    if (ret->kind != HALO_LEAVES_BITS)
-        return;
-    char bits[24], more[24];
-    write_bits(ret->bits, bits, sizeof bits);
-    write_bits(others, more, sizeof more);
-    if (others > 0)
-        snprintf(ret->words, sizeof ret->words,
-                 "at most %s bits for each object (%s%s%s of them if the cells of other regions "
-                 "lie over it; more each time it is lost and found)",
-                 bits, what, what[0] ? "; " : "", more);
-    else
-        snprintf(ret->words, sizeof ret->words,
-                 "at most %s bits for each object (%s; frozen while it is followed; more each "
-                 "time it is lost and found)",
-                 bits, what);
+    if (ret->kind == HALO_LEAVES_BITS)
+        say_bits(ret, what, ret->bits - own);
 }
 
 /* What is left where filter f is the first that hides, and all planes. */

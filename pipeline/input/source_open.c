@@ -74,11 +74,12 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
 }
 
 /* A playlist that comes from the network must not lead to files of this machine. FFmpeg sees to
- * that for http, but not for tcp. */
+ * that for http, but not for tcp. Protocols that wrap others, such as cache, count as network. */
 static int keep_from_files(const char *url, AVDictionary **options)
 {
     static const char local[] = "file,pipe,fd,unix,subfile,concat,concatf";
-    if (!strstr(url, "://") || !halo_path_is_url(url))
+    const char *protocol = avio_find_protocol_name(url); /* NULL: a demuxer's own, such as rtsp */
+    if (protocol && av_match_list(protocol, local, ','))
         return 0;
     return av_dict_set(options, "protocol_blacklist", local, 0);
 }

@@ -287,7 +287,7 @@ class Changes(DaemonTest):
         chain = f'hide=noise:n=1:epsilon=0.5:least=4:{where}'
         left = daemon.control('Check', name='one', filters=chain)['leaves'][0]
         self.assertTrue(left['bounded'])
-        self.assertIn('at most 0.72 bits for each object', left['words'])
+        self.assertIn('at most 0.73 bits for each object', left['words'])
 
         def set_to(filters, **hidden):
             daemon.control('Set', name='one', filters=filters)

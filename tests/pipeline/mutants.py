@@ -459,8 +459,10 @@ MUTANTS = [
          'if (count == 0) judge(chain, f, &ret[count++]);'),
         ('bits of one channel', 'log2((double)c->levels) * CHANNELS', 'log2((double)c->levels)'),
         ('cells under solid leave nothing', 'say_cells(chain, place, ret);', ''),
-        ('cells of other regions leave nothing', 'ret->bits += bits_of(&cells);',
-         'ret->bits = applies(chain, i, place) ? bits_of(&cells) : ret->bits;'),
+        ('cells of other regions leave nothing', 'ret->bits += over * bits_of(&cells);',
+         'ret->bits += applies(chain, i, place) ? over * bits_of(&cells) : 0;'),
+        ('cells of one shape lie over no other', 'ret->bits += over * bits_of(&cells);',
+         'ret->bits += bits_of(&cells);'),
     ),
     *group(
         PIPELINE + 'gate/gate_cells.c',

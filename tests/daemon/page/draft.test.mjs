@@ -52,6 +52,26 @@ test('regions replace the base', () => {
     assert.equal(drafts.wholeChain(draft).text, `hide=region=rect 1 1 9 9,${drawn}`);
     assert.deepEqual(layerOf(draft, '').filters[1].shapes, [box()]);
     assert.ok(!drafts.hasOnlyRegions(draft), 'nothing is left to be moved');
+    drafts.revert(draft, layerOf(draft, ''));
+    assert.deepEqual(drafts.changedLayers(draft), [], 'what was in force is not removed');
+});
+
+test('regions stay where renditions have a base of their own', () => {
+    const hides = {a: 'hide=region=rect 1 1 9 9'};
+    const draft = drafts.createDraft({...stream(1, hides), renditions: {record: 'gblur'}});
+    assert.ok(!drafts.hasOnlyRegions(draft));
+    drafts.sync(draft, stream(2, hides));
+    assert.ok(drafts.hasOnlyRegions(draft));
+    drafts.sync(draft, {...stream(3, hides), renditions: {record: 'gblur'}});
+    assert.ok(!drafts.hasOnlyRegions(draft));
+});
+
+test('layers are in the order of their names, as the daemon has them', () => {
+    const draft = drafts.createDraft(stream(1, {m: 'solid'}));
+    const layer = drafts.addLayer(draft, filter([box()]));
+    assert.deepEqual(draft.layers.map(({id}) => id), ['', 'm', 'page-1']);
+    drafts.rename(draft, layer, 'a');
+    assert.deepEqual(draft.layers.map(({id}) => id), ['', 'a', 'm']);
 });
 
 test('what hides the whole picture is no region', () => {

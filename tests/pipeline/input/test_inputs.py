@@ -76,11 +76,15 @@ class Playlists(HaloTest):
             thread.start()
             self.addCleanup(thread.join)
             self.addCleanup(server.shutdown)
-            run = self.halod('run', '-i', f'tcp://127.0.0.1:{server.server_address[1]}', '-vf',
-                             'gblur=sigma=2', self.path('o.mkv'), code=1)
+            where = f'127.0.0.1:{server.server_address[1]}'
+            for url in (f'tcp://{where}', f'tcp:{where}', f'cache:tcp://{where}',
+                        f'async:tcp:{where}'):
+                with self.subTest(url):
+                    run = self.halod('run', '-i', url, '-vf', 'gblur=sigma=2',
+                                     self.path('o.mkv'), code=1)
+                    self.says_once(run, 'cannot be read')
+                    self.assertFalse(os.path.exists(self.path('o.mkv')))
             server.shutdown()
-        self.says_once(run, 'cannot be read')
-        self.assertFalse(os.path.exists(self.path('o.mkv')))
 
     def test_of_a_file(self):
         with open(self.path('list.m3u8'), 'w') as file:
