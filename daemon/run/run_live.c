@@ -89,9 +89,10 @@ static void reported(void *arg, const char *state, const char *why)
 }
 
 /* The camera is not opened before the output is. */
-static void watched(void *arg, bool somebody)
+static void watched(void *arg, int format)
 {
     struct run_live *run = arg;
+    const bool somebody = format >= 0;
     if (!run->writing && halo_virtual_is_open(run->shown)) {
         run->writing = true;
         start_live(run);

@@ -53,7 +53,7 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
                                           stream, &inner);
         if (code < 0)
             return halo_fail(err, code, "stream %s: %s", stream->name, inner.text);
-        halo_camera_out_join(stream->camera[i], stream->outlet[stream->of[i]].feed);
+        halo_camera_out_join(stream->camera[i], 0, stream->outlet[stream->of[i]].feed);
     }
     return 0;
 }

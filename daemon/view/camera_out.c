@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/view/virtual_camera.h"
 #include "kernels/clock.h"
@@ -15,8 +16,10 @@ struct halo_camera_out {
     struct halo_virtual *device;
     halo_camera_report *reported;
     void *arg;
-    struct halo_feed *feed; /* to be joined while the device may have readers; NULL: none */
-    int64_t left;           /* us: when the feed ended it; 0: it did not */
+    /* The feeds, one for each format of the device; the first is NULL if there are none. The
+     * one that readers want is joined while the device may have any. */
+    struct halo_feed *feed[HALO_CAMERA_FEEDS];
+    int64_t left; /* us: when the feed ended it; 0: it did not */
 };
 
 static void step_out(struct halo_camera_out *out)
@@ -32,15 +35,15 @@ static void reported(void *arg, const char *state, const char *why)
     out->reported(out->arg, state, why);
 }
 
-/* Joins the feed while the device may have readers. */
-static void watched(void *arg, bool somebody)
+/* Joins the feed that the device's readers want, if there may be any. */
+static void watched(void *arg, int format)
 {
     struct halo_camera_out *out = arg;
-    const bool wanted = out->feed && somebody;
-    if (!wanted && out->taker.feed)
+    struct halo_feed *wanted = format >= 0 ? out->feed[format] : NULL;
+    if (out->taker.feed && out->taker.feed != wanted)
         step_out(out);
-    else if (wanted && !out->taker.feed && halo_now_us() - out->left >= REJOIN_US)
-        halo_feed_join(out->feed, &out->taker);
+    if (wanted && !out->taker.feed && halo_now_us() - out->left >= REJOIN_US)
+        halo_feed_join(wanted, &out->taker);
 }
 
 static const struct halo_virtual_events events = {.reported = reported, .watched = watched};
@@ -66,17 +69,16 @@ static void taker_end(struct halo_feed_taker *taker, const char *why)
     out->left = halo_now_us();
 }
 
-void halo_camera_out_join(struct halo_camera_out *out, struct halo_feed *feed)
+void halo_camera_out_join(struct halo_camera_out *out, int format, struct halo_feed *feed)
 {
-    halo_camera_out_leave(out);
-    out->feed = feed;
-    watched(out, halo_virtual_is_watched(out->device));
+    out->feed[format] = feed;
+    watched(out, halo_virtual_wanted(out->device));
 }
 
 void halo_camera_out_leave(struct halo_camera_out *out)
 {
     step_out(out);
-    out->feed = NULL;
+    memset(out->feed, 0, sizeof out->feed);
 }
 
 void halo_camera_out_forget(struct halo_camera_out *out)

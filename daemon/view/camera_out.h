@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A virtual camera of the supervisor: it writes the frames of a feed to a v4l2loopback device
- * (pipeline/camera/loopback.h).
+ * A virtual camera of the supervisor: it writes the frames of a feed to a device
+ * (virtual_device.h).
  *
  * The device gets frames at its rate from the start, even before the first engine has begun and
  * after an engine has died, so that programs find a camera and never lose it. If no new frame
@@ -25,6 +25,8 @@
 #include "config/error.h"
 #include "daemon/view/feed.h"
 
+enum { HALO_CAMERA_FEEDS = 1 }; /* formats between which the readers of a device choose */
+
 struct halo_camera_out;
 
 /* Reports a new state: "writing" or a name from halo_v4l2_states. `why` is the reason, as one line
@@ -32,10 +34,10 @@ struct halo_camera_out;
  * halo_camera_out_create() or halo_camera_out_destroy(). */
 typedef void halo_camera_report(void *arg, const char *state, const char *why);
 
-/* Creates the virtual camera of `output`. `output` must be of kind V4L2 and is copied. The loop
- * opens the device soon afterwards; a missing device is not an error. Returns 0, or -errno with err
- * filled if there is not enough memory or no free descriptor, or if no device supports the format
- * or size. */
+/* Creates the virtual camera of `output`, which must be of a kind that has one and is copied. The
+ * loop opens the device soon afterwards; a missing device is not an error. Returns 0, or -errno
+ * with err filled if there is not enough memory or no free descriptor, or if no device supports the
+ * format or size. */
 int halo_camera_out_create(struct halo_camera_out **ret, uv_loop_t *loop,
                            const struct halo_output_settings *output, halo_camera_report *reported,
                            void *arg, struct halo_error *err);
@@ -46,9 +48,10 @@ void halo_camera_out_destroy(struct halo_camera_out *out);
 bool halo_camera_out_is_of(const struct halo_camera_out *out,
                            const struct halo_output_settings *output);
 
-/* halo_camera_out_join() makes the camera show this feed from now on. halo_camera_out_leave() makes
- * it show gray again, and must be called before the feed ends. */
-void halo_camera_out_join(struct halo_camera_out *out, struct halo_feed *feed);
+/* halo_camera_out_join() makes the camera show this feed from now on, while its readers want the
+ * format with this index. halo_camera_out_leave() makes it show gray again, and must be called
+ * before the feeds end. */
+void halo_camera_out_join(struct halo_camera_out *out, int format, struct halo_feed *feed);
 void halo_camera_out_leave(struct halo_camera_out *out);
 
 /* Called after the filters have changed: frames made with the old filters are not written again. */

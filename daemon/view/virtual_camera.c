@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/view/virtual_device.h"
 #include "kernels/clock.h"
-#include "pipeline/camera/loopback.h"
 #include "pipeline/camera/watch.h"
 
 enum {
@@ -22,29 +22,30 @@ enum {
 struct halo_virtual {
     uv_timer_t timer;
     uv_poll_t watch; /* of the device's folder, while it is not open */
+    uv_poll_t link;  /* of what the device reports, from its first opening on */
     int folder;      /* inotify */
     int handles;     /* not closed yet */
-    char *path;
-    struct halo_loopback_mode mode;
+    const struct halo_virtual_device *kind;
+    void *device;
     const struct halo_virtual_events *events;
     void *arg;
 
-    struct halo_loopback *device; /* NULL: not open */
+    bool open, linked;
     enum halo_v4l2_trouble trouble;
     char why[400];
     double pause; /* seconds, before the next try */
-    int readers;  /* 1, 0, -ENOTSUP */
+    struct halo_virtual_need need;
     int64_t lost; /* ns: when it was lost or could not be opened */
 
     AVPacket *picture; /* the newest frame; empty: none */
     AVPacket *card;    /* for compressed formats: shown while there is no frame; empty: none */
-    uint8_t *gray;     /* NULL: the format is compressed */
+    uint8_t *gray;     /* NULL: the format is compressed, or nothing was written yet */
     size_t gray_size;
     bool fresh;    /* picture has not been written yet */
     int64_t taken; /* us: its time; 0: not needed */
     int forgotten; /* timer turns still to wait */
 
-    int64_t period, due, written_at; /* ns; due: of the next frame, without jitter */
+    int64_t due, written_at; /* ns; due: of the next frame, without jitter */
     int64_t pictures, repeated, dropped, opened, failures;
     struct halo_histogram delay; /* ns */
 };
@@ -64,10 +65,10 @@ static void report(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const
 
 static void drain(uv_poll_t *watch, int status, int events);
 
-static void report_watched(struct halo_virtual *v, bool somebody)
+static void report_watched(struct halo_virtual *v, int format)
 {
     if (v->events->watched)
-        v->events->watched(v->arg, somebody);
+        v->events->watched(v->arg, format);
 }
 
 void halo_virtual_clear(struct halo_virtual *v)
@@ -81,30 +82,55 @@ static void lose(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const c
 {
     const struct halo_v4l2_state *state = &halo_v4l2_states[trouble];
     const bool again = trouble == v->trouble; /* v->trouble is FINE after a write */
-    halo_loopback_close(v->device);
-    v->device = NULL;
+    v->kind->close(v->device);
+    v->open = false;
     v->lost = halo_now_ns();
     v->pause = again ? 2 * v->pause : state->first_pause;
     if (v->pause > state->last_pause)
         v->pause = state->last_pause;
     halo_virtual_clear(v);
-    report_watched(v, false);
+    report_watched(v, -1);
     uv_poll_start(&v->watch, UV_READABLE, drain);
     v->failures += !again;
     report(v, trouble, why);
+}
+
+static int64_t period_of(const struct halo_virtual *v)
+{
+    return (int64_t)(1e9 / v->need.rate);
+}
+
+static void take_report(uv_poll_t *link, int status, int events);
+
+/* Waits for what the device reports; without it the device is of no use. */
+static int listen_to(struct halo_virtual *v)
+{
+    int code = 0;
+    if (v->linked || !v->kind->poll)
+        return 0;
+    code = uv_poll_init(v->timer.loop, &v->link, v->kind->poll(v->device));
+    if (code < 0)
+        return code;
+    v->linked = true;
+    v->handles++;
+    return uv_poll_start(&v->link, UV_READABLE, take_report);
 }
 
 static void try_to_open(struct halo_virtual *v)
 {
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
     struct halo_error err = {0};
-    if (halo_loopback_open(&v->device, v->path, &v->mode, &trouble, &err) < 0) {
+    int code = v->kind->open(v->device, &trouble, &err);
+    if (code >= 0 && (code = listen_to(v)) < 0)
+        halo_fail(&err, code, "the virtual camera cannot be polled: %s", strerror(-code));
+    if (code < 0) {
         lose(v, trouble, err.text);
         return;
     }
+    v->open = true;
     uv_poll_stop(&v->watch);
     v->opened++;
-    v->due = v->written_at = halo_now_ns() - v->period;
+    v->due = v->written_at = halo_now_ns() - period_of(v);
 }
 
 /* ---- frames ---- */
@@ -112,16 +138,30 @@ static void try_to_open(struct halo_virtual *v)
 static void note(struct halo_virtual *v, int64_t now)
 {
     v->written_at = now;
-    v->due += v->period;
-    if (now - v->due > MAX_BEHIND * v->period)
+    v->due += period_of(v);
+    if (now - v->due > MAX_BEHIND * period_of(v))
         v->due = now;
+}
+
+/* Makes a gray frame: all bytes are the same in each of the raw formats. */
+static const uint8_t *gray_of(struct halo_virtual *v)
+{
+    if (v->gray_size == v->need.size)
+        return v->gray;
+    free(v->gray);
+    v->gray = malloc(v->need.size);
+    v->gray_size = v->gray ? v->need.size : 0;
+    if (v->gray)
+        memset(v->gray, 128, v->gray_size);
+    return v->gray;
 }
 
 static void write_one(struct halo_virtual *v)
 {
     const AVPacket *pkt = v->picture->data ? v->picture : v->card;
-    const void *data = pkt->data ? pkt->data : v->gray;
+    const void *data = pkt->data ? pkt->data : gray_of(v);
     const size_t size = pkt->data ? (size_t)pkt->size : v->gray_size;
+    const int64_t taken = v->fresh && v->taken ? v->taken * 1000 : halo_now_ns();
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
     struct halo_error err = {0};
     note(v, halo_now_ns());
@@ -131,7 +171,7 @@ static void write_one(struct halo_virtual *v)
     }
     if (!data)
         return;
-    const int code = halo_loopback_write(v->device, data, size, &trouble, &err);
+    const int code = v->kind->write(v->device, data, size, taken, &trouble, &err);
     if (code == 0) {
         report(v, HALO_V4L2_FINE, ""); /* not earlier: some devices can be opened but not written */
         v->pictures++;
@@ -150,7 +190,7 @@ static void write_one(struct halo_virtual *v)
  * repeat only if the new frame is late. */
 static int64_t time_of_next(const struct halo_virtual *v)
 {
-    const int64_t quarter = v->period / 4;
+    const int64_t quarter = period_of(v) / 4;
     const int64_t at = v->fresh ? v->due - quarter : v->due + 3 * quarter;
     const int64_t least = v->written_at + (v->fresh ? quarter : 2 * quarter);
     return at > least ? at : least;
@@ -167,29 +207,48 @@ static void set_timer(struct halo_virtual *v, int64_t at)
     uv_timer_start(&v->timer, turn, wait > 0 ? (uint64_t)((wait + 999999) / 1000000) : 0, 0);
 }
 
-bool halo_virtual_is_watched(struct halo_virtual *v)
+int halo_virtual_wanted(struct halo_virtual *v)
 {
-    v->readers = v->device ? halo_loopback_readers(v->device) : 0;
-    return v->readers != 0;
+    v->kind->look(v->device, &v->need);
+    return v->open && v->need.readers != 0 ? v->need.format : -1;
 }
 
 static void turn(uv_timer_t *timer)
 {
     struct halo_virtual *v = timer->data;
-    if (!v->device)
+    if (!v->open)
         try_to_open(v);
-    if (v->device)
-        report_watched(v, halo_virtual_is_watched(v));
-    if (v->device && halo_now_ns() >= time_of_next(v) - 500000)
+    if (v->open)
+        report_watched(v, halo_virtual_wanted(v));
+    if (v->open && halo_now_ns() >= time_of_next(v) - 500000)
         write_one(v);
-    set_timer(v, v->device ? time_of_next(v) : v->lost + (int64_t)(v->pause * 1e9));
+    set_timer(v, v->open ? time_of_next(v) : v->lost + (int64_t)(v->pause * 1e9));
+}
+
+/* The device has something to report: readers that come or go, or its end. */
+static void take_report(uv_poll_t *link, int status, int events)
+{
+    struct halo_virtual *v = link->data;
+    enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
+    struct halo_error err = {0};
+    (void)status;
+    (void)events;
+    const int code = v->kind->turn(v->device, &trouble, &err);
+    if (!v->open)
+        return;
+    if (code >= 0) {
+        turn(&v->timer);
+        return;
+    }
+    lose(v, trouble, err.text);
+    set_timer(v, v->lost + (int64_t)(v->pause * 1e9));
 }
 
 /* Something has changed in the device's folder. */
 static void drain(uv_poll_t *watch, int status, int events)
 {
     struct halo_virtual *v = watch->data;
-    const char *const names[] = {strrchr(v->path, '/') + 1, NULL};
+    const char *const names[] = {strrchr(v->kind->path(v->device), '/') + 1, NULL};
     (void)status;
     (void)events;
     if (halo_watch_drain(v->folder, names))
@@ -201,7 +260,7 @@ static void drain(uv_poll_t *watch, int status, int events)
 void halo_virtual_card(struct halo_virtual *v, const AVPacket *card)
 {
     av_packet_unref(v->card);
-    if (v->mode.format->coded && card)
+    if (v->need.size == 0 && card)
         av_packet_ref(v->card, card); /* a failure leaves it empty */
 }
 
@@ -214,7 +273,7 @@ void halo_virtual_put(struct halo_virtual *v, const AVPacket *picture, int64_t t
     v->fresh = true;
     v->taken = taken;
     v->forgotten = 0;
-    if (v->device)
+    if (v->open)
         set_timer(v, time_of_next(v));
 }
 
@@ -235,8 +294,9 @@ static void release(uv_handle_t *handle)
         close(v->folder);
     av_packet_free(&v->picture);
     av_packet_free(&v->card);
+    if (v->kind)
+        v->kind->destroy(v->device);
     free(v->gray);
-    free(v->path);
     free(v);
 }
 
@@ -249,33 +309,6 @@ static int watch_folder(const char *path)
     return fd;
 }
 
-/* Reads the mode from the settings; false: no device supports it. */
-static bool read_mode(struct halo_loopback_mode *mode, const struct halo_output_settings *output)
-{
-    const struct halo_v4l2_format *f = halo_v4l2_formats;
-    while (f->fourcc && strcmp(f->name, output->format) != 0)
-        f++;
-    mode->format = f;
-    mode->rate = output->video.fps;
-    return f->fourcc && mode->rate > 0 && strrchr(output->target, '/') &&
-           sscanf(output->video.size, "%dx%d", &mode->width, &mode->height) == 2;
-}
-
-static bool fill(struct halo_virtual *v, const struct halo_output_settings *output)
-{
-    v->path = strdup(output->target);
-    v->picture = av_packet_alloc();
-    v->card = av_packet_alloc();
-    if (!v->mode.format->coded) {
-        v->gray_size = halo_loopback_size(&v->mode);
-        v->gray = malloc(v->gray_size);
-        if (!v->gray)
-            return false;
-        memset(v->gray, 128, v->gray_size); /* gray in each of the formats */
-    }
-    return v->path && v->picture && v->card;
-}
-
 int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
                         const struct halo_output_settings *output,
                         const struct halo_virtual_events *events, void *arg, struct halo_error *err)
@@ -283,14 +316,17 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     struct halo_virtual *v = calloc(1, sizeof *v);
     if (!v)
         return halo_fail(err, -ENOMEM, "out of memory");
-    v->timer.data = v->watch.data = v;
+    v->timer.data = v->watch.data = v->link.data = v;
     v->folder = -1;
     v->handles = 1; /* so that release() below frees v */
-    int code = read_mode(&v->mode, output) ? 0 : -EINVAL;
+    v->kind = &halo_virtual_loopback;
+    v->picture = av_packet_alloc();
+    v->card = av_packet_alloc();
+    int code = v->picture && v->card ? v->kind->create(&v->device, output) : -ENOMEM;
     if (code == 0)
-        code = fill(v, output) ? 0 : -ENOMEM;
+        v->kind->look(v->device, &v->need);
     if (code == 0)
-        code = v->folder = watch_folder(output->target);
+        code = v->folder = watch_folder(v->kind->path(v->device));
     if (code >= 0)
         code = uv_poll_init(loop, &v->watch, v->folder);
     if (code < 0) {
@@ -302,7 +338,6 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     v->handles = 2;
     v->events = events;
     v->arg = arg;
-    v->period = (int64_t)(1e9 / v->mode.rate);
     uv_timer_start(&v->timer, turn, 0, 0);
     *ret = v;
     return 0;
@@ -312,24 +347,22 @@ void halo_virtual_destroy(struct halo_virtual *v)
 {
     if (!v)
         return;
-    halo_loopback_close(v->device);
-    v->device = NULL;
+    v->kind->close(v->device);
+    v->open = false;
     uv_close((uv_handle_t *)&v->timer, release);
     uv_close((uv_handle_t *)&v->watch, release);
+    if (v->linked)
+        uv_close((uv_handle_t *)&v->link, release);
 }
 
 bool halo_virtual_is_of(const struct halo_virtual *v, const struct halo_output_settings *output)
 {
-    const struct halo_loopback_mode *has = &v->mode;
-    struct halo_loopback_mode mode;
-    return output->kind == HALO_OUTPUT_V4L2 && !strcmp(v->path, output->target) &&
-           read_mode(&mode, output) && mode.format == has->format && mode.width == has->width &&
-           mode.height == has->height && mode.rate == has->rate;
+    return v->kind->is_of(v->device, output);
 }
 
 bool halo_virtual_is_open(const struct halo_virtual *v)
 {
-    return v->device != NULL;
+    return v->open;
 }
 
 enum halo_v4l2_trouble halo_virtual_trouble(const struct halo_virtual *v)
@@ -350,10 +383,10 @@ static json_t *delay_status(const struct halo_histogram *delay)
 
 json_t *halo_virtual_status(const struct halo_virtual *v)
 {
-    json_t *readers = !v->device || v->readers < 0 ? json_null() : json_boolean(v->readers);
-    const char *state = v->device ? "writing" : halo_v4l2_states[v->trouble].name;
+    json_t *readers = !v->open || v->need.readers < 0 ? json_null() : json_boolean(v->need.readers);
+    const char *state = v->open ? "writing" : halo_v4l2_states[v->trouble].name;
     return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "state",
-                     v->device || v->trouble ? state : "starting", "why", v->device ? "" : v->why,
+                     v->open || v->trouble ? state : "starting", "why", v->open ? "" : v->why,
                      "pictures", (json_int_t)v->pictures, "repeated", (json_int_t)v->repeated,
                      "dropped_packets", (json_int_t)v->dropped, "opened", (json_int_t)v->opened,
                      "failures", (json_int_t)v->failures, "delay_ms", delay_status(&v->delay),

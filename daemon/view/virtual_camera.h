@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A virtual camera on the event loop: a v4l2loopback device that is written at a fixed rate,
- * regardless of the input (camera/loopback.h makes the system calls). Without input it shows gray,
- * or the card if its format is compressed. If the device is missing or disappears, opening it is
- * tried again.
+ * A virtual camera on the event loop: a device (virtual_device.h) that is written at a fixed rate,
+ * regardless of the input. Without input it shows gray, or the card if its format is compressed. If
+ * the device is missing or disappears, opening it is tried again.
  *
  * Its input has passed a gate; unfiltered frames never get here. Loop thread only; none of these
  * functions blocks. */
@@ -27,16 +26,16 @@ struct halo_virtual_events {
      * ("" while frames are being written). Both strings are borrowed. Not called if writing works
      * from the start. */
     void (*reported)(void *arg, const char *state, const char *why);
-    /* Reports whether the device has readers. Called after each check, at least once per frame.
-     * Also called with false when the device is lost; the last frame has then been discarded. May
-     * be NULL. */
-    void (*watched)(void *arg, bool somebody);
+    /* Reports the format that readers want (halo_virtual_wanted()). Called after each check, at
+     * least once per frame. Also called with -1 when the device is lost; the last frame has then
+     * been discarded. May be NULL. */
+    void (*watched)(void *arg, int format);
 };
 
-/* Creates the virtual camera of `output`. `output` must be of kind V4L2 and is copied. events and
- * arg must outlive the camera. The loop opens the device soon afterwards; a missing device is not
- * an error. Returns 0, or -errno with err filled if there is not enough memory or no free
- * descriptor, or if no device supports the format or size. */
+/* Creates the virtual camera of `output`, which must be of a kind that has one and is copied.
+ * events and arg must outlive the camera. The loop opens the device soon afterwards; a missing
+ * device is not an error. Returns 0, or -errno with err filled if there is not enough memory or no
+ * free descriptor, or if no device supports the format or size. */
 int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
                         const struct halo_output_settings *output,
                         const struct halo_virtual_events *events, void *arg,
@@ -59,9 +58,9 @@ void halo_virtual_clear(struct halo_virtual *v);
 /* Called after the filters have changed: frames made with the old filters are not written again. */
 void halo_virtual_forget(struct halo_virtual *v);
 
-/* Returns true if the device is open and has readers, that is, other programs that have opened it,
- * or if it is open and its readers are unknown. */
-bool halo_virtual_is_watched(struct halo_virtual *v);
+/* Returns the index of the format that readers want (struct halo_virtual_need), or -1 if there are
+ * none. If the device is open and its readers are unknown, there may be some. */
+int halo_virtual_wanted(struct halo_virtual *v);
 bool halo_virtual_is_open(const struct halo_virtual *v);
 /* Returns the reason why nothing is being written to the device; FINE while frames are being
  * written, and before the first attempt. */
