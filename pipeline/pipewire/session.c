@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pipeline/pipewire/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/pipewire/socket.h"
+
+void halo_pipewire_session_lose(struct halo_pipewire_session *session, const char *why)
+{
+    if (session->lost)
+        return;
+    session->lost = true;
+    snprintf(session->why, sizeof session->why, "%s", why);
+    halo_sanitise(session->why);
+}
+
+/* Errors of single objects are reported to their owners, too. */
+static void on_error(void *data, uint32_t id, int seq, int code, const char *message)
+{
+    (void)seq;
+    (void)message;
+    if (id == PW_ID_CORE && code == -EPIPE)
+        halo_pipewire_session_lose(data, "PipeWire has closed the connection");
+}
+
+static const struct pw_core_events events = {.version = PW_VERSION_CORE_EVENTS, .error = on_error};
+
+/* Only what a stream needs is loaded, and no configuration file: the default one also asks for
+ * real-time priority, and may start programs. */
+static int make_context(struct halo_pipewire_session *session)
+{
+    static const char *const modules[] = {"libpipewire-module-protocol-native",
+                                          "libpipewire-module-client-node",
+                                          "libpipewire-module-metadata"};
+    const struct halo_pipewire *pw = session->pw;
+    session->context = pw->context_new(
+        session->loop,
+        pw->properties_new(PW_KEY_CONFIG_NAME, "null", PW_KEY_APP_NAME, "halod", NULL), 0);
+    for (size_t i = 0; session->context && i < sizeof modules / sizeof *modules; i++)
+        if (!pw->context_load_module(session->context, modules[i], NULL, NULL))
+            return -errno;
+    return session->context ? 0 : -errno;
+}
+
+static int connect_to(struct halo_pipewire_session *session, enum halo_v4l2_trouble *ret_trouble,
+                      struct halo_error *err)
+{
+    const struct halo_pipewire *pw = session->pw;
+    char *path = halo_pipewire_socket(err);
+    if (!path) {
+        *ret_trouble = HALO_V4L2_UNFIT;
+        return err->code;
+    }
+    session->core = pw->context_connect(session->context, NULL, 0);
+    const int code = session->core ? 0 : -errno;
+    if (session->core)
+        pw_core_add_listener(session->core, &session->listener, &events, session);
+    else
+        halo_fail(err, code, "PipeWire cannot be reached at %s: %s", path, strerror(-code));
+    *ret_trouble = code == -EACCES ? HALO_V4L2_DENIED : HALO_V4L2_ABSENT;
+    free(path);
+    return code;
+}
+
+int halo_pipewire_session_open(struct halo_pipewire_session *session,
+                               enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+{
+    *ret_trouble = HALO_V4L2_UNFIT;
+    session->pw = halo_pipewire_load(err);
+    if (!session->pw)
+        return err->code;
+    if (!session->loop) {
+        session->loop = session->pw->loop_new(NULL);
+        if (!session->loop)
+            return halo_fail(err, -errno, "PipeWire: %s", strerror(errno));
+        pw_loop_enter(session->loop);
+    }
+    const int code = make_context(session);
+    if (code < 0)
+        return halo_fail(err, code,
+                         "PipeWire's modules cannot be loaded: %s; install the package "
+                         "libpipewire-0.3-modules",
+                         strerror(-code));
+    return connect_to(session, ret_trouble, err);
+}
+
+void halo_pipewire_session_close(struct halo_pipewire_session *session)
+{
+    if (session->core) {
+        spa_hook_remove(&session->listener);
+        session->pw->core_disconnect(session->core);
+    }
+    if (session->context)
+        session->pw->context_destroy(session->context);
+    session->core = NULL;
+    session->context = NULL;
+    session->lost = false;
+}
+
+void halo_pipewire_session_finish(struct halo_pipewire_session *session)
+{
+    halo_pipewire_session_close(session);
+    if (!session->loop)
+        return;
+    pw_loop_leave(session->loop);
+    session->pw->loop_destroy(session->loop);
+    session->loop = NULL;
+}
+
+int halo_pipewire_session_poll(const struct halo_pipewire_session *session)
+{
+    return session->loop ? pw_loop_get_fd(session->loop) : -1;
+}
+
+int halo_pipewire_session_turn(struct halo_pipewire_session *session, int timeout_ms,
+                               struct halo_error *err)
+{
+    if (session->loop)
+        pw_loop_iterate(session->loop, timeout_ms);
+    return session->lost ? halo_fail(err, -EPIPE, "%s", session->why) : 0;
+}

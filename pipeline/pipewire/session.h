@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * A connection to the PipeWire server of the user's session. Events are handled by the thread that
+ * made the connection, when its descriptor is readable. */
+#ifndef HALO_PIPEWIRE_SESSION_H
+#define HALO_PIPEWIRE_SESSION_H
+
+#include <stdbool.h>
+
+#include "config/error.h"
+#include "pipeline/camera/v4l2.h"
+#include "pipeline/pipewire/library.h"
+
+struct halo_pipewire_session {
+    const struct halo_pipewire *pw;
+    struct pw_loop *loop; /* NULL: the library is not loaded yet */
+    struct pw_context *context;
+    struct pw_core *core; /* NULL: not connected */
+    struct spa_hook listener;
+    bool lost;
+    char why[200]; /* if lost: the reason */
+};
+
+/* Loads the library, if it is not loaded yet, and connects to the server. Returns 0, or -errno with
+ * err and *ret_trouble filled; the session must be closed in either case. */
+int halo_pipewire_session_open(struct halo_pipewire_session *session,
+                               enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
+/* Disconnects; everything that was made with session->core must have been destroyed. The descriptor
+ * stays open. */
+void halo_pipewire_session_close(struct halo_pipewire_session *session);
+/* Closes the session and its descriptor. */
+void halo_pipewire_session_finish(struct halo_pipewire_session *session);
+
+/* Returns a descriptor that is readable when halo_pipewire_session_turn() has to be called, or -1
+ * if the library is not loaded yet. It stays the same until the session is finished. */
+int halo_pipewire_session_poll(const struct halo_pipewire_session *session);
+/* Handles the events that have arrived, waiting at most timeout_ms for the first one. Returns 0, or
+ * -EPIPE with err filled if the connection was lost. */
+int halo_pipewire_session_turn(struct halo_pipewire_session *session, int timeout_ms,
+                               struct halo_error *err);
+/* Records that the connection cannot be used any more; the first reason is kept. */
+void halo_pipewire_session_lose(struct halo_pipewire_session *session, const char *why);
+
+#endif
