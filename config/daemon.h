@@ -122,9 +122,9 @@ struct halo_video_settings {
 
 struct halo_output_settings {
     int kind;        /* enum halo_output_kind */
-    char *target;    /* path, file name pattern, URL or device; NULL for HALO_OUTPUT_NULL */
+    char *target;    /* path, file name pattern, URL, device or name; NULL for HALO_OUTPUT_NULL */
     char *rendition; /* name of the rendition to output; NULL: the stream's own chain */
-    struct halo_video_settings video; /* if kind is V4L2, size and fps are always set */
+    struct halo_video_settings video; /* if kind is V4L2 or PIPEWIRE, size and fps are always set */
     char *audio;                      /* "copy", "off" or an encoder's name; NULL: off */
     char *format;        /* URL: FFmpeg's muxer (NULL: derived from the target); V4L2: one of
                           * halo_camera_formats; TCP: a suffix without its dot (NULL: ts) */

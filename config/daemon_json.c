@@ -58,7 +58,10 @@ static json_t *output_to_json(const struct halo_output_settings *output)
     const struct halo_output_row *row = halo_output_row(output);
     const bool is_null = row->target == HALO_AT_NOTHING;
     bool fine =
-        halo_json_put(object, row->key, is_null ? json_true() : json_string(output->target));
+        halo_json_put(object, row->key,
+                      is_null                       ? json_true()
+                      : row->target == HALO_AT_NODE ? json_pack("{s:s}", "name", output->target)
+                                                    : json_string(output->target));
     json_t *rows = halo_rows_to_json(halo_output_options, output);
     fine = fine && rows && json_object_update(object, rows) == 0;
     json_decref(rows);

@@ -85,6 +85,8 @@ int halo_output_rendition(const struct halo_stream_settings *stream,
     return at < 0 ? -1 : at + 1;
 }
 
+const char *const halo_desktop_formats[] = {"yuv420p", "nv12", "yuyv422", "rgb24"};
+
 static void set_kind(struct halo_encoding *e, const struct halo_output_settings *output)
 {
     if (halo_output_row(output)->coded) {
@@ -108,6 +110,26 @@ static const struct halo_encoding views[HALO_VIEWS] = {
                         .audio = "aac"},
 };
 
+int halo_output_formats(const struct halo_output_settings *output)
+{
+    const struct halo_output_row *row = halo_output_row(output);
+    return row->target == HALO_AT_NODE       ? HALO_DESKTOP_FORMATS
+           : row->writer == HALO_WRITER_NONE ? 0
+                                             : 1;
+}
+
+/* Adds one encoding for each format; at most one of them runs at a time. */
+static int add_desktop(struct halo_encoding *ret, const struct halo_encoding *wanted)
+{
+    for (int i = 0; i < HALO_DESKTOP_FORMATS; i++) {
+        ret[i] = *wanted;
+        ret[i].kind = HALO_ENCODING_RAW;
+        ret[i].format = halo_desktop_formats[i];
+        ret[i].feeds = true;
+    }
+    return HALO_DESKTOP_FORMATS;
+}
+
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of)
 {
     int count = 0;
@@ -122,6 +144,11 @@ int halo_encodings(const struct halo_stream_settings *stream, struct halo_encodi
             .video = &output->video,
             .audio = sound_of(output),
         };
+        if (halo_output_formats(output) > 1) {
+            of[i] = count;
+            count += add_desktop(&ret[count], &wanted);
+            continue;
+        }
         set_kind(&wanted, output);
         int at = 0;
         while (at < count && !is_same(&ret[at], &wanted))

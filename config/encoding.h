@@ -6,6 +6,7 @@
 #define HALO_ENCODING_H
 
 #include "config/daemon.h"
+#include "config/pipewire.h"
 #include "config/viewer_format.h"
 
 /* The encodings for HTTP that every stream has, of its own chain. */
@@ -16,7 +17,9 @@ enum halo_view {
     HALO_VIEWS,
 };
 
-enum { HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + HALO_VIEWS };
+enum {
+    HALO_MAX_ENCODINGS = HALO_MAX_OUTPUTS + HALO_VIEWS + HALO_MAX_NODES * (HALO_DESKTOP_FORMATS - 1)
+};
 
 enum halo_encoding_kind {
     HALO_ENCODING_CODED,
@@ -41,6 +44,9 @@ struct halo_encoding {
 /* The formats that virtual cameras accept, beginning with the default, "yuyv"; NULL-terminated. */
 extern const char *const halo_camera_formats[];
 
+/* The formats of cameras of the desktop, with FFmpeg's names, the preferred one first. */
+extern const char *const halo_desktop_formats[HALO_DESKTOP_FORMATS];
+
 /* Returns the encoder's name or "raw"; if no codec is given, returns "libx264". */
 const char *halo_video_codec(const struct halo_video_settings *video);
 
@@ -49,10 +55,13 @@ const char *halo_video_codec(const struct halo_video_settings *video);
 const struct halo_viewer_format *halo_output_format(const struct halo_output_settings *output);
 
 /* Fills ret (HALO_MAX_ENCODINGS entries) with the stream's encodings, and `of` (HALO_MAX_OUTPUTS
- * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. The last encodings
- * are always those of enum halo_view. Returns the number of encodings. The encodings point into
- * stream. */
+ * entries) with the index of each output's encoding, or -1 for HALO_OUTPUT_NULL. A camera of the
+ * desktop has HALO_DESKTOP_FORMATS encodings from this index on. The last encodings are always
+ * those of enum halo_view. Returns the number of encodings. The encodings point into stream. */
 int halo_encodings(const struct halo_stream_settings *stream, struct halo_encoding *ret, int *of);
+
+/* Returns the number of encodings of an output, which follow each other. */
+int halo_output_formats(const struct halo_output_settings *output);
 
 /* Returns the index of the stream's rendition with this name, or -1 if there is none. */
 int halo_rendition_find(const struct halo_stream_settings *stream, const char *name);

@@ -45,7 +45,7 @@ static void load_video(struct halo_loader *l, void *settings, struct halo_node *
     struct halo_node *codec = halo_node_get(node, "codec");
     const bool raw = output->video.codec && !strcmp(output->video.codec, "raw");
     const struct halo_viewer_format *format = halo_output_format(output);
-    if (halo_output_row(output)->target == HALO_AT_DEVICE)
+    if (halo_output_is_camera(output))
         return; /* this output has no encoder */
     if (!(codec && codec->bad) && !raw && !(format && !format->muxer))
         check_video(l, &output->video, node);
@@ -135,6 +135,28 @@ static int find_kind(struct halo_loader *l, struct halo_node *node)
     return found;
 }
 
+static void load_name(struct halo_loader *l, void *settings, struct halo_node *node)
+{
+    struct halo_output_settings *output = settings;
+    halo_loader_string(l, &output->target, node);
+    if (output->target)
+        halo_loader_claim(l, node, false, output->target);
+}
+
+static void load_node(struct halo_loader *l, struct halo_output_settings *output,
+                      struct halo_node *node)
+{
+    static const struct halo_option no_rows[] = {{NULL}};
+    static const struct halo_section section = {no_rows, {{"name", load_name, NULL}, {NULL}}};
+    if (!halo_loader_is(l, node, HALO_NODE_MAP))
+        return;
+    halo_loader_section(l, &section, output, node, NULL);
+    if (!halo_node_get(node, "name"))
+        halo_loader_say(l, node,
+                        "has no name: set name to what programs are to show, such as "
+                        "pipewire: {name: \"halod door\"}");
+}
+
 static void load_target(struct halo_loader *l, struct halo_output_settings *output,
                         struct halo_node *node)
 {
@@ -144,6 +166,8 @@ static void load_target(struct halo_loader *l, struct halo_output_settings *outp
         const char *text = halo_loader_text(l, node);
         if (text && strcmp(text, "true"))
             halo_loader_say(l, node, "must be true");
+    } else if (target == HALO_AT_NODE) {
+        load_node(l, output, node);
     } else {
         halo_loader_string(l, &output->target, node);
         if (output->target && target == HALO_AT_SOCKET)

@@ -71,6 +71,7 @@ static void load_renditions(struct halo_loader *l, void *settings, struct halo_n
 static void load_outputs(struct halo_loader *l, void *settings, struct halo_node *node)
 {
     struct halo_stream_settings *stream = settings;
+    int nodes = 0;
     if (!halo_loader_is(l, node, HALO_NODE_LIST))
         return;
     for (int i = 0; i < node->count; i++) {
@@ -83,6 +84,11 @@ static void load_outputs(struct halo_loader *l, void *settings, struct halo_node
             halo_options_init(halo_output_options, output);
             halo_options_init(halo_video_options, &output->video);
             halo_load_output(l, output, node->child[i]);
+            nodes += halo_output_formats(output) > 1;
+            if (nodes == HALO_MAX_NODES + 1)
+                halo_loader_say(l, node->child[i],
+                                "too many outputs of the kind 'pipewire': at most %d are allowed",
+                                HALO_MAX_NODES);
         }
         halo_loader_leave(l, mark);
         if (i == HALO_MAX_OUTPUTS)

@@ -12,3 +12,9 @@ const struct halo_output_row *halo_output_row(const struct halo_output_settings 
 {
     return halo_output_rows[output->kind];
 }
+
+bool halo_output_is_camera(const struct halo_output_settings *output)
+{
+    const enum halo_output_target target = halo_output_row(output)->target;
+    return target == HALO_AT_DEVICE || target == HALO_AT_NODE;
+}

@@ -17,6 +17,8 @@ enum halo_output_target {
     HALO_AT_FILE,    /* a path, or a path pattern for strftime() */
     HALO_AT_URL,
     HALO_AT_DEVICE, /* the path of a device */
+    HALO_AT_NODE, /* the name that a node of the PipeWire graph shows; in the file, the key's value
+                     * is a map with this `name` */
 };
 
 enum halo_output_writer {
@@ -55,5 +57,8 @@ extern const struct halo_output_row *const halo_output_rows[HALO_OUTPUT_KINDS];
 
 /* Returns the table row of the output's kind. */
 const struct halo_output_row *halo_output_row(const struct halo_output_settings *output);
+
+/* Returns whether other programs see the output as a camera. */
+bool halo_output_is_camera(const struct halo_output_settings *output);
 
 #endif

@@ -46,14 +46,17 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
         const struct halo_output_settings *output = &stream->settings.output[i];
         struct halo_error inner = {0};
         int code = 0;
-        if (halo_output_row(output)->target != HALO_AT_DEVICE)
+        if (!halo_output_is_camera(output))
             continue;
         if (!stream->camera[i])
             code = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, reported,
                                           stream, &inner);
         if (code < 0)
             return halo_fail(err, code, "stream %s: %s", stream->name, inner.text);
-        halo_camera_out_join(stream->camera[i], 0, stream->outlet[stream->of[i]].feed);
+        const int formats = halo_output_formats(output);
+        for (int format = 0; format < formats; format++)
+            halo_camera_out_join(stream->camera[i], format,
+                                 stream->outlet[stream->of[i] + format].feed);
     }
     return 0;
 }

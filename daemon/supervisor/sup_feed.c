@@ -69,7 +69,7 @@ static int open_viewers(struct sv_stream *stream, struct halo_error *err)
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
         const struct halo_output_row *row = halo_output_row(output);
-        if (row->writer != HALO_WRITER_SUPERVISOR || row->target == HALO_AT_DEVICE)
+        if (row->writer != HALO_WRITER_SUPERVISOR || halo_output_is_camera(output))
             continue;
         struct halo_error inner = {0};
         const int code = halo_viewers_create(&stream->viewers[i], stream->sv->loop,

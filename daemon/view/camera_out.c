@@ -18,7 +18,7 @@ struct halo_camera_out {
     void *arg;
     /* The feeds, one for each format of the device; the first is NULL if there are none. The
      * one that readers want is joined while the device may have any. */
-    struct halo_feed *feed[HALO_CAMERA_FEEDS];
+    struct halo_feed *feed[HALO_DESKTOP_FORMATS];
     int64_t left; /* us: when the feed ended it; 0: it did not */
 };
 

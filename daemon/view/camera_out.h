@@ -22,10 +22,9 @@
 #include <uv.h>
 
 #include "config/daemon.h"
+#include "config/encoding.h"
 #include "config/error.h"
 #include "daemon/view/feed.h"
-
-enum { HALO_CAMERA_FEEDS = 1 }; /* formats between which the readers of a device choose */
 
 struct halo_camera_out;
 

@@ -319,7 +319,8 @@ int halo_virtual_create(struct halo_virtual **ret, uv_loop_t *loop,
     v->timer.data = v->watch.data = v->link.data = v;
     v->folder = -1;
     v->handles = 1; /* so that release() below frees v */
-    v->kind = &halo_virtual_loopback;
+    v->kind =
+        output->kind == HALO_OUTPUT_PIPEWIRE ? &halo_virtual_pipewire : &halo_virtual_loopback;
     v->picture = av_packet_alloc();
     v->card = av_packet_alloc();
     int code = v->picture && v->card ? v->kind->create(&v->device, output) : -ENOMEM;

@@ -52,5 +52,6 @@ struct halo_virtual_device {
 };
 
 extern const struct halo_virtual_device halo_virtual_loopback; /* v4l2loopback */
+extern const struct halo_virtual_device halo_virtual_pipewire; /* a node of the PipeWire graph */
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/encoding.h"
 #include "config/pipewire.h"
 #include "kernels/clock.h"
 #include "pipeline/pipewire/session.h"

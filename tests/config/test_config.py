@@ -494,6 +494,8 @@ WRONG = (
     OUTPUT + '{}\n', OUTPUT + '{unix: a.ts, file: b.mkv}\n', OUTPUT + '{null: false}\n',
     OUTPUT + '{tcp: 9000}\n', OUTPUT + '{tcp: "127.0.0.1:9000", reach: all}\n',
     OUTPUT + '{v4l2: true}\n', OUTPUT + '{unix: a.ts, video: {codec: copy}}\n',
+    OUTPUT + '{pipewire: true}\n', OUTPUT + '{pipewire: {}}\n', OUTPUT + '{pipewire: {name: ""}}\n',
+    OUTPUT + '{pipewire: {name: a, x: 1}}\n',
     OUTPUT + '{unix: a.ts, video: {size: -1x-1}}\n', OUTPUT + '{unix: a.ts, video: {size: 0x-1}}\n',
     OUTPUT + '{unix: a.ts, video: {size: 1x}}\n', OUTPUT + '{unix: a.ts, video: {bitrat: 4M}}\n',
     OUTPUT + '{unix: a.ts, video: {bitrate: lots}}\n', OUTPUT + '{unix: a.ts, video: {fps: 1/}}\n',

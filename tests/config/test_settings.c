@@ -368,6 +368,52 @@ static void encodings(void **state)
     halo_daemon_settings_destroy(s);
 }
 
+#define NODE "{pipewire: {name: door}"
+
+/* A camera of the desktop has an encoding for each of its formats. */
+static void cameras_of_the_desktop(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        OUT NODE ", video: {size: 1366x768}}\n",
+        OUT NODE ", video: {size: 640x-1}}\n",
+        OUT NODE ", video: {codec: libx264}}\n",
+        OUT NODE ", format: nv12}\n",
+        OUT NODE "}\n    - " NODE "}\n",
+        OUT "{pipewire: {name: \"a\\tb\"}}\n",
+        OUT "{pipewire: {name: a}}\n    - {pipewire: {name: b}}\n    - {pipewire: {name: c}}\n"
+            "    - {pipewire: {name: d}}\n    - {pipewire: {name: e}}\n",
+    };
+    struct halo_encoding encoding[HALO_MAX_ENCODINGS];
+    int of[HALO_MAX_OUTPUTS];
+    char name[HALO_PIPEWIRE_NAME];
+    if (!halo_pipewire_is_built())
+        skip();
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct halo_daemon_settings *none = NULL;
+        struct halo_error_list *errors = NULL;
+        assert_int_equal(
+            halo_daemon_load_text(&none, wrong[i], strlen(wrong[i]), "a.yaml", &checks, &errors),
+            -EINVAL);
+        assert_int_equal(halo_error_list_count(errors), 1);
+        halo_error_list_destroy(errors);
+    }
+    struct halo_daemon_settings *s =
+        load(OUT "{unix: a.ts}\n    - " NODE "}\n    - {v4l2: /dev/video10}\n");
+    assert_int_equal(halo_encodings(&s->stream[0], encoding, of),
+                     1 + HALO_DESKTOP_FORMATS + HALO_VIEWS);
+    assert_int_equal(of[1], 1);
+    assert_int_equal(of[2], 3); /* shared */
+    for (int i = 0; i < HALO_DESKTOP_FORMATS; i++) {
+        assert_string_equal(encoding[1 + i].format, halo_desktop_formats[i]);
+        assert_string_equal(encoding[1 + i].video->size, "1280x720");
+        assert_true(encoding[1 + i].feeds && !encoding[1 + i].writes);
+    }
+    halo_daemon_settings_destroy(s);
+    halo_pipewire_node_name("Tür 1.b-c/d", name);
+    assert_string_equal(name, "T__r_1.b-c_d");
+}
+
 static void chains_from_maps(void **state)
 {
     (void)state;
@@ -539,6 +585,7 @@ int main(void)
         cmocka_unit_test(bad_texts_to_an_engine),
         cmocka_unit_test(comparing),
         cmocka_unit_test(encodings),
+        cmocka_unit_test(cameras_of_the_desktop),
         cmocka_unit_test(chains_from_maps),
         cmocka_unit_test(quoting),
         cmocka_unit_test(aliases),

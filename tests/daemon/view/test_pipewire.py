@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Cameras of the desktop, in a session without a display (halotest/pipewire.py), filled from a camera
+# that tests/standin/v4l2.c plays. HALOTEST_ROUNDS=200 is the long form of the rounds.
+"""What programs of the session see: filtered pictures and cards alone, whatever restarts."""
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from halotest import FFMPEG, HALOD, PATIENCE, call, halod_environment, main, wait_until
+from halotest.daemon import DaemonTest
+from halotest.pipewire import Player, Session, missing, now
+from halotest.played import HEIGHT, LIBRARY, WIDTH, Played, draw
+from halotest.virtual import is_card
+
+SIZE, RATE, CHAIN = (WIDTH, HEIGHT), 25, 'gblur=sigma=3'
+NODE = 'halod_door'
+ALWAYS = {'open': 'always', 'size': f'{WIDTH}x{HEIGHT}'}
+ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', '10'))
+PIXELS = {'i420': 'yuv420p', 'nv12': 'nv12', 'yuy2': 'yuyv422', 'rgb': 'rgb24'}
+BYTES = {'i420': 1.5, 'nv12': 1.5, 'yuy2': 2, 'rgb': 3}
+
+
+def cut(raw, size):
+    return [raw[at:at + size] for at in range(0, len(raw), size)]
+
+
+def converted(raw, form):
+    """Pictures in 4:2:0 in another format."""
+    done = call([FFMPEG, '-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s',
+                 f'{WIDTH}x{HEIGHT}', '-i', '-', '-f', 'rawvideo', '-pix_fmt', PIXELS[form], '-'],
+                data=raw)
+    return cut(done, int(WIDTH * HEIGHT * BYTES[form]))
+
+
+@functools.cache
+def pictures(form, chain=CHAIN):
+    """What the camera's pictures become; with the chain null, the pictures themselves."""
+    made = subprocess.run(
+        [HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-i', '-', '-vf', chain,
+         '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning', '-'],
+        input=b''.join(draw(n) for n in range(128)), stdout=subprocess.PIPE, check=True,
+        env=halod_environment()).stdout
+    raw = call([FFMPEG, '-v', 'error', '-f', 'nut', '-i', '-', '-f', 'rawvideo', '-'], data=made)
+    return converted(raw, form)
+
+
+def distance(a, b):
+    return sum(abs(x - y) for x, y in zip(a[::7], b[::7])) / len(a[::7])
+
+
+def edges(picture, form):
+    """The luma, or one colour, of the first and last rows."""
+    step = {'yuy2': 2, 'rgb': 3}.get(form, 1)
+    plane = picture[:WIDTH * HEIGHT * step:step]
+    return plane[:2 * WIDTH] + plane[-2 * WIDTH:]
+
+
+def is_blank(picture, form):
+    return max(edges(picture, form)) - min(edges(picture, form)) <= 4
+
+
+@unittest.skipIf(missing(), 'not installed: ' + ', '.join(missing()))
+class PipewireTest(DaemonTest):
+    def setUp(self):
+        super().setUp()
+        self.session = Session()
+        self.addCleanup(self.session.end)
+        self.played = Played(self.folder)
+        self.played.plug()
+
+    def environment(self):
+        return {**self.played.environment(), **self.session.variables}
+
+    def play(self, name='halod door', streams=None, **settings):
+        return self.start(streams or {'one': self.settings(name, **settings)},
+                          environment=self.environment())
+
+    def settings(self, name='halod door', **settings):
+        return {'input': '/dev/video0', 'filters': CHAIN, 'backend': 'cpu',
+                'capture': {'open': 'on-demand', 'size': f'{WIDTH}x{HEIGHT}'},
+                'outputs': [{'pipewire': {'name': name},
+                             'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': RATE}}], **settings}
+
+    def wait_node(self, name=NODE):
+        self.assertTrue(wait_until(lambda: name in self.session.nodes()), self.session.logged())
+        return self.session.nodes()[name]
+
+    def player(self, *words, **more):
+        player = Player(self.session, *words, **more)
+        self.addCleanup(player.close)
+        return player
+
+    def assert_filtered(self, shown, form='i420'):
+        """Every picture is one that the chain has made, or blank; and some are not blank. I420 and
+        NV12 are the samples of the filtered picture; other formats are compared with what FFmpeg
+        makes of the filtered and of the unfiltered picture."""
+        real = [p for p in shown if not is_blank(p, form)]
+        self.assertTrue(real)
+        known = pictures(form)
+        if form in ('i420', 'nv12'):
+            strange = [p for p in real if p not in known]
+            if strange:
+                raw = pictures(form, 'null')
+                self.fail(f'{len(strange)} of {len(real)} pictures: the first is '
+                          f'{min(distance(strange[0], k) for k in known):.2f} from the nearest '
+                          f'filtered one, {min(distance(strange[0], r) for r in raw):.2f} from the '
+                          'nearest unfiltered one')
+            return
+        raw = pictures(form, 'null')
+        for picture in real[:20]:
+            self.assertLess(3 * min(distance(picture, k) for k in known),
+                            min(distance(picture, r) for r in raw))
+
+    def shown(self, player):
+        return [p[3] for p in list(player.pictures)]
+
+
+class Listed(PipewireTest):
+    def test_node(self):
+        """What a desktop and its portal need to show it, and a name and serial that stay."""
+        daemon = self.play()
+        node = self.wait_node()
+        self.assertEqual(
+            {k: node.get(k) for k in ('media.class', 'media.role', 'node.description',
+                                      'device.serial')},
+            {'media.class': 'Video/Source', 'media.role': 'Camera',
+             'node.description': 'halod door', 'device.serial': 'halod-halod_door'})
+        self.assertTrue(wait_until(
+            lambda: daemon.status('one')['outputs'][0]['state'] == 'writing'))
+        status = daemon.status('one')['outputs'][0]
+        self.assertEqual((status['kind'], status['target'], status['readers']),
+                         ('pipewire', 'halod door', False))
+
+    def test_without_session(self):
+        """A service of the system has no session: it says so once, and the rest goes on."""
+        settings = self.settings(input='test:size=96x64:rate=25')
+        del settings['capture']
+        settings['outputs'].append({'unix': self.path('one.ts')})
+        daemon = self.start({'one': settings}, environment={
+            'XDG_RUNTIME_DIR': '', 'PIPEWIRE_RUNTIME_DIR': ''})
+        self.assertTrue(wait_until(lambda: 'outside of one' in daemon.logged()), daemon.logged())
+        self.reader('one.ts')
+        self.assertEqual(daemon.logged().count('outside of one'), 1)
+        self.assertEqual(daemon.status('one')['outputs'][0]['state'], 'unfit')
+
+    def test_server_appears(self):
+        self.session.stop('wireplumber')
+        self.session.stop('pipewire')
+        daemon = self.play()
+        self.assertTrue(wait_until(lambda: 'PipeWire cannot be reached' in daemon.logged()))
+        self.session.begin_pipewire()
+        self.session.begin('wireplumber')
+        self.wait_node()
+
+
+class Consumers(PipewireTest):
+    def test_formats(self):
+        """Each of the four, by negotiation."""
+        self.play()
+        self.wait_node()
+        for form in PIXELS:
+            with self.subTest(form):
+                player = self.player(NODE, form, frames=30)
+                self.assertEqual(player.finish(), 0)
+                self.assertEqual(player.size, SIZE)
+                self.assertEqual({p[2] for p in player.pictures}, {form})
+                self.assertEqual({len(p[3]) for p in player.pictures},
+                                 {int(WIDTH * HEIGHT * BYTES[form])})
+                self.assert_filtered(self.shown(player), form)
+
+    def test_two_consumers(self):
+        """The second one gets the format of the first, and each its own end."""
+        self.play()
+        self.wait_node()
+        first = self.player(NODE, 'nv12')
+        self.assertIsNotNone(first.wait(lambda p: not is_blank(p, 'nv12')))
+        second = self.player(NODE)
+        self.assertIsNotNone(second.wait(lambda p: not is_blank(p, 'nv12')))
+        self.assertEqual(second.pictures[0][2], 'nv12')
+        first.close()
+        closed = now()
+        self.assertIsNotNone(second.wait(lambda p: True, since=closed + 0.5))
+        self.assert_filtered(self.shown(first), 'nv12')
+        self.assert_filtered(self.shown(second), 'nv12')
+
+    def test_times(self):
+        """In the graph's clock, in order, not in the future and not long ago."""
+        self.play()
+        self.wait_node()
+        player = self.player(NODE, frames=50)
+        self.assertEqual(player.finish(), 0)
+        times = [p[1] for p in player.pictures]
+        self.assertEqual(times, sorted(times))
+        for came, taken, _, _ in player.pictures:
+            self.assertTrue(0 <= came - taken < 2 * PATIENCE, (came, taken))
+
+    @unittest.skipUnless(shutil.which('gst-launch-1.0'), 'no gst-launch-1.0')
+    def test_gstreamer(self):
+        self.play()
+        self.wait_node()
+        out = self.path('gst.raw')
+        done = subprocess.run(
+            ['gst-launch-1.0', '-q', 'pipewiresrc', f'target-object={NODE}', 'num-buffers=30', '!',
+             'video/x-raw,format=I420', '!', 'filesink', 'location=' + out],
+            env=self.session.environment, capture_output=True, text=True, timeout=60 * PATIENCE,
+            check=False)
+        if 'no element "pipewiresrc"' in done.stderr:
+            self.skipTest('no gstreamer1.0-pipewire')
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(out, 'rb') as file:
+            shown = cut(file.read(), WIDTH * HEIGHT * 3 // 2)
+        self.assertEqual(len(shown), 30)
+        self.assert_filtered(shown)
+
+    def test_on_demand(self):
+        """Nobody listens: the camera is closed and nothing is filtered."""
+        daemon = self.play()
+        self.wait_node()
+        self.assertEqual(self.played.log('STREAMON'), [])
+        player = self.player(NODE, frames=20)
+        self.assertEqual(player.finish(), 0)
+        self.assertTrue(self.played.log('STREAMON'))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed', 20))
+        filtered = daemon.filtered_anew('one')[0]
+        time.sleep(1)
+        self.assertEqual(daemon.status('one')['filtered'], filtered)
+        again = self.player(NODE, frames=20)
+        self.assertEqual(again.finish(), 0)
+        self.assertEqual(len(self.played.log('STREAMON')), 2)
+
+
+class Restarts(PipewireTest):
+    def test_consumers_come_and_go(self):
+        daemon = self.play(capture=ALWAYS)
+        self.wait_node()
+        self.assertEqual(self.player(NODE, frames=2, rounds=2).finish(), 0)
+        before = daemon.descriptors()
+        player = self.player(NODE, frames=3, rounds=ROUNDS)
+        self.assertEqual(player.finish(ROUNDS), 0)
+        self.assertEqual(len(player.pictures), 3 * ROUNDS)
+        self.assertTrue(wait_until(lambda: daemon.descriptors() <= before),
+                        (before, daemon.descriptors()))
+        self.assert_filtered(self.shown(player))
+
+    def test_engines(self):
+        """The node and the consumer stay; a card stands in for the engine."""
+        daemon = self.play(capture=ALWAYS)
+        self.wait_node()
+        player = self.player(NODE, 'i420')
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)))
+        identity = self.session.nodes()[NODE]['object.id']
+        for number in range(min(ROUNDS // 4, 50)):
+            killed = now()
+            daemon.kill_engine_of('one')
+            self.assertTrue(wait_until(lambda n=number: daemon.status('one')['restarts'] > n))
+            daemon.wait_state('one', 'running')
+            self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=killed + 0.5))
+        stopped = now()
+        daemon.kill_engine_of('one', signal.SIGSTOP)
+        self.assertIsNotNone(player.wait(lambda p: is_card(p, SIZE), since=stopped))
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=now()))
+        self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
+        self.assertIsNone(player.process.poll())
+        self.assert_no_gap(player.gaps(), 1 * PATIENCE)
+        self.assert_filtered(self.shown(player))
+
+    def test_reload(self):
+        """Other filters, then another size: the node of the first stays, the second replaces it."""
+        daemon = self.play(capture=ALWAYS)
+        identity = self.wait_node()['object.id']
+        player = self.player(NODE, 'i420')
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)))
+        daemon.write({'one': self.settings(filters='solid=gray', capture=ALWAYS)})
+        daemon.control('Reload')
+        reloaded = now()
+        self.assertIsNotNone(player.wait(lambda p: True, since=reloaded + 0.5))
+        self.assertFalse([p for p in player.since(reloaded + 0.1) if not is_blank(p[3], 'i420')])
+        self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
+        self.assert_filtered(self.shown(player))
+
+    def test_pipewire(self):
+        """The node is back as soon as the server is, with descriptors flat."""
+        daemon = self.play(capture=ALWAYS)
+        self.wait_node()
+        before, serials = None, set()
+        for number in range(min(max(ROUNDS // 10, 2), 20)):
+            self.session.restart('wireplumber', 'pipewire',
+                                 number=signal.SIGKILL if number % 2 else signal.SIGTERM)
+            restarted = now()
+            serials.add(self.wait_node()['device.serial'])
+            self.assertLess(now() - restarted, 2 * PATIENCE)
+            player = self.player(NODE, frames=10)
+            self.assertEqual(player.finish(), 0)
+            self.assert_filtered(self.shown(player))
+            before = before or daemon.descriptors()
+        self.assertEqual(serials, {'halod-' + NODE})
+        self.assertTrue(wait_until(lambda: daemon.descriptors() <= before),
+                        (before, daemon.descriptors()))
+
+    def test_wireplumber(self):
+        self.play(capture=ALWAYS)
+        identity = self.wait_node()['object.id']
+        player = self.player(NODE, 'i420')
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)))
+        self.session.restart('wireplumber')
+        restarted = now()
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=restarted + 1))
+        self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
+        self.assert_filtered(self.shown(player))
+
+
+if __name__ == '__main__':
+    main()
