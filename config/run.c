@@ -353,14 +353,14 @@ void halo_run_print_help(const char *name)
     puts(
         "\n"
         "OUT is a file, a URL, - (standard output, with -f) or, if IN is a camera, a virtual\n"
-        "camera (a v4l2loopback device such as /dev/video10).\n"
+        "camera (pipewire: or pipewire:NAME, or a v4l2loopback device such as /dev/video10).\n"
         "A file appears complete or not at all.\n"
         "halod devices lists cameras and their properties.\n"
         "halod filters lists the filters; halod filter NAME lists the options of one filter.\n"
         "\n"
         "examples:\n"
         "  halod run -i in.mp4 -vf gblur=sigma=12 out.mp4\n"
-        "  halod run -i /dev/video0 -vf gblur=sigma=12 /dev/video10\n"
+        "  halod run -i /dev/video0 -vf gblur=sigma=12 pipewire:\n"
         "  halod run -i in.mkv -vf boxblur=lr=8:lp=2 -c:v libx264 -crf 20 -c:a copy -y out.mkv\n"
         "  halod run -i in.mp4 -vf \"convolution=0m='0 -1 0 -1 5 -1 0 -1 0'\" -f nut - | ffplay -");
 }

@@ -88,21 +88,40 @@ static void reported(void *arg, const char *state, const char *why)
     }
 }
 
+static void stop_watching(struct run_live *run)
+{
+    halo_live_watch(run->live, run->encoding, false);
+    halo_virtual_clear(run->shown);
+}
+
+/* Passes on frames of this encoding from now on, and none of another one. */
+static void start_watching(struct run_live *run, int encoding)
+{
+    pthread_mutex_lock(&run->lock);
+    run->has_picture &= encoding == run->encoding;
+    run->has_card &= encoding == run->encoding;
+    atomic_store(&run->encoding, encoding);
+    pthread_mutex_unlock(&run->lock);
+    halo_live_watch(run->live, encoding, true);
+}
+
 /* The camera is not opened before the output is. */
 static void watched(void *arg, int format)
 {
     struct run_live *run = arg;
     const bool somebody = format >= 0;
+    const int wanted = run->first_encoding + (somebody ? format : 0);
     if (!run->writing && halo_virtual_is_open(run->shown)) {
         run->writing = true;
         start_live(run);
     }
-    if (somebody == run->watched)
+    if (somebody == run->watched && (!somebody || wanted == run->encoding))
         return;
+    if (run->watched)
+        stop_watching(run);
+    if (somebody)
+        start_watching(run, wanted);
     run->watched = somebody;
-    halo_live_watch(run->live, run->encoding, somebody);
-    if (!somebody)
-        halo_virtual_clear(run->shown);
 }
 
 static const struct halo_virtual_events virtual_events = {.reported = reported, .watched = watched};
@@ -158,6 +177,8 @@ static void end_in_time(struct run_live *run)
         return;
     if (first && now - first >= limit)
         ask_to_stop(run);
+    if (run->shown && !run->watched)
+        run->began = now; /* the camera may be closed meanwhile */
     if (first || now - run->began < limit + FIRST_PATIENCE)
         return;
     pthread_mutex_lock(&run->lock);
@@ -239,7 +260,7 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
     if (code < 0)
         return code;
     halo_encodings(&run->stream, encoding, of);
-    run->encoding = of[0];
+    run->encoding = run->first_encoding = of[0];
     code = halo_progress_open(&run->progress, set->progress, err);
     if (code >= 0)
         code = start_loop(run, err);
@@ -289,7 +310,7 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
         return HALO_EXIT_FAILED;
     }
     run->settings = settings;
-    run->encoding = -1;
+    run->encoding = run->first_encoding = -1;
     pthread_mutex_init(&run->lock, NULL);
     if (prepare(run, chain, &err) < 0 && run->loop.open)
         close_all(run);

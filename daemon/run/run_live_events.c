@@ -32,14 +32,17 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
 }
 
 /* Keeps the packet for the loop, and wakes it. */
-static void hand_over(struct run_live *run, AVPacket *to, bool *has, const AVPacket *pkt,
+static void hand_over(struct run_live *run, int encoding, AVPacket *to, const AVPacket *pkt,
                       int64_t taken)
 {
+    bool *has = to == run->picture ? &run->has_picture : &run->has_card;
     pthread_mutex_lock(&run->lock);
-    av_packet_unref(to);
-    *has = av_packet_ref(to, pkt) >= 0;
-    if (to == run->picture)
-        run->taken = taken;
+    if (encoding == run->encoding) {
+        av_packet_unref(to);
+        *has = av_packet_ref(to, pkt) >= 0;
+        if (to == run->picture)
+            run->taken = taken;
+    }
     pthread_mutex_unlock(&run->lock);
     uv_async_send(&run->loop.wake);
 }
@@ -51,7 +54,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
     if (encoding != run->encoding)
         return;
     if (!run->sink)
-        hand_over(run, run->card, &run->has_card, begin->card, 0);
+        hand_over(run, encoding, run->card, begin->card, 0);
     else if (halo_live_sink_begin(run->sink, begin, &err) < 0)
         run_live_fail(run, &err);
 }
@@ -83,7 +86,7 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
     if (run->sink)
         write_packet(run, pkt);
     else
-        hand_over(run, run->picture, &run->has_picture, pkt, pkt->pts);
+        hand_over(run, encoding, run->picture, pkt, pkt->pts);
 }
 
 /* A file leaves cards out and continues with the next frame; viewers of a pipe or camera see the
@@ -94,7 +97,7 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
     if (encoding != run->encoding)
         return;
     if (!run->sink)
-        hand_over(run, run->picture, &run->has_picture, pkt, 0);
+        hand_over(run, encoding, run->picture, pkt, 0);
     else if (!halo_live_sink_is_file(run->sink))
         write_packet(run, pkt);
 }

@@ -27,7 +27,10 @@ struct run_live {
     struct halo_run_loop loop;
     unsigned ticks;
     struct halo_run_end end;
-    int encoding; /* number of the encoding for OUT; -1: nothing is encoded */
+    /* Number of the first encoding for OUT, and of the one that is passed on; -1: nothing is
+     * encoded. Only the loop changes them, the second one under the lock. */
+    int first_encoding;
+    atomic_int encoding;
     bool running, writing, closing, watched;
     int64_t began; /* ns */
     /* ns from capture to writing; for a virtual camera, filled in when it is closed */

@@ -7,6 +7,7 @@
 
 #include "config/daemon_tables.h"
 #include "config/encoding.h"
+#include "config/pipewire.h"
 #include "config/source_kinds.h"
 #include "daemon/run/run_live.h"
 #include "pipeline/base/path.h"
@@ -16,12 +17,12 @@
 
 bool halo_run_live_is(const struct halo_run_settings *run)
 {
-    return halo_is_camera(run->source.input) || halo_is_camera(run->output);
+    return halo_is_camera(run->source.input) || halo_run_live_shows(run);
 }
 
 bool halo_run_live_shows(const struct halo_run_settings *run)
 {
-    return halo_is_camera(run->output);
+    return halo_is_camera(run->output) || halo_pipewire_name_of(run->output);
 }
 
 /* ---- options that exclude each other ---- */
@@ -61,6 +62,20 @@ static bool is_camera_format(const char *name)
     return false;
 }
 
+static int check_desktop(const struct halo_run_settings *run, struct halo_error *err)
+{
+    const char *name = halo_pipewire_name_of(run->output);
+    if (!halo_pipewire_is_built())
+        return halo_fail_usage(err, "%s: this halod was built without PipeWire", run->output);
+    if (strlen(name) >= HALO_PIPEWIRE_NAME)
+        return halo_fail_usage(err, "%.80s: a name can have at most %d bytes", run->output,
+                               HALO_PIPEWIRE_NAME - 1);
+    if (run->output_format)
+        return halo_fail_usage(err, "leave out -f: programs negotiate the format with %s",
+                               run->output);
+    return 0;
+}
+
 static int check_shown(const struct halo_run_settings *run, struct halo_error *err)
 {
     const char *const without[][2] = {{"-c:v", run->video_codec},
@@ -71,7 +86,8 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
     if (!halo_is_camera(run->source.input))
         return halo_fail_usage(err,
                                "%s is a virtual camera, so IN must be a camera, too (the daemon "
-                               "can also play files and URLs into it: see v4l2 in halod.yaml(5))",
+                               "can also play files and URLs into it: see v4l2 and pipewire in "
+                               "halod.yaml(5))",
                                run->output);
     if (!strncmp(run->output, "v4l2:", 5))
         return halo_fail_usage(
@@ -86,7 +102,7 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
             err,
             "-f %s: the format of a virtual camera must be yuyv (the default), yu12, nv12 or mjpeg",
             format);
-    return 0;
+    return halo_pipewire_name_of(run->output) ? check_desktop(run, err) : 0;
 }
 
 int halo_run_live_check(const struct halo_run_settings *run, const struct halo_chain *chain,
@@ -207,6 +223,28 @@ static void fill_shown(struct halo_output_settings *output, const struct halo_ru
     output->video.size = copy(text, failed);
 }
 
+/* The camera of the desktop, for which the real camera is open only while it is used. */
+static void fill_desktop(struct halo_stream_settings *ret, const struct halo_run_settings *run,
+                         const struct halo_camera_id *id, bool *failed)
+{
+    struct halo_output_settings *output = &ret->output[0];
+    const char *name = halo_pipewire_name_of(run->output);
+    char text[32];
+    int width, height;
+    halo_camera_wishes(&ret->capture, &width, &height, &output->video.fps);
+    choose_size(&width, &height, &ret->capture, id);
+    /* the chain is prepared for this size before the camera is opened */
+    snprintf(text, sizeof text, "%dx%d", width, height);
+    free(ret->capture.size);
+    ret->capture.size = copy(text, failed);
+    snprintf(text, sizeof text, "%dx%d", width > 8 ? width & ~7 : 8, height > 2 ? height & ~1 : 2);
+    output->kind = HALO_OUTPUT_PIPEWIRE;
+    output->video.size = copy(text, failed);
+    free(output->target);
+    output->target = copy(*name ? name : "halod", failed);
+    ret->capture.open = HALO_CAPTURE_ON_DEMAND;
+}
+
 static void fill_output(struct halo_output_settings *output, const struct halo_run_settings *run,
                         const char *codec, bool is_file, bool *failed)
 {
@@ -269,7 +307,9 @@ int halo_run_live_settings(struct halo_stream_settings *ret, const struct halo_r
         return code;
     fill_stream(ret, run, chain, &failed);
     output->target = copy(run->output, &failed);
-    if (halo_run_live_shows(run))
+    if (halo_pipewire_name_of(run->output))
+        fill_desktop(ret, run, &id, &failed);
+    else if (halo_run_live_shows(run))
         fill_shown(output, run, &ret->capture, &id, &failed);
     else
         fill_output(output, run, codec, is_file, &failed);

@@ -10,7 +10,8 @@ import subprocess
 import time
 import unittest
 
-from halotest import FFMPEG, HALOD, PATIENCE, call, halod_environment, main, wait_until
+from halotest import (FFMPEG, HALOD, PATIENCE, call, descriptors, halod_environment, main,
+                      start_halod, wait_until)
 from halotest.daemon import DaemonTest
 from halotest.pipewire import Player, Session, missing, now
 from halotest.played import HEIGHT, LIBRARY, WIDTH, Played, draw
@@ -311,6 +312,44 @@ class Restarts(PipewireTest):
         self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=restarted + 1))
         self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
         self.assert_filtered(self.shown(player))
+
+
+class Run(PipewireTest):
+    """halod run, of which the recipes consist."""
+
+    def begin(self, *words):
+        process = start_halod('run', '-i', '/dev/video0', '-vf', CHAIN, *words,
+                              environment=self.environment())
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_recipe(self):
+        process = self.begin('pipewire:')
+        self.assertEqual(self.wait_node('halod')['node.description'], 'halod')
+        self.assertEqual(self.played.log('STREAMON'), [])
+        for form in ('i420', 'nv12'):
+            player = self.player('halod', form, frames=20)
+            self.assertEqual(player.finish(), 0)
+            self.assert_filtered(self.shown(player), form)
+        self.session.restart('wireplumber', 'pipewire')
+        self.wait_node('halod')
+        before = descriptors(process.pid)
+        player = self.player('halod', frames=20)
+        self.assertEqual(player.finish(), 0)
+        self.assert_filtered(self.shown(player))
+        self.assertTrue(wait_until(lambda: descriptors(process.pid) <= before + 1))
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(20 * PATIENCE), 130)
+
+    def test_refused(self):
+        for words, says in ((('-c:v', 'libx264', 'pipewire:'), '-c:v'),
+                            (('-f', 'yuyv', 'pipewire:x'), '-f'),
+                            (('pipewire:' + 'x' * 64,), 'at most')):
+            self.refused('run', '-i', '/dev/video0', '-vf', CHAIN, *words, says=[says],
+                         environment=self.environment())
 
 
 if __name__ == '__main__':
