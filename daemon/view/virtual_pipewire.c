@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "daemon/view/virtual_device.h"
-#include "pipeline/pipewire/node.h"
-#include "pipeline/pipewire/socket.h"
+#include "pipeline/desktop/node.h"
+#include "pipeline/desktop/socket.h"
 
 struct desktop {
     struct halo_pipewire_node *node;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/pipewire/session.h"
+#include "pipeline/desktop/session.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/pipewire/socket.h"
+#include "pipeline/desktop/socket.h"
 
 void halo_pipewire_session_lose(struct halo_pipewire_session *session, const char *why)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/pipewire/node.h"
+#include "pipeline/desktop/node.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "config/pipewire.h"
 #include "kernels/clock.h"
-#include "pipeline/pipewire/session.h"
+#include "pipeline/desktop/session.h"
 
 enum {
     BUFFERS = 8, /* as many as consumers usually hold, and some */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/pipewire/socket.h"
+#include "pipeline/desktop/socket.h"
 
 #include <errno.h>
 #include <stdio.h>

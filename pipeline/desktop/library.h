@@ -3,15 +3,12 @@
 #ifndef HALO_PIPEWIRE_LIBRARY_H
 #define HALO_PIPEWIRE_LIBRARY_H
 
+#include <pipewire/impl.h>
 #include <pipewire/pipewire.h>
 
 #include "config/error.h"
 
 #define HALO_PIPEWIRE_LIBRARY "libpipewire-0.3.so.0"
-
-/* As in pipewire/impl.h, which does not compile without warnings. */
-struct pw_impl_module *pw_context_load_module(struct pw_context *context, const char *name,
-                                              const char *args, struct pw_properties *properties);
 
 /* The functions that are used, without their prefix. */
 #define HALO_PIPEWIRE_FUNCTIONS(F)                                                                 \

@@ -8,7 +8,7 @@
 
 #include "config/error.h"
 #include "pipeline/camera/v4l2.h"
-#include "pipeline/pipewire/library.h"
+#include "pipeline/desktop/library.h"
 
 struct halo_pipewire_session {
     const struct halo_pipewire *pw;

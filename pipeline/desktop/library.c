@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/pipewire/library.h"
+#include "pipeline/desktop/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>
