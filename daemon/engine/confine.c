@@ -125,24 +125,31 @@ static bool has_gpu(void)
     return false;
 }
 
-static bool may_reach_others(const struct halo_files *files, int count)
+/* The processes that an engine may reach by sockets. */
+enum reach { REACH_NOBODY, REACH_SESSION, REACH_NETWORK };
+
+static enum reach reach_of(const struct halo_files *files, int count)
 {
+    enum reach ret = !files || has_gpu() ? REACH_NETWORK : REACH_NOBODY;
     for (int i = 0; i < count; i++)
         if (files[i].how == HALO_FILES_NETWORK)
-            return true;
-    return !files || has_gpu();
+            ret = REACH_NETWORK;
+        else if (files[i].how == HALO_FILES_SESSION && ret == REACH_NOBODY)
+            ret = REACH_SESSION;
+    return ret;
 }
 
-static int deny_families(scmp_filter_ctx filter, bool reaches)
+static int deny_families(scmp_filter_ctx filter, enum reach reach)
 {
     static const int others[] = {AF_UNIX, AF_INET, AF_INET6};
+    const size_t allowed = reach == REACH_NETWORK ? 3 : reach == REACH_SESSION ? 1 : 0;
     const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
     int code =
         seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_GT, AF_NETLINK));
     for (uint32_t family = 0; family < AF_NETLINK && code == 0; family++) {
         bool wanted = false;
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            wanted |= reaches && family == (uint32_t)others[i];
+        for (size_t i = 0; i < allowed; i++)
+            wanted |= family == (uint32_t)others[i];
         if (!wanted)
             code = seccomp_rule_add(filter, deny, SCMP_SYS(socket), 1,
                                     SCMP_A0_32(SCMP_CMP_EQ, family));
@@ -267,12 +274,12 @@ static int deny_common(scmp_filter_ctx filter)
     return code;
 }
 
-static int fill(scmp_filter_ctx filter, bool reaches)
+static int fill(scmp_filter_ctx filter, enum reach reach)
 {
     int code = deny_common(filter);
     if (code == 0)
-        code = deny_families(filter, reaches);
-    if (code == 0 && !reaches)
+        code = deny_families(filter, reach);
+    if (code == 0 && reach == REACH_NOBODY)
         code = deny_pairs(filter);
     return code == 0 ? deny_beginnings(filter, 0) : code;
 }
@@ -282,8 +289,8 @@ static int fill_for_detector(scmp_filter_ctx filter, bool gpu)
     const uint32_t deny = SCMP_ACT_ERRNO(EAFNOSUPPORT);
     int code = deny_common(filter);
     if (code == 0)
-        code =
-            gpu ? deny_families(filter, true) : seccomp_rule_add(filter, deny, SCMP_SYS(socket), 0);
+        code = gpu ? deny_families(filter, REACH_NETWORK)
+                   : seccomp_rule_add(filter, deny, SCMP_SYS(socket), 0);
     if (code == 0 && !gpu)
         code = seccomp_rule_add(filter, deny, SCMP_SYS(socketpair), 0);
     if (code == 0)
@@ -308,7 +315,7 @@ int halo_confine(const struct halo_files *files, int count, struct halo_error *e
     priority = getenv("JOURNAL_STREAM") ? "<3>" : "";
     sigaction(SIGSYS, &action, NULL);
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    code = filter ? fill(filter, may_reach_others(files, count)) : -ENOMEM;
+    code = filter ? fill(filter, reach_of(files, count)) : -ENOMEM;
     if (code == 0)
         code = seccomp_load(filter);
     seccomp_release(filter);

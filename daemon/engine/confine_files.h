@@ -19,6 +19,8 @@ enum halo_files_how {
     HALO_FILES_RUN,
     /* not a file (the path is ""): allows Unix and IP sockets (confine.h) */
     HALO_FILES_NETWORK,
+    /* not a file, either: allows Unix sockets, but no IP sockets */
+    HALO_FILES_SESSION,
     HALO_FILES_HOW,
 };
 

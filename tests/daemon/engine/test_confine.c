@@ -513,6 +513,21 @@ static int without_network(void)
     return try_sockets(&file, 1, EAFNOSUPPORT);
 }
 
+/* With the session's sockets alone. */
+static int with_session(void)
+{
+    const struct halo_files session = {"", HALO_FILES_SESSION};
+    struct halo_error err = {0};
+    if (halo_confine(&session, 1, &err) < 0)
+        return CONFINE_FAILED;
+    if (error_of(socket(AF_UNIX, SOCK_STREAM, 0)))
+        return 1;
+    return error_of(socket(AF_INET, SOCK_STREAM, 0)) == EAFNOSUPPORT &&
+                   error_of(socket(AF_INET6, SOCK_DGRAM, 0)) == EAFNOSUPPORT
+               ? 0
+               : 2;
+}
+
 static void reaches_whom_it_needs(void **state)
 {
     (void)state;
@@ -520,6 +535,7 @@ static void reaches_whom_it_needs(void **state)
     if (access("/dev/nvidiactl", F_OK) == 0)
         skip(); /* its driver has sockets of its own */
     assert_int_equal(as_child(without_network), 0);
+    assert_int_equal(as_child(with_session), 0);
 }
 
 /* ---- what goes on ---- */
