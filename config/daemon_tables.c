@@ -150,8 +150,8 @@ const struct halo_option halo_log_options[] = {
 
 const struct halo_option halo_stream_options[] = {
     {"input", NULL, HALO_OPTION_STRING, AT(source.input),
-     .help = "file, URL, camera (/dev/video0, /dev/v4l/..., v4l2:name=WORDS), or a test pattern "
-             "(test: or test:size=1280x720:rate=30)"},
+     .help = "file, URL, camera (/dev/video0, /dev/v4l/..., v4l2:name=WORDS, pipewire:NAME), or a "
+             "test pattern (test: or test:size=1280x720:rate=30)"},
     {"input_format", NULL, HALO_OPTION_STRING, AT(source.format),
      .help = "FFmpeg's demuxer for the input, if it cannot be detected"},
     {"enabled", NULL, HALO_OPTION_FLAG, AT(enabled), 1, .help = "start the stream with the daemon"},

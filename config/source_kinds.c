@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/path_name.h"
+#include "config/pipewire.h"
 
 static bool starts(const char *input, const char *with)
 {
@@ -15,6 +16,11 @@ static bool starts(const char *input, const char *with)
 bool halo_is_camera(const char *name)
 {
     return starts(name, "/dev/video") || starts(name, "/dev/v4l/") || starts(name, "v4l2:");
+}
+
+static bool is_pipewire(const char *input)
+{
+    return halo_pipewire_name_of(input) != NULL;
 }
 
 static bool is_test(const char *input)
@@ -42,6 +48,14 @@ static const struct halo_source_row rows[] = {
         .kind = HALO_SOURCE_CAMERA,
         .is = halo_is_camera,
         .place = HALO_FROM_DEVICE,
+        .live = true,
+        .captures = true,
+        .fails = true,
+    },
+    {
+        .kind = HALO_SOURCE_PIPEWIRE,
+        .is = is_pipewire,
+        .place = HALO_FROM_SESSION,
         .live = true,
         .captures = true,
         .fails = true,

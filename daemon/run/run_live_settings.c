@@ -17,7 +17,7 @@
 
 bool halo_run_live_is(const struct halo_run_settings *run)
 {
-    return halo_is_camera(run->source.input) || halo_run_live_shows(run);
+    return halo_source_row(run->source.input)->captures || halo_run_live_shows(run);
 }
 
 bool halo_run_live_shows(const struct halo_run_settings *run)
@@ -83,7 +83,7 @@ static int check_shown(const struct halo_run_settings *run, struct halo_error *e
                                       {"-crf", run->crf},
                                       {"-preset", run->preset}};
     const char *format = run->output_format;
-    if (!halo_is_camera(run->source.input))
+    if (!halo_source_row(run->source.input)->captures)
         return halo_fail_usage(err,
                                "%s is a virtual camera, so IN must be a camera, too (the daemon "
                                "can also play files and URLs into it: see v4l2 and pipewire in "

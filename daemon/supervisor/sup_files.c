@@ -91,6 +91,9 @@ static void add_input(json_t *files, const struct halo_stream_settings *set)
     case HALO_FROM_DEVICE:
         add(files, "/dev", HALO_FILES_DEVICE); /* a camera may return under another number */
         break;
+    case HALO_FROM_SESSION:
+        add(files, "", HALO_FILES_SESSION);
+        break;
     case HALO_FROM_NETWORK:
         add_network(files);
         break;

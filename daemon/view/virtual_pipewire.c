@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/view/virtual_device.h"
+#include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/desktop/node.h"
 #include "pipeline/desktop/socket.h"
 
@@ -70,8 +71,9 @@ static const char *path(const void *device)
 
 static int open_it(void *device, enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
 {
-    struct desktop *d = device;
-    return halo_pipewire_node_open(d->node, ret_trouble, err);
+    const int code = halo_pipewire_node_open(((struct desktop *)device)->node, err);
+    *ret_trouble = halo_camera_pipewire_judge(code);
+    return code;
 }
 
 static void close_it(void *device)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/camera/camera_private.h"
 
 int halo_camera_fail(const struct halo_camera *c, const struct halo_camera_fault *fault,
@@ -127,6 +128,19 @@ static int set_up(struct halo_camera *c, const struct halo_camera_fault *fault)
     return code < 0 ? code : make_pool(c, fault);
 }
 
+static int open_device(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    c->fd = halo_v4l2_open(c->id.node);
+    const int error = c->fd < 0 ? c->fd : halo_camera_is_still(&c->id) ? 0 : -ENODEV;
+    return error < 0 ? halo_camera_fail(c, fault, HALO_V4L2_OPEN, error) : set_up(c, fault);
+}
+
+static int open_node(struct halo_camera *c, const struct halo_camera_fault *fault)
+{
+    const int code = halo_camera_pipewire_open(c, fault);
+    return code < 0 ? code : make_pool(c, fault);
+}
+
 int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
                      const struct halo_capture_settings *settings, struct halo_memory *memory,
                      int wake, const struct halo_camera_fault *fault)
@@ -141,10 +155,7 @@ int halo_camera_open(struct halo_camera **ret, const struct halo_camera_id *id,
     c->settings = settings;
     c->memory = memory;
     c->wake = wake;
-    c->fd = halo_v4l2_open(id->node);
-    const int error = c->fd < 0 ? c->fd : halo_camera_is_still(id) ? 0 : -ENODEV;
-    const int code =
-        error < 0 ? halo_camera_fail(c, fault, HALO_V4L2_OPEN, error) : set_up(c, fault);
+    const int code = halo_camera_pipewire_is(id) ? open_node(c, fault) : open_device(c, fault);
     if (code < 0)
         halo_camera_close(c);
     else
@@ -156,7 +167,9 @@ void halo_camera_close(struct halo_camera *c)
 {
     if (!c)
         return;
-    if (c->fd >= 0) {
+    if (halo_camera_pipewire_is(&c->id)) {
+        halo_camera_pipewire_close(c);
+    } else if (c->fd >= 0) {
         halo_camera_stop(c);
         close(c->fd);
     }

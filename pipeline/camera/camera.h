@@ -102,6 +102,8 @@ int halo_camera_control(struct halo_camera *camera, const char *name, int64_t va
 struct halo_camera_offer {
     struct halo_camera_id id;
     bool capture, output, loopback;
+    bool ours;   /* a node of PipeWire that halod made */
+    bool hidden; /* a node that portals do not show to programs, because it is not a camera */
     enum halo_v4l2_trouble trouble; /* if the fields below are empty: the reason */
     struct halo_camera_offered_mode {
         const struct halo_v4l2_format *format;

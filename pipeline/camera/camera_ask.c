@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/camera/camera_private.h"
 
 static void copy_text(char *ret, size_t size, const void *text, size_t length)
@@ -78,6 +79,8 @@ int halo_camera_ask(struct halo_camera_offer *ret, const struct halo_camera_id *
                     struct halo_error *err)
 {
     *ret = (struct halo_camera_offer){.id = *id};
+    if (halo_camera_pipewire_is(id))
+        return halo_camera_pipewire_ask(ret, err);
     const int fd = halo_v4l2_open(id->node);
     if (fd < 0)
         return halo_v4l2_fail(err, &ret->trouble, id->node, HALO_V4L2_OPEN, -fd);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/camera/camera_private.h"
 
 /* Prepares a buffer as an argument of calls; planes must remain valid as long as the buffer. */
@@ -80,6 +81,10 @@ void halo_camera_stop(struct halo_camera *c)
 
 int halo_camera_give(struct halo_camera *c, int index, const struct halo_camera_fault *fault)
 {
+    if (c->pipewire) {
+        halo_camera_pipewire_give(c, index);
+        return 0;
+    }
     struct v4l2_plane plane[VIDEO_MAX_PLANES];
     struct v4l2_buffer b = describe(c, index, plane);
     if (halo_camera_is_planar(c))
@@ -100,6 +105,8 @@ static void judge(struct halo_camera_taken *ret, const struct halo_camera_buffer
 int halo_camera_take(struct halo_camera *c, struct halo_camera_taken *ret,
                      const struct halo_camera_fault *fault)
 {
+    if (c->pipewire)
+        return halo_camera_pipewire_take(c, ret, fault);
     struct v4l2_plane plane[VIDEO_MAX_PLANES];
     struct v4l2_buffer b = describe(c, 0, plane);
     const int code = halo_v4l2_call(c->fd, VIDIOC_DQBUF, &b);

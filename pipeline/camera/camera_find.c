@@ -11,8 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/pipewire.h"
+#include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/camera/camera_wish.h"
 #include "pipeline/camera/watch.h"
+#include "pipeline/desktop/socket.h"
 
 enum { MAX_NODES = 256 };
 
@@ -273,6 +276,8 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
                      const struct halo_camera_id *known, struct halo_error *err)
 {
     struct halo_camera_id *list = NULL;
+    if (halo_pipewire_name_of(input))
+        return halo_camera_pipewire_find(ret, input, known, err);
     const int count = halo_camera_list(&list);
     if (count < 0)
         return halo_fail(err, count, "%s: /dev cannot be listed: %s", input, strerror(-count));
@@ -284,20 +289,31 @@ int halo_camera_find(struct halo_camera_id *ret, const char *input,
     return code;
 }
 
-int halo_camera_watch(void)
+/* The folder of the PipeWire server's socket, or of devices. */
+int halo_camera_watch(const char *input)
 {
-    return halo_watch("/dev");
+    struct halo_error ignored = {0};
+    char *path = halo_pipewire_name_of(input) ? halo_pipewire_socket(&ignored) : NULL;
+    if (path)
+        *strrchr(path, '/') = 0;
+    const int ret = halo_watch(path ? path : "/dev");
+    free(path);
+    return ret;
 }
 
 bool halo_camera_watch_drain(int watch)
 {
-    static const char *const names[] = {"video", "v4l", NULL};
+    static const char *const names[] = {"video", "v4l", "pipewire-", NULL};
     return halo_watch_drain(watch, names);
 }
 
 void halo_camera_input(const struct halo_camera_id *id, char *ret, size_t size)
 {
     char index[20] = "";
+    if (halo_camera_pipewire_is(id)) {
+        snprintf(ret, size, "%s", id->node);
+        return;
+    }
     if (id->index > 0)
         snprintf(index, sizeof index, ":index=%d", id->index);
     if (id->serial[0])

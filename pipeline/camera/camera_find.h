@@ -8,6 +8,7 @@
  *   /dev/v4l/by-path/...   the same, but only a camera at that port
  *   v4l2:serial=S          v4l2:path=PORT (ID_PATH or the USB port, "1-2.3")   v4l2:name=WORDS
  *                          joined with ":", all must match; index=N: the device's node number N
+ *   pipewire:NAME          a node of PipeWire (camera_pipewire.h)
  *
  * Any thread except the event loop, because calls access the file system. */
 #ifndef HALO_CAMERA_FIND_H
@@ -67,10 +68,10 @@ void halo_camera_input(const struct halo_camera_id *id, char *ret, size_t size);
 int halo_camera_list(struct halo_camera_id **ret);
 
 /* halo_camera_watch() returns an inotify descriptor, or -errno. The descriptor becomes readable
- * when something in /dev appears, disappears or changes its permissions; the caller closes it.
- * halo_camera_watch_drain() reads all pending events and returns whether they concerned video
- * nodes. */
-int halo_camera_watch(void);
+ * when something in /dev (or, for inputs of PipeWire, in the folder of its socket) appears,
+ * disappears or changes its permissions; the caller closes it. halo_camera_watch_drain() reads all
+ * pending events and returns whether they concerned video nodes or such a socket. */
+int halo_camera_watch(const char *input);
 bool halo_camera_watch_drain(int watch);
 
 #endif

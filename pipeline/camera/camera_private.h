@@ -7,7 +7,8 @@
  *   camera_buffers.c  mapped buffers and the driver's queue
  *   camera_unpack.c   unpacking a mapped buffer into a frame
  *   camera_control.c  controls
- *   camera_ask.c      the data that halod devices shows */
+ *   camera_ask.c      the data that halod devices shows
+ *   camera_pipewire.c the same for nodes of PipeWire */
 #ifndef HALO_CAMERA_PRIVATE_H
 #define HALO_CAMERA_PRIVATE_H
 
@@ -42,8 +43,11 @@ struct halo_camera_taken {
     size_t size[HALO_CAMERA_PLANES];
 };
 
+struct halo_pipewire_source;
+
 struct halo_camera {
     int fd, wake;
+    struct halo_pipewire_source *pipewire; /* a node of PipeWire; NULL: a V4L2 device */
     struct halo_camera_id id;
     const struct halo_capture_settings *settings;
     struct halo_memory *memory;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/pipewire.h"
 #include "config/option.h"
 
 static const char WORDS[] = "v4l2:";
@@ -82,6 +83,11 @@ void halo_camera_wish_finish(struct halo_camera_wish *wish)
 int halo_camera_check(const char *input, struct halo_error *err)
 {
     struct halo_camera_wish wish;
+    const char *name = halo_pipewire_name_of(input);
+    if (name && !halo_pipewire_is_built())
+        return halo_fail_usage(err, "%s: this halod was built without PipeWire", input);
+    if (name && !*name)
+        return halo_fail_usage(err, "%s: name the camera, as 'halod devices' lists it", input);
     if (!halo_camera_wish_is(input))
         return 0;
     const int code = halo_camera_wish_parse(&wish, input, err);

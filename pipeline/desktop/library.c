@@ -22,7 +22,7 @@ static bool find_functions(void *library, struct halo_pipewire *ret, struct halo
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *function = dlsym(library, functions[i].name);
         if (!function) {
-            halo_fail(err, -ENOSYS, "%s has no function %s", HALO_PIPEWIRE_LIBRARY,
+            halo_fail(err, -ENOTSUP, "%s has no function %s", HALO_PIPEWIRE_LIBRARY,
                       functions[i].name);
             return false;
         }
@@ -38,7 +38,7 @@ static const struct halo_pipewire *load(struct halo_error *err)
         return &found;
     void *library = dlopen(HALO_PIPEWIRE_LIBRARY, RTLD_NOW | RTLD_LOCAL); /* never closed */
     if (!library) {
-        halo_fail(err, -ENOENT, "%s: install the package libpipewire-0.3-0", dlerror());
+        halo_fail(err, -ENOTSUP, "%s: install the package libpipewire-0.3-0", dlerror());
         return NULL;
     }
     struct halo_pipewire all;

@@ -10,6 +10,8 @@
 
 #define HALO_PIPEWIRE_LIBRARY "libpipewire-0.3.so.0"
 
+#define HALO_PIPEWIRE_OURS "halod.filtered" /* a property of nodes that halod has made */
+
 /* The functions that are used, without their prefix. */
 #define HALO_PIPEWIRE_FUNCTIONS(F)                                                                 \
     F(init)                                                                                        \
@@ -22,6 +24,8 @@
     F(context_destroy)                                                                             \
     F(core_disconnect)                                                                             \
     F(properties_new)                                                                              \
+    F(proxy_add_listener)                                                                          \
+    F(proxy_destroy)                                                                               \
     F(stream_new)                                                                                  \
     F(stream_add_listener)                                                                         \
     F(stream_connect)                                                                              \
@@ -30,6 +34,7 @@
     F(stream_dequeue_buffer)                                                                       \
     F(stream_queue_buffer)                                                                         \
     F(stream_is_driving)                                                                           \
+    F(stream_get_node_id)                                                                          \
     F(stream_trigger_process)
 
 struct halo_pipewire {

@@ -251,7 +251,8 @@ static int add_node(struct halo_pipewire_node *node)
         pw->properties_new(PW_KEY_MEDIA_CLASS, "Video/Source", PW_KEY_MEDIA_TYPE, "Video",
                            PW_KEY_MEDIA_ROLE, "Camera", PW_KEY_NODE_NAME, node->name,
                            PW_KEY_NODE_DESCRIPTION, node->label, PW_KEY_NODE_NICK, node->label,
-                           PW_KEY_DEVICE_SERIAL, serial, PW_KEY_PRIORITY_SESSION, priority, NULL));
+                           PW_KEY_DEVICE_SERIAL, serial, PW_KEY_PRIORITY_SESSION, priority,
+                           HALO_PIPEWIRE_OURS, "true", NULL));
     if (!node->stream)
         return -errno;
     pw->stream_add_listener(node->stream, &node->listener, &events, node);
@@ -259,14 +260,11 @@ static int add_node(struct halo_pipewire_node *node)
                               PW_STREAM_FLAG_DRIVER | PW_STREAM_FLAG_MAP_BUFFERS, params, 1);
 }
 
-int halo_pipewire_node_open(struct halo_pipewire_node *node, enum halo_v4l2_trouble *ret_trouble,
-                            struct halo_error *err)
+int halo_pipewire_node_open(struct halo_pipewire_node *node, struct halo_error *err)
 {
-    int code = halo_pipewire_session_open(&node->session, ret_trouble, err);
-    if (code >= 0 && (code = add_node(node)) < 0) {
-        *ret_trouble = HALO_V4L2_BROKEN;
+    int code = halo_pipewire_session_open(&node->session, err);
+    if (code >= 0 && (code = add_node(node)) < 0)
         halo_fail(err, code, "PipeWire refused the node: %s", strerror(-code));
-    }
     if (code < 0)
         halo_pipewire_node_close(node);
     return code;

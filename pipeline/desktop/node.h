@@ -20,7 +20,6 @@
 #include <stdint.h>
 
 #include "config/error.h"
-#include "pipeline/camera/v4l2.h"
 
 struct halo_pipewire_node;
 
@@ -43,9 +42,8 @@ int halo_pipewire_node_create(struct halo_pipewire_node **ret,
 void halo_pipewire_node_destroy(struct halo_pipewire_node *node); /* accepts NULL */
 
 /* Connects to the server and adds the node to the graph, which is complete when the server has
- * answered. Returns 0, or -errno with err and *ret_trouble filled. */
-int halo_pipewire_node_open(struct halo_pipewire_node *node, enum halo_v4l2_trouble *ret_trouble,
-                            struct halo_error *err);
+ * answered. Returns the same as halo_pipewire_session_open(). */
+int halo_pipewire_node_open(struct halo_pipewire_node *node, struct halo_error *err);
 void halo_pipewire_node_close(struct halo_pipewire_node *node);
 
 /* See halo_pipewire_session_poll() and halo_pipewire_session_turn(). */

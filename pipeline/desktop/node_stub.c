@@ -18,11 +18,9 @@ void halo_pipewire_node_destroy(struct halo_pipewire_node *node)
     (void)node;
 }
 
-int halo_pipewire_node_open(struct halo_pipewire_node *node, enum halo_v4l2_trouble *ret_trouble,
-                            struct halo_error *err)
+int halo_pipewire_node_open(struct halo_pipewire_node *node, struct halo_error *err)
 {
     (void)node;
-    *ret_trouble = HALO_V4L2_UNFIT;
     return halo_fail(err, -ENOTSUP, "this build of halod has no PipeWire");
 }
 

@@ -6,7 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "pipeline/desktop/socket.h"
+
+enum { TURN_MS = 100 };
+
+static const int64_t PATIENCE = INT64_C(2000000000); /* ns, for an answer */
 
 void halo_pipewire_session_lose(struct halo_pipewire_session *session, const char *why)
 {
@@ -26,7 +31,15 @@ static void on_error(void *data, uint32_t id, int seq, int code, const char *mes
         halo_pipewire_session_lose(data, "PipeWire has closed the connection");
 }
 
-static const struct pw_core_events events = {.version = PW_VERSION_CORE_EVENTS, .error = on_error};
+static void on_done(void *data, uint32_t id, int seq)
+{
+    struct halo_pipewire_session *session = data;
+    if (id == PW_ID_CORE)
+        session->answered = seq;
+}
+
+static const struct pw_core_events events = {
+    .version = PW_VERSION_CORE_EVENTS, .done = on_done, .error = on_error};
 
 /* Only what a stream needs is loaded, and no configuration file: the default one also asks for
  * real-time priority, and may start programs. */
@@ -45,30 +58,24 @@ static int make_context(struct halo_pipewire_session *session)
     return session->context ? 0 : -errno;
 }
 
-static int connect_to(struct halo_pipewire_session *session, enum halo_v4l2_trouble *ret_trouble,
-                      struct halo_error *err)
+static int connect_to(struct halo_pipewire_session *session, struct halo_error *err)
 {
     const struct halo_pipewire *pw = session->pw;
     char *path = halo_pipewire_socket(err);
-    if (!path) {
-        *ret_trouble = HALO_V4L2_UNFIT;
+    if (!path)
         return err->code;
-    }
     session->core = pw->context_connect(session->context, NULL, 0);
     const int code = session->core ? 0 : -errno;
     if (session->core)
         pw_core_add_listener(session->core, &session->listener, &events, session);
     else
         halo_fail(err, code, "PipeWire cannot be reached at %s: %s", path, strerror(-code));
-    *ret_trouble = code == -EACCES ? HALO_V4L2_DENIED : HALO_V4L2_ABSENT;
     free(path);
     return code;
 }
 
-int halo_pipewire_session_open(struct halo_pipewire_session *session,
-                               enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
+int halo_pipewire_session_open(struct halo_pipewire_session *session, struct halo_error *err)
 {
-    *ret_trouble = HALO_V4L2_UNFIT;
     session->pw = halo_pipewire_load(err);
     if (!session->pw)
         return err->code;
@@ -80,11 +87,11 @@ int halo_pipewire_session_open(struct halo_pipewire_session *session,
     }
     const int code = make_context(session);
     if (code < 0)
-        return halo_fail(err, code,
+        return halo_fail(err, -ENOTSUP,
                          "PipeWire's modules cannot be loaded: %s; install the package "
                          "libpipewire-0.3-modules",
                          strerror(-code));
-    return connect_to(session, ret_trouble, err);
+    return connect_to(session, err);
 }
 
 void halo_pipewire_session_close(struct halo_pipewire_session *session)
@@ -98,6 +105,7 @@ void halo_pipewire_session_close(struct halo_pipewire_session *session)
     session->core = NULL;
     session->context = NULL;
     session->lost = false;
+    session->asked = session->answered = 0;
 }
 
 void halo_pipewire_session_finish(struct halo_pipewire_session *session)
@@ -121,4 +129,18 @@ int halo_pipewire_session_turn(struct halo_pipewire_session *session, int timeou
     if (session->loop)
         pw_loop_iterate(session->loop, timeout_ms);
     return session->lost ? halo_fail(err, -EPIPE, "%s", session->why) : 0;
+}
+
+int halo_pipewire_session_sync(struct halo_pipewire_session *session, struct halo_error *err)
+{
+    const int64_t end = halo_now_ns() + PATIENCE;
+    session->asked = pw_core_sync(session->core, PW_ID_CORE, session->asked);
+    while (session->answered != session->asked) {
+        const int code = halo_pipewire_session_turn(session, TURN_MS, err);
+        if (code < 0)
+            return code;
+        if (halo_now_ns() >= end)
+            return halo_fail(err, -ETIMEDOUT, "PipeWire does not answer");
+    }
+    return 0;
 }

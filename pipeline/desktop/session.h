@@ -7,7 +7,6 @@
 #include <stdbool.h>
 
 #include "config/error.h"
-#include "pipeline/camera/v4l2.h"
 #include "pipeline/desktop/library.h"
 
 struct halo_pipewire_session {
@@ -16,14 +15,15 @@ struct halo_pipewire_session {
     struct pw_context *context;
     struct pw_core *core; /* NULL: not connected */
     struct spa_hook listener;
+    int asked, answered; /* numbers of requests, see halo_pipewire_session_sync() */
     bool lost;
     char why[200]; /* if lost: the reason */
 };
 
 /* Loads the library, if it is not loaded yet, and connects to the server. Returns 0, or -errno with
- * err and *ret_trouble filled; the session must be closed in either case. */
-int halo_pipewire_session_open(struct halo_pipewire_session *session,
-                               enum halo_v4l2_trouble *ret_trouble, struct halo_error *err);
+ * err filled: -ENXIO if this process belongs to no session, -ENOTSUP if the library or its modules
+ * are missing, or why the server cannot be reached. The session must be closed in either case. */
+int halo_pipewire_session_open(struct halo_pipewire_session *session, struct halo_error *err);
 /* Disconnects; everything that was made with session->core must have been destroyed. The descriptor
  * stays open. */
 void halo_pipewire_session_close(struct halo_pipewire_session *session);
@@ -37,6 +37,9 @@ int halo_pipewire_session_poll(const struct halo_pipewire_session *session);
  * -EPIPE with err filled if the connection was lost. */
 int halo_pipewire_session_turn(struct halo_pipewire_session *session, int timeout_ms,
                                struct halo_error *err);
+/* Waits until the server has answered everything that was requested so far, and its events have
+ * been handled. Returns 0, -ETIMEDOUT after two seconds, or -EPIPE, with err filled. */
+int halo_pipewire_session_sync(struct halo_pipewire_session *session, struct halo_error *err);
 /* Records that the connection cannot be used any more; the first reason is kept. */
 void halo_pipewire_session_lose(struct halo_pipewire_session *session, const char *why);
 

@@ -94,7 +94,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         code = parse_own(live, err);
     }
     if (code >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)
-        code = halo_live_camera_create(&live->camera, err);
+        code = halo_live_camera_create(&live->camera, settings->source.input, err);
     if (code >= 0)
         code = halo_live_check(live, err);
     if (code >= 0 && halo_live_detect_create(&live->detect, live) < 0)

@@ -41,7 +41,8 @@ struct halo_live_camera {
     int64_t looked_at;        /* ns: when it last had viewers */
 };
 
-int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *err)
+int halo_live_camera_create(struct halo_live_camera **ret, const char *input,
+                            struct halo_error *err)
 {
     struct halo_live_camera *c = av_mallocz(sizeof *c);
     if (!c)
@@ -53,7 +54,7 @@ int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *er
         halo_live_camera_destroy(c);
         return halo_fail(err, code, "cannot create an eventfd: %s", strerror(-code));
     }
-    c->watch = halo_camera_watch(); /* if it fails, pauses last their full time */
+    c->watch = halo_camera_watch(input); /* if it fails, pauses last their full time */
     *ret = c;
     return 0;
 }

@@ -19,7 +19,8 @@ struct halo_live_camera;
 struct halo_live_input;
 struct halo_raw_picture;
 
-int halo_live_camera_create(struct halo_live_camera **ret, struct halo_error *err);
+int halo_live_camera_create(struct halo_live_camera **ret, const char *input,
+                            struct halo_error *err);
 void halo_live_camera_destroy(struct halo_live_camera *c); /* NULL: does nothing */
 /* Wakes the source thread so that it checks for a stop, a new viewer or a control to set. Does
  * nothing if c is NULL. Any thread. */

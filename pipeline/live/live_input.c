@@ -17,9 +17,9 @@
 #include "pipeline/picture/orient.h"
 
 const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS] = {
-    [HALO_SOURCE_CAMERA] = &halo_source_camera, [HALO_SOURCE_TEST] = &halo_source_test,
-    [HALO_SOURCE_HTTP] = &halo_source_file,     [HALO_SOURCE_URL] = &halo_source_file,
-    [HALO_SOURCE_FILE] = &halo_source_file,
+    [HALO_SOURCE_CAMERA] = &halo_source_camera, [HALO_SOURCE_PIPEWIRE] = &halo_source_camera,
+    [HALO_SOURCE_TEST] = &halo_source_test,     [HALO_SOURCE_HTTP] = &halo_source_file,
+    [HALO_SOURCE_URL] = &halo_source_file,      [HALO_SOURCE_FILE] = &halo_source_file,
 };
 
 int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err)

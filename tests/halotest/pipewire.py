@@ -21,6 +21,18 @@ def missing():
         [] if CLIENT else ['PIPEWIRE_CLIENT'])
 
 
+def arrays(text):
+    """What pw-dump prints: a list of objects, and further lists of what changed meanwhile."""
+    ret, decoder = [], json.JSONDecoder()
+    while text := text.lstrip():
+        try:
+            some, end = decoder.raw_decode(text)
+        except ValueError:  # the server has just ended
+            break
+        ret, text = ret + some, text[end:]
+    return ret
+
+
 class Session:
     """dbus-daemon, pipewire and wireplumber in a folder of their own, which no other session sees.
     Its path is short, because sockets have short names."""
@@ -76,10 +88,7 @@ class Session:
         """{node.name: properties} of all nodes that are cameras."""
         done = subprocess.run(['pw-dump'], env=self.environment, capture_output=True, text=True,
                               timeout=20 * PATIENCE, check=False)
-        try:
-            listed = json.loads(done.stdout)
-        except ValueError:
-            return {}  # the server has just ended
+        listed = arrays(done.stdout)
         found = (one.get('info', {}).get('props', {}) for one in listed
                  if one.get('type') == 'PipeWire:Interface:Node')
         return {props['node.name']: props for props in found

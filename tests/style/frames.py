@@ -16,6 +16,7 @@ RAW = {
     'picture/decode_memory.c': ('memory that decoders write into', 'lay_out halo_decode_memory_get'),
     'input/source_test.c': ('test: draws raw pictures', 'draw_luma draw_chroma draw halo_test_source_read'),
     'camera/camera_buffers.c': ('mapped buffers of a camera', 'judge halo_camera_take'),
+    'camera/camera_pipewire.c': ('buffers of a node of PipeWire', 'halo_camera_pipewire_take'),
     'camera/camera_read.c': ('a camera\'s buffers become raw pictures, or packets for a decoder', '''
         count_sequence take_newest time_of make_raw make_packet make_picture wait_for_newest
         halo_camera_read'''),

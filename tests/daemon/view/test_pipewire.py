@@ -87,8 +87,13 @@ class PipewireTest(DaemonTest):
                              'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': RATE}}], **settings}
 
     def wait_node(self, name=NODE):
-        self.assertTrue(wait_until(lambda: name in self.session.nodes()), self.session.logged())
-        return self.session.nodes()[name]
+        nodes = {}
+
+        def find():
+            nodes.update(self.session.nodes())
+            return name in nodes
+        self.assertTrue(wait_until(find), self.session.logged())
+        return nodes[name]
 
     def player(self, *words, **more):
         player = Player(self.session, *words, **more)
@@ -312,6 +317,101 @@ class Restarts(PipewireTest):
         self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=restarted + 1))
         self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
         self.assert_filtered(self.shown(player))
+
+
+class Input(PipewireTest):
+    """A node as the input: here one that shows the played camera as it is."""
+
+    def settings_of_node(self, name):
+        return {**self.settings(name, filters='null', capture=ALWAYS), 'privacy': 'off'}
+
+    def both(self, source, capture=None):
+        return {'camera': self.settings_of_node('other cam'),
+                'one': self.settings(input=source, capture={**ALWAYS, **(capture or {})})}
+
+    def stop_camera(self, daemon):
+        daemon.control('Stop', name='camera')
+        self.assertTrue(wait_until(lambda: 'other_cam' not in self.session.nodes()))
+
+    def test_frames(self):
+        """By its name, by what it shows, and with a chain that sees every frame."""
+        for source in ('pipewire:other_cam', 'pipewire:other cam'):
+            with self.subTest(source):
+                daemon = self.play(streams=self.both(source))
+                self.wait_node()
+                player = self.player(NODE, 'i420', frames=40)
+                self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)), daemon.logged())
+                self.assertEqual(player.finish(), 0)
+                self.assert_filtered(self.shown(player))
+                self.end(daemon)
+
+    def test_formats(self):
+        """As the settings ask."""
+        for form in ('nv12', 'yuyv'):
+            with self.subTest(form):
+                daemon = self.play(streams=self.both('pipewire:other_cam', {'format': form}))
+                daemon.wait_state('one', 'running')
+                daemon.wait_pictures('one', 5)
+                self.assertEqual(daemon.status('one')['capture']['format'], form)
+                self.end(daemon)
+
+    def test_gone_and_back(self):
+        """A card while it is gone, and no other camera, even with its number."""
+        daemon = self.play(streams=self.both('pipewire:other_cam'))
+        number = self.wait_node('other_cam')['object.id']
+        daemon.write(self.both(f'pipewire:{number}'))
+        daemon.control('Reload')
+        daemon.wait_state('one', 'running')
+        player = self.player(NODE, 'i420')
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)), daemon.logged())
+        self.stop_camera(daemon)
+        gone = now()
+        self.assertIsNotNone(player.wait(lambda p: is_card(p, SIZE), since=gone))
+        daemon.write({**self.both(f'pipewire:{number}'), 'usurper': self.settings_of_node('usurper')})
+        daemon.control('Reload')
+        daemon.control('Stop', name='camera')
+        self.wait_node('usurper')
+        time.sleep(1)
+        self.assertEqual(daemon.state('one'), 'waiting')
+        daemon.control('Start', name='camera')
+        started = now()
+        self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=started),
+                             daemon.logged())
+        self.assert_filtered(self.shown(player))
+
+    def test_pipewire_restarts(self):
+        daemon = self.play(streams=self.both('pipewire:other_cam'))
+        self.wait_node()
+        for _ in range(2):
+            daemon.wait_state('one', 'running')
+            self.session.restart('wireplumber', 'pipewire')
+            self.wait_node()
+            self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 20),
+                            daemon.logged())
+            daemon.wait_pictures('one', 5)
+        player = self.player(NODE, 'i420', frames=40)
+        self.assertEqual(player.finish(), 0)
+        self.assert_filtered(self.shown(player))
+
+    def test_stall(self):
+        """A node that sends nothing is reported, and opened again."""
+        provider = start_halod('run', '-i', '/dev/video0', '-vf', 'null', 'pipewire:provider',
+                               environment=self.environment())
+        self.addCleanup(provider.stdout.close)
+        self.addCleanup(provider.stderr.close)
+        self.addCleanup(provider.wait)
+        self.addCleanup(provider.kill)
+        self.wait_node('provider')
+        daemon = self.play(streams={'one': self.settings(input='pipewire:provider',
+                                                         capture={**ALWAYS, 'stall': 1})})
+        daemon.wait_state('one', 'running')
+        daemon.wait_pictures('one', 5)
+        provider.send_signal(signal.SIGSTOP)
+        daemon.wait_state('one', 'waiting')
+        self.assertIn('sends nothing', daemon.status('one')['why'])
+        provider.send_signal(signal.SIGCONT)
+        daemon.wait_state('one', 'running')
+        daemon.wait_pictures('one', 5)
 
 
 class Run(PipewireTest):

@@ -517,7 +517,7 @@ static void watching(void **state)
 {
     (void)state;
     put("dev/video7", "");
-    const int watch = halo_camera_watch();
+    const int watch = halo_camera_watch("/dev/video0");
     struct pollfd on = {watch, POLLIN, 0};
     assert_true(watch >= 0);
     assert_int_equal(poll(&on, 1, 0), 0);
