@@ -8,10 +8,12 @@
 #include "config/log.h"
 #include "daemon/commands.h"
 #include "pipeline/camera/camera.h"
+#include "pipeline/camera/camera_pipewire.h"
 
 static const char *kind_of(const struct halo_camera_offer *offer)
 {
     return offer->loopback  ? "loopback"
+           : offer->ours    ? "halod"
            : offer->capture ? "camera"
            : offer->output  ? "output"
                             : "other";
@@ -57,6 +59,10 @@ static void print_one(const struct halo_camera_offer *offer, const struct halo_e
         printf("  input: %s\n", name);
     if (err->code)
         printf("  %s\n", halo_v4l2_states[offer->trouble].words);
+    else if (offer->hidden)
+        puts("  portals do not show it to programs, because its media.role is not Camera");
+    else if (offer->ours)
+        puts("  programs see it as a camera; its frames are filtered");
     print_modes(offer);
     print_controls(offer);
 }
@@ -102,6 +108,7 @@ static json_t *one_as_json(const struct halo_camera_offer *offer, const struct h
         snprintf(usb, sizeof usb, "%s:%s", id->vendor, id->product);
         json_object_set_new(one, "usb", json_string(usb));
     }
+    json_object_set_new(one, "hidden", json_boolean(offer->hidden));
     json_object_set_new(one, "modes", modes_of(offer));
     json_object_set_new(one, "controls", controls_of(offer));
     return one;
@@ -121,22 +128,39 @@ static void describe(const struct halo_camera_id *id, json_t *list)
     halo_camera_offer_finish(&offer);
 }
 
+/* Describes devices, then nodes of PipeWire, which may be missing. Returns their number, or -errno
+ * if /dev cannot be listed. */
+static int describe_all(json_t *list)
+{
+    struct halo_camera_id *ids = NULL, *nodes = NULL;
+    struct halo_error ignored = {0};
+    const int count = halo_camera_list(&ids);
+    if (count < 0)
+        return count;
+    const int more = halo_camera_pipewire_list(&nodes, &ignored);
+    for (int i = 0; i < count; i++)
+        describe(&ids[i], list);
+    for (int i = 0; i < more; i++)
+        describe(&nodes[i], list);
+    free(ids);
+    free(nodes);
+    return count + (more > 0 ? more : 0);
+}
+
 int halo_command_devices(int argc, char **argv)
 {
-    struct halo_camera_id *ids = NULL;
     const bool as_json = argc == 1 && !strcmp(argv[0], "--json");
     if (argc > as_json) {
         halo_log(HALO_LOG_ERROR, "'devices' accepts only --json, got '%s'", argv[as_json]);
         return HALO_EXIT_USAGE;
     }
-    const int count = halo_camera_list(&ids);
+    json_t *list = as_json ? json_array() : NULL;
+    const int count = describe_all(list);
     if (count < 0) {
         halo_log(HALO_LOG_ERROR, "cannot list /dev: %s", strerror(-count));
+        json_decref(list);
         return HALO_EXIT_FAILED;
     }
-    json_t *list = as_json ? json_array() : NULL;
-    for (int i = 0; i < count; i++)
-        describe(&ids[i], list);
     if (list) {
         json_dumpf(list, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
         putchar('\n');
@@ -144,6 +168,5 @@ int halo_command_devices(int argc, char **argv)
         puts("no cameras: /dev/video* does not exist");
     }
     json_decref(list);
-    free(ids);
     return halo_end_print();
 }
