@@ -20,6 +20,7 @@
 #include "config/output_kinds.h"
 #include "config/run.h"
 #include "config/source_kinds.h"
+#include "daemon/control/facts_nodes.h"
 #include "daemon/detector/probe.h"
 
 /* The time for all detectors, less than HALO_FACTS_MS: a slow one is not an error. */
@@ -109,6 +110,7 @@ static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
     if (path)
         json_array_append_new(list_of(facts, "inputs"),
                               json_pack("{s:s, s:s}", "stream", stream->name, "path", path));
+    halo_facts_ask_nodes(list_of(facts, "nodes"), stream);
     const char *const backend = halo_run_backends[stream->device.backend];
     if (!strcmp(backend, "cuda"))
         json_array_append_new(list_of(facts, "cuda_streams"), json_string(stream->name));
@@ -201,6 +203,9 @@ static void gather_on_thread(uv_work_t *work)
     check_all(g, "folders", check_folder);
     check_all(g, "virtual_cameras", check_camera);
     check_detectors(g);
+    atomic_store(&g->path, "PipeWire");
+    halo_facts_check_nodes(g->facts);
+    atomic_store(&g->path, NULL);
     check_devices(g->facts);
 }
 

@@ -317,6 +317,49 @@ static void virtual_cameras(const json_t *seen, struct doctor_finding *f)
                                : "the settings contain no virtual camera");
 }
 
+/* What programs of the session see. */
+static void list_cameras(const json_t *cameras, char *ret, size_t size)
+{
+    json_t *one;
+    size_t i, used = 0;
+    *ret = '\0';
+    json_array_foreach ((json_t *)cameras, i, one) {
+        if (used >= size)
+            return;
+        used += (size_t)snprintf(
+            ret + used, size - used, "%s%s (%s)", i ? ", " : "", ctl_text(one, "name"),
+            json_is_true(json_object_get(one, "filtered")) ? "filtered" : "not filtered");
+    }
+}
+
+static void desktop_cameras(const json_t *seen, struct doctor_finding *f)
+{
+    char list[400];
+    json_t *one;
+    size_t i;
+    const json_t *facts = facts_of(seen, f);
+    if (!facts)
+        return;
+    if (json_array_size(json_object_get(facts, "nodes")) == 0) {
+        find(f, DOCTOR_OK, "", "the settings contain no node of PipeWire");
+        return;
+    }
+    if (*ctl_text(facts, "pipewire_error"))
+        find(f, DOCTOR_FAILED,
+             "run halod in the user's session, where PipeWire is (systemctl --user enable --now "
+             "pipewire wireplumber halod)",
+             "%s", ctl_text(facts, "pipewire_error"));
+    json_array_foreach (json_object_get(facts, "nodes"), i, one)
+        if (json_is_true(json_object_get(one, "missing")))
+            find(f, DOCTOR_FAILED,
+                 json_is_true(json_object_get(one, "output"))
+                     ? "haloctl status NAME says why"
+                     : "halod devices lists the nodes that exist",
+                 "stream %s: %s does not exist", ctl_text(one, "stream"), ctl_text(one, "path"));
+    list_cameras(json_object_get(facts, "cameras"), list, sizeof list);
+    find(f, DOCTOR_OK, "", "programs see %s", *list ? list : "no camera");
+}
+
 static void port(const json_t *seen, struct doctor_finding *f)
 {
     const char *state = ctl_text(seen, "port"), *address = ctl_text(seen, "port_address");
@@ -452,6 +495,7 @@ const struct doctor_check doctor_checks[] = {
     {"inputs", "input files can be read", inputs},
     {"detectors", "detectors run", detectors},
     {"virtual-cameras", "devices of virtual cameras exist", virtual_cameras},
+    {"desktop-cameras", "cameras of the desktop exist, and what programs see", desktop_cameras},
     {"port", "the HTTP port is available", port},
     {"memlock", "enough memory can be locked", memlock},
     {"streams", "no stream has failed", streams},
