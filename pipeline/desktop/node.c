@@ -251,8 +251,8 @@ static int add_node(struct halo_pipewire_node *node)
         pw->properties_new(PW_KEY_MEDIA_CLASS, "Video/Source", PW_KEY_MEDIA_TYPE, "Video",
                            PW_KEY_MEDIA_ROLE, "Camera", PW_KEY_NODE_NAME, node->name,
                            PW_KEY_NODE_DESCRIPTION, node->label, PW_KEY_NODE_NICK, node->label,
-                           PW_KEY_DEVICE_SERIAL, serial, PW_KEY_PRIORITY_SESSION, priority,
-                           HALO_PIPEWIRE_OURS, "true", NULL));
+                           PW_KEY_DEVICE_SERIAL, serial, PW_KEY_DEVICE_ICON_NAME, "camera-web",
+                           PW_KEY_PRIORITY_SESSION, priority, HALO_PIPEWIRE_OURS, "true", NULL));
     if (!node->stream)
         return -errno;
     pw->stream_add_listener(node->stream, &node->listener, &events, node);

@@ -94,6 +94,11 @@ class Session:
         return {props['node.name']: props for props in found
                 if props.get('media.class') == 'Video/Source'}
 
+    def logged_by(self, program, words):
+        """The lines of one program with these words."""
+        with open(self.path(program + '.log'), errors='replace') as file:
+            return ''.join(line for line in file if words in line)
+
     def logged(self):
         text = ''
         for program in PROGRAMS:

@@ -19,6 +19,8 @@ from halotest.virtual import is_card
 
 SIZE, RATE, CHAIN = (WIDTH, HEIGHT), 25, 'gblur=sigma=3'
 NODE = 'halod_door'
+SOURCES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../..'))
+HALOCTL = os.environ.get('HALOCTL', '')
 ALWAYS = {'open': 'always', 'size': f'{WIDTH}x{HEIGHT}'}
 ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', '10'))
 PIXELS = {'i420': 'yuv420p', 'nv12': 'nv12', 'yuy2': 'yuyv422', 'rgb': 'rgb24'}
@@ -152,6 +154,36 @@ class Listed(PipewireTest):
         self.reader('one.ts')
         self.assertEqual(daemon.logged().count('outside of one'), 1)
         self.assertEqual(daemon.status('one')['outputs'][0]['state'], 'unfit')
+
+    def test_rule(self):
+        """The example for WirePlumber is accepted, and hides no camera of halod."""
+        folder = self.session.path('config/wireplumber/main.lua.d')
+        os.makedirs(folder)
+        shutil.copy(os.path.join(SOURCES, 'systemd/51-halod-camera.lua'), folder)
+        self.session.restart('wireplumber')
+        self.play()
+        self.wait_node()
+        player = self.player(NODE, frames=10)
+        self.assertEqual(player.finish(), 0)
+        self.assertNotIn('lua', self.session.logged_by('wireplumber', 'halod-camera'))
+
+    def test_tools(self):
+        """What halod devices and haloctl doctor say of it."""
+        daemon = self.play()
+        self.wait_node()
+        environment = {**halod_environment(), **self.environment()}
+
+        def said(*words):
+            return subprocess.run(words, env=environment, capture_output=True, text=True,
+                                  timeout=60 * PATIENCE, check=False).stdout
+        listed = said(HALOD, 'devices')
+        self.assertIn(f'pipewire:{NODE}: halod door (halod, pipewire)', listed)
+        self.assertIn('programs see it', listed)
+        self.assertIn('programs see halod door (filtered)',
+                      said(HALOCTL, '--socket', daemon.path, 'doctor'))
+        self.session.stop('pipewire')
+        self.assertIn('PipeWire cannot be reached', said(HALOCTL, '--socket', daemon.path, 'doctor'))
+        self.session.begin_pipewire()
 
     def test_server_appears(self):
         self.session.stop('wireplumber')
