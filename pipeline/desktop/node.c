@@ -55,18 +55,35 @@ static struct spa_fraction fraction_of(double rate)
                : SPA_FRACTION((uint32_t)round(rate * 1001), 1001); /* 29.97 and its like */
 }
 
-static const struct spa_pod *offer(const struct halo_pipewire_node *node, struct spa_pod_builder *b)
+/* The mode's rate, and common ones below it: browsers do not read a range. */
+static void add_rates(double most, struct spa_pod_builder *b)
+{
+    static const uint32_t lower[] = {60, 50, 30, 25, 24, 20, 15, 10, 5, 1};
+    const struct spa_fraction rate = fraction_of(most);
+    struct spa_pod_frame frame;
+    spa_pod_builder_prop(b, SPA_FORMAT_VIDEO_framerate, 0);
+    spa_pod_builder_push_choice(b, &frame, SPA_CHOICE_Enum, 0);
+    spa_pod_builder_fraction(b, rate.num, rate.denom); /* the default, then all */
+    spa_pod_builder_fraction(b, rate.num, rate.denom);
+    for (size_t i = 0; i < sizeof lower / sizeof *lower; i++)
+        if (lower[i] < most - 1e-3)
+            spa_pod_builder_fraction(b, lower[i], 1);
+    spa_pod_builder_pop(b, &frame);
+}
+
+/* One object for each format, like nodes of devices: browsers do not read a choice of formats. */
+static const struct spa_pod *offer(const struct halo_pipewire_node *node, int format,
+                                   struct spa_pod_builder *b)
 {
     const struct spa_rectangle size = {(uint32_t)node->mode.width, (uint32_t)node->mode.height};
-    const struct spa_fraction rate = fraction_of(node->mode.rate), least = {0, 1};
-    return spa_pod_builder_add_object(
-        b, SPA_TYPE_OBJECT_Format, SPA_PARAM_EnumFormat, SPA_FORMAT_mediaType,
-        SPA_POD_Id(SPA_MEDIA_TYPE_video), SPA_FORMAT_mediaSubtype,
-        SPA_POD_Id(SPA_MEDIA_SUBTYPE_raw), SPA_FORMAT_VIDEO_format,
-        SPA_POD_CHOICE_ENUM_Id(1 + HALO_DESKTOP_FORMATS, formats[0].format, formats[0].format,
-                               formats[1].format, formats[2].format, formats[3].format),
-        SPA_FORMAT_VIDEO_size, SPA_POD_Rectangle(&size), SPA_FORMAT_VIDEO_framerate,
-        SPA_POD_CHOICE_RANGE_Fraction(&rate, &least, &rate));
+    struct spa_pod_frame frame;
+    spa_pod_builder_push_object(b, &frame, SPA_TYPE_OBJECT_Format, SPA_PARAM_EnumFormat);
+    spa_pod_builder_add(b, SPA_FORMAT_mediaType, SPA_POD_Id(SPA_MEDIA_TYPE_video),
+                        SPA_FORMAT_mediaSubtype, SPA_POD_Id(SPA_MEDIA_SUBTYPE_raw),
+                        SPA_FORMAT_VIDEO_format, SPA_POD_Id(formats[format].format),
+                        SPA_FORMAT_VIDEO_size, SPA_POD_Rectangle(&size), 0);
+    add_rates(node->mode.rate, b);
+    return spa_pod_builder_pop(b, &frame);
 }
 
 size_t halo_pipewire_node_size(const struct halo_pipewire_node *node, int format)
@@ -242,7 +259,9 @@ static int add_node(struct halo_pipewire_node *node)
     const struct halo_pipewire *pw = node->session.pw;
     uint8_t memory[POD_BYTES];
     struct spa_pod_builder b = SPA_POD_BUILDER_INIT(memory, sizeof memory);
-    const struct spa_pod *params[] = {offer(node, &b)};
+    const struct spa_pod *params[HALO_DESKTOP_FORMATS];
+    for (int i = 0; i < HALO_DESKTOP_FORMATS; i++)
+        params[i] = offer(node, i, &b);
     char priority[12], serial[HALO_PIPEWIRE_NAME + 8];
     snprintf(priority, sizeof priority, "%d", PRIORITY);
     snprintf(serial, sizeof serial, "halod-%s", node->name);
@@ -257,7 +276,8 @@ static int add_node(struct halo_pipewire_node *node)
         return -errno;
     pw->stream_add_listener(node->stream, &node->listener, &events, node);
     return pw->stream_connect(node->stream, PW_DIRECTION_OUTPUT, PW_ID_ANY,
-                              PW_STREAM_FLAG_DRIVER | PW_STREAM_FLAG_MAP_BUFFERS, params, 1);
+                              PW_STREAM_FLAG_DRIVER | PW_STREAM_FLAG_MAP_BUFFERS, params,
+                              HALO_DESKTOP_FORMATS);
 }
 
 int halo_pipewire_node_open(struct halo_pipewire_node *node, struct halo_error *err)

@@ -6,9 +6,9 @@
  * an engine, and is given only finished frames that left a gate, and cards. Each frame is copied
  * into a memfd that the server has allocated and sealed against resizing.
  *
- * The node offers one size, rates up to one, and four pixel formats, from which the first consumer
- * chooses; all consumers of a node get the same format. While a consumer is linked the format is
- * fixed. The node drives the graph: consumers run when it has a frame.
+ * The node offers one size, some rates up to the mode's, and four pixel formats, from which the
+ * first consumer chooses; all consumers of a node get the same format. While a consumer is linked
+ * the format is fixed. The node drives the graph: consumers run when it has a frame.
  *
  * Used by one thread; no call blocks, except that the first halo_pipewire_node_open() loads the
  * library. */

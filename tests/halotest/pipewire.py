@@ -61,7 +61,7 @@ class Session:
             raise AssertionError(f'no {name}: {self.logged()}')
 
     def begin(self, program, *arguments):
-        with open(self.path(program + '.log'), 'ab') as log:
+        with open(self.path(os.path.basename(program) + '.log'), 'ab') as log:
             self.running[program] = subprocess.Popen([program, *arguments], stdout=log, stderr=log,
                                                      stdin=subprocess.DEVNULL,
                                                      env=self.environment)

@@ -3,15 +3,20 @@
 # that tests/standin/v4l2.c plays. HALOTEST_ROUNDS=200 is the long form of the rounds.
 """What programs of the session see: filtered pictures and cards alone, whatever restarts."""
 import functools
+import http.server
 import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import unittest
+from unittest import mock
 
 from halotest import (FFMPEG, HALOD, PATIENCE, call, descriptors, halod_environment, main,
                       start_halod, wait_until)
+from halotest import portal
+from halotest.browser import Chromium
 from halotest.daemon import DaemonTest
 from halotest.pipewire import Player, Session, missing, now
 from halotest.played import HEIGHT, LIBRARY, WIDTH, Played, draw
@@ -482,6 +487,73 @@ class Run(PipewireTest):
                             (('pipewire:' + 'x' * 64,), 'at most')):
             self.refused('run', '-i', '/dev/video0', '-vf', CHAIN, *words, says=[says],
                          environment=self.environment())
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    """Asks for a camera, until there is one, and plays it."""
+    TEXT = b'''<!doctype html><video id=video autoplay muted></video><canvas id=canvas></canvas><script>
+        let state = 'begun';
+        async function play() {
+            try {
+                video.srcObject = await navigator.mediaDevices.getUserMedia({video: true});
+                await video.play();
+                state = 'playing';
+            } catch (error) {
+                state = `${error.name}: ${error.message}`;
+                setTimeout(play, 500);
+            }
+        }
+        async function labels() {
+            return (await navigator.mediaDevices.enumerateDevices()).map(device => device.label);
+        }
+        function picture() {
+            [canvas.width, canvas.height] = [video.videoWidth, video.videoHeight];
+            const context = canvas.getContext('2d');
+            context.drawImage(video, 0, 0);
+            return [...context.getImageData(0, 0, canvas.width, canvas.height).data];
+        }
+        play();
+        </script>'''
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header('Content-Type', 'text/html')
+        self.end_headers()
+        self.wfile.write(self.TEXT)
+
+    def log_message(self, *_):
+        pass
+
+
+class InBrowser(PipewireTest):
+    @unittest.skipIf(portal.missing(), 'not installed: ' + ', '.join(portal.missing()))
+    @unittest.skipIf(Chromium.missing(), Chromium.missing())
+    def test_chromium(self):
+        """Through the portal: it lists the camera and plays filtered pictures."""
+        portal.begin(self.session)
+        self.play()
+        self.wait_node()
+        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Page)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with mock.patch.dict(os.environ, self.session.environment):
+            browser = Chromium('--enable-features=WebRtcPipeWireCamera',
+                               '--use-fake-ui-for-media-stream')
+        self.addCleanup(browser.close)
+        browser.go(f'http://127.0.0.1:{server.server_port}/')
+        self.assertTrue(wait_until(lambda: browser.script('return state') == 'playing', 40),
+                        browser.script('return state'))
+        self.assertEqual(browser.script('return labels()'), ['halod door'])
+        shown = []
+
+        def find():
+            rgba = bytes(browser.script('return picture()'))
+            shown.append(b''.join(rgba[at:at + 3] for at in range(0, len(rgba), 4)))
+            return len(shown) > 5 and not is_blank(shown[-1], 'rgb')
+        self.assertTrue(wait_until(find))
+        self.assertEqual(len(shown[-1]), WIDTH * HEIGHT * 3)
+        self.assert_filtered(shown, 'rgb')
 
 
 if __name__ == '__main__':
