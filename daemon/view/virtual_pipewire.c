@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Nodes of the PipeWire graph as devices of virtual cameras (pipewire/node.h). */
+ * Nodes of the PipeWire graph as devices of virtual cameras (desktop/node.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -58,40 +58,46 @@ static int make_context(struct halo_pipewire_session *session)
     return session->context ? 0 : -errno;
 }
 
-static int connect_to(struct halo_pipewire_session *session, struct halo_error *err)
+static int connect_to(struct halo_pipewire_session *session, const char *path,
+                      struct halo_error *err)
 {
-    const struct halo_pipewire *pw = session->pw;
-    char *path = halo_pipewire_socket(err);
-    if (!path)
-        return err->code;
-    session->core = pw->context_connect(session->context, NULL, 0);
-    const int code = session->core ? 0 : -errno;
-    if (session->core)
-        pw_core_add_listener(session->core, &session->listener, &events, session);
-    else
-        halo_fail(err, code, "PipeWire cannot be reached at %s: %s", path, strerror(-code));
-    free(path);
-    return code;
+    session->core = session->pw->context_connect(session->context, NULL, 0);
+    if (!session->core) {
+        const int code = -errno;
+        return halo_fail(err, code, "PipeWire cannot be reached at %s: %s", path, strerror(-code));
+    }
+    pw_core_add_listener(session->core, &session->listener, &events, session);
+    return 0;
 }
 
-int halo_pipewire_session_open(struct halo_pipewire_session *session, struct halo_error *err)
+static int make_loop(struct halo_pipewire_session *session, struct halo_error *err)
 {
     session->pw = halo_pipewire_load(err);
     if (!session->pw)
         return err->code;
-    if (!session->loop) {
-        session->loop = session->pw->loop_new(NULL);
-        if (!session->loop)
-            return halo_fail(err, -errno, "PipeWire: %s", strerror(errno));
-        pw_loop_enter(session->loop);
-    }
-    const int code = make_context(session);
-    if (code < 0)
-        return halo_fail(err, -ENOTSUP,
-                         "PipeWire's modules cannot be loaded: %s; install the package "
-                         "libpipewire-0.3-modules",
-                         strerror(-code));
-    return connect_to(session, err);
+    if (session->loop)
+        return 0;
+    session->loop = session->pw->loop_new(NULL);
+    if (!session->loop)
+        return halo_fail(err, -errno, "PipeWire: %s", strerror(errno));
+    pw_loop_enter(session->loop);
+    return 0;
+}
+
+int halo_pipewire_session_open(struct halo_pipewire_session *session, struct halo_error *err)
+{
+    char *path = halo_pipewire_socket(err); /* first: without a session nothing is loaded */
+    if (!path)
+        return err->code;
+    int code = make_loop(session, err);
+    if (code >= 0 && make_context(session) < 0)
+        code = halo_fail(err, -ENOTSUP,
+                         "PipeWire's modules cannot be loaded: install the package "
+                         "libpipewire-0.3-modules");
+    if (code >= 0)
+        code = connect_to(session, path, err);
+    free(path);
+    return code;
 }
 
 void halo_pipewire_session_close(struct halo_pipewire_session *session)
