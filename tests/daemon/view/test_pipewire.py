@@ -19,7 +19,7 @@ from halotest import portal
 from halotest.browser import Chromium
 from halotest.daemon import DaemonTest
 from halotest.pipewire import Player, Session, missing, now
-from halotest.played import HEIGHT, LIBRARY, WIDTH, Played, draw
+from halotest.played import HEIGHT, WIDTH, Played, draw
 from halotest.virtual import is_card
 
 SIZE, RATE, CHAIN = (WIDTH, HEIGHT), 25, 'gblur=sigma=3'
