@@ -32,6 +32,8 @@ struct halo_sink {
     AVFormatContext *format;
     struct halo_target target;
     const char *within;     /* begin of the temporary name; NULL: as the file's */
+    halo_sink_check *check; /* NULL: none */
+    void *check_arg;
     char *beside;           /* the temporary file; NULL: no such file */
     atomic_bool unfinished; /* the file at `beside` exists, for halo_sink_abandon */
     int64_t bytes;          /* set when the file is closed */
@@ -194,6 +196,12 @@ void halo_sink_write_in(struct halo_sink *sink, const char *path)
     sink->within = path;
 }
 
+void halo_sink_set_check(struct halo_sink *sink, halo_sink_check *check, void *arg)
+{
+    sink->check = check;
+    sink->check_arg = arg;
+}
+
 int64_t halo_sink_inode(const struct halo_sink *sink)
 {
     struct stat st;
@@ -316,6 +324,11 @@ static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                   struct halo_error *err)
 {
     int code = sync_path(sink->beside);
+    if (code >= 0 && sink->check && !partial) {
+        const int checked = sink->check(sink->check_arg, sink->beside, err);
+        if (checked < 0)
+            return checked;
+    }
     if (code >= 0)
         code = partial ? rename_to_partial(sink) : rename_to(sink, sink->target.path);
     const char *name = partial ? sink->target.partial : sink->target.path;

@@ -18,6 +18,9 @@
 
 struct halo_sink;
 
+/* Returns 0, or -errno with err filled. */
+typedef int halo_sink_check(void *arg, const char *path, struct halo_error *err);
+
 /* What happens to the output when a sink ends. */
 enum halo_sink_end {
     HALO_SINK_WHOLE,   /* complete: the trailer is written, and the file is synced and gets its
@@ -53,6 +56,9 @@ AVFormatContext *halo_sink_format(const struct halo_sink *sink);
 /* Makes the temporary name of a file begin with `path`, which must be on the same file system as
  * OUT and outlive the sink. Call this before halo_sink_start(). */
 void halo_sink_write_in(struct halo_sink *sink, const char *path);
+/* Calls check(arg, name) when a file is complete and synced, under its temporary name, before it is
+ * renamed; if the result is not 0, the file is removed. */
+void halo_sink_set_check(struct halo_sink *sink, halo_sink_check *check, void *arg);
 /* Returns the inode of a file that was started; 0: none. */
 int64_t halo_sink_inode(const struct halo_sink *sink);
 

@@ -66,6 +66,15 @@ static int delay_of(const AVCodecParameters *par)
     return FFMIN(delay, HALO_PART_MAX_DELAY);
 }
 
+static int check_joined(void *arg, const char *path, struct halo_error *err)
+{
+    struct halo_stream *s = arg;
+    const struct halo_piece *p = &s->piece;
+    const AVRational tb = halo_encoder_time_base(s->tracks.track[p->track].encoder);
+    const struct halo_joined joined = {p->joined, (double)(p->last - p->first) * av_q2d(tb)};
+    return halo_segments_check(p->segments, path, &joined, err);
+}
+
 int halo_piece_begin(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_piece *p = &s->piece;
@@ -77,6 +86,7 @@ int halo_piece_begin(struct halo_stream *s, struct halo_error *err)
         return code < 0 ? code : begin_segment(s, t, err);
     p->order.delay = delay_of(t->out->codecpar);
     halo_sink_write_in(s->sink, halo_segments_output(p->segments));
+    halo_sink_set_check(s->sink, check_joined, s);
     halo_sink_format(s->sink)->flags |= AVFMT_FLAG_BITEXACT; /* no random numbers */
     return 0;
 }
@@ -160,6 +170,8 @@ int halo_piece_join(struct halo_stream *s, const AVPacket *pkt, struct halo_erro
     int code;
     while ((code = fetch(s, err)) >= 0 && p->pkt && is_due(s, t, until)) {
         const struct halo_item item = {HALO_ITEM_PACKET, p->track, {.packet = p->pkt}};
+        p->first = p->joined ? FFMIN(p->first, p->pkt->pts) : p->pkt->pts;
+        p->last = p->joined++ ? FFMAX(p->last, p->pkt->pts) : p->pkt->pts;
         p->pkt = NULL;
         t->pictures++;
         code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);

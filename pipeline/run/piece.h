@@ -33,6 +33,7 @@ struct halo_piece {
     int next;                        /* number of the segment whose part follows */
     AVPacket *pkt;                   /* read from the part, not passed on yet; NULL: none */
     bool over;                       /* there are no further parts */
+    int64_t joined, first, last;     /* packets passed on, and their times */
     struct halo_part_order order;
 };
 

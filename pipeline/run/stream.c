@@ -338,11 +338,13 @@ static void *source_main(void *arg)
 {
     struct halo_stream *s = arg;
     struct halo_error err = {0};
-    if (open_all(s, &err) >= 0)
-        run_stages(s);
-    else if (!(atomic_load(&s->stop) &
-               HALO_STOP_ASKED)) /* an error caused by a stop is not the input's fault */
+    if (open_all(s, &err) >= 0) {
+        if (!s->only_opens)
+            run_stages(s);
+    } else if (!(atomic_load(&s->stop) &
+                 HALO_STOP_ASKED)) { /* an error caused by a stop is not the input's fault */
         halo_stream_fail(s, &err);
+    }
     drop_queues(s);
     atomic_store(&s->running, false);
     if (!s->error.code && halo_piece_is_segment(&s->piece))
@@ -447,6 +449,11 @@ double halo_stream_rate(const struct halo_stream *s)
 void halo_stream_set_trial(struct halo_stream *s)
 {
     s->trial = true;
+}
+
+void halo_stream_set_check(struct halo_stream *s)
+{
+    s->only_opens = true;
 }
 
 void halo_stream_report(const struct halo_stream *s, FILE *to)

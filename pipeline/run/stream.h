@@ -106,6 +106,9 @@ double halo_stream_rate(const struct halo_stream *s);
 /* Makes the stream a trial, whose encoded packets are discarded: nothing is written. Call this
  * before halo_stream_start(). */
 void halo_stream_set_trial(struct halo_stream *s);
+/* Makes the stream end when everything is open: it only checks what can be checked without frames.
+ * Call this before halo_stream_start(), after halo_stream_set_trial(). */
+void halo_stream_set_check(struct halo_stream *s);
 /* Writes the reports that -stats, -stats_json and -trace request: that of -stats to `to`, with a
  * description of what is done with each stream of the input. Call this after join. */
 void halo_stream_report(const struct halo_stream *s, FILE *to);

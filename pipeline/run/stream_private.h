@@ -41,7 +41,7 @@ struct halo_stream {
     struct halo_tracks tracks;
     struct halo_held_packets held;
     struct halo_piece piece;
-    bool trial;
+    bool trial, only_opens;
     double cpu_seconds, gpu_seconds; /* estimates of the run's length; 0: none was made */
     struct halo_queue *to_filter, *in_gate, *to_encode;
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;

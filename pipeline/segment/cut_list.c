@@ -193,7 +193,8 @@ static void describe(const struct reader *r, struct halo_cut_input *ret)
 {
     const AVFormatContext *f = halo_source_format(r->source);
     const AVCodecParameters *par = r->stream->codecpar;
-    *ret = (struct halo_cut_input){f->pb ? avio_size(f->pb) : -1, par->width, par->height};
+    *ret = (struct halo_cut_input){f->pb ? avio_size(f->pb) : -1, par->width, par->height,
+                                   par->codec_id};
 }
 
 int halo_cut_list_read(struct halo_cut_input *ret, const struct halo_run_settings *settings,

@@ -34,6 +34,7 @@ struct halo_segment {
 struct halo_cut_input {
     int64_t size; /* bytes; -1: unknown */
     int width, height;
+    enum AVCodecID codec;
 };
 
 /* Computes the hash of packets in the order in which they are read. */

@@ -193,6 +193,38 @@ int halo_manifest_compare(const json_t *earlier, json_t *now, const char *folder
     return 0;
 }
 
+json_t *halo_manifest_segment(const struct halo_segment *segment)
+{
+    return json_pack("{s:f, s:{s:I, s:i}, s:I, s:o}", "time", segment->time, "from", "pts",
+                     (json_int_t)segment->from.pts, "size", segment->from.size, "packets",
+                     (json_int_t)segment->packets, "hash", halo_manifest_hash(&segment->hash));
+}
+
+static int read_hash(const char *text, struct halo_segment_hash *ret)
+{
+    if (strlen(text) != 2 * sizeof ret->byte || strspn(text, "0123456789abcdef") != strlen(text))
+        return -EBADMSG;
+    for (size_t i = 0; i < sizeof ret->byte; i++)
+        (void)sscanf(text + 2 * i, "%2hhx", &ret->byte[i]);
+    return 0;
+}
+
+int halo_manifest_read_segment(const json_t *json, int number, struct halo_segment *ret)
+{
+    const char *hash;
+    json_int_t pts, packets;
+    struct halo_segment segment = {.number = number};
+    if (json_unpack((json_t *)json, "{s:F, s:{s:I, s:i}, s:I, s:s}", "time", &segment.time, "from",
+                    "pts", &pts, "size", &segment.from.size, "packets", &packets, "hash",
+                    &hash) < 0 ||
+        packets < 1 || read_hash(hash, &segment.hash) < 0)
+        return -EBADMSG;
+    segment.from.pts = pts;
+    segment.packets = packets;
+    *ret = segment;
+    return 0;
+}
+
 static char *path_of(const char *folder)
 {
     char *path;
@@ -246,14 +278,20 @@ static int write_text(const char *text, const char *path)
     return code;
 }
 
+int halo_manifest_save(const json_t *json, const char *path)
+{
+    char *text = json_dumps(json, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+    const int code = text ? write_text(text, path) : -ENOMEM;
+    free(text);
+    return code;
+}
+
 int halo_manifest_write(const json_t *manifest, const char *folder, struct halo_error *err)
 {
     char *path = path_of(folder);
-    char *text = json_dumps(manifest, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-    int code = path && text ? write_text(text, path) : -ENOMEM;
+    const int code = path ? halo_manifest_save(manifest, path) : -ENOMEM;
     if (code < 0)
         halo_fail(err, code, "%s: its manifest cannot be written: %s", folder, strerror(-code));
-    free(text);
     free(path);
     return code;
 }

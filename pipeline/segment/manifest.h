@@ -25,6 +25,13 @@ struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segme
 int halo_manifest_compare(const json_t *earlier, json_t *now, const char *folder,
                           struct halo_error *err);
 
+/* Returns a segment of the cut list as JSON; NULL if memory runs out. */
+json_t *halo_manifest_segment(const struct halo_segment *segment);
+
+/* Reads back what halo_manifest_segment() returned. Returns 0, or -EBADMSG if it is something
+ * else. */
+int halo_manifest_read_segment(const json_t *json, int number, struct halo_segment *ret);
+
 /* Reads the manifest in a folder. Returns 0 (the caller owns *ret), -ENOENT if there is none,
  * -EBADMSG if it is not a manifest of this version of halod, or another -errno. */
 int halo_manifest_read(json_t **ret, const char *folder);
@@ -32,6 +39,9 @@ int halo_manifest_read(json_t **ret, const char *folder);
 /* Writes the manifest, completely or not at all, and syncs it to disk. Returns 0, or -errno with
  * err filled. */
 int halo_manifest_write(const json_t *manifest, const char *folder, struct halo_error *err);
+
+/* Writes any JSON file, completely or not at all, and syncs it to disk. Returns 0 or -errno. */
+int halo_manifest_save(const json_t *json, const char *path);
 
 /* Returns a name or an option's value as a JSON string; if it is not UTF-8, bytes that are not
  * ASCII are written as a backslash, x and two digits. NULL if memory runs out. */

@@ -40,6 +40,9 @@ int halo_part_finish(struct halo_part_writer *w, int64_t frames, struct halo_par
 /* Frees the writer, and removes what is not complete. Accepts NULL. */
 void halo_part_discard(struct halo_part_writer *w);
 
+/* Returns the temporary name of a part that is not complete. It is valid until then. */
+const char *halo_part_temporary(const struct halo_part_writer *w);
+
 /* Reads the whole part. Returns 0 if it is complete and has this id; -ENOENT if there is none;
  * -EBADMSG if it is damaged; -ESTALE if it is complete but was made from something else; or another
  * -errno. */

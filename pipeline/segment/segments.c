@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The segments of a run (segments.h). */
-#include "pipeline/segment/segments.h"
+#include "pipeline/segment/segments_private.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "config/beside.h"
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/path.h"
 #include "pipeline/segment/manifest.h"
 
@@ -24,43 +24,9 @@ enum {
     LOCK_PAUSE_US = 100000,
 };
 
-enum state {
-    WAITING,
-    TAKEN, /* by a worker */
-    DONE,
-};
-
-struct entry {
-    struct halo_segment segment;
-    enum state state;
-    struct halo_part_content content; /* DONE */
-};
-
-struct halo_segments {
-    const struct halo_run_settings *settings;
-    void (*notify)(void *arg);
-    void *arg;
-    char *folder, *output;
-    int fd; /* of the folder, which is locked through it */
-    json_t *terms;
-    atomic_int stop;
-    struct halo_cut_input reading; /* used by the reader thread */
-    /* Guarded by lock: */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    struct entry *entry;
-    int count, room;
-    int next;    /* no segment before it is WAITING */
-    bool listed; /* the list is complete */
-    enum halo_segments_end end;
-    struct halo_cut_input input;
-    int64_t inode;           /* of the file that becomes OUT; 0: none yet */
-    pthread_mutex_t writing; /* held while the manifest is written; taken before `lock` */
-};
-
 /* ---- the folder ---- */
 
-static char *folder_of(const struct halo_run_settings *settings)
+char *halo_segments_folder_of(const struct halo_run_settings *settings)
 {
     char *path = halo_path_follow(halo_path_of(settings->output)), *folder = NULL;
     if (path && asprintf(&folder, "%s.parts", path) < 0)
@@ -69,15 +35,16 @@ static char *folder_of(const struct halo_run_settings *settings)
     return folder;
 }
 
-static char *part_path(const struct halo_segments *s, int number)
+char *halo_segments_path(const struct halo_segments *s, int number, const char *suffix)
 {
     char *path;
-    return asprintf(&path, "%s/%06d.part", s->folder, number) < 0 ? NULL : path;
+    return asprintf(&path, "%s/%06d.%s", s->folder, number, suffix) < 0 ? NULL : path;
 }
 
 static bool is_part(const char *name)
 {
-    return strspn(name, "0123456789") == 6 && !strcmp(name + 6, ".part");
+    return strspn(name, "0123456789") == 6 &&
+           (!strcmp(name + 6, ".part") || !strcmp(name + 6, ".json"));
 }
 
 /* Whether halo_beside_make() gave the name to a file of this folder. */
@@ -111,7 +78,7 @@ static bool remove_temporary(int fd, const char *name)
 
 static bool remove_parts(int fd, const char *name)
 {
-    if (is_temporary(name) || is_part(name))
+    if (is_temporary(name) || is_part(name) || !strcmp(name, "submitted.json"))
         unlinkat(fd, name, 0);
     return true;
 }
@@ -181,6 +148,11 @@ static int take_over(struct halo_segments *s, struct halo_error *err)
                                "%s: contains no manifest of this version of halod (%s): remove it "
                                "or choose another OUT",
                                s->folder, strerror(-read));
+    else if (json_object_get(manifest, "job"))
+        code = halo_fail_usage(err,
+                               "%s: is the folder of a job (halod job): join it, remove it, or "
+                               "choose another OUT",
+                               s->folder);
     else if (s->settings->resume &&
              (code = halo_manifest_compare(json_object_get(manifest, "terms"), s->terms, s->folder,
                                            err)) == 0)
@@ -197,20 +169,21 @@ end:
     return code;
 }
 
-static json_t *describe_entry(const struct entry *e)
+static json_t *describe_entry(const struct halo_segment_entry *e)
 {
-    json_t *ret =
-        json_pack("{s:f, s:I, s:o}", "time", e->segment.time, "packets",
-                  (json_int_t)e->segment.packets, "hash", halo_manifest_hash(&e->segment.hash));
-    if (e->state == DONE)
+    json_t *ret = halo_manifest_segment(&e->segment);
+    if (e->state == HALO_SEGMENT_DONE)
         json_object_set_new(ret, "part",
                             json_pack("{s:I, s:o}", "frames", (json_int_t)e->content.frames, "hash",
                                       halo_manifest_hash(&e->content.hash)));
     return ret;
 }
 
+/* That of a job never changes. */
 static int write_manifest(struct halo_segments *s, struct halo_error *err)
 {
+    if (s->job.facts)
+        return 0;
     pthread_mutex_lock(&s->writing);
     pthread_mutex_lock(&s->lock);
     json_t *segments = json_array();
@@ -265,25 +238,38 @@ static int open_folder(struct halo_segments *s, struct halo_error *err)
     return code;
 }
 
-int halo_segments_open(struct halo_segments **ret, const struct halo_run_settings *settings,
-                       const struct halo_chain *chain, struct halo_error *err)
+int halo_segments_create_state(struct halo_segments **ret, const struct halo_run_settings *settings,
+                               json_t *terms, struct halo_error *err)
 {
     struct halo_segments *s = av_mallocz(sizeof *s);
-    if (!s)
+    if (!s) {
+        json_decref(terms);
         return halo_fail(err, -ENOMEM, "out of memory");
+    }
     s->settings = settings;
     s->fd = -1;
+    s->terms = terms;
     s->input.size = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_mutex_init(&s->writing, NULL);
     pthread_cond_init(&s->changed, NULL);
-    s->folder = folder_of(settings);
-    s->terms = halo_manifest_terms(settings, chain);
-    int code = 0;
-    if (!s->folder || !s->terms || asprintf(&s->output, "%s/output", s->folder) < 0)
-        code = halo_fail(err, -ENOMEM, "out of memory");
-    if (code >= 0)
-        code = open_folder(s, err);
+    s->folder = halo_segments_folder_of(settings);
+    if (!s->folder || !s->terms || asprintf(&s->output, "%s/output", s->folder) < 0) {
+        halo_segments_close(s, false);
+        return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    *ret = s;
+    return 0;
+}
+
+int halo_segments_open(struct halo_segments **ret, const struct halo_run_settings *settings,
+                       const struct halo_chain *chain, struct halo_error *err)
+{
+    struct halo_segments *s;
+    int code = halo_segments_create_state(&s, settings, halo_manifest_terms(settings, chain), err);
+    if (code < 0)
+        return code;
+    code = open_folder(s, err);
     if (code == 0)
         code = write_manifest(s, err);
     if (code != 0)
@@ -319,7 +305,8 @@ void halo_segments_close(struct halo_segments *s, bool remove)
 {
     if (!s)
         return;
-    if (s->fd >= 0 && (remove || walk(s, is_no_part))) {
+    const bool is_empty = !s->job.facts && s->fd >= 0 && walk(s, is_no_part);
+    if (s->fd >= 0 && (remove || is_empty)) {
         halo_segments_abandon(s);
         halo_beside_sync_folder(s->folder);
     } else if (s->fd >= 0) {
@@ -333,6 +320,8 @@ void halo_segments_close(struct halo_segments *s, bool remove)
     json_decref(s->terms);
     free(s->folder);
     free(s->output);
+    for (int i = 0; i < s->count; i++)
+        free(s->entry[i].temporary);
     free(s->entry);
     av_free(s);
 }
@@ -357,17 +346,19 @@ int halo_segments_note_output(struct halo_segments *s, int64_t inode, struct hal
 
 /* ---- the list ---- */
 
-static struct entry *grow(struct halo_segments *s)
+struct halo_segment_entry *halo_segments_add(struct halo_segments *s,
+                                             const struct halo_segment_entry *entry)
 {
     if (s->count == s->room) {
         const int room = s->room ? 2 * s->room : 16;
-        struct entry *grown = realloc(s->entry, (size_t)room * sizeof *grown);
+        struct halo_segment_entry *grown = realloc(s->entry, (size_t)room * sizeof *grown);
         if (!grown)
             return NULL;
         s->entry = grown;
         s->room = room;
     }
-    return &s->entry[s->count];
+    s->entry[s->count] = *entry;
+    return &s->entry[s->count++];
 }
 
 static int fail_stale(const struct halo_segments *s, const char *path, struct halo_error *err)
@@ -378,15 +369,25 @@ static int fail_stale(const struct halo_segments *s, const char *path, struct ha
                            path, s->settings->source.input);
 }
 
-/* Whether the earlier run encoded the segment. */
-static int find_part(struct halo_segments *s, struct entry *e, struct halo_error *err)
+int halo_segments_look(struct halo_segments *s, struct halo_segment_entry *e)
 {
-    char *path = part_path(s, e->segment.number);
+    char *path = halo_segments_path(s, e->segment.number, "part");
+    if (!path)
+        return -ENOMEM;
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, &e->segment);
+    const int code = halo_part_check(path, &id, &e->content);
+    free(path);
+    return code;
+}
+
+/* Whether the earlier run encoded the segment. */
+static int find_part(struct halo_segments *s, struct halo_segment_entry *e, struct halo_error *err)
+{
+    char *path = halo_segments_path(s, e->segment.number, "part");
     if (!path)
         return halo_fail(err, -ENOMEM, "out of memory");
-    const struct halo_part_id id = halo_manifest_part_id(s->terms, &e->segment);
-    int code = halo_part_check(path, &id, &e->content);
-    e->state = code == 0 ? DONE : WAITING;
+    int code = halo_segments_look(s, e);
+    e->state = code == 0 ? HALO_SEGMENT_DONE : HALO_SEGMENT_WAITING;
     if (code == -EBADMSG)
         halo_log(HALO_LOG_WARNING, "%s: is damaged and is encoded again", path);
     if (code == -ESTALE)
@@ -402,17 +403,14 @@ static int find_part(struct halo_segments *s, struct entry *e, struct halo_error
 static int found(void *arg, const struct halo_segment *segment, struct halo_error *err)
 {
     struct halo_segments *s = arg;
-    struct entry e = {.segment = *segment};
+    struct halo_segment_entry e = {.segment = *segment};
     int code = s->settings->resume ? find_part(s, &e, err) : 0;
     if (code < 0)
         return code;
     pthread_mutex_lock(&s->lock);
-    struct entry *place = grow(s);
-    if (place) {
-        *place = e;
-        s->count++;
+    const struct halo_segment_entry *place = halo_segments_add(s, &e);
+    if (place)
         s->input = s->reading;
-    }
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
     s->notify(s->arg);
@@ -435,11 +433,12 @@ int halo_segments_read_input(struct halo_segments *s, struct halo_error *err)
 bool halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
 {
     pthread_mutex_lock(&s->lock);
-    while (s->next < s->count && s->entry[s->next].state != WAITING)
+    while (s->next < s->count && s->entry[s->next].state != HALO_SEGMENT_WAITING)
         s->next++;
     const bool found = s->next < s->count;
     if (found) {
-        s->entry[s->next].state = TAKEN;
+        s->entry[s->next].state = HALO_SEGMENT_TAKEN;
+        s->entry[s->next].began = halo_now_ns();
         *ret = s->entry[s->next].segment;
     }
     pthread_mutex_unlock(&s->lock);
@@ -453,7 +452,7 @@ void halo_segments_count(struct halo_segments *s, struct halo_segments_count *re
     if (s->count > 0)
         ret->pixels = (int64_t)s->input.width * s->input.height;
     for (int i = 0; i < s->count; i++)
-        if (s->entry[i].state == DONE) {
+        if (s->entry[i].state == HALO_SEGMENT_DONE) {
             ret->done++;
             ret->frames += s->entry[i].content.frames;
         }
@@ -466,11 +465,13 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
                          const AVCodecParameters *par, struct halo_part_writer **ret,
                          struct halo_error *err)
 {
-    char *path = part_path(s, segment->number);
+    char *path = halo_segments_path(s, segment->number, "part");
     if (!path)
         return halo_fail(err, -ENOMEM, "out of memory");
     const struct halo_part_id id = halo_manifest_part_id(s->terms, segment);
     const int code = halo_part_create(ret, path, &id, par, err);
+    if (code >= 0 && s->job.facts)
+        halo_segments_note_temporary(s, segment->number, halo_part_temporary(*ret));
     free(path);
     return code;
 }
@@ -478,14 +479,16 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err)
 {
-    struct halo_part_content content;
-    const int code = halo_part_finish(part, frames, &content, err);
+    pthread_mutex_lock(&s->lock);
+    struct halo_segment_entry done = s->entry[segment->number];
+    pthread_mutex_unlock(&s->lock);
+    const int code = s->job.facts ? halo_segments_finish_job(s, &done, part, frames, err)
+                                  : halo_part_finish(part, frames, &done.content, err);
     if (code < 0)
         return code;
     pthread_mutex_lock(&s->lock);
-    struct entry *e = &s->entry[segment->number];
-    e->state = DONE;
-    e->content = content;
+    done.state = HALO_SEGMENT_DONE;
+    s->entry[segment->number] = done;
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
     return write_manifest(s, err);
@@ -497,7 +500,7 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
 {
     pthread_mutex_lock(&s->lock);
     while (s->end == HALO_SEGMENTS_GO_ON &&
-           !(number < s->count && s->entry[number].state == DONE) &&
+           !(number < s->count && s->entry[number].state == HALO_SEGMENT_DONE) &&
            !(s->listed && number >= s->count))
         pthread_cond_wait(&s->changed, &s->lock);
     const enum halo_segments_end end = s->end;
@@ -507,7 +510,7 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
         return halo_fail(err, -ECANCELED, "a segment failed");
     if (end == HALO_SEGMENTS_SHORT || over)
         return 0;
-    char *path = part_path(s, number);
+    char *path = halo_segments_path(s, number, "part");
     const int code = path ? halo_part_open(ret, path, par, order, err)
                           : halo_fail(err, -ENOMEM, "out of memory");
     free(path);

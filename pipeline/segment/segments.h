@@ -6,19 +6,33 @@
  *                          └── the part of an earlier run ────────────┘
  *
  * The folder NAME.parts contains manifest.json and a part file for each segment that is encoded.
- * One process at a time may use it. The parts alone say what is done, so the process may be killed
- * at any time; the manifest says what they were made from. */
+ * One process at a time may use it, except that of a job (halo_segments_open_job()). The parts
+ * alone say what is done, so the process may be killed at any time; the manifest says what they
+ * were made from. */
 #ifndef HALO_SEGMENTS_H
 #define HALO_SEGMENTS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "config/error.h"
 #include "config/run.h"
 #include "pipeline/filter/filter.h"
+#include "pipeline/segment/joined.h"
 #include "pipeline/segment/part_file.h"
 
 struct halo_segments;
+
+/* What the process says about itself in a job, and what it does before OUT gets its name. */
+struct halo_segments_job {
+    const json_t *facts; /* an object, for the record of each segment; NULL: there is no job */
+    /* Called on a thread of the joining stream when the output is complete, under the temporary
+     * name `path`. Returns 0, or -errno with err filled: then the output is removed. NULL: not
+     * called. */
+    int (*check)(void *arg, const char *path, const struct halo_joined *joined,
+                 struct halo_error *err);
+    void *arg;
+};
 
 /* How the joining stream ends before all segments are joined. */
 enum halo_segments_end {
@@ -34,6 +48,31 @@ enum halo_segments_end {
  * left; a usage error or -errno, with err filled. */
 int halo_segments_open(struct halo_segments **ret, const struct halo_run_settings *settings,
                        const struct halo_chain *chain, struct halo_error *err);
+/* Returns the folder for settings->output; NULL if memory runs out. The caller frees it. */
+char *halo_segments_folder_of(const struct halo_run_settings *settings);
+
+/* Opens the folder of a job (daemon/job), whose manifest was made with settings and is complete:
+ * the list of segments and the terms are those of the manifest. Any number of processes may have it
+ * open, so it is not locked, only parts and their records are written into it, and a part that
+ * another process has completed is left as it is. All segments are of other processes until
+ * halo_segments_want() is called. settings and job->facts must outlive *ret, which the caller owns.
+ * Returns 0, or -errno with err filled. */
+int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_settings *settings,
+                           const json_t *manifest, const struct halo_segments_job *job,
+                           struct halo_error *err);
+/* Reads the part of a segment, which must exist. Returns 0 if it is complete; 1 if it has to be
+ * encoded, and *ret_damaged says whether that is because it is damaged, or was made from something
+ * else; or -errno with err filled. From then on, halo_segments_take() takes it if it has to be
+ * encoded. Call this before streams run. */
+int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
+                       struct halo_error *err);
+/* Removes the parts that this process has begun and not completed: for a process that ends at once.
+ * Any thread. */
+void halo_segments_give_up(struct halo_segments *s);
+/* Calls the job's check, if there is one. */
+int halo_segments_check(struct halo_segments *s, const char *path, const struct halo_joined *joined,
+                        struct halo_error *err);
+
 /* From now on, notify(arg) is called when there is more to do, on other threads; it must not block.
  * Call this before halo_segments_read_input(). */
 void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), void *arg);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The segments of a job, which several processes encode (segments.h). Nothing is locked, because
+ * they may be on machines whose shared folder has no locks: a part is renamed when it is complete,
+ * and two processes that encode the same segment write the same bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/segment/manifest.h"
+#include "pipeline/segment/segments_private.h"
+
+static int list_segments(struct halo_segments *s, const json_t *manifest, struct halo_error *err)
+{
+    size_t i;
+    json_t *json;
+    json_array_foreach (json_object_get(manifest, "segments"), i, json) {
+        struct halo_segment_entry e = {.state = HALO_SEGMENT_ELSEWHERE};
+        if (halo_manifest_read_segment(json, (int)i, &e.segment) < 0)
+            return halo_fail(err, -EBADMSG, "%s: segment %zu of the manifest is malformed",
+                             s->folder, i);
+        if (!halo_segments_add(s, &e))
+            return halo_fail(err, -ENOMEM, "out of memory");
+    }
+    s->listed = true;
+    return 0;
+}
+
+int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_settings *settings,
+                           const json_t *manifest, const struct halo_segments_job *job,
+                           struct halo_error *err)
+{
+    struct halo_segments *s;
+    json_t *terms = json_incref(json_object_get(manifest, "terms"));
+    int code = halo_segments_create_state(&s, settings, terms, err);
+    if (code < 0)
+        return code;
+    s->job = *job;
+    s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    code = s->fd < 0 ? halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno))
+                     : list_segments(s, manifest, err);
+    if (code < 0)
+        halo_segments_close(s, false);
+    else
+        *ret = s;
+    return code;
+}
+
+int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
+                       struct halo_error *err)
+{
+    struct halo_segment_entry *e = &s->entry[number];
+    const int code = halo_segments_look(s, e);
+    *ret_damaged = code == -EBADMSG || code == -ESTALE;
+    if (code < 0 && code != -ENOENT && !*ret_damaged)
+        return halo_fail(err, code, "%s: the part of segment %d cannot be read: %s", s->folder,
+                         number, strerror(-code));
+    e->state = code == 0 ? HALO_SEGMENT_DONE : HALO_SEGMENT_WAITING;
+    return code < 0;
+}
+
+void halo_segments_note_temporary(struct halo_segments *s, int number, const char *name)
+{
+    char *copy = strdup(name);
+    pthread_mutex_lock(&s->lock);
+    free(s->entry[number].temporary);
+    s->entry[number].temporary = copy;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void halo_segments_give_up(struct halo_segments *s)
+{
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < s->count; i++)
+        if (s->entry[i].temporary)
+            unlink(s->entry[i].temporary);
+    pthread_mutex_unlock(&s->lock);
+}
+
+int halo_segments_check(struct halo_segments *s, const char *path, const struct halo_joined *joined,
+                        struct halo_error *err)
+{
+    return s->job.check ? s->job.check(s->job.arg, path, joined, err) : 0;
+}
+
+/* For people: the part does not need it. */
+static void write_record(const struct halo_segments *s, const struct halo_segment_entry *e)
+{
+    char *path = halo_segments_path(s, e->segment.number, "json");
+    json_t *record = json_deep_copy(s->job.facts);
+    const double seconds = (double)(halo_now_ns() - e->began) / 1e9;
+    json_object_set_new(record, "frames", json_integer((json_int_t)e->content.frames));
+    json_object_set_new(record, "seconds", json_real(seconds));
+    json_object_set_new(record, "hash", halo_manifest_hash(&e->content.hash));
+    const int code = path && record ? halo_manifest_save(record, path) : -ENOMEM;
+    if (code < 0)
+        halo_log(HALO_LOG_WARNING, "%s: the record of segment %d cannot be written: %s", s->folder,
+                 e->segment.number, strerror(-code));
+    json_decref(record);
+    free(path);
+}
+
+int halo_segments_finish_job(struct halo_segments *s, struct halo_segment_entry *e,
+                             struct halo_part_writer *part, int64_t frames, struct halo_error *err)
+{
+    if (halo_segments_look(s, e) == 0) {
+        halo_log(HALO_LOG_INFO, "segment %d: another process was faster", e->segment.number);
+        return 0;
+    }
+    const int code = halo_part_finish(part, frames, &e->content, err);
+    if (code >= 0)
+        write_record(s, e);
+    return code;
+}
