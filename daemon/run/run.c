@@ -247,7 +247,7 @@ static int perform(bool plans, int argc, char **argv)
     const bool device = halo_stream_has_device(run->stream);
     if (device) {
         halo_stream_abandon(run->stream); /* finished output is kept */
-        halo_run_end_limit(run->settings.device.gpu_timeout, code);
+        halo_run_end_limit(run->settings.device.gpu_timeout + 1, code);
     }
     halo_stream_destroy(run->stream);
     halo_run_detectors_destroy(run->detectors);

@@ -2,8 +2,10 @@
  * How halod run ends (run_end.h). */
 #include "daemon/run/run_end.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "config/log.h"
@@ -26,10 +28,11 @@ static void on_signal(uv_signal_t *handle, int number)
     }
     end->by = number;
     end->at = uv_hrtime();
-    halo_log(HALO_LOG_INFO, "%s: finishing the output (repeat the signal to end at once)",
+    halo_log(HALO_LOG_INFO, "%s: %s (repeat the signal to end at once)",
              number == SIGINT   ? "interrupted"
              : number == SIGHUP ? "hung up"
-                                : "terminated");
+                                : "terminated",
+             end->what ? end->what : "finishing the output");
     end->stop(end->arg);
 }
 
@@ -70,8 +73,10 @@ static void end_late(int number)
 void halo_run_end_limit(double seconds, int code)
 {
     code_when_late = code;
+    const struct itimerval limit = {
+        .it_value = {(time_t)seconds, (suseconds_t)((seconds - floor(seconds)) * 1e6) + 1}};
     signal(SIGALRM, end_late);
-    alarm((unsigned)seconds + 1);
+    setitimer(ITIMER_REAL, &limit, NULL);
 }
 
 void halo_run_end_now(int code)

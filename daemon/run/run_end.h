@@ -15,6 +15,7 @@ struct halo_run_end {
     void (*stop)(void *arg);
     void (*abandon)(void *arg); /* called at the second signal, before the process ends at once */
     void *arg;
+    const char *what; /* for the log, at the first signal; NULL: "finishing the output" */
     uv_signal_t signals[3];
     int by;      /* number of the signal; 0: no signal received */
     uint64_t at; /* ns, monotonic */

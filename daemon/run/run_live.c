@@ -321,7 +321,7 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
         halo_log(HALO_LOG_ERROR, "%s", err.text);
     const bool device = run->running && run->numbers.gpu >= 0;
     if (device)
-        halo_run_end_limit(settings->device.gpu_timeout, code);
+        halo_run_end_limit(settings->device.gpu_timeout + 1, code);
     finish(run);
     if (device)
         halo_run_end_now(code);

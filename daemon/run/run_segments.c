@@ -23,7 +23,9 @@ enum {
     MAX_WORKERS = 256,
     WORKER_FRAMES = 120, /* frames in memory for each worker: most are in the encoder */
     PIXEL_BYTES = 3,
+    JOB_END_MS = 600, /* for the streams to end after a signal */
 };
+static const double job_limit = 0.9; /* seconds, if the loop hangs */
 
 /* Owned by the loop thread, unless a comment says otherwise. */
 struct run {
@@ -37,7 +39,8 @@ struct run {
     struct halo_stream_result result; /* of `joining`, when it has ended */
     bool joins;                       /* `joining` was started and has not ended */
     bool closing, device;
-    struct halo_progress *progress;
+    bool in_job, only_encodes;      /* part of a job */
+    struct halo_progress *progress; /* NULL: not shown */
     struct halo_run_loop loop;
     struct halo_run_end end;
     struct halo_error error; /* the first error of a worker or of the reader */
@@ -61,6 +64,8 @@ static int choose_workers(const struct run *run)
     struct halo_segments_count count;
     if (run->settings->workers)
         return run->settings->workers;
+    if (run->in_job)
+        return 1;
     halo_segments_count(run->segments, &count);
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
     const int64_t each = count.pixels * PIXEL_BYTES * WORKER_FRAMES;
@@ -205,8 +210,11 @@ static void on_wake(uv_async_t *async)
 static void abandon(void *arg)
 {
     struct run *run = arg;
-    halo_stream_abandon(run->joining);
-    if (!run->settings->resume)
+    if (run->joining)
+        halo_stream_abandon(run->joining);
+    if (run->in_job)
+        halo_segments_give_up(run->segments);
+    if (!run->settings->resume && !run->in_job)
         halo_segments_abandon(run->segments);
 }
 
@@ -256,11 +264,25 @@ static void on_tick(uv_timer_t *timer)
     update(run);
 }
 
+/* An encoder that returns its last frames may take long. */
+static void on_job_end(uv_timer_t *timer)
+{
+    struct run *run = timer->data;
+    abandon(run);
+    _exit(128 + run->end.by);
+}
+
 /* Without -resume, the output is completed with the segments that are done. */
 static void stop(void *arg)
 {
     struct run *run = arg;
-    const bool keep = run->settings->resume;
+    const bool keep = run->settings->resume || run->in_job;
+    if (run->in_job && run->joins) /* nothing is lost: the parts are kept */
+        on_job_end(&run->loop.tick);
+    if (run->in_job) {
+        halo_run_end_limit(job_limit, 128 + run->end.by);
+        uv_timer_start(&run->loop.tick, on_job_end, JOB_END_MS, 0);
+    }
     stop_segments(run, keep ? HALO_SEGMENTS_FAIL : HALO_SEGMENTS_SHORT);
     if (!keep && run->joins)
         halo_stream_stop(run->joining);
@@ -273,11 +295,15 @@ static int start(struct run *run, struct halo_error *err)
     int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
     if (code < 0)
         return code;
-    code = start_stream(run, &run->joining, &run->join, NULL, err);
-    run->joins = code >= 0;
-    if (code >= 0)
+    if (!run->only_encodes) {
+        code = start_stream(run, &run->joining, &run->join, NULL, err);
+        run->joins = code >= 0;
+    }
+    if (run->in_job)
+        wake_loop(run);
+    else if (code >= 0)
         code = halo_thread_start(&run->reader, "reader", read_input, run, err);
-    run->reads = code >= 0;
+    run->reads = code >= 0 && !run->in_job;
     return code;
 }
 
@@ -322,8 +348,8 @@ static void say_done(struct run *run)
              is_complete(run) ? "" : ", until interrupted");
 }
 
-/* Refuses filters that remember what earlier frames showed. */
-static int refuse_memory(const struct halo_chain *chain, struct halo_error *err)
+/* Filters that remember what earlier frames showed. */
+int halo_run_segments_refuse(const struct halo_chain *chain, struct halo_error *err)
 {
     struct halo_chain_needs needs = {0};
     halo_chain_add_needs(chain, &needs);
@@ -350,13 +376,14 @@ static int run_loop(struct run *run, struct halo_error *err)
     halo_run_loop_run(&run->loop);
     if (run->error.code)
         *err = run->error;
-    say_done(run);
+    if (!run->in_job)
+        say_done(run);
     return err->code;
 }
 
 static int perform(struct run *run, struct halo_error *err)
 {
-    int code = refuse_memory(run->chain, err);
+    int code = halo_run_segments_refuse(run->chain, err);
     if (code >= 0)
         code = halo_progress_open(&run->progress, run->settings->progress, err);
     if (code >= 0)
@@ -380,14 +407,11 @@ static int perform(struct run *run, struct halo_error *err)
     return interrupted ? 128 + run->end.by : err->code ? halo_run_end_code(err) : HALO_EXIT_OK;
 }
 
-int halo_run_segments(const struct halo_run_settings *settings, const struct halo_chain *chain)
+static struct run *create(const struct halo_run_settings *settings, const struct halo_chain *chain)
 {
-    struct halo_error err = {0};
     struct run *run = calloc(1, sizeof *run);
-    if (!run) {
-        halo_log(HALO_LOG_ERROR, "out of memory");
-        return HALO_EXIT_FAILED;
-    }
+    if (!run)
+        return NULL;
     run->settings = settings;
     run->chain = chain;
     run->piece = run->join = *settings;
@@ -396,6 +420,45 @@ int halo_run_segments(const struct halo_run_settings *settings, const struct hal
     run->join.device.hwaccel = HALO_HWACCEL_NONE;
     run->join.device.threads = 1;
     run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
+    return run;
+}
+
+void halo_run_part(const struct halo_run_settings *settings, const struct halo_chain *chain,
+                   struct halo_segments *segments, bool joins, struct halo_run_part_end *ret)
+{
+    struct halo_segments_count before, after;
+    struct run *run = create(settings, chain);
+    *ret = (struct halo_run_part_end){.error = {0}};
+    if (!run) {
+        halo_fail(&ret->error, -ENOMEM, "out of memory");
+        return;
+    }
+    run->segments = segments;
+    run->in_job = true;
+    run->only_encodes = !joins;
+    run->end.what = "giving up what is not complete";
+    halo_segments_count(segments, &before);
+    if (halo_progress_open(&run->progress, settings->progress, &ret->error) >= 0) {
+        halo_segments_listen(segments, wake_loop, run);
+        run_loop(run, &ret->error);
+    }
+    halo_segments_count(segments, &after);
+    ret->frames = after.frames - before.frames;
+    ret->signal = run->end.by;
+    ret->device = run->device;
+    halo_stream_destroy(run->joining);
+    halo_progress_close(run->progress);
+    free(run);
+}
+
+int halo_run_segments(const struct halo_run_settings *settings, const struct halo_chain *chain)
+{
+    struct halo_error err = {0};
+    struct run *run = create(settings, chain);
+    if (!run) {
+        halo_log(HALO_LOG_ERROR, "out of memory");
+        return HALO_EXIT_FAILED;
+    }
     const int code = perform(run, &err);
     if (err.code)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
