@@ -7,12 +7,25 @@
 
 #include "config/run.h"
 #include "daemon/commands.h"
+#include "daemon/job/job.h"
 #include "pipeline/filter/filter.h"
 
 static void print_filters(void)
 {
     for (int i = 0; halo_filter_kinds[i]; i++)
         printf("%s%s", i ? " " : "", halo_filter_kinds[i]->name);
+}
+
+static void print_job(void)
+{
+    printf("    job,2) words='");
+    halo_job_print_names(stdout);
+    puts("' ;;\n    job,*)\n        case $last in");
+    halo_completion_values(halo_job_options, "--", "        ", stdout);
+    halo_completion_values(halo_run_options, "-", "        ", stdout);
+    printf("        *) files=1 ;;\n        esac\n        [[ $word != -* ]] || words='");
+    halo_completion_names(halo_job_options, "--", stdout);
+    puts("'\n        ;;");
 }
 
 int halo_print_completion(const struct halo_command *commands)
@@ -35,7 +48,9 @@ int halo_print_completion(const struct halo_command *commands)
     puts(" -f --help'\n        ;;");
     printf("    filter,2) words='");
     print_filters();
-    puts("' ;;\n    devices,2) words=--json ;;\n"
+    puts("' ;;");
+    print_job();
+    puts("    devices,2) words=--json ;;\n"
          "    -*) files=1 ;;\n    esac");
     halo_completion_end("halod", stdout);
     return halo_end_print();

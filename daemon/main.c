@@ -12,6 +12,7 @@
 #include "daemon/commands.h"
 #include "daemon/detector/become.h"
 #include "daemon/engine/engine.h"
+#include "daemon/job/job.h"
 #include "daemon/run/run.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/filter/leaves.h"
@@ -65,6 +66,8 @@ static const struct halo_command commands[] = {
      halo_command_run},
     {"plan", "-i IN -vf CHAIN [options] OUT", "say what halod run would do, and how fast",
      halo_command_plan},
+    {"job", "split|segment|join|status|submit|watch", "encode one file on many machines",
+     halo_command_job},
     {"devices", "[--json]", "list the cameras: formats, sizes, rates, controls",
      halo_command_devices},
     {"filters", "", "list the filters", list_filters},

@@ -37,6 +37,10 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offers(HALOD, '-c', ''), ['*'])
         self.assertEqual(self.offers(HALOD, 'devices', ''), ['--json'])
         self.assertEqual(self.offers(HALOD, 'filters', ''), [])
+        self.assertEqual(self.offers(HALOD, 'job', 'su'), ['submit'])
+        self.assertEqual(self.offers(HALOD, 'job', 'submit', '--engine', 'sl'), ['slurm'])
+        self.assertEqual(self.offers(HALOD, 'job', 'join', ''), ['*'])
+        self.assertIn('--watch', self.offers(HALOD, 'job', 'status', '--w'))
 
     def test_every_option(self):
         output = [line.split()[0] for line in run(HALOD, 'run', '--help').splitlines()

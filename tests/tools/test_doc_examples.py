@@ -30,6 +30,7 @@ SKIPPED = (
     (r'--peers|tools/bench-peers|many-streams', 'needs other libraries'),
     (r'bench-camera|^PYTHONPATH=tests ', 'is a test of its own'),
     (r'^halo-detect', 'needs models'),
+    (r'--engine (slurm|kubernetes)|--engine parallel --workers|^halod job watch', 'needs a scheduler'),
     (r'unixfdsrc', 'needs GStreamer 1.24'),
     (r'/run/halod/', 'needs the service'),
 )

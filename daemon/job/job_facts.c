@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Machines, people and files of a job (job_facts.h). */
+#include "daemon/job/job_facts.h"
+
+#include <errno.h>
+#include <gnu/libc-version.h>
+#include <libavutil/cpu.h>
+#include <libavutil/mem.h>
+#include <libavutil/sha.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/job/job_task.h"
+
+/* Whether the library belongs to the encoder, as libx264.so.164 to libx264rgb and
+ * libSvtAv1Enc.so.1 to libsvtav1. */
+static bool belongs(const char *library, const char *encoder)
+{
+    const size_t length = strcspn(library, ".");
+    const size_t shorter = length < strlen(encoder) ? length : strlen(encoder);
+    return shorter > strlen("libm") && !strncasecmp(library, encoder, shorter);
+}
+
+/* The name of the file contains the version, which FFmpeg does not tell. "": the encoder is part of
+ * FFmpeg. */
+static void find_library(const char *encoder, char *ret, size_t size)
+{
+    char line[4200];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    *ret = 0;
+    while (maps && !*ret && fgets(line, sizeof line, maps)) {
+        line[strcspn(line, "\n")] = 0;
+        const char *slash = strrchr(line, '/');
+        if (slash && belongs(slash + 1, encoder))
+            snprintf(ret, size, "%s", slash + 1);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+json_t *halo_job_machine(const char *encoder)
+{
+    struct utsname name;
+    char flags[24], library[256];
+    uname(&name);
+    snprintf(flags, sizeof flags, "%x", (unsigned)av_get_cpu_flags());
+    find_library(encoder, library, sizeof library);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "machine", name.machine, "libc",
+                     gnu_get_libc_version(), "flags", flags, "encoder", encoder, "library",
+                     library);
+}
+
+json_t *halo_job_who(void)
+{
+    struct utsname name;
+    char clock[40], task[80];
+    struct tm parts;
+    const time_t now = time(NULL);
+    const struct passwd *user = getpwuid(geteuid());
+    char number[24];
+    snprintf(number, sizeof number, "%d", (int)geteuid());
+    uname(&name);
+    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    json_t *ret = json_pack("{s:s, s:s, s:s}", "user", user ? user->pw_name : number, "host",
+                            halo_job_node(name.nodename), "at", clock);
+    if (halo_job_task_name(task, sizeof task))
+        json_object_set_new(ret, "task", json_string(task));
+    return ret;
+}
+
+static void write_hash(struct AVSHA *sha, char ret[HALO_SHA256_TEXT])
+{
+    uint8_t byte[32];
+    av_sha_final(sha, byte);
+    for (size_t i = 0; i < sizeof byte; i++)
+        snprintf(ret + 2 * i, 3, "%02x", byte[i]);
+}
+
+int halo_job_hash_file(const char *path, char ret[HALO_SHA256_TEXT], struct halo_error *err)
+{
+    enum { CHUNK = 1 << 20 };
+    FILE *file = fopen(path, "rbe");
+    if (!file)
+        return halo_fail(err, -errno, "%s: %s", path, strerror(errno));
+    struct AVSHA *sha = av_sha_alloc();
+    uint8_t *data = malloc(CHUNK);
+    int code = sha && data ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        av_sha_init(sha, 256);
+    for (size_t size = 1; code >= 0 && size > 0;) {
+        size = fread(data, 1, CHUNK, file);
+        av_sha_update(sha, data, size);
+    }
+    if (code >= 0 && ferror(file))
+        code = halo_fail(err, -EIO, "%s: cannot be read", path);
+    if (code >= 0)
+        write_hash(sha, ret);
+    fclose(file);
+    free(data);
+    av_free(sha);
+    return code;
+}
+
+int halo_job_hash_json(const json_t *json, char ret[HALO_SHA256_TEXT])
+{
+    char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
+    struct AVSHA *sha = av_sha_alloc();
+    const int code = text && sha ? 0 : -ENOMEM;
+    if (code == 0) {
+        av_sha_init(sha, 256);
+        av_sha_update(sha, (const uint8_t *)text, strlen(text));
+        write_hash(sha, ret);
+    }
+    free(text);
+    av_free(sha);
+    return code;
+}

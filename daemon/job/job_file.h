@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The files of a job: OUT.parts/manifest.json, and OUT.job.json, which says how OUT was made.
+ *
+ * The manifest is that of a run in segments (pipeline/segment/manifest.h), with two more keys:
+ *
+ *   "job": {
+ *     "arguments": those of halod run; paths are relative to the folder of OUT
+ *     "machine": where the job was split (job_facts.h)
+ *     "any_flags": the flags of the processor do not matter
+ *     "mixed": other machines and versions are allowed
+ *     "split": who split it }
+ *   "seal": SHA-256 of everything else
+ *
+ * The seal detects mistakes: whoever may write the manifest may seal it as well. */
+#ifndef HALO_JOB_FILE_H
+#define HALO_JOB_FILE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "config/error.h"
+#include "config/run.h"
+#include "pipeline/filter/filter.h"
+
+struct halo_job_file {
+    char *folder; /* OUT.parts, absolute */
+    char *output; /* OUT, absolute */
+    char *audit;  /* OUT.job.json */
+    json_t *manifest;
+    int segments;
+    struct halo_run_settings settings; /* after halo_job_load() */
+    struct halo_chain *chain;
+};
+
+/* Finds the files of the job that a user calls `name` (its folder or its manifest), which need not
+ * exist. Returns 0 or -errno with err filled. The caller closes *ret. */
+int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error *err);
+void halo_job_close(struct halo_job_file *job);
+
+/* Returns whether OUT is complete: the job was joined, and OUT is what it was then. */
+bool halo_job_is_complete(const struct halo_job_file *job);
+
+/* Reads the manifest and checks its seal. Returns 0; -ENOENT if there is none; -ESTALE if it was
+ * edited; or another -errno; with err filled. */
+int halo_job_read(struct halo_job_file *job, struct halo_error *err);
+/* Number of segments, also of a job that is complete. Returns -errno with err filled. */
+int halo_job_count(struct halo_job_file *job, struct halo_error *err);
+
+/* Makes the folder of OUT the working directory and loads the settings and the chain, after
+ * halo_job_read(). Returns 0; -ESTALE with err filled if this machine, its versions, or the files
+ * that the chain names would give other bytes; or another -errno. */
+int halo_job_load(struct halo_job_file *job, struct halo_error *err);
+
+/* Changes into the folder of OUT, to which the paths of a job are relative. Returns 0, or -errno
+ * with err filled. */
+int halo_job_enter(const struct halo_job_file *job, struct halo_error *err);
+
+/* Seals the manifest and writes it. Returns 0, or -errno with err filled. */
+int halo_job_write(struct halo_job_file *job, struct halo_error *err);
+
+/* Returns the exit code for an error: 64, 75 if another try, or another machine, may succeed, 78 if
+ * the machine or the files do not fit the manifest, or 1. */
+int halo_job_exit(const struct halo_error *err);
+/* Logs the error, and returns the same. */
+int halo_job_fail(const struct halo_error *err);
+
+#endif

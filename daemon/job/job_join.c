@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod job join: makes OUT of the parts, and writes OUT.job.json. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/engine/hide.h"
+#include "daemon/job/job.h"
+#include "daemon/job/job_facts.h"
+#include "daemon/job/job_file.h"
+#include "daemon/run/run_segments.h"
+#include "pipeline/base/path.h"
+#include "pipeline/segment/manifest.h"
+
+enum { WAIT_SECONDS = 5 };
+
+/* ---- the audit trail ---- */
+
+/* What each segment's record says, with its hash; a record may be missing. */
+static json_t *describe_segments(const struct halo_job_file *job)
+{
+    json_t *ret = json_array();
+    for (int i = 0; i < job->segments; i++) {
+        char *path;
+        if (asprintf(&path, "%s/%06d.json", job->folder, i) < 0)
+            path = NULL;
+        json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
+        free(path);
+        json_array_append_new(ret, record ? record : json_object());
+    }
+    return ret;
+}
+
+static json_t *describe(const struct halo_job_file *job, const char *path,
+                        const struct halo_joined *joined, const char *hash)
+{
+    struct stat st = {.st_size = -1};
+    json_t *part = json_object_get(job->manifest, "job");
+    char *name = strrchr(job->output, '/') + 1;
+    stat(path, &st);
+    json_t *output = json_pack("{s:o, s:I, s:s, s:I, s:f}", "name", halo_manifest_text(name),
+                               "size", (json_int_t)st.st_size, "sha256", hash, "frames",
+                               (json_int_t)joined->packets, "seconds", joined->seconds);
+    return json_pack(
+        "{s:i, s:o, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:o}", "version", 1, "output", output,
+        "input", json_object_get(job->manifest, "input"), "arguments",
+        json_object_get(part, "arguments"), "terms", json_object_get(job->manifest, "terms"),
+        "machine", json_object_get(part, "machine"), "mixed", json_object_get(part, "mixed"), "job",
+        json_object_get(job->manifest, "seal"), "split", json_object_get(part, "split"), "join",
+        halo_job_who(), "segments", describe_segments(job));
+}
+
+/* Called with the complete output, before it gets its name. */
+static int check(void *arg, const char *path, const struct halo_joined *joined,
+                 struct halo_error *err)
+{
+    const struct halo_job_file *job = arg;
+    char hash[HALO_SHA256_TEXT];
+    int code = halo_joined_check(path, joined, job->output, err);
+    if (code >= 0)
+        code = halo_job_hash_file(path, hash, err);
+    if (code < 0)
+        return code;
+    json_t *audit = describe(job, path, joined, hash);
+    code = audit ? halo_manifest_save(audit, job->audit) : -ENOMEM;
+    json_decref(audit);
+    return code < 0 ? halo_fail(err, code, "%s: cannot be written: %s", job->audit, strerror(-code))
+                    : 0;
+}
+
+/* ---- what is joined ---- */
+
+static int check_input(const struct halo_job_file *job, struct halo_error *err)
+{
+    char hash[HALO_SHA256_TEXT];
+    const char *name = job->settings.source.input;
+    const char *before =
+        json_string_value(json_object_get(json_object_get(job->manifest, "input"), "sha256"));
+    const int code = halo_job_hash_file(halo_path_of(name), hash, err);
+    if (code < 0)
+        return code;
+    return before && !strcmp(before, hash)
+               ? 0
+               : halo_fail(err, -ESTALE, "%s: is not the file that was split: split again with -y",
+                           name);
+}
+
+/* Checks every part. Returns 0; 1 if some are missing; or -errno with err filled. */
+static int check_parts(const struct halo_job_file *job, struct halo_segments *segments,
+                       struct halo_error *err)
+{
+    int missing = 0, first = -1;
+    for (int i = 0; i < job->segments; i++) {
+        bool damaged;
+        const int code = halo_segments_want(segments, i, &damaged, err);
+        if (code < 0)
+            return code;
+        if (damaged)
+            return halo_fail(err, -EBADMSG,
+                             "%s/%06d.part: is damaged or does not fit the manifest: halod job "
+                             "segment MANIFEST %d encodes it again",
+                             job->folder, i, i);
+        if (code && !missing++)
+            first = i;
+    }
+    if (missing)
+        halo_fail(err, -ENOENT, "%s: %d of %d segments are missing, the first one is %d",
+                  job->folder, missing, job->segments, first);
+    return missing > 0;
+}
+
+static int open_parts(struct halo_job_file *job, struct halo_segments **ret, struct halo_error *err)
+{
+    const struct halo_segments_job about = {.facts = job->manifest, .check = check, .arg = job};
+    const int code = halo_segments_open_job(ret, &job->settings, job->manifest, &about, err);
+    return code < 0 ? code : check_parts(job, *ret, err);
+}
+
+/* ---- the command ---- */
+
+static void say_complete(const struct halo_job_file *job)
+{
+    json_t *audit = json_load_file(job->audit, 0, NULL);
+    const json_t *output = json_object_get(audit, "output");
+    halo_log(HALO_LOG_INFO, "%s: %lld frames in %zu segments, sha256 %.12s...", job->output,
+             (long long)json_integer_value(json_object_get(output, "frames")),
+             json_array_size(json_object_get(audit, "segments")),
+             json_string_value(json_object_get(output, "sha256")));
+    json_decref(audit);
+}
+
+/* A join that was killed has left OUT complete and its folder. */
+static void remove_folder(struct halo_job_file *job)
+{
+    struct halo_error ignored = {0};
+    struct halo_segments *segments;
+    const struct halo_segments_job about = {.facts = job->manifest};
+    if (halo_segments_open_job(&segments, &job->settings, job->manifest, &about, &ignored) >= 0)
+        halo_segments_close(segments, true);
+}
+
+/* Whether OUT is complete, and is what its audit trail says. */
+static bool is_joined(struct halo_job_file *job)
+{
+    char hash[HALO_SHA256_TEXT];
+    const char *wanted = "";
+    struct halo_error ignored = {0};
+    json_t *audit = halo_job_is_complete(job) ? json_load_file(job->audit, 0, NULL) : NULL;
+    const bool ret = audit && json_unpack(audit, "{s:{s:s}}", "output", "sha256", &wanted) == 0 &&
+                     halo_job_hash_file(job->output, hash, &ignored) >= 0 && !strcmp(hash, wanted);
+    json_decref(audit);
+    return ret;
+}
+
+/* A second join may come when the first one has just named OUT. */
+static int end_join(struct halo_job_file *job, struct halo_segments *segments,
+                    struct halo_run_part_end *end)
+{
+    const bool complete = !end->error.code && !end->signal;
+    if (!complete && is_joined(job)) {
+        halo_segments_close(segments, false);
+        halo_log(HALO_LOG_INFO, "%s: another join has completed it", job->output);
+        return HALO_EXIT_OK;
+    }
+    halo_segments_close(segments, complete);
+    if (end->signal)
+        return 128 + end->signal;
+    if (!complete)
+        return halo_job_fail(&end->error);
+    say_complete(job);
+    return HALO_EXIT_OK;
+}
+
+static int join(struct halo_job_file *job)
+{
+    struct halo_run_part_end end = {.error = {0}};
+    struct halo_segments *segments = NULL;
+    int code = halo_job_load(job, &end.error);
+    if (code >= 0 && is_joined(job)) {
+        halo_log(HALO_LOG_INFO, "%s: is already complete", job->output);
+        remove_folder(job);
+        return HALO_EXIT_OK;
+    }
+    if (code >= 0)
+        code = check_input(job, &end.error);
+    if (code >= 0)
+        code = open_parts(job, &segments, &end.error);
+    if (code == 0)
+        halo_run_part(&job->settings, job->chain, segments, true, &end);
+    return end_join(job, segments, &end);
+}
+
+/* Waits until every part has its name. Returns false if the manifest disappears. */
+static bool wait_for_parts(const struct halo_job_file *job)
+{
+    for (int i = 0; i < job->segments;) {
+        char *path;
+        if (asprintf(&path, "%s/%06d.part", job->folder, i) < 0)
+            return true;
+        const bool found = access(path, F_OK) == 0;
+        free(path);
+        if (found) {
+            i++;
+            continue;
+        }
+        if (access(job->folder, F_OK) < 0)
+            return false;
+        sleep(WAIT_SECONDS);
+    }
+    return true;
+}
+
+static int join_named(const char *name, bool waits)
+{
+    struct halo_error err = {0};
+    struct halo_job_file job = {0};
+    int code = halo_job_find(&job, name, &err);
+    if (code >= 0 && (code = halo_job_read(&job, &err)) >= 0 && waits)
+        wait_for_parts(&job);
+    if (code == -ENOENT && job.folder && is_joined(&job)) {
+        halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
+        code = HALO_EXIT_OK;
+    } else {
+        code = code < 0 ? halo_job_fail(&err) : join(&job);
+    }
+    halo_job_close(&job);
+    return code;
+}
+
+int halo_job_join_command(const struct halo_job_options *options, int count, char **rest)
+{
+    struct halo_error err = {0};
+    if (count == 0)
+        halo_fail_usage(&err, "job join: MANIFEST is missing");
+    if (err.code || halo_hide_memory(&err) < 0)
+        return halo_job_fail(&err);
+    int code = HALO_EXIT_OK;
+    char *folder = realpath(".", NULL);
+    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
+        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
+            break;
+        code = join_named(rest[i], options->wait);
+    }
+    free(folder);
+    return code;
+}

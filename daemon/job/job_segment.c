@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod job segment: encodes the segments of one task. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/engine/hide.h"
+#include "daemon/job/job.h"
+#include "daemon/job/job_facts.h"
+#include "daemon/job/job_file.h"
+#include "daemon/job/job_task.h"
+#include "daemon/run/run_end.h"
+#include "daemon/run/run_segments.h"
+
+/* Segment `index` and every `step`th after it are the task's, counted through all jobs. */
+struct share {
+    int64_t index, step;
+};
+
+/* Takes a number off the end of the arguments. Returns whether there is one. */
+static bool take_number(int *count, char **rest, int *ret)
+{
+    const char *last = *count > 1 ? rest[*count - 1] : "";
+    if (!*last || strspn(last, "0123456789") != strlen(last) || strlen(last) > 8)
+        return false;
+    *ret = atoi(last);
+    --*count;
+    return true;
+}
+
+static int find_share(struct share *ret, int *count, char **rest, int of, struct halo_error *err)
+{
+    struct halo_job_task task = {0, 0};
+    const int code = take_number(count, rest, &task.index) ? 0 : halo_job_task_find(&task, err);
+    *ret = (struct share){task.index, of ? of : task.count};
+    if (code >= 0 && ret->step && task.index >= ret->step)
+        return halo_fail_usage(err, "task %d: there are only %lld, which count from 0", task.index,
+                               (long long)ret->step);
+    return code;
+}
+
+/* The facts of a segment's record: who and on what. */
+static json_t *facts_of(const struct halo_job_file *job)
+{
+    const json_t *part = json_object_get(job->manifest, "job");
+    const char *encoder =
+        json_string_value(json_object_get(json_object_get(part, "machine"), "encoder"));
+    json_t *ret = halo_job_who(), *machine = halo_job_machine(encoder ? encoder : "");
+    json_object_set_new(ret, "machine", machine);
+    return ret;
+}
+
+/* Asks which of the task's segments are missing. Returns their number or -errno with err filled. */
+static int want(const struct halo_job_file *job, struct halo_segments *segments, int64_t first,
+                int64_t step, struct halo_error *err)
+{
+    int missing = 0;
+    for (int64_t number = first; number < job->segments; number += step) {
+        bool damaged;
+        const int code = halo_segments_want(segments, (int)number, &damaged, err);
+        if (code < 0)
+            return code;
+        if (damaged)
+            halo_log(HALO_LOG_WARNING,
+                     "%s: segment %d is damaged or does not fit the manifest, and "
+                     "is encoded again",
+                     job->folder, (int)number);
+        missing += code;
+    }
+    return missing;
+}
+
+/* A task that was given away while its machine was away may end after the join. */
+static void tidy(const struct halo_job_file *job, struct halo_segments *segments)
+{
+    char *path;
+    if (asprintf(&path, "%s/manifest.json", job->folder) < 0)
+        path = NULL;
+    halo_segments_close(segments, path && access(path, F_OK) < 0 && errno == ENOENT);
+    free(path);
+}
+
+static int encode(struct halo_job_file *job, int64_t first, int64_t step,
+                  struct halo_run_part_end *end)
+{
+    struct halo_error *err = &end->error;
+    json_t *facts = facts_of(job);
+    const struct halo_segments_job about = {.facts = facts};
+    struct halo_segments *segments = NULL;
+    int code = facts ? halo_segments_open_job(&segments, &job->settings, job->manifest, &about, err)
+                     : halo_fail(err, -ENOMEM, "out of memory");
+    const int missing = code >= 0 ? want(job, segments, first, step, err) : code;
+    if (missing > 0) {
+        halo_run_part(&job->settings, job->chain, segments, false, end);
+        tidy(job, segments);
+    } else {
+        halo_segments_close(segments, false);
+    }
+    json_decref(facts);
+    return missing;
+}
+
+/* Encodes what is the task's of one job. Returns the exit code. */
+static int perform(struct halo_job_file *job, int64_t first, int64_t step, bool *ret_device)
+{
+    struct halo_run_part_end end = {.error = {0}};
+    int missing = halo_job_load(job, &end.error);
+    if (missing >= 0)
+        missing = encode(job, first, step, &end);
+    *ret_device |= end.device;
+    if ((end.error.code || end.signal) && halo_job_is_complete(job)) {
+        halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job->output);
+        return HALO_EXIT_OK;
+    }
+    if (end.signal)
+        return 128 + end.signal;
+    if (end.error.code)
+        return halo_job_fail(&end.error);
+    halo_log(HALO_LOG_INFO, "%s: segment %lld%s: %d encoded, %lld frame%s", job->folder,
+             (long long)first, first + step < job->segments ? " and others" : "", missing,
+             (long long)end.frames, end.frames == 1 ? "" : "s");
+    return HALO_EXIT_OK;
+}
+
+/* *before: number of segments of the jobs before this one. */
+static int perform_named(const char *name, const struct share *share, int64_t *before,
+                         bool *ret_device)
+{
+    struct halo_error err = {0};
+    struct halo_job_file job = {0};
+    int code = halo_job_find(&job, name, &err), exit_code = HALO_EXIT_OK;
+    const int count = code < 0 ? code : halo_job_count(&job, &err);
+    if (count < 0) {
+        exit_code = halo_job_fail(&err);
+        halo_job_close(&job);
+        return exit_code;
+    }
+    int64_t first = share->index - *before;
+    while (first < 0 && share->step)
+        first += share->step;
+    *before += count;
+    if (first < 0 || first >= count)
+        goto end;
+    if (halo_job_is_complete(&job))
+        halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
+    else
+        exit_code = perform(&job, first, share->step ? share->step : count, ret_device);
+end:
+    halo_job_close(&job);
+    return exit_code;
+}
+
+int halo_job_segment_command(const struct halo_job_options *options, int count, char **rest)
+{
+    struct halo_error err = {0};
+    struct share share = {0, 0};
+    int64_t before = 0;
+    bool device = false;
+    int code = count ? find_share(&share, &count, rest, options->of, &err)
+                     : halo_fail_usage(&err, "job segment: MANIFEST is missing");
+    char *folder = code >= 0 ? realpath(".", NULL) : NULL;
+    if (code >= 0)
+        code = halo_hide_memory(&err);
+    if (code < 0)
+        return halo_job_fail(&err);
+    code = HALO_EXIT_OK;
+    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
+        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
+            break;
+        code = perform_named(rest[i], &share, &before, &device);
+    }
+    free(folder);
+    if (code == HALO_EXIT_OK && share.index >= before) {
+        halo_fail_usage(&err, "segment %lld: there are only %lld, which count from 0",
+                        (long long)share.index, (long long)before);
+        code = halo_job_fail(&err);
+    }
+    if (device)
+        halo_run_end_now(code);
+    return code;
+}

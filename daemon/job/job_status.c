@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod job status: what is done, from the files alone. Times are those of the file system, because
+ * the clocks of machines may differ. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/job/job.h"
+#include "daemon/job/job_file.h"
+#include "pipeline/base/av.h"
+
+enum {
+    WATCH_SECONDS = 2,
+    BAR_CELLS = 24,
+};
+
+struct node {
+    const char *host; /* owned by its record */
+    int segments;
+    int64_t frames;
+    double seconds; /* of work */
+};
+
+struct status {
+    int segments, done;
+    int64_t frames, frames_done;
+    double first, latest; /* when parts were completed, by the file system's clock */
+    int64_t frames_first; /* of the first one */
+    bool complete;
+    json_t *records; /* an array */
+    struct node *node;
+    int nodes;
+};
+
+static int64_t frames_of(const struct halo_job_file *job, int number)
+{
+    const json_t *segment =
+        json_array_get(json_object_get(job->manifest, "segments"), (size_t)number);
+    return json_integer_value(json_object_get(segment, "packets"));
+}
+
+static void add_record(struct status *s, json_t *record)
+{
+    const char *host = json_string_value(json_object_get(record, "host"));
+    int i = 0;
+    if (!host)
+        return;
+    while (i < s->nodes && strcmp(s->node[i].host, host) != 0)
+        i++;
+    if (i == s->nodes) {
+        struct node *grown = realloc(s->node, (size_t)(s->nodes + 1) * sizeof *grown);
+        if (!grown)
+            return;
+        s->node = grown;
+        s->node[s->nodes++] = (struct node){.host = host};
+    }
+    s->node[i].segments++;
+    s->node[i].frames += json_integer_value(json_object_get(record, "frames"));
+    s->node[i].seconds += json_number_value(json_object_get(record, "seconds"));
+}
+
+static void look_at(struct status *s, const struct halo_job_file *job, int number)
+{
+    struct stat st;
+    char *part, *record;
+    const int64_t frames = frames_of(job, number);
+    s->frames += frames;
+    if (asprintf(&part, "%s/%06d.part", job->folder, number) < 0)
+        return;
+    if (stat(part, &st) == 0) {
+        const double at = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
+        s->latest = s->done == 0 || at > s->latest ? at : s->latest;
+        if (s->done++ == 0 || at < s->first) {
+            s->first = at;
+            s->frames_first = frames;
+        }
+        s->frames_done += frames;
+        strcpy(part + strlen(part) - strlen("part"), "json");
+        record = part;
+        json_array_append_new(s->records, json_load_file(record, 0, NULL));
+        add_record(s, json_array_get(s->records, json_array_size(s->records) - 1));
+    }
+    free(part);
+}
+
+static void look_at_audit(struct status *s, const struct halo_job_file *job)
+{
+    size_t i;
+    json_t *record, *audit = json_load_file(job->audit, 0, NULL);
+    s->records = json_incref(json_object_get(audit, "segments"));
+    s->complete = true;
+    s->segments = s->done = (int)json_array_size(s->records);
+    json_array_foreach (s->records, i, record)
+        add_record(s, record);
+    s->frames = s->frames_done =
+        json_integer_value(json_object_get(json_object_get(audit, "output"), "frames"));
+    json_decref(audit);
+}
+
+static int look(struct status *s, struct halo_job_file *job, struct halo_error *err)
+{
+    *s = (struct status){0};
+    const int code = job->manifest ? 0 : halo_job_read(job, err);
+    if (halo_job_is_complete(job)) {
+        *err = (struct halo_error){0};
+        look_at_audit(s, job);
+        return 0;
+    }
+    if (code < 0)
+        return code;
+    s->records = json_array();
+    s->segments = job->segments;
+    for (int i = 0; i < job->segments; i++)
+        look_at(s, job, i);
+    return 0;
+}
+
+static void finish(struct status *s)
+{
+    json_decref(s->records);
+    free(s->node);
+}
+
+/* Frames per second of all machines together; 0: not known. */
+static double rate_of(const struct status *s)
+{
+    const double seconds = s->latest - s->first;
+    return s->done > 1 && seconds > 0 ? (double)(s->frames_done - s->frames_first) / seconds : 0;
+}
+
+static json_t *describe(const struct status *s, const struct halo_job_file *job)
+{
+    json_t *nodes = json_array();
+    const double rate = rate_of(s);
+    for (int i = 0; i < s->nodes; i++)
+        json_array_append_new(nodes, json_pack("{s:s, s:i, s:I, s:f}", "host", s->node[i].host,
+                                               "segments", s->node[i].segments, "frames",
+                                               (json_int_t)s->node[i].frames, "seconds",
+                                               s->node[i].seconds));
+    json_t *ret =
+        json_pack("{s:s, s:b, s:i, s:i, s:I, s:I, s:o}", "output", job->output, "complete",
+                  s->complete, "segments", s->segments, "done", s->done, "frames",
+                  (json_int_t)s->frames, "frames_done", (json_int_t)s->frames_done, "nodes", nodes);
+    if (rate > 0 && !s->complete) {
+        json_object_set_new(ret, "fps", json_real(rate));
+        json_object_set_new(ret, "seconds_left",
+                            json_real((double)(s->frames - s->frames_done) / rate));
+    }
+    return ret;
+}
+
+static void write_line(const struct status *s, const struct halo_job_file *job, char *text,
+                       size_t size)
+{
+    char left[80] = "", clock[32];
+    const double rate = rate_of(s);
+    if (rate > 0 && !s->complete)
+        snprintf(left, sizeof left, ", %.1f fps, about %s left", rate,
+                 halo_av_clock((double)(s->frames - s->frames_done) / rate, clock, sizeof clock));
+    snprintf(text, size, "%s: %d of %d segments, %.0f %%%s", job->output, s->done, s->segments,
+             s->frames ? 100.0 * (double)s->frames_done / (double)s->frames : 0,
+             s->complete              ? ", complete"
+             : s->done == s->segments ? ", not joined"
+                                      : left);
+}
+
+static void print(const struct status *s, const struct halo_job_file *job, bool json)
+{
+    char line[500];
+    if (json) {
+        json_t *all = describe(s, job);
+        json_dumpf(all, stdout, JSON_COMPACT | JSON_PRESERVE_ORDER);
+        putchar('\n');
+        json_decref(all);
+        return;
+    }
+    write_line(s, job, line, sizeof line);
+    puts(line);
+    for (int i = 0; i < s->nodes; i++)
+        printf("  %s: %d segment%s, %lld frames, %.1f fps each\n", s->node[i].host,
+               s->node[i].segments, s->node[i].segments == 1 ? "" : "s",
+               (long long)s->node[i].frames,
+               s->node[i].seconds > 0 ? (double)s->node[i].frames / s->node[i].seconds : 0);
+}
+
+static void show_bar(const struct status *s, const struct halo_job_file *job)
+{
+    char bar[BAR_CELLS + 1], text[500], line[600];
+    const int full =
+        s->frames ? (int)((double)BAR_CELLS * (double)s->frames_done / (double)s->frames) : 0;
+    memset(bar, '.', BAR_CELLS);
+    memset(bar, '#', (size_t)full);
+    bar[BAR_CELLS] = 0;
+    write_line(s, job, text, sizeof text);
+    snprintf(line, sizeof line, "[%s] %s", bar, text);
+    halo_log_set_status(line);
+}
+
+/* On a terminal a bar, otherwise the lines whenever something is done. */
+static int watch(struct halo_job_file *job, bool json, struct halo_error *err)
+{
+    struct status s;
+    int code, before = -1;
+    const bool bar = isatty(STDERR_FILENO) && !json;
+    for (bool over = false; !over && (code = look(&s, job, err)) >= 0; finish(&s)) {
+        over = s.complete;
+        if (bar && !over)
+            show_bar(&s, job);
+        else if (over || s.done != before) {
+            halo_log_set_status(NULL);
+            print(&s, job, json);
+            fflush(stdout);
+        }
+        before = s.done;
+        if (!over)
+            sleep(WATCH_SECONDS);
+    }
+    halo_log_set_status(NULL);
+    return code;
+}
+
+int halo_job_status_command(const struct halo_job_options *options, int count, char **rest)
+{
+    struct halo_error err = {0};
+    int code = count ? 0 : halo_fail_usage(&err, "job status: MANIFEST is missing");
+    for (int i = 0; i < count && code >= 0; i++) {
+        struct halo_job_file job = {0};
+        struct status s = {0};
+        code = halo_job_find(&job, rest[i], &err);
+        if (code >= 0 && options->watch) {
+            code = watch(&job, options->json, &err);
+        } else if (code >= 0 && (code = look(&s, &job, &err)) >= 0) {
+            print(&s, &job, options->json);
+            finish(&s);
+        }
+        halo_job_close(&job);
+    }
+    return code < 0 ? halo_job_fail(&err) : halo_end_print();
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * halod job submit: gathers the jobs and passes them to an engine. */
+#include "daemon/job/job_submit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config/log.h"
+#include "daemon/job/job.h"
+#include "daemon/job/job_facts.h"
+#include "pipeline/segment/manifest.h"
+
+static const struct halo_job_engine_row *const engines[] = {
+    [HALO_JOB_SLURM] = &halo_job_slurm,
+    [HALO_JOB_KUBERNETES] = &halo_job_kubernetes,
+    [HALO_JOB_PARALLEL] = &halo_job_parallel,
+    [HALO_JOB_LOCAL] = &halo_job_local,
+};
+
+void halo_job_quote(const char *word, FILE *to)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        fputs(word, to);
+        return;
+    }
+    putc('\'', to);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", to);
+        else
+            putc(*word, to);
+    putc('\'', to);
+}
+
+void halo_job_print_command(const struct halo_job_submission *s, const char *command, int of,
+                            FILE *to)
+{
+    halo_job_quote(s->program, to);
+    fprintf(to, " job %s", command);
+    if (of)
+        fprintf(to, " --of %d", of);
+    for (int i = 0; i < s->jobs; i++) {
+        putc(' ', to);
+        halo_job_quote(s->job[i].folder, to);
+    }
+}
+
+int halo_job_workers(const struct halo_job_submission *s)
+{
+    const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return s->options->workers ? s->options->workers : processors > 3 ? processors / 2 : 2;
+}
+
+/* ---- which jobs were submitted ---- */
+
+static char *mark_of(const struct halo_job_file *job)
+{
+    char *path;
+    return asprintf(&path, "%s/submitted.json", job->folder) < 0 ? NULL : path;
+}
+
+static int refuse_again(const struct halo_job_file *job, struct halo_error *err)
+{
+    char *path = mark_of(job);
+    json_t *mark = path ? json_load_file(path, 0, NULL) : NULL;
+    free(path);
+    if (!mark)
+        return 0;
+    halo_fail_usage(
+        err,
+        "%s: was submitted to %s on %s: halod job status says what is done, and --again "
+        "submits it once more, which is safe",
+        job->folder, json_string_value(json_object_get(mark, "engine")),
+        json_string_value(json_object_get(mark, "at")));
+    json_decref(mark);
+    return err->code;
+}
+
+/* A job whose mark is missing may be submitted twice, which does no harm. */
+static void mark(const struct halo_job_submission *s, const char *id)
+{
+    for (int i = 0; i < s->jobs; i++) {
+        char *path = mark_of(&s->job[i]);
+        json_t *what = halo_job_who();
+        json_object_set_new(what, "engine", json_string(halo_job_engines[s->options->engine]));
+        json_object_set_new(what, "id", halo_manifest_text(id));
+        if (access(s->job[i].folder, F_OK) == 0 && (!path || halo_manifest_save(what, path) < 0))
+            halo_log(HALO_LOG_WARNING, "%s: cannot be marked as submitted", s->job[i].folder);
+        json_decref(what);
+        free(path);
+    }
+}
+
+/* ---- the submission ---- */
+
+static int add_job(struct halo_job_submission *s, const char *name, struct halo_error *err)
+{
+    struct halo_job_file *job = &s->job[s->jobs];
+    int code = halo_job_find(job, name, err);
+    if (code < 0)
+        return code;
+    s->jobs++;
+    code = halo_job_read(job, err);
+    if (code >= 0 && !s->options->again && !s->options->print)
+        code = refuse_again(job, err);
+    s->segments += code >= 0 ? job->segments : 0;
+    return code;
+}
+
+static int gather(struct halo_job_submission *s, int count, char **rest, struct halo_error *err)
+{
+    static char self[PATH_MAX];
+    int code = 0;
+    for (int i = 0; i < count && code >= 0; i++)
+        code = add_job(s, rest[i], err);
+    if (code < 0)
+        return code;
+    if (s->segments > INT_MAX)
+        return halo_fail_usage(err, "too many segments for one submission");
+    s->tasks = s->segments < s->options->tasks ? (int)s->segments : s->options->tasks;
+    snprintf(s->name, sizeof s->name, "halod-%.12s",
+             json_string_value(json_object_get(s->job[0].manifest, "seal")));
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = 0;
+    s->program = s->options->program                                   ? s->options->program
+                 : s->options->engine == HALO_JOB_KUBERNETES || !*self ? "halod"
+                                                                       : self;
+    const struct halo_job_engine_row *engine = engines[s->options->engine];
+    return engine->check ? engine->check(s, err) : 0;
+}
+
+static int submit(struct halo_job_submission *s, struct halo_error *err)
+{
+    char id[80] = "";
+    const struct halo_job_engine_row *engine = engines[s->options->engine];
+    if (s->options->print) {
+        engine->print(s, stdout);
+        return 0;
+    }
+    const int code = engine->submit(s, id, sizeof id, err);
+    if (code < 0)
+        return code;
+    mark(s, id);
+    halo_log(HALO_LOG_INFO, "%d job%s, %lld segments in %d tasks: %s%s%s", s->jobs,
+             s->jobs == 1 ? "" : "s", (long long)s->segments, s->tasks,
+             halo_job_engines[s->options->engine], *id ? " " : "", id);
+    return 0;
+}
+
+int halo_job_submit_command(const struct halo_job_options *options, int count, char **rest)
+{
+    struct halo_error err = {0};
+    struct halo_job_submission s = {.options = options};
+    int code = 0;
+    if (options->engine == HALO_JOB_NO_ENGINE)
+        code = halo_fail_usage(&err, "job submit: --engine is missing: slurm, kubernetes, parallel "
+                                     "or local");
+    else if (count == 0)
+        code = halo_fail_usage(&err, "job submit: MANIFEST is missing");
+    else if (!(s.job = calloc((size_t)count, sizeof *s.job)))
+        code = halo_fail(&err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        code = gather(&s, count, rest, &err);
+    if (code >= 0)
+        code = submit(&s, &err);
+    code = code < 0 ? halo_job_fail(&err) : halo_end_print();
+    for (int i = 0; i < s.jobs; i++)
+        halo_job_close(&s.job[i]);
+    free(s.job);
+    return code;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Which task of an array the process is, by the variables that schedulers set. */
+#ifndef HALO_JOB_TASK_H
+#define HALO_JOB_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "config/error.h"
+
+struct halo_job_task {
+    int index; /* from 0 */
+    int count; /* tasks in the array; 0: not known */
+};
+
+/* Returns 0; or a usage error if there is no variable, if there are several, or if one is
+ * malformed. */
+int halo_job_task_find(struct halo_job_task *ret, struct halo_error *err);
+
+/* Writes the name of the task, such as "SLURM_ARRAY_TASK_ID=7"; false if there is none. */
+bool halo_job_task_name(char *text, size_t size);
+
+/* Returns the name of the node, as the scheduler knows it: several may be on one machine. */
+const char *halo_job_node(const char *host);
+
+#endif

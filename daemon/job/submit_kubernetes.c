@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Submits to Kubernetes: an Indexed Job that encodes, and a Job that waits for the files of the
+ * first and joins. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "daemon/job/job_submit.h"
+
+enum {
+    TRIES = 10,
+    USER = 10001, /* of the image (Containerfile) */
+    GRACE_SECONDS = 5,
+};
+
+static int check(const struct halo_job_submission *s, struct halo_error *err)
+{
+    const struct halo_job_options *o = s->options;
+    const char *missing = !o->image ? "image" : !o->claim ? "claim" : !o->folder ? "folder" : NULL;
+    if (missing)
+        return halo_fail_usage(err, "job submit --engine kubernetes: --%s is missing", missing);
+    const size_t length = strlen(o->folder) - (o->folder[strlen(o->folder) - 1] == '/');
+    for (int i = 0; i < s->jobs; i++)
+        if (*o->folder != '/' || strncmp(s->job[i].folder, o->folder, length) != 0 ||
+            s->job[i].folder[length] != '/')
+            return halo_fail_usage(err, "%s: is not in --folder %s, which the containers see",
+                                   s->job[i].folder, o->folder);
+    return 0;
+}
+
+static json_t *command_of(const struct halo_job_submission *s, bool encodes)
+{
+    char of[16];
+    snprintf(of, sizeof of, "%d", s->tasks);
+    json_t *ret = encodes ? json_pack("[s,s,s,s,s]", s->program, "job", "segment", "--of", of)
+                          : json_pack("[s,s,s,s]", s->program, "job", "join", "--wait");
+    for (int i = 0; i < s->jobs; i++)
+        json_array_append_new(ret, json_string(s->job[i].folder));
+    return ret;
+}
+
+static json_t *resources_of(const struct halo_job_options *o, bool encodes)
+{
+    char cpus[16];
+    snprintf(cpus, sizeof cpus, "%d", encodes ? o->cpus : 1);
+    json_t *requests = json_pack("{s:s}", "cpu", cpus), *limits = json_object();
+    if (o->memory && encodes) {
+        json_object_set_new(requests, "memory", json_string(o->memory));
+        json_object_set_new(limits, "memory", json_string(o->memory));
+    }
+    if (o->gpu && encodes)
+        json_object_set_new(limits, "nvidia.com/gpu", json_string("1"));
+    return json_pack("{s:o, s:o}", "requests", requests, "limits", limits);
+}
+
+static json_t *pod_of(const struct halo_job_submission *s, bool encodes)
+{
+    const struct halo_job_options *o = s->options;
+    json_t *container = json_pack(
+        "{s:s, s:s, s:o, s:o, s:{s:b, s:{s:[s]}}, s:[{s:s, s:s}]}", "name", "halod", "image",
+        o->image, "command", command_of(s, encodes), "resources", resources_of(o, encodes),
+        "securityContext", "allowPrivilegeEscalation", 0, "capabilities", "drop", "ALL",
+        "volumeMounts", "name", "shared", "mountPath", o->folder);
+    json_t *security = json_pack("{s:b, s:i, s:i, s:i}", "runAsNonRoot", 1, "runAsUser", USER,
+                                 "runAsGroup", USER, "fsGroup", USER);
+    return json_pack("{s:s, s:i, s:o, s:[o], s:[{s:s, s:{s:s}}]}", "restartPolicy", "Never",
+                     "terminationGracePeriodSeconds", GRACE_SECONDS, "securityContext", security,
+                     "containers", container, "volumes", "name", "shared", "persistentVolumeClaim",
+                     "claimName", o->claim);
+}
+
+/* A usage error, or files that do not fit, stay so; an eviction does not count as a failure. */
+static json_t *policy_of(const char *action)
+{
+    return json_pack("{s:[{s:s, s:{s:s, s:s, s:[i,i]}}, {s:s, s:[{s:s, s:s}]}]}", "rules", "action",
+                     action, "onExitCodes", "containerName", "halod", "operator", "In", "values",
+                     HALO_EXIT_USAGE, HALO_EXIT_CONFIG, "action", "Ignore", "onPodConditions",
+                     "type", "DisruptionTarget", "status", "True");
+}
+
+static json_t *job_of(const struct halo_job_submission *s, bool encodes)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s%s", s->name, encodes ? "" : "-join");
+    json_t *template = json_pack("{s:{s:{s:s}}, s:o}", "metadata", "labels",
+                                 "app.kubernetes.io/name", "halod", "spec", pod_of(s, encodes));
+    json_t *spec = json_pack("{s:o, s:o}", "podFailurePolicy",
+                             policy_of(encodes ? "FailIndex" : "FailJob"), "template", template);
+    if (encodes) {
+        json_object_set_new(spec, "completionMode", json_string("Indexed"));
+        json_object_set_new(spec, "completions", json_integer(s->tasks));
+        json_object_set_new(spec, "parallelism",
+                            json_integer(s->options->workers ? s->options->workers : s->tasks));
+        json_object_set_new(spec, "backoffLimitPerIndex", json_integer(TRIES));
+        json_object_set_new(spec, "maxFailedIndexes", json_integer(0));
+    } else {
+        json_object_set_new(spec, "backoffLimit", json_integer(TRIES));
+    }
+    return json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "batch/v1", "kind", "Job",
+                     "metadata", "name", name, "spec", spec);
+}
+
+static void print(const struct halo_job_submission *s, FILE *to)
+{
+    json_t *list = json_pack("{s:s, s:s, s:[o, o]}", "apiVersion", "v1", "kind", "List", "items",
+                             job_of(s, true), job_of(s, false));
+    json_dumpf(list, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    putc('\n', to);
+    json_decref(list);
+}
+
+static int submit(const struct halo_job_submission *s, char *id, size_t size,
+                  struct halo_error *err)
+{
+    char *text = NULL, *argv[] = {"kubectl", "apply", "-f", "-", NULL};
+    size_t length;
+    FILE *to = open_memstream(&text, &length);
+    if (to) {
+        print(s, to);
+        fclose(to);
+    }
+    const int code =
+        text ? halo_job_pipe(argv, text, NULL, 0, err) : halo_fail(err, -ENOMEM, "out of memory");
+    free(text);
+    snprintf(id, size, "%s", s->name);
+    return code > 0 ? halo_fail(err, -ECHILD, "kubectl refused the job (exit %d)", code) : code;
+}
+
+const struct halo_job_engine_row halo_job_kubernetes = {check, print, submit};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Passes the tasks to GNU parallel. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "daemon/job/job_submit.h"
+
+/* The words are quoted twice: for the shell that reads the line, and for that of each task. */
+static void print(const struct halo_job_submission *s, FILE *to)
+{
+    char *command = NULL;
+    size_t length;
+    FILE *text = open_memstream(&command, &length);
+    if (text) {
+        halo_job_print_command(s, "segment", s->tasks, text);
+        fputs(" {}", text);
+        fclose(text);
+    }
+    fprintf(to, "seq 0 %d | parallel --no-notice -j %d --retries 5 --halt soon,fail=1 ",
+            s->tasks - 1, halo_job_workers(s));
+    halo_job_quote(command ? command : "", to);
+    fputs(" && ", to);
+    halo_job_print_command(s, "join", 0, to);
+    putc('\n', to);
+    free(command);
+}
+
+static int submit(const struct halo_job_submission *s, char *id, size_t size,
+                  struct halo_error *err)
+{
+    char *line = NULL;
+    size_t length;
+    FILE *to = open_memstream(&line, &length);
+    (void)id;
+    (void)size;
+    if (to) {
+        print(s, to);
+        fclose(to);
+    }
+    char *argv[] = {"sh", "-c", line, NULL};
+    const int code =
+        line ? halo_job_pipe(argv, "", NULL, 0, err) : halo_fail(err, -ENOMEM, "out of memory");
+    free(line);
+    return code > 0 ? halo_fail(err, -ECHILD,
+                                "parallel ended with %d: the same command, with "
+                                "--again, continues",
+                                code)
+                    : code;
+}
+
+const struct halo_job_engine_row halo_job_parallel = {NULL, print, submit};

@@ -1,0 +1,476 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# halod job: split, segment, join, status; whatever happens to tasks and files.
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import halotest
+from halotest import halod_command, halod_environment, start_halod, wait_until
+from halotest.jobs import JobTest, sha256, source
+
+CLEAN = ('SLURM_ARRAY_TASK_ID', 'SLURM_ARRAY_TASK_COUNT', 'JOB_COMPLETION_INDEX',
+         'AWS_BATCH_JOB_ARRAY_INDEX', 'PBS_ARRAY_INDEX', 'PARALLEL_SEQ')
+for variable in CLEAN:
+    os.environ.pop(variable, None)
+
+
+def can_unshare():
+    return not subprocess.run(['unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt'], check=False,
+                              stderr=subprocess.DEVNULL).returncode
+
+
+def ends(process):
+    out, err = process.communicate(timeout=halotest.RUN_TIMEOUT)
+    return process.returncode, err.decode()
+
+
+class Whole(JobTest):
+    def test_like_one_process(self):
+        run = self.split()
+        self.assertEqual(run.out.decode().strip(), os.path.realpath(self.parts))
+        self.assertGreaterEqual(self.count(), 4)
+        self.assertEqual(self.status()['done'], 0)
+        self.encode_all()
+        self.assertEqual(self.status()['done'], self.count())
+        self.join()
+        self.assert_done()
+        audit = self.audit()
+        self.assertEqual(audit['input']['sha256'], sha256(self.input))
+        self.assertEqual(audit['output']['frames'], 100)
+        self.assertEqual(len(audit['segments']), 4)
+        self.assertTrue(all(s['host'] and s['frames'] for s in audit['segments']))
+        self.assertTrue(self.status()['complete'])
+
+    def test_any_order_and_twice(self):
+        self.split()
+        for number in (3, 1, 1, 0, 2, 3):
+            self.segment(number)
+        self.join()
+        self.assert_done()
+        self.join()  # again: a scheduler may
+        self.segment(2)
+        self.assert_done()
+
+    def test_sound_is_that_of_an_unsplit_run(self):
+        self.split()
+        self.encode_all()
+        self.join()
+        unsplit = self.path('unsplit.mp4')
+        self.halod('run', '-i', self.input, '-vf', 'gblur=sigma=2', *self.ENCODE, unsplit)
+        def samples(path):
+            return halotest.ffmpeg('-i', path, '-map', '0:a', '-f', 's16le', '-')
+        self.assertGreater(len(samples(unsplit)), 100000)
+        self.assertEqual(samples(self.output), samples(unsplit))
+        self.assertEqual(halotest.packet_times(self.output, 'a:0'), halotest.packet_times(unsplit, 'a:0'))
+        self.assertEqual(halotest.frame_times(self.output), halotest.frame_times(unsplit))
+
+    def test_recoded_sound(self):
+        self.split('-c:a', 'aac')
+        self.encode_all()
+        self.join()
+        self.assert_done(self.whole('-c:a', 'aac'))
+
+    def test_folder_that_moves(self):
+        """Paths are relative to the folder of OUT, so each machine may see it elsewhere."""
+        here, there = self.path('here'), self.path('there')
+        os.makedirs(os.path.join(here, 'out'))
+        shutil.copy(self.input, os.path.join(here, 'in.mp4'))
+        self.halod('job', 'split', '-segment_time', '1', '-i', 'in.mp4', '-vf', 'gblur=sigma=2',
+                   *self.ENCODE, 'out/out.mp4', cwd=here)
+        os.rename(here, there)
+        self.parts = os.path.join(there, 'out/out.mp4.parts')
+        self.encode_all()
+        self.join()
+        self.assertEqual(sha256(os.path.join(there, 'out/out.mp4')), self.whole())
+
+    def test_mask_image(self):
+        mask = self.path('mask.png')
+        halotest.ffmpeg('-f', 'lavfi', '-i', 'color=white:160x60,format=gray,pad=160:120', '-frames:v', '1',
+                        mask)
+        chain = f'gblur=sigma=2:region=mask {mask}'
+        self.split(chain=chain)
+        self.segment(0)
+        halotest.ffmpeg('-f', 'lavfi', '-i', 'color=white:160x120,format=gray', '-frames:v', '1', mask)
+        self.assertIn('mask image', self.segment(1, code=78).err)
+
+    def test_other_encoders(self):
+        for codec, name in (('libx265', 'out.mkv'), ('ffv1', 'out.mkv'), ('libvpx-vp9', 'out.webm')):
+            if halotest.is_sanitized() and codec != 'ffv1':
+                continue
+            with self.subTest(codec):
+                self.output = self.path(codec + name)
+                self.parts = self.output + '.parts'
+                options = ['-c:v', codec, '-an']
+                options += ['-crf', '40'] if codec != 'ffv1' else []
+                self.ENCODE = ['-preset', 'ultrafast'] if codec == 'libx265' else []
+                self.split(*options)
+                self.assertEqual(self.manifest()['job']['any_flags'], codec == 'ffv1')
+                self.encode_all()
+                self.join()
+                self.assertEqual(sha256(self.output), self.whole(*options))
+
+
+class Tasks(JobTest):
+    def test_variables(self):
+        self.split()
+        for variable, value, made in (
+                ('SLURM_ARRAY_TASK_ID', 0, 0), ('JOB_COMPLETION_INDEX', 1, 1), ('PARALLEL_SEQ', 3, 2),
+                ('PBS_ARRAY_INDEX', 3, 3)):
+            self.segment(environment={variable: str(value)})
+            self.assertTrue(os.path.exists(self.part(made)), variable)
+        os.unlink(self.part(2))
+        self.segment(environment={'AWS_BATCH_JOB_ARRAY_INDEX': '2'})
+        self.join()
+        self.assertIn('task', self.audit()['segments'][2])
+
+    def test_fewer_tasks_than_segments(self):
+        self.split()
+        self.segment(environment={'SLURM_ARRAY_TASK_ID': '0', 'SLURM_ARRAY_TASK_COUNT': '3',
+                                  'SLURM_ARRAY_TASK_MIN': '0', 'SLURM_ARRAY_TASK_MAX': '2'})
+        self.assertTrue(os.path.exists(self.part(0)) and os.path.exists(self.part(3)))
+        self.halod('job', 'segment', '--of', 3, self.parts, 1)
+        self.halod('job', 'segment', '--of=3', self.parts, 2)
+        self.join()
+        self.assert_done()
+
+    def test_several_jobs(self):
+        """Segments are counted through, also when a job has been joined before the last task."""
+        other = self.path('other.mp4')
+        self.split()
+        self.split('-crf', '30', output=other)
+        both = [self.parts, other + '.parts']
+        for index in (0, 1, 2):
+            self.halod('job', 'segment', '--of', 5, *both, index)
+        self.segment(3)
+        self.join()
+        for index in (3, 4):
+            self.halod('job', 'segment', '--of', 5, *both, index)
+        self.halod('job', 'join', *both)
+        self.assert_done()
+        self.assertEqual(sha256(other), self.whole('-crf', '30'))
+
+    def test_refused(self):
+        self.split()
+        self.refused('job', 'segment', self.parts, says='number of the segment')
+        self.refused('job', 'segment', self.parts, 4, says='only 4')
+        self.refused('job', 'segment', self.parts, says=('PARALLEL_SEQ', 'SLURM_ARRAY_TASK_ID'),
+                     environment={'PARALLEL_SEQ': '1', 'SLURM_ARRAY_TASK_ID': '1'})
+        self.refused('job', 'segment', self.parts, says='PARALLEL_SEQ=0', environment={'PARALLEL_SEQ': '0'})
+        self.refused('job', 'segment', self.parts, says='--array=0-3',
+                     environment={'SLURM_ARRAY_TASK_ID': '1', 'SLURM_ARRAY_TASK_COUNT': '4',
+                                  'SLURM_ARRAY_TASK_MIN': '1', 'SLURM_ARRAY_TASK_MAX': '4'})
+        self.refused('job', 'segment', self.path('x'), 1, says='.parts')
+        self.refused('job', 'segment', '--of', 2, self.parts, 2, says='only 2')
+        self.refused('job', 'segment', '--mixed', self.parts, 2, says='--mixed')
+        self.refused('job', 'nothing', says='nothing')
+        self.refused('job', says='command')
+
+
+class Usage(JobTest):
+    def test_split(self):
+        self.refused('job', 'split', '-i', self.input, self.output, says='-vf')
+        for options, says in (
+                (['-resume'], '-resume'), (['-progress', 'x'], '-progress'), (['-b:v', '1M'], '-crf'),
+                (['-preset', 'x'], 'preset'), (['-c:v', 'nothing'], 'nothing')):
+            run = self.split(*options, code=64)
+            self.assertIn(says, self.assert_one_line(run))
+            self.assertFalse(os.path.exists(self.parts))
+        self.assertIn('No such file', self.split(output=self.path('nowhere/out.mp4'), code=75).err)
+        self.assertIn('nowhere.png', self.split(chain='gblur=region=mask nowhere.png', code=64).err)
+        for chain in ('gblur=region=faces', 'hide=how=cells:region=rect 0 0 50% 50%'):
+            self.assertIn('a run without segments', self.split(chain=chain, code=64).err)
+        self.split()
+        self.assertIn('-y', self.assert_one_line(self.split(code=64)))
+        self.split('-y', '-crf', '40')
+        self.encode_all()
+        self.join()
+        self.assert_done(self.whole('-crf', '40'))
+        self.assertIn('exists', self.split(code=64).err)
+
+    def test_resume_is_not_a_job(self):
+        self.split()
+        self.refused('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf', 'gblur=sigma=2',
+                     *self.ENCODE, self.output, says='halod job')
+        self.encode_all()
+        self.join()
+        self.assert_done()
+
+    def test_help(self):
+        text = self.halod('job', '--help').out.decode()
+        for word in ('split', 'segment', 'join', 'status', 'submit', 'watch', '--engine', '75'):
+            self.assertIn(word, text)
+
+
+class BadInput(JobTest):
+    def fails(self, *arguments, code, says):
+        line = self.refused('job', *arguments, code=code, says=says)
+        self.assert_nothing()
+        return line
+
+    def test_edited_manifest(self):
+        self.split()
+        manifest = self.manifest()
+        manifest['job']['arguments'][-2:-1] = ['-crf', '1', 'ultrafast']
+        self.write_manifest(manifest, seal=False)
+        for command in (['segment', self.parts, 0], ['join', self.parts], ['status', self.parts]):
+            self.fails(*command, code=78, says='changed')
+        with open(os.path.join(self.parts, 'manifest.json'), 'w', encoding='ascii') as file:
+            file.write('{"version": 1, "terms"')
+        self.fails('segment', self.parts, 0, code=78, says='no manifest')
+        os.unlink(os.path.join(self.parts, 'manifest.json'))
+        self.fails('segment', self.parts, 0, code=75, says='no manifest')
+        self.fails('join', self.parts, code=75, says='no manifest')
+
+    def test_indented_manifest(self):
+        """The seal is of what it says."""
+        self.split()
+        self.write_manifest(self.manifest(), seal=False)
+        self.encode_all()
+        self.join()
+        self.assert_done()
+
+    def test_sealed_nonsense(self):
+        self.split()
+        good = self.manifest()
+        for change in (lambda m: m['segments'][1].pop('hash'), lambda m: m['segments'][1].update(packets='x'),
+                       lambda m: m['job'].update(arguments=['-i']), lambda m: m['job'].pop('arguments'),
+                       lambda m: m['terms'].update(settings={}), lambda m: m['job'].pop('machine'),
+                       lambda m: m['job'].update(machine={'encoder': 7})):
+            bad = json.loads(json.dumps(good))
+            change(bad)
+            self.write_manifest(bad)
+            run = halotest.run_halod('job', 'segment', self.parts, 1)
+            self.assertIn(run.code, (1, 64, 75, 78), run.err)
+            self.assert_one_line(run)
+            self.assert_nothing()
+
+    def test_other_machines_and_versions(self):
+        self.split()
+        good = self.manifest()
+        for group, name, value in (('machine', 'machine', 'vax'), ('machine', 'libc', '1.0'),
+                                   ('machine', 'library', 'libx264.so.1'), ('versions', 'halod', '0.0.1'),
+                                   ('versions', 'libavcodec', '1.2.3')):
+            bad = json.loads(json.dumps(good))
+            (bad['job'] if group == 'machine' else bad['terms'])[group][name] = value
+            self.write_manifest(bad)
+            self.fails('segment', self.parts, 0, code=78, says=value)
+            self.fails('join', self.parts, code=78, says=value)
+            bad['job']['mixed'] = True
+            self.write_manifest(bad)
+            self.segment(0)
+            os.unlink(self.part(0))
+        bad = json.loads(json.dumps(good))
+        bad['job']['machine']['flags'] = '3'
+        self.write_manifest(bad)
+        self.segment(0)  # x264 gives the same bytes
+        os.unlink(self.part(0))
+        bad['job']['any_flags'] = False
+        self.write_manifest(bad)
+        self.fails('segment', self.parts, 0, code=78, says='flags')
+
+    def test_mixed_is_recorded(self):
+        self.split('--mixed')
+        self.assertTrue(self.manifest()['job']['mixed'])
+        self.encode_all()
+        self.join()
+        self.assertTrue(self.audit()['mixed'])
+        self.assertTrue(all('flags' in s['machine'] for s in self.audit()['segments']))
+
+    def test_changed_input(self):
+        kept = self.path('in.mp4')
+        shutil.copy(self.input, kept)
+        self.input = kept
+        self.split()
+        self.encode_all()
+        with open(kept, 'rb+') as file:
+            data = bytearray(file.read())
+            at = data.rindex(b'mdat') + 2000
+            data[at:at + 8] = bytes(x ^ 1 for x in data[at:at + 8])
+            file.seek(0)
+            file.write(data)
+        self.fails('join', self.parts, code=78, says='not the file')
+        for number in range(self.count()):
+            os.unlink(self.part(number))
+        codes = [halotest.run_halod('job', 'segment', self.parts, n).code for n in range(self.count())]
+        self.assertTrue(set(codes) <= {0, 1, 78} and set(codes) != {0}, codes)
+        os.unlink(kept)
+        self.fails('segment', self.parts, 1 if codes[1] else codes.index(next(c for c in codes if c)),
+                   code=75, says='in.mp4')
+        self.fails('join', self.parts, code=75, says='in.mp4')
+
+    def test_damaged_segment(self):
+        self.split()
+        self.encode_all()
+        for damage in (lambda d: d[:len(d) // 2], lambda d: d[:900] + bytes([d[900] ^ 4]) + d[901:],
+                       lambda d: b'', lambda d: d + b'x'):
+            with open(self.part(2), 'rb') as file:
+                data = file.read()
+            with open(self.part(2), 'wb') as file:
+                file.write(damage(data))
+            self.fails('join', self.parts, code=1, says=('damaged', 'segment MANIFEST 2'))
+            self.assertIn('damaged', self.segment(2).err)
+        shutil.copy(self.part(1), self.part(3))  # whole, but another one
+        self.fails('join', self.parts, code=1, says='does not fit')
+        self.segment(3)
+        self.join()
+        self.assert_done()
+
+    def test_missing_segments(self):
+        self.split()
+        self.segment(1)
+        self.fails('join', self.parts, code=75, says=('3 of 4', 'first one is 0'))
+
+    def test_full_and_read_only_folder(self):
+        if not can_unshare():
+            self.skipTest('no mount namespaces')
+        self.split()
+        def inside(prepare, *arguments):
+            words = ['unshare', '-rm', 'sh', '-c', f'{prepare} && exec "$@"', 'sh',
+                     *halod_command('job', *arguments)]
+            done = subprocess.run(words, env=halod_environment(), capture_output=True, check=False)
+            return halotest.Run(done.returncode, done.stdout, done.stderr.decode(), str(words))
+        small = (f'cp {self.parts}/* /mnt && mount -t tmpfs -o size=8k none {self.parts} && '
+                 f'cp /mnt/* {self.parts}')
+        run = inside('mount -t tmpfs none /mnt && ' + small, 'segment', self.parts, '0')
+        self.assertEqual(run.code, 75, run.err)
+        self.assertIn('No space', self.assert_one_line(run))
+        run = inside(f'mount --bind {self.parts} {self.parts} && mount -o remount,bind,ro {self.parts}',
+                     'segment', self.parts, '0')
+        self.assertEqual(run.code, 75, run.err)
+        self.assertIn('Read-only', self.assert_one_line(run))
+        self.encode_all()
+        run = inside(f'mount --bind {self.folder} {self.folder} && mount -o remount,bind,ro {self.folder}',
+                     'join', self.parts)
+        self.assertEqual(run.code, 75, run.err)
+        self.assert_one_line(run)
+        self.assert_nothing()
+        self.assertEqual(len([n for n in os.listdir(self.parts) if n.startswith('.halod')]), 0)
+
+    def test_output_that_appeared(self):
+        self.split()
+        self.encode_all()
+        with open(self.output, 'wb') as file:
+            file.write(b'mine')
+        self.refused('job', 'join', self.parts, says='exists')
+        with open(self.output, 'rb') as file:
+            self.assertEqual(file.read(), b'mine')
+        self.assertEqual(self.status()['complete'], False)
+
+    def test_clocks_that_differ(self):
+        self.split()
+        self.encode_all()
+        for number, at in enumerate((0, 4e9, 1e9, 1e9)):
+            os.utime(self.part(number), (at, at))
+        self.assertEqual(self.status()['done'], 4)
+        self.halod('job', 'status', self.parts)
+        self.join()
+        self.assert_done()
+
+
+class Kills(JobTest):
+    def setUp(self):
+        super().setUp()
+        self.input = source(3, '320x240')
+        self.ENCODE = ['-preset', 'placebo']
+
+    def slow(self, number=0):
+        """A task that has begun to encode."""
+        process = start_halod('job', 'segment', self.parts, number)
+        self.assertTrue(wait_until(lambda: process.poll() is not None or any(
+            name.startswith('.halod') for name in os.listdir(self.parts))))
+        return process
+
+    def temporary(self):
+        return [name for name in os.listdir(self.parts) if name.startswith('.halod')]
+
+    def test_sigterm_ends_within_a_second(self):
+        self.split(seconds='4')
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+            process = self.slow()
+            begin = time.monotonic()
+            process.send_signal(number)
+            got, err = ends(process)
+            self.assertLess(time.monotonic() - begin, 1 if not halotest.is_sanitized() else 3)
+            self.assertEqual(got, code, err)
+            self.assertFalse(os.path.exists(self.part(0)))
+        self.assertEqual(self.status()['done'], 0)
+
+    def test_sigkill(self):
+        self.split()
+        for number in range(self.count()):
+            process = self.slow(number)
+            process.kill()
+            ends(process)
+        self.encode_all()
+        self.join()
+        self.assert_done()
+
+    def test_two_at_once(self):
+        self.split()
+        processes = [start_halod('job', 'segment', self.parts, 0) for _ in range(3)]
+        results = [ends(p) for p in processes]
+        self.assertEqual([code for code, _ in results], [0, 0, 0], results)
+        self.assertEqual(self.temporary(), [])
+        for number in range(1, self.count()):
+            self.segment(number)
+        self.join()
+        self.assert_done()
+
+    def test_late_task(self):
+        """It was stopped while another one did its work, and goes on when all is over."""
+        self.split()
+        late = self.slow()
+        late.send_signal(signal.SIGSTOP)
+        self.encode_all()
+        self.join()
+        late.send_signal(signal.SIGCONT)
+        code, err = ends(late)
+        self.assertEqual(code, 0, err)
+        self.assert_done()
+
+    def test_two_joins(self):
+        self.ENCODE = ['-preset', 'ultrafast']
+        self.split()
+        self.encode_all()
+        joins = [start_halod('job', 'join', self.parts) for _ in range(3)]
+        results = [ends(p) for p in joins]
+        self.assertIn(0, [code for code, _ in results], results)
+        self.assertTrue({code for code, _ in results} <= {0, 75}, results)
+        self.join()
+        self.assert_done()
+
+    def test_killed_join(self):
+        self.ENCODE = ['-preset', 'ultrafast']
+        self.split()
+        self.encode_all()
+        kept = self.path('kept')
+        shutil.copytree(self.parts, kept)
+        want = self.whole()
+        for delay in range(0, 200, 20):
+            join = start_halod('job', 'join', self.parts)
+            time.sleep(delay / 1000)
+            join.kill()
+            ends(join)
+            if os.path.exists(self.output):
+                self.assertEqual(sha256(self.output), want)
+        self.join()
+        self.assert_done(want)
+        shutil.copytree(kept, self.parts)  # killed before the folder was removed
+        self.assertIn('already complete', self.join().err)
+        self.assert_done(want)
+
+    def test_join_waits(self):
+        self.ENCODE = ['-preset', 'ultrafast']
+        self.split()
+        join = start_halod('job', 'join', '--wait', self.parts)
+        self.encode_all()
+        code, err = ends(join)
+        self.assertEqual(code, 0, err)
+        self.assert_done()
+
+
+if __name__ == '__main__':
+    halotest.main()

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# halod job submit and watch: GNU parallel, this machine, a stand-in for Kubernetes, folders.
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import halotest
+from halotest import halod_command, halod_environment, run_halod, start_halod, wait_until
+from halotest.jobs import JobTest, sha256, source
+
+
+class Submit(JobTest):
+    def submit(self, engine, *options, code=0, parts=None, **more):
+        return self.halod('job', 'submit', '--engine', engine, *options, *(parts or [self.parts]),
+                          code=code, **more)
+
+    def printed(self, engine, *options, parts=None):
+        return self.submit(engine, '--print', *options, parts=parts).out.decode()
+
+
+class Local(Submit):
+    def test_local(self):
+        self.split()
+        self.submit('local')
+        self.assert_done()
+
+    def test_fewer_tasks_and_several_jobs(self):
+        other = self.path("other's one.mp4")
+        self.split()
+        self.split('-crf', '30', output=other)
+        self.submit('local', '--tasks', 3, '--workers', 3, parts=[self.parts, other + '.parts'])
+        self.assert_done()
+        self.assertEqual(sha256(other), self.whole('-crf', '30'))
+
+    def test_what_is_printed_runs(self):
+        self.parts = self.path("out's.mp4.parts")
+        self.output = self.path("out's.mp4")
+        self.split()
+        text = self.printed('local')
+        self.assertEqual(len(text.splitlines()), 5)
+        subprocess.run(['sh', '-ec', text], check=True, stderr=subprocess.DEVNULL)
+        self.assertEqual(sha256(self.output), self.whole())
+
+    def test_once(self):
+        self.split()
+        self.submit('parallel', '--program', 'false', code=1)
+        with open(os.path.join(self.parts, 'submitted.json'), 'w', encoding='ascii') as file:
+            json.dump({'engine': 'slurm', 'at': '2030-01-01T00:00:00Z'}, file)
+        self.refused('job', 'submit', '--engine', 'local', self.parts, says=('slurm', '--again'))
+        self.submit('local', '--again')
+        self.assert_done()
+
+    def test_interrupted(self):
+        self.input = source(3, '320x240')
+        self.ENCODE = ['-preset', 'placebo']
+        self.split()
+        local = start_halod('job', 'submit', '--engine', 'local', self.parts)
+        self.assertTrue(wait_until(lambda: any(n.startswith('.halod') for n in os.listdir(self.parts))))
+        local.send_signal(signal.SIGTERM)
+        out, err = local.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(local.returncode, -signal.SIGTERM, (out, err))
+        self.assert_nothing()
+        self.submit('local')
+        self.assert_done()
+
+    def test_task_that_fails(self):
+        self.split()
+        os.rename(self.path('out.mp4.parts/manifest.json'), self.path('kept'))
+        self.refused('job', 'submit', '--engine', 'local', self.parts, code=75, says='no manifest')
+        os.rename(self.path('kept'), self.path('out.mp4.parts/manifest.json'))
+        program = self.path('halod')
+        with open(program, 'w', encoding='ascii') as file:  # fails twice for each task
+            file.write(f'#!/bin/sh\nn=$(cat {self.folder}/$6 2>/dev/null || echo 0)\n'
+                       f'echo $((n + 1)) >{self.folder}/$6\n'
+                       f'[ "$2" = join ] || [ $n -ge 2 ] || exit 75\nexec {halotest.HALOD} "$@"\n')
+        os.chmod(program, 0o755)
+        self.submit('local', '--program', program)
+        self.assert_done()
+
+    def test_usage(self):
+        self.split()
+        self.refused('job', 'submit', self.parts, says='--engine')
+        self.refused('job', 'submit', '--engine', 'cron', self.parts, says='slurm')
+        self.refused('job', 'submit', '--engine', 'local', says='MANIFEST')
+        self.refused('job', 'submit', '--engine', 'local', '--tasks', '0', self.parts, says='tasks')
+        self.refused('job', 'submit', '--engine', 'slurm', self.parts, code=1, says='sbatch',
+                     environment={'PATH': '/nowhere'})
+        self.refused('job', 'submit', '--engine', 'kubernetes', '--image', 'x', '--claim', 'y', '--folder',
+                     self.folder, self.parts, code=1, says='kubectl', environment={'PATH': '/nowhere'})
+
+
+class Parallel(Submit):
+    def setUp(self):
+        super().setUp()
+        if not shutil.which('parallel'):
+            self.skipTest('no GNU parallel')
+
+    def test_parallel(self):
+        other = self.path("other's one.mp4")
+        self.split()
+        self.split('-crf', '30', output=other)
+        self.submit('parallel', '--workers', 4, parts=[self.parts, other + '.parts'])
+        self.assert_done()
+        self.assertEqual(sha256(other), self.whole('-crf', '30'))
+
+    def test_number_of_the_task(self):
+        """Without a number in the command, as users write it."""
+        self.split()
+        command = ' '.join(map(shlex.quote, halod_command('job', 'segment', self.parts)))
+        line = f'seq 4 | parallel -j 2 "{command} #{{}}"'
+        subprocess.run(['sh', '-c', line], check=True, env=halod_environment(), capture_output=True)
+        self.join()
+        self.assert_done()
+
+
+# ---- Kubernetes ----
+
+# What the reference of the API says of the fields that are used: (type, required).
+FIELDS = {
+    'job': {'apiVersion': (str, True), 'kind': (str, True), 'metadata': (dict, True), 'spec': (dict, True)},
+    'spec': {'template': (dict, True), 'completions': (int, False), 'parallelism': (int, False),
+             'completionMode': (str, False), 'backoffLimit': (int, False),
+             'backoffLimitPerIndex': (int, False), 'maxFailedIndexes': (int, False),
+             'podFailurePolicy': (dict, False)},
+    'pod': {'restartPolicy': (str, True), 'containers': (list, True), 'volumes': (list, False),
+            'securityContext': (dict, False), 'terminationGracePeriodSeconds': (int, False)},
+    'container': {'name': (str, True), 'image': (str, True), 'command': (list, True),
+                  'resources': (dict, False), 'securityContext': (dict, False), 'volumeMounts': (list, False)},
+}
+
+
+class Cluster:
+    """Starts the pods of a Job as Kubernetes would: each index until it has succeeded, within its
+    limit. kill: called with each pod that runs, and its index and attempt."""
+
+    def __init__(self, job, kill=None):
+        self.job, self.kill = job, kill or (lambda pod, index, attempt: None)
+        self.failed = []
+        self.attempts = {}
+
+    def action(self, code):
+        for rule in self.job['spec']['podFailurePolicy']['rules']:
+            if 'onExitCodes' in rule and code in rule['onExitCodes']['values']:
+                return rule['action']
+        return None
+
+    def run_index(self, index):
+        spec = self.job['spec']
+        limit = spec.get('backoffLimitPerIndex', spec.get('backoffLimit'))
+        container = spec['template']['spec']['containers'][0]
+        environment = halod_environment()
+        if spec.get('completionMode') == 'Indexed':
+            environment['JOB_COMPLETION_INDEX'] = str(index)
+        for attempt in range(limit + 1):
+            self.attempts[index] = attempt + 1
+            pod = subprocess.Popen(container['command'], env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd='/')
+            self.kill(pod, index, attempt)
+            code = pod.wait(halotest.RUN_TIMEOUT)
+            if code == 0:
+                return
+            if self.action(code % 256):
+                break
+        self.failed.append(index)
+
+    def run(self):
+        indexes = list(range(self.job['spec'].get('completions', 1)))
+        lock = threading.Lock()
+        def work():
+            while True:
+                with lock:
+                    if not indexes or self.failed:
+                        return
+                    index = indexes.pop(0)
+                self.run_index(index)
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.failed
+
+
+class Kubernetes(Submit):
+    OPTIONS = ['--image', 'registry.example/halod', '--claim', 'media']
+
+    def jobs(self, *options, parts=None):
+        text = self.printed('kubernetes', *self.OPTIONS, '--folder', os.path.realpath(self.folder),
+                            '--program', halotest.HALOD, *options, parts=parts)
+        items = json.loads(text)['items']
+        for item in items:
+            self.check(item)
+        return items
+
+    def check_fields(self, kind, value):
+        for name, (of, required) in FIELDS[kind].items():
+            if required:
+                self.assertIn(name, value)
+            if name in value:
+                self.assertIsInstance(value[name], of, name)
+        self.assertLessEqual(set(value), set(FIELDS[kind]))
+
+    def check(self, job):
+        """The rules by which the API server would judge it."""
+        self.assertEqual((job['apiVersion'], job['kind']), ('batch/v1', 'Job'))
+        self.assertRegex(job['metadata']['name'], '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$')
+        spec, pod = job['spec'], job['spec']['template']['spec']
+        container = pod['containers'][0]
+        for kind, value in (('job', job), ('spec', spec), ('pod', pod), ('container', container)):
+            self.check_fields(kind, value)
+        self.assertEqual(pod['restartPolicy'], 'Never')  # as podFailurePolicy requires
+        self.assertTrue(pod['securityContext']['runAsNonRoot'] and pod['securityContext']['runAsUser'])
+        if 'backoffLimitPerIndex' in spec or 'maxFailedIndexes' in spec:
+            self.assertEqual(spec['completionMode'], 'Indexed')
+            self.assertIn('backoffLimitPerIndex', spec)
+            self.assertLessEqual(spec['maxFailedIndexes'], spec['completions'])
+        self.assertLessEqual(spec.get('completions', 1), 100000)
+        self.assertLessEqual(len(spec['podFailurePolicy']['rules']), 20)
+        for rule in spec['podFailurePolicy']['rules']:
+            self.assertEqual(len({'onExitCodes', 'onPodConditions'} & set(rule)), 1)
+            self.assertIn(rule['action'], ('FailIndex', 'Ignore') if 'completions' in spec
+                          else ('FailJob', 'Ignore'))
+            codes = rule.get('onExitCodes')
+            if codes:
+                self.assertEqual((codes['operator'], codes['containerName']), ('In', container['name']))
+                self.assertEqual(codes['values'], sorted(set(codes['values']) - {0}))
+            for condition in rule.get('onPodConditions', []):
+                self.assertEqual((condition['type'], condition['status']), ('DisruptionTarget', 'True'))
+        volumes = [volume['name'] for volume in pod['volumes']]
+        self.assertEqual([mount['name'] for mount in container['volumeMounts']], volumes)
+
+    def test_indexed_pods(self):
+        self.split()
+        encode, join = self.jobs('--gpu', '--memory', '4Gi', '--cpus', 3)
+        limits = encode['spec']['template']['spec']['containers'][0]['resources']['limits']
+        self.assertEqual(limits, {'memory': '4Gi', 'nvidia.com/gpu': '1'})
+        self.assertEqual(encode['spec']['completions'], self.count())
+        joins = []
+        thread = threading.Thread(target=lambda: joins.append(Cluster(join).run()))
+        thread.start()  # both begin at once
+        self.assertEqual(Cluster(encode).run(), [])
+        thread.join()
+        self.assertEqual(joins, [[]])
+        self.assert_done()
+
+    def test_killed_pods(self):
+        self.input = source(3, '320x240')
+        self.ENCODE = ['-preset', 'slower']
+        self.split()
+        def kill(pod, index, attempt):
+            if attempt < 2:
+                time.sleep(0.05 * (1 + index))
+                pod.send_signal(signal.SIGKILL if attempt else signal.SIGTERM)
+        encode, join = self.jobs()
+        cluster = Cluster(encode, kill)
+        self.assertEqual(cluster.run(), [])
+        self.assertGreater(max(cluster.attempts.values()), 1)
+        self.assertEqual(Cluster(join).run(), [])
+        self.assert_done()
+
+    def test_index_that_cannot_succeed(self):
+        self.split()
+        encode = self.jobs()[0]
+        manifest = self.manifest()
+        manifest['terms']['settings']['crf'] = '1'
+        self.write_manifest(manifest, seal=False)
+        cluster = Cluster(encode)
+        self.assertNotEqual(cluster.run(), [])
+        self.assertEqual(set(cluster.attempts.values()), {1})
+
+    def test_fewer_tasks(self):
+        self.split()
+        encode, join = self.jobs('--tasks', 2)
+        self.assertEqual(encode['spec']['completions'], 2)
+        self.assertEqual((Cluster(encode).run(), Cluster(join).run()), ([], []))
+        self.assert_done()
+
+    def test_applied(self):
+        self.split()
+        os.mkdir(self.path('bin'))
+        with open(self.path('bin/kubectl'), 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\necho "$@" >{self.folder}/words\ncat >{self.folder}/applied\n')
+        os.chmod(file.name, 0o755)
+        options = [*self.OPTIONS, '--folder', os.path.realpath(self.folder)]
+        self.submit('kubernetes', *options, environment={'PATH': self.path('bin') + ':' + os.environ['PATH']})
+        with open(self.path('words'), encoding='ascii') as file:
+            self.assertEqual(file.read(), 'apply -f -\n')
+        with open(self.path('applied'), encoding='utf-8') as file:
+            self.assertEqual(file.read(), self.printed('kubernetes', *options))
+        self.assertTrue(os.path.exists(os.path.join(self.parts, 'submitted.json')))
+
+    def test_refused(self):
+        self.split()
+        self.refused('job', 'submit', '--engine', 'kubernetes', '--image', 'x', self.parts, says='--claim')
+        self.refused('job', 'submit', '--engine', 'kubernetes', *self.OPTIONS, '--folder', '/elsewhere',
+                     self.parts, says='/elsewhere')
+
+
+# ---- folders ----
+
+class Watch(JobTest):
+    def setUp(self):
+        super().setUp()
+        self.new, self.to = self.path('new'), self.path('done')
+        os.mkdir(self.new)
+        os.mkdir(self.to)
+
+    def command(self, *more):
+        return ['job', 'watch', '--engine', 'local', '--settle', '0.3', '--to', self.to, '--suffix', 'mkv',
+                *more, self.new, '-segment_time', '1', '-vf', 'gblur=sigma=2', *self.ENCODE]
+
+    def put(self, name, size=None):
+        with open(self.input, 'rb') as file:
+            data = file.read()
+        with open(os.path.join(self.new, name), 'wb') as file:
+            file.write(data[:size])
+
+    def done(self):
+        return sorted(name for name in os.listdir(self.to) if name.endswith('.mkv'))
+
+    def test_once(self):
+        self.put('a.mp4')
+        self.put('b c.mp4')
+        self.put('.hidden.mp4')
+        self.put('broken.mp4', 3000)
+        run = self.halod(*self.command('--once'))
+        self.assertEqual(self.done(), ['a.mkv', 'b c.mkv'])
+        self.assertIn('broken.mp4: is left alone', run.err)
+        self.output = self.path('out.mkv')
+        self.assertEqual(sha256(os.path.join(self.to, 'a.mkv')), self.whole())
+        before = os.stat(os.path.join(self.to, 'a.mkv')).st_mtime_ns
+        self.halod(*self.command('--once'))
+        self.assertEqual(os.stat(os.path.join(self.to, 'a.mkv')).st_mtime_ns, before)
+
+    def test_file_that_grows(self):
+        watch = start_halod(*self.command())
+        self.addCleanup(watch.wait)
+        self.addCleanup(watch.kill)
+        with open(self.input, 'rb') as source_file, open(os.path.join(self.new, 'a.mp4'), 'wb') as file:
+            data = source_file.read()
+            for at in range(0, len(data), len(data) // 10 + 1):
+                file.write(data[at:at + len(data) // 10 + 1])
+                file.flush()
+                time.sleep(0.1)
+        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
+        self.put('broken.mp4', 3000)
+        time.sleep(1)
+        self.put('broken.mp4')  # it is no longer
+        self.assertTrue(wait_until(lambda: 'broken.mkv' in self.done()))
+        watch.send_signal(signal.SIGTERM)
+        err = watch.communicate(timeout=20)[1].decode()
+        self.assertEqual(watch.returncode, -signal.SIGTERM)
+        self.assertEqual(err.count('a.mkv.parts: 4 segments'), 1, err)
+
+    def test_killed_watcher(self):
+        """Each file becomes a job once, whenever the watcher is killed."""
+        for name in ('a.mp4', 'b.mp4', 'c.mp4'):
+            self.put(name)
+        for delay in (0.1, 0.3, 0.35, 0.4, 0.5, 0.6):
+            watch = start_halod(*self.command())
+            time.sleep(delay)
+            watch.kill()
+            watch.communicate()
+        for _ in range(2):
+            run = run_halod(*self.command('--once'))
+            self.assertEqual(run.code, 0, run.err)
+        self.assertEqual(self.done(), ['a.mkv', 'b.mkv', 'c.mkv'])
+        self.assertEqual(len({sha256(os.path.join(self.to, name)) for name in self.done()}), 1)
+        self.assertEqual(sorted(os.listdir(self.to)),
+                         sorted(self.done() + [name + '.job.json' for name in self.done()]))
+
+    def test_usage(self):
+        self.refused('job', 'watch', '--to', self.to, self.new, '-vf', 'null', says='--engine')
+        self.refused('job', 'watch', '--engine', 'local', self.new, '-vf', 'null', says='--to')
+        self.refused('job', 'watch', '--engine', 'local', '--to', self.to, '-vf', 'null', self.new,
+                     says='folder')
+        self.refused('job', 'watch', '--engine', 'local', '--to', self.new, self.new, '-vf', 'null',
+                     says='become jobs')
+        self.refused('job', 'watch', '--engine', 'local', '--to', self.to, self.path('x'), '-vf', 'null',
+                     code=75, says='No such')
+
+
+if __name__ == '__main__':
+    halotest.main()
