@@ -84,6 +84,19 @@ int halo_beside_make(const char *path, mode_t mode, char **ret_name)
     return fd;
 }
 
+int halo_beside_rename(const char *temporary, const char *path)
+{
+    struct stat before, now;
+    const bool known = stat(temporary, &before) == 0;
+    if (rename(temporary, path) == 0)
+        return 0;
+    const int code = -errno;
+    return code == -ENOENT && known && stat(path, &now) == 0 && now.st_ino == before.st_ino &&
+                   now.st_dev == before.st_dev
+               ? 0
+               : code;
+}
+
 void halo_beside_sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

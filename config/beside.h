@@ -17,6 +17,11 @@ int halo_beside_check(const char *path, struct halo_error *err);
  * to the file's name, which the caller frees. */
 int halo_beside_make(const char *path, mode_t mode, char **ret_name);
 
+/* Renames a temporary file to path, which it replaces. Returns 0 or -errno. Over NFS, the client
+ * repeats the call if the server's answer was lost, and then there is no file to be renamed: the
+ * result is 0 if path is the file by now. */
+int halo_beside_rename(const char *temporary, const char *path);
+
 /* Syncs the folder of an existing file to disk, so that the file's name is stored; the file's
  * contents are not synced. Errors are ignored. */
 void halo_beside_sync_folder(const char *path);

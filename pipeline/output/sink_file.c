@@ -305,7 +305,7 @@ static int rename_to(const struct halo_sink *sink, const char *name)
         return -errno;
     if (!replace && lstat(name, &st) == 0) /* the file system has no atomic check and rename */
         return -EEXIST;
-    return rename(sink->beside, name) < 0 ? -errno : 0;
+    return halo_beside_rename(sink->beside, name);
 }
 
 /* Files that earlier interruptions left must not be replaced either: uses the next free name. */

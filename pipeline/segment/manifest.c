@@ -268,8 +268,8 @@ static int write_text(const char *text, const char *path)
         fclose(file);
     else
         close(fd);
-    if (code == 0 && rename(temporary, path) < 0)
-        code = -errno;
+    if (code == 0)
+        code = halo_beside_rename(temporary, path);
     if (code < 0)
         unlink(temporary);
     else

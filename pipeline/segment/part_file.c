@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config/beside.h"
@@ -96,19 +95,6 @@ int halo_part_write(struct halo_part_writer *w, const AVPacket *pkt, struct halo
     return code < 0 ? code : put(w, pkt->data, (size_t)pkt->size, err);
 }
 
-/* Whether the part has its name although rename() failed: over NFS, the call is repeated if the
- * server's answer is lost, and the temporary name is gone then. */
-static bool has_name(const struct halo_part_writer *w)
-{
-    struct stat mine, named;
-    const int code = errno;
-    const bool ret = code == ENOENT && fstat(fileno(w->file), &mine) == 0 &&
-                     stat(w->path, &named) == 0 && mine.st_ino == named.st_ino &&
-                     mine.st_dev == named.st_dev;
-    errno = code;
-    return ret;
-}
-
 int halo_part_finish(struct halo_part_writer *w, int64_t frames, struct halo_part_content *ret,
                      struct halo_error *err)
 {
@@ -119,8 +105,11 @@ int halo_part_finish(struct halo_part_writer *w, int64_t frames, struct halo_par
         return code;
     av_murmur3_final(w->hash, end.hash.byte);
     if (fwrite(&end, sizeof end, 1, w->file) != 1 || fflush(w->file) != 0 ||
-        fsync(fileno(w->file)) < 0 || (rename(w->temporary, w->path) < 0 && !has_name(w)))
+        fsync(fileno(w->file)) < 0)
         return fail_write(w, -errno, err);
+    code = halo_beside_rename(w->temporary, w->path);
+    if (code < 0)
+        return fail_write(w, code, err);
     free(w->temporary);
     w->temporary = NULL;
     halo_beside_sync_folder(w->path);

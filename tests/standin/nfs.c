@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What NFS does to its users, for LD_PRELOAD: the answer to a rename is lost, so the client repeats
+ * it, and the server says that there is no such file, although it was renamed; locks are refused;
+ * and rename without replacing is not known. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/file.h>
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) =
+        (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
+    if (real(from, to) < 0)
+        return -1;
+    errno = ENOENT;
+    return -1;
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    int (*real)(int, const char *, int, const char *, unsigned) =
+        (int (*)(int, const char *, int, const char *, unsigned))dlsym(RTLD_NEXT, "renameat2");
+    if (flags == 0)
+        return real(from_folder, from, to_folder, to, flags);
+    errno = EINVAL;
+    return -1;
+}
+
+int flock(int fd, int how)
+{
+    (void)fd;
+    (void)how;
+    errno = ENOLCK;
+    return -1;
+}
