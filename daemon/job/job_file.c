@@ -154,16 +154,19 @@ static int check_machine(const struct halo_job_file *job, struct halo_error *err
     const bool any_flags = json_is_true(json_object_get(part, "any_flags"));
     const char *encoder = json_string_value(json_object_get(then, "encoder")), *name;
     json_t *now = encoder ? halo_job_machine(encoder) : NULL, *mine;
-    int code = now ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    int code = now ? 0
+                   : halo_fail(err, encoder ? -ENOMEM : -ESTALE, "%s: %s", job->folder,
+                               encoder ? "out of memory" : "the manifest is malformed");
     json_object_foreach (now, name, mine) {
         const json_t *theirs = json_object_get(then, name);
+        const char *before = json_string_value(theirs);
         if (code < 0 || json_equal(mine, theirs) || (any_flags && !strcmp(name, "flags")))
             continue;
         code =
             halo_fail(err, -ESTALE,
                       "%s: was split where the %s is %s, but here it is %s, which may give other "
                       "bytes: use like machines, or split with --mixed",
-                      job->folder, name, json_string_value(theirs), json_string_value(mine));
+                      job->folder, name, before ? before : "not known", json_string_value(mine));
     }
     json_decref(now);
     return code;
@@ -190,9 +193,16 @@ static int parse(struct halo_job_file *job, struct halo_error *err)
     const json_t *words = json_object_get(json_object_get(job->manifest, "job"), "arguments");
     const size_t count = json_array_size(words);
     char **argv = calloc(count + 1, sizeof *argv);
-    for (size_t i = 0; argv && i < count; i++)
+    bool malformed = count == 0;
+    for (size_t i = 0; argv && i < count; i++) {
         argv[i] = (char *)json_string_value(json_array_get(words, i));
-    int code = argv ? halo_run_parse(&job->settings, (int)count, argv, &inner) : -ENOMEM;
+        malformed |= !argv[i];
+    }
+    int code = argv ? 0 : halo_fail(&inner, -ENOMEM, "out of memory");
+    if (code >= 0 && malformed)
+        code = halo_fail(&inner, -ESTALE, "the manifest is malformed: split again with -y");
+    if (code >= 0)
+        code = halo_run_parse(&job->settings, (int)count, argv, &inner);
     free(argv);
     if (code >= 0)
         code = halo_chain_parse(&job->chain, job->settings.filters, &inner);

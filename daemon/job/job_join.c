@@ -12,6 +12,7 @@
 #include "daemon/job/job.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_file.h"
+#include "daemon/job/job_task.h"
 #include "daemon/run/run_segments.h"
 #include "pipeline/base/path.h"
 #include "pipeline/segment/manifest.h"
@@ -191,6 +192,7 @@ static int join(struct halo_job_file *job)
         code = open_parts(job, &segments, &end.error);
     if (code == 0)
         halo_run_part(&job->settings, job->chain, segments, true, &end);
+    halo_job_end_by_signal();
     return end_join(job, segments, &end);
 }
 
@@ -234,6 +236,7 @@ static int join_named(const char *name, bool waits)
 int halo_job_join_command(const struct halo_job_options *options, int count, char **rest)
 {
     struct halo_error err = {0};
+    halo_job_end_by_signal();
     if (count == 0)
         halo_fail_usage(&err, "job join: MANIFEST is missing");
     if (err.code || halo_hide_memory(&err) < 0)

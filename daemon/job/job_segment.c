@@ -95,6 +95,7 @@ static int encode(struct halo_job_file *job, int64_t first, int64_t step,
     const int missing = code >= 0 ? want(job, segments, first, step, err) : code;
     if (missing > 0) {
         halo_run_part(&job->settings, job->chain, segments, false, end);
+        halo_job_end_by_signal();
         tidy(job, segments);
     } else {
         halo_segments_close(segments, false);
@@ -159,6 +160,7 @@ int halo_job_segment_command(const struct halo_job_options *options, int count, 
     struct share share = {0, 0};
     int64_t before = 0;
     bool device = false;
+    halo_job_end_by_signal();
     int code = count ? find_share(&share, &count, rest, options->of, &err)
                      : halo_fail_usage(&err, "job segment: MANIFEST is missing");
     char *folder = code >= 0 ? realpath(".", NULL) : NULL;
@@ -173,7 +175,7 @@ int halo_job_segment_command(const struct halo_job_options *options, int count, 
         code = perform_named(rest[i], &share, &before, &device);
     }
     free(folder);
-    if (code == HALO_EXIT_OK && share.index >= before) {
+    if (code == HALO_EXIT_OK && !share.step && share.index >= before) {
         halo_fail_usage(&err, "segment %lld: there are only %lld, which count from 0",
                         (long long)share.index, (long long)before);
         code = halo_job_fail(&err);

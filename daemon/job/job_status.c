@@ -67,7 +67,7 @@ static void add_record(struct status *s, json_t *record)
 static void look_at(struct status *s, const struct halo_job_file *job, int number)
 {
     struct stat st;
-    char *part, *record;
+    char *part;
     const int64_t frames = frames_of(job, number);
     s->frames += frames;
     if (asprintf(&part, "%s/%06d.part", job->folder, number) < 0)
@@ -81,9 +81,9 @@ static void look_at(struct status *s, const struct halo_job_file *job, int numbe
         }
         s->frames_done += frames;
         strcpy(part + strlen(part) - strlen("part"), "json");
-        record = part;
-        json_array_append_new(s->records, json_load_file(record, 0, NULL));
-        add_record(s, json_array_get(s->records, json_array_size(s->records) - 1));
+        json_t *record = json_load_file(part, 0, NULL);
+        add_record(s, record); /* NULL if it was not written */
+        json_array_append_new(s->records, record);
     }
     free(part);
 }

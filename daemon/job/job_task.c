@@ -2,9 +2,11 @@
  * Variables of schedulers (job_task.h). */
 #include "daemon/job/job_task.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct scheduler {
     const char *index;
@@ -83,6 +85,21 @@ bool halo_job_task_name(char *text, size_t size)
             return true;
         }
     return false;
+}
+
+static void end_process(int number)
+{
+    _exit(128 + number);
+}
+
+void halo_job_end_by_signal(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    const struct sigaction end = {.sa_handler = end_process};
+    struct sigaction now;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &end, NULL);
 }
 
 const char *halo_job_node(const char *host)

@@ -20,6 +20,10 @@ int halo_job_task_find(struct halo_job_task *ret, struct halo_error *err);
 /* Writes the name of the task, such as "SLURM_ARRAY_TASK_ID=7"; false if there is none. */
 bool halo_job_task_name(char *text, size_t size);
 
+/* Lets SIGTERM, SIGINT and SIGHUP end the process at once, with their exit codes, also where it is
+ * the first process of a container. A loop takes them over while it runs. */
+void halo_job_end_by_signal(void);
+
 /* Returns the name of the node, as the scheduler knows it: several may be on one machine. */
 const char *halo_job_node(const char *host);
 

@@ -9,6 +9,7 @@ import time
 
 import halotest
 from halotest import halod_command, halod_environment, start_halod, wait_until
+from halotest.played import first_libraries
 from halotest.jobs import JobTest, sha256, source
 
 CLEAN = ('SLURM_ARRAY_TASK_ID', 'SLURM_ARRAY_TASK_COUNT', 'JOB_COMPLETION_INDEX',
@@ -133,6 +134,7 @@ class Tasks(JobTest):
         self.assertTrue(os.path.exists(self.part(0)) and os.path.exists(self.part(3)))
         self.halod('job', 'segment', '--of', 3, self.parts, 1)
         self.halod('job', 'segment', '--of=3', self.parts, 2)
+        self.halod('job', 'segment', '--of=30', self.parts, 29)  # there are not so many
         self.join()
         self.assert_done()
 
@@ -236,7 +238,8 @@ class BadInput(JobTest):
         self.split()
         good = self.manifest()
         for change in (lambda m: m['segments'][1].pop('hash'), lambda m: m['segments'][1].update(packets='x'),
-                       lambda m: m['job'].update(arguments=['-i']), lambda m: m['job'].pop('arguments'),
+                       lambda m: m['job'].update(arguments=['-i']),
+                       lambda m: m['job'].update(arguments=[None, 7, {}]), lambda m: m['job'].update(arguments=[]), lambda m: m['job'].pop('arguments'),
                        lambda m: m['terms'].update(settings={}), lambda m: m['job'].pop('machine'),
                        lambda m: m['job'].update(machine={'encoder': 7})):
             bad = json.loads(json.dumps(good))
@@ -358,6 +361,21 @@ class BadInput(JobTest):
         with open(self.output, 'rb') as file:
             self.assertEqual(file.read(), b'mine')
         self.assertEqual(self.status()['complete'], False)
+
+    def test_like_nfs(self):
+        """Answers to renames are lost, and there are no locks."""
+        nfs = {'LD_PRELOAD': first_libraries() + os.environ['HALO_STANDIN_NFS']}
+        self.refused('run', '-resume', '-i', self.input, '-vf', 'null', self.path('x.mp4'), code=1,
+                     says='locked', environment=nfs)
+        self.split(environment=nfs)
+        for number in (1, 2, 0, 3):
+            self.segment(number, environment=nfs)
+        with open(self.output, 'wb') as file:
+            file.write(b'mine')
+        self.refused('job', 'join', self.parts, says='exists', environment=nfs)
+        os.unlink(self.output)
+        self.join(environment=nfs)
+        self.assert_done()
 
     def test_clocks_that_differ(self):
         self.split()
