@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # halod job: split, segment, join, status; whatever happens to tasks and files.
+import hashlib
 import json
 import os
 import shutil
@@ -112,6 +113,33 @@ class Whole(JobTest):
                 self.encode_all()
                 self.join()
                 self.assertEqual(sha256(self.output), self.whole(*options))
+
+
+class Processors(JobTest):
+    """Why the flags of the processor do not matter for x264 (job_split.c)."""
+
+    LIBM = {'GLIBC_TUNABLES': 'glibc.cpu.hwcaps=-AVX2,-FMA,-FMA4,-AVX'}
+
+    def test_mathematics_of_the_c_library(self):
+        self.ENCODE = ['-preset', 'medium']
+        self.split()
+        self.segment(0, environment=self.LIBM)
+        data = sha256(self.part(0))
+        os.unlink(self.part(0))
+        self.segment(0)
+        self.assertEqual(sha256(self.part(0)), data)
+
+    def test_instructions_of_x264(self):
+        """With the parameters that halod gives it; the first bytes name all parameters."""
+        clip = source(4, '320x240')
+
+        def encode(parameters):
+            data = halotest.ffmpeg('-i', clip, '-an', '-c:v', 'libx264', '-preset', 'medium', '-threads', '4',
+                                   '-x264-params', parameters, '-f', 'h264', '-')
+            return hashlib.sha256(data[data.index(b'x264 - core') + 900:]).hexdigest()
+        parameters = 'sync-lookahead=0:cpu-independent=1'
+        self.assertEqual({encode(parameters + more) for more in ('', ':asm=0', ':asm=SSE2')},
+                         {encode(parameters)})
 
 
 class Tasks(JobTest):
