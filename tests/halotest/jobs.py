@@ -79,11 +79,11 @@ class JobTest(HaloTest):
         with open((output or self.output) + '.job.json', encoding='utf-8') as file:
             return json.load(file)
 
-    def whole(self, *options, chain='gblur=sigma=2', seconds='1'):
+    def whole(self, *options, chain='gblur=sigma=2', seconds='1', **more):
         """SHA-256 of what one process makes."""
         path = self.path('whole' + os.path.splitext(self.output)[1])
         self.halod('run', '-y', '-segments', '-segment_time', seconds, '-i', self.input, '-vf', chain,
-                   *self.ENCODE, *options, path)
+                   *self.ENCODE, *options, path, **more)
         return sha256(path)
 
     def assert_done(self, want=None):
