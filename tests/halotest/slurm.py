@@ -2,6 +2,7 @@
 # Slurm on one machine: a controller and several nodes, each with a port of its own.
 """Runs as root, in a folder of its own, with a munged of its own. Skipped where Slurm is missing."""
 import contextlib
+import ctypes
 import os
 import shutil
 import signal
@@ -71,7 +72,7 @@ class Slurm:
         log = open(os.path.join(self.folder, name + '.out'), 'ab')
         with log:
             self.processes[name] = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, preexec_fn=end_with_parent,
                 env={**os.environ, **getattr(self, 'environment', {})}, start_new_session=True)
 
     def start_munge(self):
@@ -126,6 +127,16 @@ class Slurm:
         done = self.call('squeue', '-h', '-r', '-o', '%i %T %N')
         return None if done.returncode else done.stdout.splitlines()
 
+    def repair(self):
+        """As an operator: a controller that was killed may have forgotten that a task runs. It then
+        starts the task again, finds it on the node, drains the node and holds the task."""
+        held = self.call('squeue', '-h', '-r', '-t', 'PD', '-o', '%i %r').stdout.splitlines()
+        for task in [line.split()[0] for line in held if 'held' in line.lower()]:
+            self.call('scontrol', 'release', task)
+        states = self.call('sinfo', '-h', '-N', '-o', '%N %T').stdout.splitlines()
+        for name in [line.split()[0] for line in states if 'drain' in line]:
+            self.call('scontrol', 'update', 'NodeName=' + name, 'State=RESUME')
+
     def stop(self):
         for name in [*self.names, 'slurmctld', 'munged']:
             process = self.processes.get(name)
@@ -149,8 +160,14 @@ class Slurm:
                 return True
             if each:
                 each()
+            self.repair()
             time.sleep(0.5)
         return False
+
+
+def end_with_parent():
+    """The test may be killed, which must not leave daemons behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def processes():

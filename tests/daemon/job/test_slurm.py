@@ -176,8 +176,9 @@ class Kills(SlurmTest):
         wasted = starts - idle - self.SEGMENTS
         print(f'{self.SEGMENTS} segments, {self.killed} kills, {starts} starts, {idle} with nothing to do, '
               f'{wasted} wasted', flush=True)
-        self.assertGreater(self.killed, 2)
-        self.assertLessEqual(wasted, self.killed)
+        self.assertGreaterEqual(self.killed, 2)
+        # A controller that has forgotten what runs may start each of that a second time.
+        self.assertLessEqual(wasted, self.killed + len(slurm.names))
 
 
 if __name__ == '__main__':
