@@ -73,15 +73,31 @@ static int check_index(AVFormatContext *f, const char *name, struct halo_error *
     return 0;
 }
 
+static bool is_local(const char *protocol)
+{
+    return av_match_list(protocol, "file,pipe,fd,unix,subfile,concat,concatf", ',');
+}
+
 /* A playlist that comes from the network must not lead to files of this machine. FFmpeg sees to
- * that for http, but not for tcp. Protocols that wrap others, such as cache, count as network. */
+ * that for http, but not for tcp. Protocols that wrap others, such as cache, count as network. All
+ * others are listed, because FFmpeg leaks the option protocol_blacklist. */
 static int keep_from_files(const char *url, AVDictionary **options)
 {
-    static const char local[] = "file,pipe,fd,unix,subfile,concat,concatf";
     const char *protocol = avio_find_protocol_name(url); /* NULL: a demuxer's own, such as rtsp */
-    if (protocol && av_match_list(protocol, local, ','))
+    void *at = NULL;
+    int code = 0;
+    if (protocol && is_local(protocol))
         return 0;
-    return av_dict_set(options, "protocol_blacklist", local, 0);
+    for (bool first = true; code >= 0 && (protocol = avio_enum_protocols(&at, 0));) {
+        if (is_local(protocol))
+            continue;
+        code = av_dict_set(options, "protocol_whitelist", first ? "" : ",",
+                           first ? 0 : AV_DICT_APPEND);
+        if (code >= 0)
+            code = av_dict_set(options, "protocol_whitelist", protocol, AV_DICT_APPEND);
+        first = false;
+    }
+    return code;
 }
 
 static int open_format(AVFormatContext **ret_f, const struct halo_source_settings *set,

@@ -144,8 +144,9 @@ static void chains(void **state)
 static void outputs(void **state)
 {
     (void)state;
-    REFUSE(OUT "{}\n", AT_OUT
-           ": has no destination: set one of unix:, tcp:, file:, hls:, url:, v4l2: and null: true");
+    REFUSE(OUT "{}\n", AT_OUT ": has no destination: set one of unix:, tcp:, file:, hls:, url:, "
+                              "v4l2:, pipewire: and null: "
+                              "true");
     REFUSE(OUT "{unix: a.ts, file: a.mkv}\n",
            AT_OUT ": 'unix' and 'file' are both set: use a separate output for each destination");
     REFUSE(OUT "{null: false}\n", AT_OUT ".null: must be true");

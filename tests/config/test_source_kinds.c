@@ -39,8 +39,8 @@ static void names_have_kinds(void **state)
 
 static void rows_agree_with_themselves(void **state)
 {
-    static const char *const inputs[HALO_SOURCE_KINDS] = {"/dev/video0", "test:",    "-",
-                                                          "http://a",    "udp://@a", "x"};
+    static const char *const inputs[HALO_SOURCE_KINDS] = {"/dev/video0", "pipewire:a", "test:", "-",
+                                                          "http://a",    "udp://@a",   "x"};
     (void)state;
     for (int kind = 0; kind < HALO_SOURCE_KINDS; kind++) {
         const struct halo_source_row *row = halo_source_row(inputs[kind]);

@@ -276,7 +276,7 @@ class Changes(DaemonTest):
 
     def test_what_is_left(self):
         """By the filters, in words, and of objects until now, in numbers that add up."""
-        where = 'region=rect 0 0 50% 50%+rect 50% 50% 50% 50%'
+        where = 'region=rect 0 0 40% 40%+rect 60% 60% 40% 40%'
         daemon = self.start({'one': self.stream('one', filters='gblur=sigma=9')},
                             http={'listen': 'unix:' + self.path('http.sock')})
         daemon.wait_state('one', 'running')

@@ -22,6 +22,8 @@ def missing():
     lacking = [name for name in PROGRAMS if not shutil.which(name)]
     if lacking:
         return 'no ' + ', '.join(lacking)
+    if not os.path.ismount('/sys/fs/cgroup'):
+        return 'no /sys/fs/cgroup, which slurmd needs'
     return None if os.geteuid() == 0 else 'not root'
 
 

@@ -279,9 +279,13 @@ class Consumers(PipewireTest):
 class Restarts(PipewireTest):
     def test_consumers_come_and_go(self):
         daemon = self.play(capture=ALWAYS)
+        daemon.wait_state('one', 'running')
         self.wait_node()
         self.assertEqual(self.player(NODE, frames=2, rounds=2).finish(), 0)
-        before = daemon.descriptors()
+        seen = [daemon.descriptors()]
+        self.assertTrue(wait_until(lambda: seen.append(daemon.descriptors()) or
+                                   len(seen) > 20 and len(set(seen[-20:])) == 1), seen)
+        before = seen[-1]
         player = self.player(NODE, frames=3, rounds=ROUNDS)
         self.assertEqual(player.finish(ROUNDS), 0)
         self.assertEqual(len(player.pictures), 3 * ROUNDS)
