@@ -5,6 +5,7 @@
 
 #include <libavutil/mem.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "kernels/clock.h"
 #include "pipeline/gate/gate_means.h"
@@ -283,26 +284,31 @@ static void set_written(struct halo_gate_regions *regions, struct halo_picture_r
                   true);
 }
 
-/* Sets the colours of filter f, once the regions of all filters are known. */
-static void set_means(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                      int f)
+static void set_mean(struct halo_picture_regions *picture, int f, int p, int s,
+                     const int32_t *means, int channels)
+{
+    struct halo_step *own = &picture->own[p][s], *plain = &picture->plain[p][s];
+    struct halo_conv *conv = &picture->cells[f][p];
+    if (own->conv != conv)
+        *conv = *own->conv;
+    memcpy(conv->mask, means, (size_t)channels * sizeof *means);
+    own->conv = plain->conv = conv;
+}
+
+/* Sets the colours that are means, once the regions of all filters are known. */
+static void set_means(struct halo_gate_regions *regions, struct halo_picture_regions *picture)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_plane *planes = halo_gate_cells_planes(regions->cells);
-    for (int p = 0; p < plan->planes; p++)
-        for (int s = 0; s < plan->steps[p].count; s++) {
-            struct halo_step *own = &picture->own[p][s], *plain = &picture->plain[p][s];
-            struct halo_conv *conv = &picture->cells[f][p];
-            int32_t means[2];
-            if (plan->steps[p].filter[s] != f || !planes ||
-                !halo_gate_mean(&planes[p], picture->own[p], plan->steps[p].count, means))
-                continue;
-            if (own->conv != conv)
-                *conv = *own->conv;
-            for (int ch = 0; ch < planes[p].channels; ch++)
-                conv->mask[ch] = means[ch];
-            own->conv = plain->conv = conv;
-        }
+    for (int p = 0; planes && p < plan->planes; p++) {
+        const struct halo_plane_steps *steps = &plan->steps[p];
+        int32_t means[2];
+        if (!halo_gate_mean(&planes[p], picture->own[p], steps->count, means))
+            continue;
+        for (int s = 0; s < steps->count; s++)
+            if (halo_filter_means(&plan->chain->filter[steps->filter[s]]))
+                set_mean(picture, steps->filter[s], p, s, means, planes[p].channels);
+    }
 }
 
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
@@ -324,9 +330,8 @@ struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *re
             set_written(regions, picture, f,
                         worth >= HALO_KNOWN_TOLD ||
                             (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels));
-    for (int f = 0; f < plan->chain->count; f++)
-        if (halo_filter_means(&plan->chain->filter[f]))
-            set_means(regions, picture, f);
+    if (halo_chain_has_means(plan->chain))
+        set_means(regions, picture);
     return picture;
 }
 
