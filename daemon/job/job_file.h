@@ -11,7 +11,7 @@
  *     "split": who split it }
  *   "seal": SHA-256 of everything else
  *
- * The seal detects mistakes: whoever may write the manifest may seal it as well. */
+ * The seal detects mistakes: somebody who can write the manifest can seal it as well. */
 #ifndef HALO_JOB_FILE_H
 #define HALO_JOB_FILE_H
 

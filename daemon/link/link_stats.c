@@ -233,8 +233,7 @@ json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_
 static json_t *write_hidden(const struct halo_hidden_counts *hidden)
 {
     return json_pack("{s:I, s:f, s:f}", "objects", (json_int_t)hidden->objects, "bits",
-                     isfinite(hidden->bits) ? hidden->bits : 0, "epsilon",
-                     isfinite(hidden->epsilons) ? hidden->epsilons : 0);
+                     hidden->bits, "epsilon", hidden->epsilons);
 }
 
 static void read_hidden(struct halo_hidden_counts *ret, const json_t *from)

@@ -7,7 +7,8 @@ import {createRegionFields} from './regions.js';
 
 // What a filter begins with, instead of defaults that hide little.
 const STRENGTHS = {
-    hide: {how: 'solid'}, gblur: {sigma: '20'}, pixelize: {width: '24', height: '24'}, solid: {color: 'black'},
+    hide: {how: 'solid'}, gblur: {sigma: '20'}, pixelize: {width: '24', height: '24'},
+    solid: {color: 'black'},
     avgblur: {sizeX: '20'}, boxblur: {luma_radius: '12'}, discblur: {radius: '15'},
 };
 const HIDING = Object.keys(STRENGTHS);

@@ -39,7 +39,7 @@ static const struct halo_option options[] = {
      .help = "an object less wide or less high than this, in luma pixels, has no cells and is "
              "solid; at least 4 * n (default 4 * n, but at least 32)"},
     {"epsilon", NULL, HALO_OPTION_REAL, AT(epsilon), 1, 0.001, 100,
-     .help = "noise: whoever guesses what is hidden is right at most e^epsilon times as often; at "
+     .help = "noise: a guess at what is hidden is right at most e^epsilon times as often; at "
              "most three decimals"},
     {NULL},
 };
@@ -122,7 +122,7 @@ const struct halo_filter_kind halo_filter_hide = {
         "with the object, and their values do not change as long as halod follows it, so all of\n"
         "its frames together show no more than n * n * log2(levels) bits of each channel. noise\n"
         "adds Laplace noise to the means instead of rounding them, drawn once for each object:\n"
-        "whoever guesses what is behind the cells is right at most e^epsilon times as often as\n"
+        "a guess at what is behind the cells is right at most e^epsilon times as often as\n"
         "without them. With an epsilon that small, next to nothing of the means is left. An\n"
         "object is what a detector or a region feed follows under one id, or a shape in the\n"
         "chain's text. An object without an id, or smaller than least, is solid. 'halod\n"

@@ -31,6 +31,15 @@ static int copy_stream(AVFormatContext *like, const AVStream *from)
     return 0;
 }
 
+static struct halo_gate_input gate_input(const struct halo_live *live, const AVStream *video)
+{
+    struct halo_gate_input ret =
+        halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
+    ret.min_coverage = live->settings.min_coverage;
+    ret.hidden = halo_live_hidden(live->figures);
+    return ret;
+}
+
 /* Assumes a format, without any knowledge of the source. */
 static int make_up(struct halo_live_format *format, const struct halo_live *live,
                    struct halo_error *err)
@@ -48,9 +57,7 @@ static int make_up(struct halo_live_format *format, const struct halo_live *live
     par->color_range = AVCOL_RANGE_MPEG;
     par->color_space = AVCOL_SPC_UNSPECIFIED;
     video->time_base = HALO_LIVE_TIME;
-    format->input = halo_track_gate_input(video, (enum halo_privacy)live->settings.privacy);
-    format->input.min_coverage = live->settings.min_coverage;
-    format->input.hidden = halo_live_hidden(live->figures);
+    format->input = gate_input(live, video);
     format->framerate = (AVRational){HALO_DEFAULT_RATE, 1}; /* MPEG-4 requires one */
     format->aspect = (AVRational){0, 1};
     format->made_up = true;
@@ -81,9 +88,7 @@ static int describe(struct halo_live_format *format, const struct halo_live *liv
     if (in->timeless)
         format->framerate = (AVRational){0, 1};
     format->aspect = av_guess_sample_aspect_ratio(in->format, in->video, NULL);
-    format->input = halo_track_gate_input(in->video, (enum halo_privacy)live->settings.privacy);
-    format->input.min_coverage = live->settings.min_coverage;
-    format->input.hidden = halo_live_hidden(live->figures);
+    format->input = gate_input(live, in->video);
     format->input.unsure = in->unsure;
     say_turned(format->input.turn);
     return in->source ? halo_hdr_find(&format->hdr, in->source, in->video, err) : 0;
