@@ -25,7 +25,8 @@ SECONDS = 60
 SKIPPED = (
     (r'\bsudo\b|\bapt-get\b|\bsystemctl\b|\busermod\b|^d /run', 'changes the machine'),
     (r'^dpkg-buildpackage|^(\w+=\S+ )*(meson|ninja)\b|^tools/(setup|demo|check|prove-privacy|'
-     r'bundle|format|bench-transcode|bench-choice|bench-jobs)\b|tests/vm/|^tar ', 'builds, or takes minutes'),
+     r'bundle|format|attack|bench-transcode|bench-choice|bench-jobs)\b|tests/vm/|^tar ',
+     'builds, or takes minutes'),
     (r'^halod/', 'needs a bundle'),
     (r'--peers|tools/bench-peers|many-streams', 'needs other libraries'),
     (r'bench-camera|^PYTHONPATH=tests ', 'is a test of its own'),
@@ -33,6 +34,7 @@ SKIPPED = (
     (r'--engine (slurm|kubernetes)|--engine parallel --workers|^halod job watch', 'needs a scheduler'),
     (r'unixfdsrc', 'needs GStreamer 1.24'),
     (r'/run/halod/', 'needs the service'),
+    (r'/usr/share/doc/halod/', 'needs the package'),
 )
 # A player that shows nothing: it decodes what it is given, and a stream for some frames only.
 PLAYER = '''#!/bin/sh
