@@ -97,14 +97,28 @@ int halo_beside_rename(const char *temporary, const char *path)
                : code;
 }
 
-void halo_beside_sync_folder(const char *path)
+/* Opens path's folder; -1: it cannot be opened. */
+static int open_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
     const int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     free(dir);
+    return fd;
+}
+
+void halo_beside_sync_folder(const char *path)
+{
+    const int fd = open_folder(path);
     if (fd < 0)
         return;
     (void)!fsync(fd);
     close(fd);
+}
+
+void halo_beside_look_again(const char *path)
+{
+    const int fd = open_folder(path);
+    if (fd >= 0)
+        close(fd);
 }

@@ -26,4 +26,9 @@ int halo_beside_rename(const char *temporary, const char *path);
  * contents are not synced. Errors are ignored. */
 void halo_beside_sync_folder(const char *path);
 
+/* Call this before asking whether another machine has made or removed files in path's folder. An
+ * NFS client may remember the answer to such a question for a minute; opening the folder makes it
+ * ask the server again. */
+void halo_beside_look_again(const char *path);
+
 #endif

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "config/log.h"
 #include "daemon/job/job_facts.h"
 #include "pipeline/segment/manifest.h"
@@ -59,8 +60,19 @@ int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error
         halo_job_close(&job);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
+    halo_job_look_again(&job);
     *ret = job;
     return 0;
+}
+
+void halo_job_look_again(const struct halo_job_file *job)
+{
+    char *manifest;
+    halo_beside_look_again(job->output);
+    if (asprintf(&manifest, "%s/manifest.json", job->folder) < 0)
+        return;
+    halo_beside_look_again(manifest);
+    free(manifest);
 }
 
 void halo_job_close(struct halo_job_file *job)

@@ -37,6 +37,10 @@ struct halo_job_file {
 int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error *err);
 void halo_job_close(struct halo_job_file *job);
 
+/* Call this before asking again which files are there, because another machine may have changed
+ * them. halo_job_find() does it. */
+void halo_job_look_again(const struct halo_job_file *job);
+
 /* Returns whether OUT is complete: the job was joined, and OUT is what it was then. */
 bool halo_job_is_complete(const struct halo_job_file *job);
 

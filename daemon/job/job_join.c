@@ -212,6 +212,7 @@ static bool wait_for_parts(const struct halo_job_file *job)
         if (access(job->folder, F_OK) < 0)
             return false;
         sleep(WAIT_SECONDS);
+        halo_job_look_again(job);
     }
     return true;
 }

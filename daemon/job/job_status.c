@@ -105,6 +105,7 @@ static void look_at_audit(struct status *s, const struct halo_job_file *job)
 static int look(struct status *s, struct halo_job_file *job, struct halo_error *err)
 {
     *s = (struct status){0};
+    halo_job_look_again(job);
     const int code = job->manifest ? 0 : halo_job_read(job, err);
     if (halo_job_is_complete(job)) {
         *err = (struct halo_error){0};

@@ -14,8 +14,8 @@ import unittest
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 QUICK = ['quick']
 SHORT = ['sanitized', 'plain', 'cuda', 'vm']
-LONG = ['wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'packages',
-        'threads', 'cameras', 'full']
+LONG = ['wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'nfs',
+        'packages', 'threads', 'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
@@ -56,8 +56,8 @@ class Check(unittest.TestCase):
             self.program(name, '#!/bin/sh\necho 2 passed\n')
         self.program('tools/packages', '#!/bin/sh\nmkdir -p "$2/again"\n')
         self.program('tests/tools/packages', '#!/bin/sh\necho 2 passed\n')
-        self.program('tests/vm/service-run', '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
-        self.program('tests/vm/run', '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
+        for name in ('run', 'service-run', 'jobs-run'):
+            self.program('tests/vm/' + name, '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
         self.program('tools/prove-privacy', '#!/bin/sh\necho proved\n')
         self.program('tests/gpu/run', '#!/bin/sh\necho no GPU\nexit 77\n')
         for name in ('bin/ninja', 'bin/ffmpeg', 'bin/nvcc', 'bin/aarch64-linux-gnu-gcc',
