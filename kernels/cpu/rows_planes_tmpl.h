@@ -29,12 +29,6 @@ struct strip {
                          * shifted up yet */
 };
 
-static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
-{
-    const uint16_t v = (uint16_t)(word >> shift);
-    return v > max ? max : v;
-}
-
 /* Unpacks n samples of one channel, beginning at sample `first`, an index that counts the samples
  * of all channels. */
 static void unpack(uint16_t *restrict to, const struct halo_plane *p, const void *row, int first,

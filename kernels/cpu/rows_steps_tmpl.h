@@ -3,8 +3,7 @@
  * the sum at x plus a step: the step is a sum over the differences of neighbouring weights, which
  * fit a signed byte if the Gaussian is broad. A lane multiplies four differences by four samples at
  * once, while the other row passes multiply two weights by two samples. The steps are then added up
- * from left to right, with log2(LANES) additions for LANES of them (W. D. Hillis, G. L. Steele,
- * "Data Parallel Algorithms", 1986).
+ * from left to right.
  *
  * A load at p + x contains four samples for each of the steps x, x + 4, ..., and, with the weights
  * shifted by s = 1, 2 or 3 taps, for the steps x + s, x + s + 4, ... */
@@ -49,30 +48,12 @@ static v32 first_sum(const uint8_t *p, const struct steps *t)
     return splat(sum);
 }
 
-static inline v32 from_lower_lanes(v32 v, const int lanes)
-{
-    switch (lanes) {
-    case 1:
-        return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 1);
-    case 2:
-        return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 2);
-    case 4:
-        return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 4);
-    }
-    return (v32)_mm512_alignr_epi32((__m512i)v, _mm512_setzero_si512(), LANES - 8);
-}
-
 /* Converts steps, which are the differences between neighbouring sums, to these sums. *next must be
  * the sum at the first of these samples; on return it is the sum at the first sample after them. */
-static inline void add_up(v32 steps[4], v32 *next)
+static inline void add_up_steps(v32 steps[4], v32 *next)
 {
     const v32 two = steps[0] + steps[1], three = two + steps[2], all = three + steps[3];
-    v32 sums = all;
-    for (int lanes = 1; lanes < LANES; lanes *= 2)
-        sums += from_lower_lanes(sums, lanes);
-    const v32 base = *next + sums - all;
-    const __m512i last = _mm512_set1_epi32(LANES - 1);
-    *next += (v32)_mm512_permutexvar_epi32(last, (__m512i)sums);
+    const v32 base = add_up(all, next) - all;
     steps[3] = base + three;
     steps[2] = base + two;
     steps[1] = base + steps[0];
@@ -99,8 +80,8 @@ static void row_pass_by_steps(v32 *restrict to, const uint8_t *restrict a,
                 sb[s] = (v32)_mm512_dpbusd_epi32((__m512i)sb[s], pb, w);
             }
         }
-        add_up(sa, &next_a);
-        add_up(sb, &next_b);
+        add_up_steps(sa, &next_a);
+        add_up_steps(sb, &next_b);
         __m512i pairs[4];
         for (int s = 0; s < 4; s++)
             pairs[s] = (__m512i)merge(sa[s] >> shift, sb[s] >> shift);

@@ -28,6 +28,13 @@ typedef int32_t v32 __attribute__((vector_size(VECTOR), may_alias));
 typedef uint32_t u32v __attribute__((vector_size(VECTOR), may_alias));
 typedef v32 v32_unaligned __attribute__((aligned(2)));
 
+/* The sample of a word. */
+static inline uint16_t clip(uint16_t word, int shift, uint16_t max)
+{
+    const uint16_t v = (uint16_t)(word >> shift);
+    return v > max ? max : v;
+}
+
 static inline v32 splat(int32_t v)
 {
     return v - (v32){0};
@@ -87,6 +94,39 @@ static inline int32_t pair(int32_t low, int32_t high)
 static inline v32 merge(v32 low, v32 high)
 {
     return low | (v32)((u32v)high << 16);
+}
+
+/* Returns, in each lane, *before plus the sum of the lanes of v up to this one. All lanes of
+ * *before are equal; afterwards, they have the last of these sums. The lanes of each group of four
+ * are added up in two steps, and then the groups are (W. D. Hillis, G. L. Steele, "Data Parallel
+ * Algorithms", 1986). */
+static inline v32 add_up(v32 v, v32 *before)
+{
+#if defined(__AVX512BW__)
+    const __m512i zero = _mm512_setzero_si512();
+    v += (v32)_mm512_bslli_epi128((__m512i)v, 4);
+    v += (v32)_mm512_bslli_epi128((__m512i)v, 8);
+    const v32 groups = (v32)_mm512_shuffle_epi32((__m512i)v, 0xff);
+    v32 sums = groups + (v32)_mm512_alignr_epi64((__m512i)groups, zero, 6);
+    sums += (v32)_mm512_alignr_epi64((__m512i)sums, zero, 4);
+    v += sums - groups + *before;
+    *before += (v32)_mm512_shuffle_i64x2((__m512i)sums, (__m512i)sums, 0xff);
+#elif defined(__AVX2__)
+    v += (v32)_mm256_bslli_epi128((__m256i)v, 4);
+    v += (v32)_mm256_bslli_epi128((__m256i)v, 8);
+    const __m256i groups = _mm256_shuffle_epi32((__m256i)v, 0xff);
+    const v32 lower = (v32)_mm256_permute2x128_si256(groups, groups, 0x08);
+    const __m256i sums = (__m256i)((v32)groups + lower);
+    v += lower + *before;
+    *before += (v32)_mm256_permute2x128_si256(sums, sums, 0x11);
+#else
+    v += __builtin_shuffle(v, splat(0), (v32){4, 0, 1, 2});
+    v += __builtin_shuffle(v, splat(0), (v32){4, 5, 0, 1});
+    const v32 sum = __builtin_shuffle(v, (v32){3, 3, 3, 3});
+    v += *before;
+    *before += sum;
+#endif
+    return v;
 }
 
 static inline v32 clamp32(v32 v, int max)
