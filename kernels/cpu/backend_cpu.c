@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "kernels/backends.h"
+#include "kernels/cpu/box.h"
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/rows.h"
 
@@ -30,13 +31,9 @@ struct cpu {
 };
 
 static const struct halo_strategy *const strategies[] = {
-    &halo_cpu_rows.base,
-    &halo_cpu_running_sums.base,
-    &halo_cpu_rows_v3.base,
-    &halo_cpu_rows_base.base,
-    &halo_cpu_nodes.base,
-    &halo_cpu_reference.base,
-    NULL,
+    &halo_cpu_rows.base,      &halo_cpu_running_sums.base,    &halo_cpu_rows_v3.base,
+    &halo_cpu_rows_base.base, &halo_cpu_running_sums_v3.base, &halo_cpu_running_sums_base.base,
+    &halo_cpu_nodes.base,     &halo_cpu_reference.base,       NULL,
 };
 
 void *halo_cpu_scratch_get(struct halo_cpu_scratch *s, size_t size)

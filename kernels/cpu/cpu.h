@@ -25,7 +25,7 @@ struct halo_cpu_strategy {
     int (*band)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch);
 };
 
-extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_running_sums, halo_cpu_nodes;
+extern const struct halo_cpu_strategy halo_cpu_reference, halo_cpu_nodes;
 
 /* Fills the rows [y0, y1) of a job that has a region, using the given strategy. scratch and row
  * both point to memory that belongs to the worker. */
