@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "kernels/cuda/backend_cuda.h"
 #include "kernels/cuda/enqueue.h"
@@ -379,12 +380,58 @@ void halo_cuda_set_memory_device(int device)
     atomic_store(&memory_device, device);
 }
 
+/* Describes the memory; in the page before it. */
+struct locked {
+    size_t size; /* including that page */
+    bool registered;
+};
+
+enum { PAGE = 4096 };
+
+/* The driver serves one thread at a time. It takes about ten times as long to provide pages as to
+ * lock pages that exist already. Child processes do not inherit these pages: a page that is shared
+ * with a child moves when it is written to. */
+static cudaError_t lock_pages(struct locked **ret, size_t size)
+{
+    struct locked *locked =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (locked == MAP_FAILED)
+        return cudaErrorMemoryAllocation;
+    (void)madvise(locked, size, MADV_DONTFORK);
+    *locked = (struct locked){size, true};
+    const cudaError_t status = cudaHostRegister((char *)locked + PAGE, size - PAGE,
+                                                cudaHostRegisterPortable | cudaHostRegisterMapped);
+    if (status == cudaSuccess)
+        *ret = locked;
+    else
+        munmap(locked, size);
+    return status;
+}
+
+/* For devices that cannot use pages which their driver did not provide. */
+static cudaError_t allocate_pages(struct locked **ret, size_t size)
+{
+    (void)cudaGetLastError();
+    const cudaError_t status =
+        cudaHostAlloc((void **)ret, size, cudaHostAllocPortable | cudaHostAllocMapped);
+    if (status == cudaSuccess)
+        **ret = (struct locked){size, false};
+    return status;
+}
+
 void *halo_cuda_memory(size_t size)
 {
-    void *memory = NULL;
-    if (!halo_cuda_is_lost() && cudaSetDevice(atomic_load(&memory_device)) == cudaSuccess &&
-        cudaHostAlloc(&memory, size, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess)
-        return memory;
+    const size_t whole = align(size, PAGE) + PAGE;
+    struct locked *locked = NULL;
+    if (halo_cuda_is_lost())
+        return NULL;
+    cudaError_t status = cudaSetDevice(atomic_load(&memory_device));
+    if (status == cudaSuccess)
+        status = lock_pages(&locked, whole);
+    if (status != cudaSuccess && status != cudaErrorMemoryAllocation)
+        status = allocate_pages(&locked, whole);
+    if (status == cudaSuccess)
+        return (char *)locked + PAGE;
     (void)cudaGetLastError();
     return NULL;
 }
@@ -393,8 +440,12 @@ void *halo_cuda_memory(size_t size)
  * return. */
 void halo_cuda_memory_free(void *memory)
 {
+    struct locked *locked = (struct locked *)((char *)memory - PAGE);
     if (halo_cuda_is_lost())
         return;
-    cudaFreeHost(memory);
+    if (!locked->registered)
+        cudaFreeHost(locked);
+    else if (cudaHostUnregister(memory) == cudaSuccess)
+        munmap(locked, locked->size);
     (void)cudaGetLastError();
 }

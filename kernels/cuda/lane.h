@@ -31,7 +31,7 @@ void halo_cuda_lane_close(struct halo_cuda_lane *lane);
 void halo_cuda_examine(struct halo_backend *b);
 bool halo_cuda_is_lost(void);
 
-/* Implements `memory` of struct halo_backend_ops: allocates page-locked, mapped host memory. */
+/* Implements `memory` of struct halo_backend_ops: page-locked, mapped host memory. */
 void *halo_cuda_memory(size_t size);
 /* Sets the device for which halo_cuda_memory() allocates. This is necessary because decoder and
  * filter threads, which request the memory, each have their own current device. */

@@ -43,6 +43,7 @@ struct cudaMemcpyAttributes {
 enum { cudaEventDisableTiming = 2, cudaEventBlockingSync = 1 };
 enum { cudaStreamNonBlocking = 1 };
 enum { cudaHostAllocPortable = 1, cudaHostAllocMapped = 2 };
+enum { cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2 };
 
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaSetDevice(int device);
@@ -52,6 +53,8 @@ cudaError_t cudaMalloc(void **ret, size_t size);
 cudaError_t cudaFree(void *memory);
 cudaError_t cudaHostAlloc(void **ret, size_t size, unsigned flags);
 cudaError_t cudaFreeHost(void *memory);
+cudaError_t cudaHostRegister(void *memory, size_t size, unsigned flags);
+cudaError_t cudaHostUnregister(void *memory);
 cudaError_t cudaHostGetDevicePointer(void **ret, void *host, unsigned flags);
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *memory);
 

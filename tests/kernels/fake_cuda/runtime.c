@@ -109,6 +109,27 @@ cudaError_t cudaFreeHost(void *memory)
     return release(memory);
 }
 
+cudaError_t cudaHostRegister(void *memory, size_t size, unsigned flags)
+{
+    struct block *block = calloc(1, sizeof *block);
+    (void)flags;
+    if (!block)
+        return cudaErrorMemoryAllocation;
+    *block = (struct block){blocks, memory, size, cudaMemoryTypeHost};
+    blocks = block;
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *memory)
+{
+    struct block **at = find_block(memory), *block = *at;
+    if (!block || block->memory != (char *)memory)
+        return cudaErrorInvalidValue;
+    *at = block->next;
+    free(block);
+    return cudaSuccess;
+}
+
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *ret, const void *memory)
 {
     const struct block *block = *find_block(memory);
