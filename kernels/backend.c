@@ -3,6 +3,7 @@
 #include "kernels/backends.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,18 @@ int halo_backend_open(const struct halo_backend_ops *ops,
     return ops->open(ret, settings);
 }
 
+static atomic_bool left;
+
+void halo_backend_leave(void)
+{
+    atomic_store(&left, true);
+}
+
+bool halo_backend_is_left(void)
+{
+    return atomic_load(&left);
+}
+
 void halo_backend_close(struct halo_backend *b)
 {
     if (!b)
@@ -57,7 +70,8 @@ void halo_backend_close(struct halo_backend *b)
         (void)halo_frame_finish(b); /* nothing may write into the caller's memory after this */
     free(b->scratch);
     halo_tuning_destroy(b->tuning);
-    b->ops->close(b);
+    if (!b->ops->submit || !halo_backend_is_left())
+        b->ops->close(b);
 }
 
 const char *halo_backend_error(const struct halo_backend_ops *ops, const struct halo_backend *b,

@@ -263,6 +263,8 @@ void halo_backend_memory_cost(struct halo_memory_cost *ret)
 
 void halo_backend_memory_free(const struct halo_backend_ops *ops, void *memory)
 {
+    if (ops->memory_free && halo_backend_is_left())
+        return;
     if (ops->memory_free)
         ops->memory_free(memory);
     else

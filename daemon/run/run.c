@@ -19,6 +19,7 @@
 #include "daemon/run/run_live.h"
 #include "daemon/run/run_loop.h"
 #include "daemon/run/run_segments.h"
+#include "kernels/backend.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/run/stream.h"
@@ -247,6 +248,7 @@ static int perform(bool plans, int argc, char **argv)
     const bool device = halo_stream_has_device(run->stream);
     if (device) {
         halo_stream_abandon(run->stream); /* finished output is kept */
+        halo_backend_leave();
         halo_run_end_limit(run->settings.device.gpu_timeout + 1, code);
     }
     halo_stream_destroy(run->stream);

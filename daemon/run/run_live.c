@@ -10,6 +10,7 @@
 #include "config/encoding.h"
 #include "config/log.h"
 #include "daemon/run/run_live_private.h"
+#include "kernels/backend.h"
 #include "kernels/clock.h"
 
 enum {
@@ -320,8 +321,10 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
     if (err.code)
         halo_log(HALO_LOG_ERROR, "%s", err.text);
     const bool device = run->running && run->numbers.gpu >= 0;
-    if (device)
+    if (device) {
+        halo_backend_leave();
         halo_run_end_limit(settings->device.gpu_timeout + 1, code);
+    }
     finish(run);
     if (device)
         halo_run_end_now(code);

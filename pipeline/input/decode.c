@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "config/log.h"
+#include "kernels/backend.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/base/display.h"
@@ -194,7 +195,8 @@ void halo_decoder_close(struct halo_decoder *d)
 {
     if (!d)
         return;
-    avcodec_free_context(&d->codec);
+    if (!d->hw || !halo_backend_is_left()) /* the driver takes 0.2 s to close a decoder */
+        avcodec_free_context(&d->codec);
     av_frame_free(&d->frame);
     halo_decode_hw_destroy(d->hw);
     halo_hw_download_destroy(d->download);

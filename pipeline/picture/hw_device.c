@@ -18,6 +18,8 @@ typedef struct CUstream_st *CUstream;
 #endif
 #include <libavutil/hwcontext_cuda.h>
 
+#include "kernels/backend.h"
+
 /* The driver's functions; all return 0 on success. */
 struct driver {
     int (*init)(unsigned flags);
@@ -109,7 +111,8 @@ static void release_driver(struct driver *d)
 
 static void release(AVHWDeviceContext *device)
 {
-    release_driver(device->user_opaque);
+    if (!halo_backend_is_left())
+        release_driver(device->user_opaque);
 }
 
 AVBufferRef *halo_hw_device_get(int gpu, bool own_stream, struct halo_error *err)
@@ -192,7 +195,7 @@ static void free_buffer(void *opaque, uint8_t *data)
     const AVHWDeviceContext *device = (const AVHWDeviceContext *)ref->data;
     const struct driver *d = device->user_opaque;
     CUcontext before;
-    if (d->push(d->context) == 0) {
+    if (!halo_backend_is_left() && d->push(d->context) == 0) {
         (void)d->free((uintptr_t)data);
         (void)d->pop(&before);
     }

@@ -22,8 +22,11 @@ static int open_device(struct halo_backend **ret, const struct halo_backend_sett
     return 0;
 }
 
+static int closed;
+
 static void close_device(struct halo_backend *b)
 {
+    closed++;
     free(b);
 }
 
@@ -187,6 +190,25 @@ static void looks(void **state)
     halo_ring_destroy(ring);
 }
 
+/* Comes last: it is for good. */
+static void leaves_devices_to_the_end(void **state)
+{
+    struct halo_ring *kept = create("cuda", 2), *ring = create("cuda", 2);
+    struct halo_lane *lane[] = {halo_ring_acquire(kept), halo_ring_acquire(kept)};
+    struct halo_backend *left[] = {lane[0]->backend, lane[1]->backend};
+    (void)state;
+    closed = 0;
+    assert_false(halo_backend_is_left());
+    halo_ring_destroy(ring);
+    assert_int_equal(closed, 2);
+    halo_backend_leave();
+    halo_ring_destroy(kept);
+    assert_int_equal(closed, 2);
+    halo_ring_destroy(create("cpu", 1)); /* its threads are joined as before */
+    for (int i = 0; i < 2; i++)
+        free(left[i]); /* for leak checkers */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +216,7 @@ int main(void)
         cmocka_unit_test(plans_meanwhile),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(looks),
+        cmocka_unit_test(leaves_devices_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
