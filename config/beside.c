@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,24 @@ int halo_beside_rename(const char *temporary, const char *path)
                    now.st_dev == before.st_dev
                ? 0
                : code;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat st, other;
+    return stat(a, &st) == 0 && stat(b, &other) == 0 && st.st_ino == other.st_ino &&
+           st.st_dev == other.st_dev;
+}
+
+int halo_beside_link(const char *temporary, const char *path)
+{
+    const int code = link(temporary, path) < 0 ? -errno : 0;
+    if (code == -EPERM || code == -EOPNOTSUPP || code == -ENOSYS)
+        return access(path, F_OK) == 0 ? -EEXIST : halo_beside_rename(temporary, path);
+    if (code < 0 && !(code == -EEXIST && is_same_file(temporary, path))) /* a lost answer */
+        return code;
+    unlink(temporary);
+    return 0;
 }
 
 /* Opens path's folder; -1: it cannot be opened. */

@@ -22,6 +22,11 @@ int halo_beside_make(const char *path, mode_t mode, char **ret_name);
  * result is 0 if path is the file by now. */
 int halo_beside_rename(const char *temporary, const char *path);
 
+/* Gives a temporary file the name `path`, unless there is such a file: then it returns -EEXIST.
+ * Returns 0 or -errno; the temporary name is only gone if it returns 0. On file systems without
+ * hard links, a file that appears at the same time may be replaced. */
+int halo_beside_link(const char *temporary, const char *path);
+
 /* Syncs the folder of an existing file to disk, so that the file's name is stored; the file's
  * contents are not synced. Errors are ignored. */
 void halo_beside_sync_folder(const char *path);

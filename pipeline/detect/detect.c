@@ -15,6 +15,7 @@
 #include "kernels/clock.h"
 #include "pipeline/base/display.h"
 #include "pipeline/detect/detect_private.h"
+#include "pipeline/detect/replay.h"
 #include "pipeline/picture/hw_frame.h"
 #include "pipeline/picture/raw_picture_private.h"
 
@@ -54,6 +55,7 @@ static void free_held(struct halo_held *held)
 {
     for (int find = 0; find < HALO_FINDS; find++)
         halo_held_mask_clear(&held->mask[find]);
+    av_free(held->boxes);
     av_free(held);
 }
 
@@ -95,8 +97,11 @@ void halo_detect_destroy(struct halo_detect *d)
 
 int halo_detect_need(struct halo_detect *d, const struct halo_chain_needs *needs)
 {
-    const halo_find_set finds = needs->hidden | needs->shown, before = d->finds;
+    const halo_find_set before = d->finds;
+    const halo_find_set finds = d->settings->replay ? 0 : needs->hidden | needs->shown;
     d->needs = *needs;
+    if (d->settings->record)
+        d->settings->record->finds = finds;
     if (finds == before)
         return 0;
     const int code = halo_judge_finds(d->judge, finds, halo_now_ns());
@@ -249,7 +254,8 @@ static void carry_out(struct halo_detect *d, struct halo_held *held,
                 halo_finder_send(d, find, held, now);
         return;
     case HALO_JUDGE_PASS:
-        halo_detect_attach(d, held, step);
+        if (!d->settings->record)
+            halo_detect_attach(d, held, step);
         count(d, &d->counts.judged);
         break;
     case HALO_JUDGE_HIDE:
@@ -316,9 +322,12 @@ static int start_again(struct halo_detect *d)
 /* Returns true with the first item if that may pass. */
 static bool give(struct halo_detect *d, struct halo_item *ret)
 {
-    while (d->first && d->first->passes) {
+    while (d->first && d->first->passes && !(d->settings->record && d->error.code)) {
         struct halo_held *held = d->first;
-        const bool dropped = held->dropped;
+        const bool records = held->n && d->settings->record;
+        const bool dropped = held->dropped || records;
+        if (records)
+            halo_detect_record(d, held);
         d->first = held->next;
         if (!d->first)
             d->last = &d->first;
@@ -373,14 +382,44 @@ static int get(struct halo_detect *d, struct halo_queue *from, struct halo_item 
     }
 }
 
+/* Gives each frame the verdict that it had when detectors judged it. */
+static int get_replayed(struct halo_detect *d, struct halo_queue *from, struct halo_item *ret,
+                        struct halo_error *err)
+{
+    const struct halo_judge_step *step;
+    struct halo_item item;
+    const int got = halo_queue_get(from, &item);
+    if (got < 0)
+        return got;
+    int code = 0;
+    if (item.kind == HALO_ITEM_RAW)
+        code = halo_replay_next(d->settings->replay, item.raw->frame->pts, &step, err);
+    else if (item.kind == HALO_ITEM_END)
+        code = halo_replay_end(d->settings->replay, err);
+    if (code < 0) {
+        halo_item_finish(&item);
+        return code;
+    }
+    if (item.kind == HALO_ITEM_RAW) {
+        struct halo_held held = {.item = item};
+        if (step->what == HALO_JUDGE_PASS)
+            halo_detect_attach(d, &held, step);
+        count(d, step->what == HALO_JUDGE_PASS ? &d->counts.judged : &d->counts.hidden);
+    }
+    *ret = item;
+    return 0;
+}
+
 int halo_detect_get(struct halo_detect *d, struct halo_queue *from, struct halo_item *ret,
                     struct halo_error *err)
 {
     int code = 0;
+    if (d->settings->replay)
+        return get_replayed(d, from, ret, err);
     if (d->from != from)
         halo_queue_tell(from, d->wake);
     d->from = from;
-    if (d->finds == 0 && !d->first)
+    if (d->finds == 0 && !d->first && !d->settings->record)
         code = halo_queue_get(from, ret);
     else if (!give(d, ret))
         code = get(d, from, ret, err);

@@ -27,6 +27,9 @@
 
 struct halo_detect;
 
+struct halo_detections;
+struct halo_replay;
+
 struct halo_detect_settings {
     const char *stream;                            /* its name, for detectors */
     const struct halo_detector_settings *detector; /* [HALO_FINDS] */
@@ -42,6 +45,13 @@ struct halo_detect_settings {
     /* The stream goes on without a detector, with everything hidden (live) or waiting, until there
      * is one again. Otherwise halo_detect_get() fails. */
     bool patient;
+    /* Files only. Everything that detectors answer is stored in *record, and frames end here:
+     * halo_detect_get() returns no frame. NULL: frames are returned with their verdicts. */
+    struct halo_detections *record;
+    /* Files only. Verdicts come from here, and there are no detectors; if a frame is not the one
+     * that was judged, halo_detect_get() fails. Used by the thread that calls it. NULL: there are
+     * detectors. */
+    struct halo_replay *replay;
 };
 
 /* The settings, and what they point to, must exist as long as the result. Returns 0 or -ENOMEM. */
@@ -63,7 +73,8 @@ void halo_detect_connect(struct halo_detect *detect, enum halo_find find, int fd
  * places among them. Always call it with the same queue, until HALO_ITEM_END; the next call then
  * begins again with another queue. Returns 0 or -ECANCELED as halo_queue_get() does; or, with err
  * filled, -EIO (there is no detector, and the stream is not patient), -ENOTSUP (frames of several
- * tracks) or -ENOMEM. */
+ * tracks), -ESTALE (`replay`), a usage error (`record` and a detector that answers with masks) or
+ * -ENOMEM. */
 int halo_detect_get(struct halo_detect *detect, struct halo_queue *from, struct halo_item *ret,
                     struct halo_error *err);
 

@@ -11,6 +11,7 @@
 #include "pipeline/detect/detect.h"
 #include "pipeline/detect/detect_frame.h"
 #include "pipeline/detect/detect_link.h"
+#include "pipeline/detect/detections.h"
 #include "pipeline/detect/judge.h"
 #include "pipeline/detect/matte.h"
 
@@ -20,6 +21,13 @@ enum { HALO_DETECT_WHY = 200 }; /* bytes of a reason in an error */
 struct halo_held_mask {
     AVBufferRef *weight; /* NULL: none */
     int width, height;
+};
+
+/* What the finds in `answered` found in a frame as stored. */
+struct halo_held_boxes {
+    halo_find_set answered;
+    int count[HALO_FINDS];
+    struct halo_detect_box box[HALO_FINDS][HALO_DETECT_MAX_BOXES];
 };
 
 /* An item that has not been returned yet. */
@@ -33,6 +41,7 @@ struct halo_held {
     bool looked;     /* `cut` is known */
     bool cut;        /* it shows another scene than the frame before */
     struct halo_held_mask mask[HALO_FINDS];
+    struct halo_held_boxes *boxes; /* NULL: none, or they are not recorded */
 };
 
 /* A frame that was sent, and not answered yet. */
@@ -103,7 +112,19 @@ void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_he
                       int64_t now);
 /* Returns when halo_finder_run() must be called next, in ns. */
 int64_t halo_finder_deadline(const struct halo_finder *finder);
+/* The frame with this number; NULL: it has passed. */
+struct halo_held *halo_held_find(struct halo_detect *d, int64_t n);
 void halo_held_mask_clear(struct halo_held_mask *mask);
+
+/* ---- detect_record.c ---- */
+
+/* Keeps what a find answered about a frame, until the frame passes. */
+void halo_detect_keep(struct halo_detect *d, enum halo_find find,
+                      const struct halo_detect_answer *answer);
+/* The thumbnail of a frame that was compared with the one before. */
+void halo_detect_keep_thumbnail(struct halo_detect *d, const uint8_t thumbnail[HALO_CUT_BYTES]);
+/* Adds a frame that passes, in order, to what is recorded. */
+void halo_detect_record(struct halo_detect *d, const struct halo_held *held);
 
 /* ---- detect_verdict.c ---- */
 

@@ -183,7 +183,7 @@ static int take_asked(struct halo_detect *d, struct halo_finder *finder, int64_t
     return -1;
 }
 
-static struct halo_held *find_held(struct halo_detect *d, int64_t n)
+struct halo_held *halo_held_find(struct halo_detect *d, int64_t n)
 {
     struct halo_held *held = d->first;
     while (held && held->n != n)
@@ -196,7 +196,7 @@ static int keep_mask(struct halo_detect *d, enum halo_find find,
                      const struct halo_detect_answer *answer, int turn)
 {
     struct halo_finder *finder = &d->finder[find];
-    struct halo_held *held = find_held(d, answer->n);
+    struct halo_held *held = halo_held_find(d, answer->n);
     const bool aside = turn & HALO_DISPLAY_ASIDE;
     const size_t size = (size_t)answer->mask_width * (size_t)answer->mask_height;
     struct halo_held_mask mask = {av_buffer_alloc(size),
@@ -222,6 +222,14 @@ static void hear(struct halo_detect *d, enum halo_find find, struct halo_detect_
     const int turn = take_asked(d, &d->finder[find], answer->n, now);
     if (turn < 0)
         return;
+    if (answer->mask && d->settings->record) {
+        if (!d->error.code)
+            halo_fail_usage(&d->error,
+                            "the detector for %s answers with masks, which depend on the frames "
+                            "before: a job needs one that answers with boxes",
+                            halo_find_names[find]);
+        return;
+    }
     if (answer->mask) {
         if (keep_mask(d, find, answer, turn) == 0)
             halo_judge_mask(d->judge, find, answer->n, now);
@@ -229,6 +237,8 @@ static void hear(struct halo_detect *d, enum halo_find find, struct halo_detect_
     }
     for (int i = 0; i < answer->count; i++)
         answer->box[i] = halo_detect_box_store(answer->box[i], turn);
+    if (d->settings->record)
+        halo_detect_keep(d, find, answer);
     halo_judge_boxes(d->judge, find, answer->n, answer->box, answer->count, now);
 }
 
@@ -244,6 +254,8 @@ static void update_ready(struct halo_detect *d, enum halo_find find, int64_t now
     pthread_mutex_lock(&d->lock);
     finder->stats.ready = true;
     snprintf(finder->stats.name, sizeof finder->stats.name, "%s", ready->name);
+    if (d->settings->record)
+        memcpy(d->settings->record->name[find], finder->stats.name, sizeof finder->stats.name);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -302,6 +314,8 @@ static void note_cut(struct halo_detect *d, struct halo_held *held,
         return;
     held->looked = true;
     held->cut = halo_cuts_is_cut(&d->cuts, &made->thumbnail[0]);
+    if (d->settings->record)
+        halo_detect_keep_thumbnail(d, &made->thumbnail[0]);
     if (held->cut)
         halo_judge_cut(d->judge, held->n);
 }

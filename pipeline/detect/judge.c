@@ -46,6 +46,7 @@ int halo_judge_create(struct halo_judge **ret, const struct halo_judge_settings 
     if (!judge)
         return -ENOMEM;
     judge->live = settings->live;
+    judge->tracks = settings->tracks;
     judge->last_n = judge->judged_at = INT64_MIN;
     for (int f = 0; f < HALO_FINDS; f++)
         judge->find[f].settings = settings->detector[f];
@@ -94,6 +95,7 @@ int halo_judge_finds(struct halo_judge *judge, halo_find_set finds, int64_t now)
         if (halo_tracks_create(&find->tracks, f, find->settings,
                                is_followed(judge, find) ? HALO_JUDGE_WINDOW : 1) < 0)
             return -ENOMEM;
+        halo_tracks_number(find->tracks, judge->tracks);
     }
     for (int f = 0; f < HALO_FINDS; f++)
         if (finds & ~judge->finds & halo_find_bit(f))

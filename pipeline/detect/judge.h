@@ -68,6 +68,7 @@ struct halo_judge_settings {
                                                                 * must exist as long as the judge */
     halo_find_set finds;                                       /* those that are needed now */
     bool live;
+    uint64_t *tracks; /* halo_tracks_number() */
 };
 
 int halo_judge_create(struct halo_judge **ret, const struct halo_judge_settings *settings);

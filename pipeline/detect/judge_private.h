@@ -49,6 +49,7 @@ struct find {
 
 struct halo_judge {
     bool live, ended;
+    uint64_t *tracks; /* NULL: numbers of this process */
     halo_find_set finds;
     struct find find[HALO_FINDS];
     struct slot slot[HALO_JUDGE_FRAMES]; /* a ring */

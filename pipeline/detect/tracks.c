@@ -43,6 +43,11 @@ void halo_tracks_destroy(struct halo_tracks *tracks)
     free(tracks);
 }
 
+void halo_tracks_number(struct halo_tracks *tracks, uint64_t *counter)
+{
+    tracks->counter = counter;
+}
+
 void halo_tracks_reset(struct halo_tracks *tracks)
 {
     tracks->first = tracks->frames = tracks->tracks = 0;
@@ -99,7 +104,9 @@ static struct track *begin(struct halo_tracks *tracks, const struct sight *sight
     if (tracks->tracks == TRACKS)
         return NULL;
     struct track *t = &tracks->track[tracks->tracks++];
-    *t = (struct track){.id = halo_region_number(), .first = *sight, .kept = sight->box};
+    *t = (struct track){.id = tracks->counter ? ++*tracks->counter : halo_region_number(),
+                        .first = *sight,
+                        .kept = sight->box};
     see(t, sight);
     return t;
 }

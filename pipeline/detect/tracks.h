@@ -54,6 +54,11 @@ int halo_tracks_create(struct halo_tracks **ret, enum halo_find find,
                        const struct halo_detector_settings *settings, int window);
 void halo_tracks_destroy(struct halo_tracks *tracks); /* NULL is ignored */
 
+/* Numbers new tracks by this counter, which must outlive *tracks, and not by the numbers of this
+ * process: other processes that get the same boxes then give them the same numbers. NULL: as
+ * before. */
+void halo_tracks_number(struct halo_tracks *tracks, uint64_t *counter);
+
 /* Forgets everything. */
 void halo_tracks_reset(struct halo_tracks *tracks);
 

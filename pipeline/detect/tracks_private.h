@@ -32,7 +32,7 @@ struct speed {
 };
 
 struct track {
-    uint64_t id;                /* halo_region_number() */
+    uint64_t id;                /* its number */
     struct sight sight[SIGHTS]; /* oldest first, the last box at the end */
     int sights;
     struct sight first;   /* its first box, or the first after it was missed */
@@ -70,6 +70,7 @@ struct frame {
 struct halo_tracks {
     struct halo_detector_settings settings;
     enum halo_find find;
+    uint64_t *counter;   /* NULL: halo_region_number() */
     struct frame *frame; /* a ring */
     int window, first, frames;
     struct track track[TRACKS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What NFS does to its users, for LD_PRELOAD: the answer to a rename is lost, so the client repeats
- * it, and the server says that there is no such file, although it was renamed; locks are refused;
- * and rename without replacing is not known. */
+ * it, and the server says that there is no such file, although it was renamed; the same happens to
+ * links; locks are refused; and rename without replacing is not known. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +24,16 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
     if (flags == 0)
         return real(from_folder, from, to_folder, to, flags);
     errno = EINVAL;
+    return -1;
+}
+
+int link(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) =
+        (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link");
+    if (real(from, to) < 0)
+        return -1;
+    errno = EEXIST;
     return -1;
 }
 

@@ -47,7 +47,7 @@ RAW = {
     'detect/matte.c': ('edges of a matte follow a raw picture\'s; only weights leave',
                        'find_samples find_luma make download halo_matte_make'),
     'detect/detect.c': ('raw pictures wait for what detectors find in them, and go on to the gate',
-                        'hold bring_to_host note_size take_frame give get halo_detect_get'),
+                        'hold bring_to_host note_size take_frame give get get_replayed halo_detect_get'),
     'detect/detect_frame.c': ('raw pictures into sealed memory for a detector, which must see them to '
                               'find what to hide', '''
         find_inside prepare make halo_detect_frame_make'''),
