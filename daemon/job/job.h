@@ -3,6 +3,10 @@
  *
  *   split ─► OUT.parts/manifest.json ─► segment 0, 1 ... ─► OUT.parts/NUMBER.part ─► join ─► OUT
  *
+ * With detectors, two steps come before `segment`:
+ *
+ *   detect 0, 1 ... ─► OUT.parts/NUMBER.detections ─► merge ─► OUT.parts/all.detections
+ *
  * The files are the only truth: the manifest never changes, and a part is there when it is complete
  * (pipeline/segment). Any scheduler may start the tasks, as often as it likes. */
 #ifndef HALO_COMMAND_JOB_H
@@ -21,6 +25,8 @@ void halo_job_print_names(FILE *to);
 /* Its commands; rest contains the arguments that are not options of the job, and ends with NULL.
  * Each returns the exit code, and logs errors. */
 int halo_job_split_command(const struct halo_job_options *options, int count, char **rest);
+int halo_job_detect_command(const struct halo_job_options *options, int count, char **rest);
+int halo_job_merge_command(const struct halo_job_options *options, int count, char **rest);
 int halo_job_segment_command(const struct halo_job_options *options, int count, char **rest);
 int halo_job_join_command(const struct halo_job_options *options, int count, char **rest);
 int halo_job_status_command(const struct halo_job_options *options, int count, char **rest);

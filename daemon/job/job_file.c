@@ -82,6 +82,7 @@ void halo_job_close(struct halo_job_file *job)
     free(job->audit);
     json_decref(job->manifest);
     halo_chain_destroy(job->chain);
+    halo_detections_finish(&job->detections);
     halo_run_finish(&job->settings);
     *job = (struct halo_job_file){0};
 }
@@ -127,6 +128,7 @@ static int check_manifest(struct halo_job_file *job, struct halo_error *err)
                          "with -y",
                          job->folder);
     job->segments = (int)json_array_size(segments);
+    job->detects = json_is_true(json_object_get(json_object_get(job->manifest, "job"), "detects"));
     return 0;
 }
 

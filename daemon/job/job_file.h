@@ -7,6 +7,7 @@
  *     "arguments": those of halod run; paths are relative to the folder of OUT
  *     "machine": where the job was split (job_facts.h)
  *     "any_flags": the flags of the processor do not matter
+ *     "detects": detectors must look at the segments first
  *     "mixed": other machines and versions are allowed
  *     "split": who split it }
  *   "seal": SHA-256 of everything else
@@ -20,6 +21,7 @@
 
 #include "config/error.h"
 #include "config/run.h"
+#include "pipeline/detect/detections.h"
 #include "pipeline/filter/filter.h"
 
 struct halo_job_file {
@@ -28,8 +30,10 @@ struct halo_job_file {
     char *audit;  /* OUT.job.json */
     json_t *manifest;
     int segments;
+    bool detects; /* detectors must look at the segments before they can be encoded */
     struct halo_run_settings settings; /* after halo_job_load() */
     struct halo_chain *chain;
+    struct halo_detections detections; /* after halo_job_load_detections() (job_detections.h) */
 };
 
 /* Finds the files of the job that a user calls `name` (its folder or its manifest), which need not

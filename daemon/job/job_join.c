@@ -10,6 +10,7 @@
 #include "config/log.h"
 #include "daemon/engine/hide.h"
 #include "daemon/job/job.h"
+#include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_task.h"
@@ -46,13 +47,18 @@ static json_t *describe(const struct halo_job_file *job, const char *path,
     json_t *output = json_pack("{s:o, s:I, s:s, s:I, s:f}", "name", halo_manifest_text(name),
                                "size", (json_int_t)st.st_size, "sha256", hash, "frames",
                                (json_int_t)joined->packets, "seconds", joined->seconds);
-    return json_pack(
+    json_t *ret = json_pack(
         "{s:i, s:o, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:o}", "version", 1, "output", output,
         "input", json_object_get(job->manifest, "input"), "arguments",
         json_object_get(part, "arguments"), "terms", json_object_get(job->manifest, "terms"),
         "machine", json_object_get(part, "machine"), "mixed", json_object_get(part, "mixed"), "job",
         json_object_get(job->manifest, "seal"), "split", json_object_get(part, "split"), "join",
         halo_job_who(), "segments", describe_segments(job));
+    json_t *detectors = halo_job_describe_detections(job);
+    if (ret && detectors)
+        json_object_set(ret, "detectors", detectors);
+    json_decref(detectors);
+    return ret;
 }
 
 /* Called with the complete output, before it gets its name. */
@@ -116,7 +122,11 @@ static int check_parts(const struct halo_job_file *job, struct halo_segments *se
 
 static int open_parts(struct halo_job_file *job, struct halo_segments **ret, struct halo_error *err)
 {
-    const struct halo_segments_job about = {.facts = job->manifest, .check = check, .arg = job};
+    const struct halo_segments_job about = {.facts = job->manifest,
+                                            .check = check,
+                                            .arg = job,
+                                            .detections =
+                                                job->detections.segments ? &job->detections : NULL};
     const int code = halo_segments_open_job(ret, &job->settings, job->manifest, &about, err);
     return code < 0 ? code : check_parts(job, *ret, err);
 }
@@ -188,6 +198,8 @@ static int join(struct halo_job_file *job)
     }
     if (code >= 0)
         code = check_input(job, &end.error);
+    if (code >= 0)
+        code = halo_job_load_detections(job, &end.error);
     if (code >= 0)
         code = open_parts(job, &segments, &end.error);
     if (code == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * halod job segment: encodes the segments of one task. */
+ * halod job segment: encodes the segments of one task. halod job detect: has detectors look at
+ * them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "config/log.h"
 #include "daemon/engine/hide.h"
 #include "daemon/job/job.h"
+#include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_task.h"
@@ -18,6 +20,7 @@
 /* Segment `index` and every `step`th after it are the task's, counted through all jobs. */
 struct share {
     int64_t index, step;
+    bool detects; /* detectors look at them; otherwise they are encoded */
 };
 
 /* Takes a number off the end of the arguments. Returns whether there is one. */
@@ -35,7 +38,8 @@ static int find_share(struct share *ret, int *count, char **rest, int of, struct
 {
     struct halo_job_task task = {0, 0};
     const int code = take_number(count, rest, &task.index) ? 0 : halo_job_task_find(&task, err);
-    *ret = (struct share){task.index, of ? of : task.count};
+    ret->index = task.index;
+    ret->step = of ? of : task.count;
     if (code >= 0 && ret->step && task.index >= ret->step)
         return halo_fail_usage(err, "task %d: there are only %lld, which count from 0", task.index,
                                (long long)ret->step);
@@ -65,8 +69,7 @@ static int want(const struct halo_job_file *job, struct halo_segments *segments,
             return code;
         if (damaged)
             halo_log(HALO_LOG_WARNING,
-                     "%s: segment %d is damaged or does not fit the manifest, and "
-                     "is encoded again",
+                     "%s: segment %d is damaged or does not fit the manifest, and is done again",
                      job->folder, (int)number);
         missing += code;
     }
@@ -83,12 +86,17 @@ static void tidy(const struct halo_job_file *job, struct halo_segments *segments
     free(path);
 }
 
-static int encode(struct halo_job_file *job, int64_t first, int64_t step,
-                  struct halo_run_part_end *end)
+/* Encodes the segments, or has detectors look at them. */
+static int work(struct halo_job_file *job, int64_t first, const struct share *share,
+                struct halo_run_part_end *end)
 {
     struct halo_error *err = &end->error;
     json_t *facts = facts_of(job);
-    const struct halo_segments_job about = {.facts = facts};
+    const int64_t step = share->step ? share->step : job->segments;
+    const struct halo_segments_job about = {
+        .facts = facts,
+        .detects = share->detects,
+        .detections = job->detections.segments && !share->detects ? &job->detections : NULL};
     struct halo_segments *segments = NULL;
     int code = facts ? halo_segments_open_job(&segments, &job->settings, job->manifest, &about, err)
                      : halo_fail(err, -ENOMEM, "out of memory");
@@ -104,13 +112,40 @@ static int encode(struct halo_job_file *job, int64_t first, int64_t step,
     return missing;
 }
 
-/* Encodes what is the task's of one job. Returns the exit code. */
-static int perform(struct halo_job_file *job, int64_t first, int64_t step, bool *ret_device)
+/* Whether there is nothing to detect; or -errno with err filled. */
+static int is_detected(struct halo_job_file *job, struct halo_error *err)
+{
+    const bool needless = !halo_job_chain_detects(job->chain);
+    const int code = needless ? 0 : halo_job_load_detections(job, err);
+    if (code < 0 && code != -ENOENT)
+        return code;
+    if (code == 0)
+        halo_log(HALO_LOG_INFO, "%s: %s", job->folder,
+                 needless ? "needs no detectors" : "is already merged");
+    *err = (struct halo_error){0};
+    return code == 0;
+}
+
+/* Loads the job and what its detectors found. Returns 0; 1 if there is nothing to do; or -errno
+ * with err filled. */
+static int load(struct halo_job_file *job, const struct share *share, struct halo_error *err)
+{
+    const int code = halo_job_load(job, err);
+    if (code < 0)
+        return code;
+    return share->detects ? is_detected(job, err) : halo_job_load_detections(job, err);
+}
+
+/* Does what is the task's of one job. Returns the exit code. */
+static int perform(struct halo_job_file *job, int64_t first, const struct share *share,
+                   bool *ret_device)
 {
     struct halo_run_part_end end = {.error = {0}};
-    int missing = halo_job_load(job, &end.error);
-    if (missing >= 0)
-        missing = encode(job, first, step, &end);
+    int missing = load(job, share, &end.error);
+    if (missing > 0)
+        return HALO_EXIT_OK;
+    if (missing == 0)
+        missing = work(job, first, share, &end);
     *ret_device |= end.device;
     if ((end.error.code || end.signal) && halo_job_is_complete(job)) {
         halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job->output);
@@ -120,9 +155,10 @@ static int perform(struct halo_job_file *job, int64_t first, int64_t step, bool 
         return 128 + end.signal;
     if (end.error.code)
         return halo_job_fail(&end.error);
-    halo_log(HALO_LOG_INFO, "%s: segment %lld%s: %d encoded, %lld frame%s", job->folder,
-             (long long)first, first + step < job->segments ? " and others" : "", missing,
-             (long long)end.frames, end.frames == 1 ? "" : "s");
+    halo_log(
+        HALO_LOG_INFO, "%s: segment %lld%s: %d %s, %lld frame%s", job->folder, (long long)first,
+        share->step && first + share->step < job->segments ? " and others" : "", missing,
+        share->detects ? "searched" : "encoded", (long long)end.frames, end.frames == 1 ? "" : "s");
     return HALO_EXIT_OK;
 }
 
@@ -148,21 +184,22 @@ static int perform_named(const char *name, const struct share *share, int64_t *b
     if (halo_job_is_complete(&job))
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
     else
-        exit_code = perform(&job, first, share->step ? share->step : count, ret_device);
+        exit_code = perform(&job, first, share, ret_device);
 end:
     halo_job_close(&job);
     return exit_code;
 }
 
-int halo_job_segment_command(const struct halo_job_options *options, int count, char **rest)
+static int perform_all(const struct halo_job_options *options, bool detects, int count, char **rest)
 {
     struct halo_error err = {0};
-    struct share share = {0, 0};
+    struct share share = {.detects = detects};
     int64_t before = 0;
     bool device = false;
     halo_job_end_by_signal();
     int code = count ? find_share(&share, &count, rest, options->of, &err)
-                     : halo_fail_usage(&err, "job segment: MANIFEST is missing");
+                     : halo_fail_usage(&err, "job %s: MANIFEST is missing",
+                                       detects ? "detect" : "segment");
     char *folder = code >= 0 ? realpath(".", NULL) : NULL;
     if (code >= 0)
         code = halo_hide_memory(&err);
@@ -183,4 +220,14 @@ int halo_job_segment_command(const struct halo_job_options *options, int count, 
     if (device)
         halo_run_end_now(code);
     return code;
+}
+
+int halo_job_segment_command(const struct halo_job_options *options, int count, char **rest)
+{
+    return perform_all(options, false, count, rest);
+}
+
+int halo_job_detect_command(const struct halo_job_options *options, int count, char **rest)
+{
+    return perform_all(options, true, count, rest);
 }

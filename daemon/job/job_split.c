@@ -12,10 +12,10 @@
 #include "config/option.h"
 #include "daemon/engine/hide.h"
 #include "daemon/job/job.h"
+#include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_file.h"
 #include "daemon/run/run_end.h"
-#include "daemon/run/run_segments.h"
 #include "pipeline/base/path.h"
 #include "pipeline/output/container.h"
 #include "pipeline/run/stream.h"
@@ -189,8 +189,10 @@ static int make_folder(const struct split *s, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     const bool has_manifest = stat(path, &st) == 0;
     free(path);
-    if (!has_manifest || s->job.settings.overwrite)
+    if (!has_manifest || s->job.settings.overwrite) {
+        halo_job_forget_detections(&s->job);
         return 0; /* parts that do not fit are encoded again */
+    }
     return halo_fail_usage(
         err,
         "%s: is the folder of an earlier job or run: submit or join it, or begin "
@@ -222,9 +224,10 @@ static bool are_flags_equal(const struct split *s)
 static int describe(struct split *s, json_t *words, struct halo_error *err)
 {
     const struct halo_run_settings *set = &s->job.settings;
-    json_t *job = json_pack("{s:O, s:o, s:b, s:b, s:o}", "arguments", words, "machine",
-                            halo_job_machine(s->encoder), "any_flags", are_flags_equal(s), "mixed",
-                            s->mixed, "split", halo_job_who());
+    json_t *job =
+        json_pack("{s:O, s:o, s:b, s:b, s:b, s:o}", "arguments", words, "machine",
+                  halo_job_machine(s->encoder), "any_flags", are_flags_equal(s), "detects",
+                  halo_job_chain_detects(s->job.chain), "mixed", s->mixed, "split", halo_job_who());
     s->job.manifest =
         json_pack("{s:i, s:{s:o, s:I, s:s}, s:o, s:b, s:O, s:o}", "version", 1, "input", "name",
                   halo_manifest_text(set->source.input), "size", (json_int_t)s->input.size,
@@ -281,7 +284,7 @@ static int parse_again(struct split *s, json_t *words, struct halo_error *err)
                                "-vf, %s (paths in the chain of a job are relative to the folder "
                                "of OUT)",
                                inner.text);
-    return halo_run_segments_refuse(s->job.chain, err);
+    return halo_job_check_chain(&s->job.settings, s->job.chain, err);
 }
 
 static int find_files(struct split *s, struct halo_error *err)

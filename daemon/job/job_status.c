@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "daemon/job/job.h"
+#include "daemon/job/job_detections.h"
 #include "daemon/job/job_file.h"
 #include "pipeline/base/av.h"
 
@@ -26,13 +27,17 @@ struct node {
     double seconds; /* of work */
 };
 
+enum stage { DETECT, MERGE, ENCODE, JOIN, COMPLETE };
+static const char *const stage_names[] = {"detect", "merge", "encode", "join", "complete"};
+
+/* Of the stage: `done` counts the segments at which detectors have looked, or the encoded ones. */
 struct status {
+    enum stage stage;
     int segments, done;
     int64_t frames, frames_done;
     double first, latest; /* when parts were completed, by the file system's clock */
     int64_t frames_first; /* of the first one */
-    bool complete;
-    json_t *records; /* an array */
+    json_t *records;      /* an array */
     struct node *node;
     int nodes;
 };
@@ -67,10 +72,11 @@ static void add_record(struct status *s, json_t *record)
 static void look_at(struct status *s, const struct halo_job_file *job, int number)
 {
     struct stat st;
-    char *part;
+    char *part, *path;
+    const bool detects = s->stage == DETECT;
     const int64_t frames = frames_of(job, number);
     s->frames += frames;
-    if (asprintf(&part, "%s/%06d.part", job->folder, number) < 0)
+    if (asprintf(&part, "%s/%06d.%s", job->folder, number, detects ? "detections" : "part") < 0)
         return;
     if (stat(part, &st) == 0) {
         const double at = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
@@ -80,12 +86,23 @@ static void look_at(struct status *s, const struct halo_job_file *job, int numbe
             s->frames_first = frames;
         }
         s->frames_done += frames;
-        strcpy(part + strlen(part) - strlen("part"), "json");
-        json_t *record = json_load_file(part, 0, NULL);
+        if (asprintf(&path, "%s/%06d.%sjson", job->folder, number, detects ? "detect." : "") < 0)
+            path = NULL;
+        json_t *record = path ? json_load_file(path, 0, NULL) : NULL;
         add_record(s, record); /* NULL if it was not written */
         json_array_append_new(s->records, record);
+        free(path);
     }
     free(part);
+}
+
+/* Whether detectors have to look at segments first. */
+static bool is_before_merge(const struct halo_job_file *job)
+{
+    char *path = halo_job_all_detections(job);
+    const bool ret = job->detects && path && access(path, F_OK) < 0;
+    free(path);
+    return ret;
 }
 
 static void look_at_audit(struct status *s, const struct halo_job_file *job)
@@ -93,7 +110,7 @@ static void look_at_audit(struct status *s, const struct halo_job_file *job)
     size_t i;
     json_t *record, *audit = json_load_file(job->audit, 0, NULL);
     s->records = json_incref(json_object_get(audit, "segments"));
-    s->complete = true;
+    s->stage = COMPLETE;
     s->segments = s->done = (int)json_array_size(s->records);
     json_array_foreach (s->records, i, record)
         add_record(s, record);
@@ -116,8 +133,10 @@ static int look(struct status *s, struct halo_job_file *job, struct halo_error *
         return code;
     s->records = json_array();
     s->segments = job->segments;
+    s->stage = is_before_merge(job) ? DETECT : ENCODE;
     for (int i = 0; i < job->segments; i++)
         look_at(s, job, i);
+    s->stage += s->done == s->segments; /* the one that follows */
     return 0;
 }
 
@@ -144,10 +163,11 @@ static json_t *describe(const struct status *s, const struct halo_job_file *job)
                                                (json_int_t)s->node[i].frames, "seconds",
                                                s->node[i].seconds));
     json_t *ret =
-        json_pack("{s:s, s:b, s:i, s:i, s:I, s:I, s:o}", "output", job->output, "complete",
-                  s->complete, "segments", s->segments, "done", s->done, "frames",
-                  (json_int_t)s->frames, "frames_done", (json_int_t)s->frames_done, "nodes", nodes);
-    if (rate > 0 && !s->complete) {
+        json_pack("{s:s, s:b, s:s, s:i, s:i, s:I, s:I, s:o}", "output", job->output, "complete",
+                  s->stage == COMPLETE, "stage", stage_names[s->stage], "segments", s->segments,
+                  "done", s->done, "frames", (json_int_t)s->frames, "frames_done",
+                  (json_int_t)s->frames_done, "nodes", nodes);
+    if (rate > 0 && s->stage != COMPLETE) {
         json_object_set_new(ret, "fps", json_real(rate));
         json_object_set_new(ret, "seconds_left",
                             json_real((double)(s->frames - s->frames_done) / rate));
@@ -158,16 +178,17 @@ static json_t *describe(const struct status *s, const struct halo_job_file *job)
 static void write_line(const struct status *s, const struct halo_job_file *job, char *text,
                        size_t size)
 {
+    static const char *const words[] = {
+        [MERGE] = ", not merged", [JOIN] = ", not joined", [COMPLETE] = ", complete"};
     char left[80] = "", clock[32];
     const double rate = rate_of(s);
-    if (rate > 0 && !s->complete)
+    if (rate > 0 && s->stage != COMPLETE)
         snprintf(left, sizeof left, ", %.1f fps, about %s left", rate,
                  halo_av_clock((double)(s->frames - s->frames_done) / rate, clock, sizeof clock));
-    snprintf(text, size, "%s: %d of %d segments, %.0f %%%s", job->output, s->done, s->segments,
+    snprintf(text, size, "%s: %s%d of %d segments, %.0f %%%s", job->output,
+             s->stage == DETECT || s->stage == MERGE ? "detectors: " : "", s->done, s->segments,
              s->frames ? 100.0 * (double)s->frames_done / (double)s->frames : 0,
-             s->complete              ? ", complete"
-             : s->done == s->segments ? ", not joined"
-                                      : left);
+             s->stage == DETECT || s->stage == ENCODE ? left : words[s->stage]);
 }
 
 static void print(const struct status *s, const struct halo_job_file *job, bool json)
@@ -207,17 +228,19 @@ static int watch(struct halo_job_file *job, bool json, struct halo_error *err)
 {
     struct status s;
     int code, before = -1;
+    enum stage stage = DETECT;
     const bool bar = isatty(STDERR_FILENO) && !json;
     for (bool over = false; !over && (code = look(&s, job, err)) >= 0; finish(&s)) {
-        over = s.complete;
+        over = s.stage == COMPLETE;
         if (bar && !over)
             show_bar(&s, job);
-        else if (over || s.done != before) {
+        else if (over || s.done != before || s.stage != stage) {
             halo_log_set_status(NULL);
             print(&s, job, json);
             fflush(stdout);
         }
         before = s.done;
+        stage = s.stage;
         if (!over)
             sleep(WATCH_SECONDS);
     }

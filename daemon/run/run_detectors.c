@@ -119,6 +119,14 @@ static void unwanted(void *arg, enum halo_find find)
 
 const struct halo_detect_calls halo_run_detector_calls = {want, broken, unwanted};
 
+static void free_all(struct asked *a)
+{
+    for (struct asked *next; a; a = next) {
+        next = a->next;
+        free(a);
+    }
+}
+
 /* ---- life ---- */
 
 int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
@@ -144,6 +152,13 @@ int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
     return halo_fail(err, code, "detectors: %s", uv_strerror(code));
 }
 
+void halo_run_detectors_leave(struct halo_run_detectors *detectors)
+{
+    free_all(take_all(detectors));
+    for (int find = 0; detectors->pool && find < HALO_FINDS; find++)
+        halo_detector_pool_leave(detectors->pool, stream, find);
+}
+
 void halo_run_detectors_close(struct halo_run_detectors *detectors)
 {
     if (!detectors)
@@ -162,10 +177,7 @@ void halo_run_detectors_destroy(struct halo_run_detectors *detectors)
 {
     if (!detectors)
         return;
-    for (struct asked *a = take_all(detectors), *next; a; a = next) {
-        next = a->next;
-        free(a);
-    }
+    free_all(take_all(detectors));
     pthread_mutex_destroy(&detectors->lock);
     free(detectors);
 }

@@ -25,6 +25,9 @@ int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
 /* The functions by which a stream asks; arg is a struct halo_run_detectors. After
  * halo_run_detectors_close(), nothing is answered. Any thread. */
 extern const struct halo_detect_calls halo_run_detector_calls;
+/* The stream has ended, and another one may ask from now on: kills its detectors. What the stream
+ * has asked and was not answered is forgotten. */
+void halo_run_detectors_leave(struct halo_run_detectors *detectors);
 /* Kills the detectors and closes all handles; the loop runs until the processes have ended. NULL
  * is ignored. */
 void halo_run_detectors_close(struct halo_run_detectors *detectors);

@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "daemon/run/progress.h"
+#include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_loop.h"
 #include "pipeline/base/thread.h"
@@ -39,8 +40,9 @@ struct run {
     struct halo_stream_result result; /* of `joining`, when it has ended */
     bool joins;                       /* `joining` was started and has not ended */
     bool closing, device;
-    bool in_job, only_encodes;      /* part of a job */
-    struct halo_progress *progress; /* NULL: not shown */
+    bool in_job, only_encodes;            /* part of a job */
+    struct halo_run_detectors *detectors; /* NULL: the segments are encoded */
+    struct halo_progress *progress;       /* NULL: not shown */
     struct halo_run_loop loop;
     struct halo_run_end end;
     struct halo_error error; /* the first error of a worker or of the reader */
@@ -62,6 +64,8 @@ static void wake_loop(void *arg)
 static int choose_workers(const struct run *run)
 {
     struct halo_segments_count count;
+    if (run->detectors) /* they serve one stream */
+        return 1;
     if (run->settings->workers)
         return run->settings->workers;
     if (run->in_job)
@@ -111,6 +115,8 @@ static int start_stream(struct run *run, struct halo_stream **ret,
     if (code < 0)
         return code;
     halo_stream_set_piece(*ret, run->segments, segment);
+    if (run->detectors)
+        halo_stream_set_detectors(*ret, &halo_run_detector_calls, run->detectors);
     code = halo_stream_start(*ret, err);
     if (code < 0) {
         halo_stream_destroy(*ret);
@@ -128,6 +134,17 @@ static void end_worker(struct run *run, struct halo_stream **worker)
         fail(run, &result.error);
     halo_stream_destroy(*worker);
     *worker = NULL;
+    if (run->detectors)
+        halo_run_detectors_leave(run->detectors);
+}
+
+static void connect_worker(void *arg, enum halo_find find, int fd, const char *why)
+{
+    struct run *run = arg;
+    if (run->worker[0])
+        halo_stream_connect(run->worker[0], find, fd, why);
+    else if (fd >= 0)
+        close(fd);
 }
 
 static void start_workers(struct run *run)
@@ -187,6 +204,7 @@ static void update(struct run *run)
     start_workers(run);
     if (!run->closing && !is_busy(run)) {
         run->closing = true;
+        halo_run_detectors_close(run->detectors);
         halo_run_loop_close_handles(&run->loop);
     }
 }
@@ -295,7 +313,10 @@ static int start(struct run *run, struct halo_error *err)
     int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
     if (code < 0)
         return code;
-    if (!run->only_encodes) {
+    if (halo_segments_detects(run->segments))
+        code = halo_run_detectors_create(&run->detectors, &run->loop.loop, run->settings->detector,
+                                         connect_worker, run, err);
+    if (code >= 0 && !run->only_encodes) {
         code = start_stream(run, &run->joining, &run->join, NULL, err);
         run->joins = code >= 0;
     }
@@ -447,6 +468,7 @@ void halo_run_part(const struct halo_run_settings *settings, const struct halo_c
     ret->signal = run->end.by;
     ret->device = run->device;
     halo_stream_destroy(run->joining);
+    halo_run_detectors_destroy(run->detectors);
     halo_progress_close(run->progress);
     free(run);
 }

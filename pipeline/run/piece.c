@@ -3,8 +3,11 @@
 #include "pipeline/run/piece.h"
 
 #include <errno.h>
+#include <libavutil/mem.h>
 #include <string.h>
 
+#include "pipeline/detect/detections.h"
+#include "pipeline/detect/replay.h"
 #include "pipeline/output/container.h"
 #include "pipeline/run/stream_private.h"
 
@@ -43,6 +46,28 @@ static int check_output(const struct halo_stream *s, const struct halo_track *t,
     return 0;
 }
 
+/* Detectors look at the frames, or what they answered is there. */
+static int begin_detections(struct halo_stream *s, struct halo_error *err)
+{
+    struct halo_piece *p = &s->piece;
+    const struct halo_detections *all = halo_segments_detections(p->segments);
+    if (halo_segments_detects(p->segments)) {
+        p->record = s->detect_settings.record = av_mallocz(sizeof *p->record);
+        return p->record ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    }
+    if (!all)
+        return 0;
+    struct halo_replay_settings replay = {.detections = all,
+                                          .detector = s->settings->detector,
+                                          .count = all->segment[p->segment.number]};
+    for (int i = 0; i < p->segment.number; i++)
+        replay.from += all->segment[i];
+    if (halo_replay_create(&p->replay, &replay) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    s->detect_settings.replay = p->replay;
+    return 0;
+}
+
 static int begin_segment(struct halo_stream *s, const struct halo_track *t, struct halo_error *err)
 {
     struct halo_piece *p = &s->piece;
@@ -53,9 +78,11 @@ static int begin_segment(struct halo_stream *s, const struct halo_track *t, stru
     p->hash = halo_packet_hash_create();
     if (!p->hash)
         return halo_fail(err, -ENOMEM, "out of memory");
-    return code < 0
-               ? code
-               : halo_segments_create(p->segments, &p->segment, t->out->codecpar, &p->writer, err);
+    if (code >= 0)
+        code = begin_detections(s, err);
+    if (code < 0 || halo_piece_detects(p))
+        return code;
+    return halo_segments_create(p->segments, &p->segment, t->out->codecpar, &p->writer, err);
 }
 
 /* Frames by which the encoder reorders. FFmpeg does not tell for x265, which has up to two. */
@@ -114,6 +141,8 @@ int halo_piece_finish(struct halo_stream *s, struct halo_error *err)
                          "%s: has changed during the run, or cannot be read from the "
                          "middle: run again, without -segments",
                          s->settings->source.input);
+    if (halo_piece_detects(p))
+        return halo_segments_finish_detections(p->segments, &p->segment, p->record, err);
     return halo_segments_finish(p->segments, &p->segment, p->writer, atomic_load(&s->frames), err);
 }
 
@@ -185,6 +214,11 @@ void halo_piece_close(struct halo_piece *p)
 {
     halo_part_discard(p->writer);
     halo_part_close(p->reader);
+    if (p->record)
+        halo_detections_finish(p->record);
+    av_freep(&p->record);
+    halo_replay_destroy(p->replay);
+    p->replay = NULL;
     av_freep(&p->hash);
     av_packet_free(&p->pkt);
     p->writer = NULL;

@@ -3,6 +3,7 @@
  * into the output (segments.h).
  *
  *   segment:  packets of the segment ─► decode ─► gate ─► encode ─► part
+ *   detect:   packets of the segment ─► decode ─► detectors ─► NUMBER.detections
  *   join:     parts ─► video packets ───────────────────────────┐
  *             input ─► sound, subtitles, everything else ───────┴─► mux ─► OUT
  *
@@ -27,7 +28,9 @@ struct halo_piece {
     struct halo_segment segment;
     struct halo_part_writer *writer; /* used by the encode thread */
     struct AVMurMur3 *hash;
-    int64_t packets; /* read so far */
+    int64_t packets;                /* read so far */
+    struct halo_detections *record; /* what detectors answer; NULL: the segment is encoded */
+    struct halo_replay *replay;     /* what they answered; NULL: there are none */
     /* The stream that joins; used by the source thread: */
     struct halo_part_reader *reader; /* NULL: the next part is not open yet */
     int next;                        /* number of the segment whose part follows */
@@ -40,6 +43,12 @@ struct halo_piece {
 static inline bool halo_piece_is_segment(const struct halo_piece *p)
 {
     return p->segments && !p->joins;
+}
+
+/* Whether only detectors look at the segment's frames. */
+static inline bool halo_piece_detects(const struct halo_piece *p)
+{
+    return p->record != NULL;
 }
 
 static inline bool halo_piece_joins(const struct halo_piece *p)

@@ -221,6 +221,8 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
 static int start_detectors(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_chain_needs needs = {0};
+    if (halo_piece_joins(&s->piece))
+        return 0;
     halo_chain_add_needs(s->chain, &needs);
     for (int i = 0; i < s->tracks.count; i++) {
         const struct halo_track *t = &s->tracks.track[i];

@@ -26,6 +26,7 @@ static const char *const deciding[] = {
     "preset",     "c:a",          "an",           "ss",
     "t",          "map_metadata", "video_size",   "framerate",
     "max_pixels", "pixel_format", "segment_time", "copy_unfiltered",
+    "faces",      "people",
 };
 
 json_t *halo_manifest_text(const char *text)
@@ -147,6 +148,19 @@ struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segme
     json_t *all =
         json_pack("{s:O, s:i, s:I, s:o}", "terms", terms, "number", segment->number, "packets",
                   (json_int_t)segment->packets, "hash", halo_manifest_hash(&segment->hash));
+    char *text = all ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    if (text)
+        id.hash = hash_of(text, strlen(text));
+    free(text);
+    json_decref(all);
+    return id;
+}
+
+struct halo_part_id halo_manifest_id(json_t *manifest)
+{
+    struct halo_part_id id = {.hash = {{0}}};
+    json_t *all = json_pack("{s:O, s:O}", "terms", json_object_get(manifest, "terms"), "segments",
+                            json_object_get(manifest, "segments"));
     char *text = all ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     if (text)
         id.hash = hash_of(text, strlen(text));

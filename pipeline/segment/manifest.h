@@ -20,6 +20,9 @@ json_t *halo_manifest_terms(const struct halo_run_settings *settings,
 /* Returns the id of the part of this segment. */
 struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment);
 
+/* Returns the id of what was made from all segments. */
+struct halo_part_id halo_manifest_id(json_t *manifest);
+
 /* Compares the terms of an earlier run with those of this one. Returns 0, or -EINVAL with err
  * filled, which names the first difference. folder is the name of the folder, for the error. */
 int halo_manifest_compare(const json_t *earlier, json_t *now, const char *folder,

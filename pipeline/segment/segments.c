@@ -43,8 +43,11 @@ char *halo_segments_path(const struct halo_segments *s, int number, const char *
 
 static bool is_part(const char *name)
 {
-    return strspn(name, "0123456789") == 6 &&
-           (!strcmp(name + 6, ".part") || !strcmp(name + 6, ".json"));
+    static const char *const endings[] = {".part", ".json", ".detections", ".detect.json"};
+    bool ret = false;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        ret |= strspn(name, "0123456789") == 6 && !strcmp(name + 6, endings[i]);
+    return ret;
 }
 
 /* Whether halo_beside_make() gave the name to a file of this folder. */
@@ -78,7 +81,8 @@ static bool remove_temporary(int fd, const char *name)
 
 static bool remove_parts(int fd, const char *name)
 {
-    if (is_temporary(name) || is_part(name) || !strcmp(name, "submitted.json"))
+    if (is_temporary(name) || is_part(name) || !strcmp(name, "submitted.json") ||
+        !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
         unlinkat(fd, name, 0);
     return true;
 }
@@ -371,6 +375,8 @@ static int fail_stale(const struct halo_segments *s, const char *path, struct ha
 
 int halo_segments_look(struct halo_segments *s, struct halo_segment_entry *e)
 {
+    if (s->job.detects)
+        return halo_segments_look_at_detections(s, e);
     char *path = halo_segments_path(s, e->segment.number, "part");
     if (!path)
         return -ENOMEM;
@@ -476,22 +482,43 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
     return code;
 }
 
+static struct halo_segment_entry entry_of(struct halo_segments *s, int number)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct halo_segment_entry ret = s->entry[number];
+    pthread_mutex_unlock(&s->lock);
+    return ret;
+}
+
+static void set_done(struct halo_segments *s, struct halo_segment_entry *done)
+{
+    pthread_mutex_lock(&s->lock);
+    done->state = HALO_SEGMENT_DONE;
+    s->entry[done->segment.number] = *done;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err)
 {
-    pthread_mutex_lock(&s->lock);
-    struct halo_segment_entry done = s->entry[segment->number];
-    pthread_mutex_unlock(&s->lock);
+    struct halo_segment_entry done = entry_of(s, segment->number);
     const int code = s->job.facts ? halo_segments_finish_job(s, &done, part, frames, err)
                                   : halo_part_finish(part, frames, &done.content, err);
     if (code < 0)
         return code;
-    pthread_mutex_lock(&s->lock);
-    done.state = HALO_SEGMENT_DONE;
-    s->entry[segment->number] = done;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    set_done(s, &done);
     return write_manifest(s, err);
+}
+
+int halo_segments_finish_detections(struct halo_segments *s, const struct halo_segment *segment,
+                                    struct halo_detections *detections, struct halo_error *err)
+{
+    struct halo_segment_entry done = entry_of(s, segment->number);
+    const int code = halo_segments_keep_detections(s, &done, detections, err);
+    if (code >= 0)
+        set_done(s, &done);
+    return code;
 }
 
 int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecParameters *par,

@@ -21,7 +21,11 @@
 #include "pipeline/segment/joined.h"
 #include "pipeline/segment/part_file.h"
 
+struct halo_detections;
 struct halo_segments;
+
+/* The file in the folder with what detectors answered about all segments. */
+#define HALO_SEGMENTS_ALL_DETECTIONS "all.detections"
 
 /* What the process says about itself in a job, and what it does before OUT gets its name. */
 struct halo_segments_job {
@@ -32,6 +36,12 @@ struct halo_segments_job {
     int (*check)(void *arg, const char *path, const struct halo_joined *joined,
                  struct halo_error *err);
     void *arg;
+    /* Detectors look at the segments, and what they answer is kept (NUMBER.detections) in place of
+     * parts. */
+    bool detects;
+    /* What detectors answered about all segments; NULL: there are no detectors. Must outlive the
+     * segments. */
+    const struct halo_detections *detections;
 };
 
 /* How the joining stream ends before all segments are joined. */
@@ -108,6 +118,17 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
 /* Completes the part. Returns 0, or -errno with err filled. The caller still frees the writer. */
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err);
+
+/* What the job's `detects` and `detections` say; false and NULL without a job. Any thread. */
+bool halo_segments_detects(const struct halo_segments *s);
+const struct halo_detections *halo_segments_detections(const struct halo_segments *s);
+/* Writes what detectors answered about a segment that was taken, as halo_segments_finish() does
+ * for a part. Returns 0, or -errno with err filled. */
+int halo_segments_finish_detections(struct halo_segments *s, const struct halo_segment *segment,
+                                    struct halo_detections *detections, struct halo_error *err);
+/* Reads what detectors answered about a segment of a job. Returns 0 (the caller finishes *ret), or
+ * an error as halo_detections_load(). */
+int halo_segments_load_detections(struct halo_segments *s, int number, struct halo_detections *ret);
 
 /* Waits until the segment is done and opens its part (halo_part_open()). Returns 1; 0 if there is
  * no such segment, or the end was set to SHORT; or -errno with err filled. */

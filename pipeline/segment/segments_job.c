@@ -10,6 +10,7 @@
 
 #include "config/log.h"
 #include "kernels/clock.h"
+#include "pipeline/detect/detections.h"
 #include "pipeline/segment/manifest.h"
 #include "pipeline/segment/segments_private.h"
 
@@ -89,7 +90,7 @@ int halo_segments_check(struct halo_segments *s, const char *path, const struct 
 /* For people: the part does not need it. */
 static void write_record(const struct halo_segments *s, const struct halo_segment_entry *e)
 {
-    char *path = halo_segments_path(s, e->segment.number, "json");
+    char *path = halo_segments_path(s, e->segment.number, s->job.detects ? "detect.json" : "json");
     json_t *record = json_deep_copy(s->job.facts);
     const double seconds = (double)(halo_now_ns() - e->began) / 1e9;
     json_object_set_new(record, "frames", json_integer((json_int_t)e->content.frames));
@@ -103,11 +104,76 @@ static void write_record(const struct halo_segments *s, const struct halo_segmen
     free(path);
 }
 
+/* ---- detections ---- */
+
+bool halo_segments_detects(const struct halo_segments *s)
+{
+    return s->job.detects;
+}
+
+const struct halo_detections *halo_segments_detections(const struct halo_segments *s)
+{
+    return s->job.detections;
+}
+
+int halo_segments_load_detections(struct halo_segments *s, int number, struct halo_detections *ret)
+{
+    char *path = halo_segments_path(s, number, "detections");
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, &s->entry[number].segment);
+    const int code = path ? halo_detections_load(ret, path, id.hash.byte) : -ENOMEM;
+    free(path);
+    return code;
+}
+
+static void note_content(struct halo_segment_entry *e, const struct halo_detections *d)
+{
+    e->content.frames = d->frames;
+    memcpy(e->content.hash.byte, d->hash, sizeof e->content.hash.byte);
+}
+
+int halo_segments_look_at_detections(struct halo_segments *s, struct halo_segment_entry *e)
+{
+    struct halo_detections d;
+    const int code = halo_segments_load_detections(s, e->segment.number, &d);
+    if (code < 0)
+        return code;
+    note_content(e, &d);
+    halo_detections_finish(&d);
+    return 0;
+}
+
+static void say_faster(const struct halo_segment_entry *e)
+{
+    halo_log(HALO_LOG_INFO, "segment %d: another process was faster", e->segment.number);
+}
+
+int halo_segments_keep_detections(struct halo_segments *s, struct halo_segment_entry *e,
+                                  struct halo_detections *detections, struct halo_error *err)
+{
+    if (halo_segments_look(s, e) == 0) {
+        say_faster(e);
+        return 0;
+    }
+    char *path = halo_segments_path(s, e->segment.number, "detections");
+    const struct halo_part_id id = halo_manifest_part_id(s->terms, &e->segment);
+    memcpy(detections->id, id.hash.byte, sizeof detections->id);
+    const int code = path ? halo_detections_save(detections, path, false, err)
+                          : halo_fail(err, -ENOMEM, "out of memory");
+    free(path);
+    if (code < 0)
+        return code;
+    note_content(e, detections);
+    write_record(s, e);
+    return 0;
+}
+
+/* ---- parts ---- */
+
 int halo_segments_finish_job(struct halo_segments *s, struct halo_segment_entry *e,
                              struct halo_part_writer *part, int64_t frames, struct halo_error *err)
 {
     if (halo_segments_look(s, e) == 0) {
-        halo_log(HALO_LOG_INFO, "segment %d: another process was faster", e->segment.number);
+        say_faster(e);
         return 0;
     }
     const int code = halo_part_finish(part, frames, &e->content, err);

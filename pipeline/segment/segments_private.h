@@ -66,6 +66,13 @@ int halo_segments_look(struct halo_segments *s, struct halo_segment_entry *e);
 /* Remembers the name of a part that was begun, for halo_segments_give_up(). */
 void halo_segments_note_temporary(struct halo_segments *s, int number, const char *name);
 
+/* The same for what detectors answered. */
+int halo_segments_look_at_detections(struct halo_segments *s, struct halo_segment_entry *e);
+/* Writes what detectors answered, unless another process has. Returns 0, or -errno with err
+ * filled. */
+int halo_segments_keep_detections(struct halo_segments *s, struct halo_segment_entry *e,
+                                  struct halo_detections *detections, struct halo_error *err);
+
 /* Completes the part of a segment of a job, unless another process has. Returns 0, or -errno with
  * err filled. */
 int halo_segments_finish_job(struct halo_segments *s, struct halo_segment_entry *e,

@@ -210,9 +210,8 @@ class Usage(JobTest):
             self.assertFalse(os.path.exists(self.parts))
         self.assertIn('No such file', self.split(output=self.path('nowhere/out.mp4'), code=75).err)
         self.assertIn('nowhere.png', self.split(chain='gblur=region=mask nowhere.png', code=64).err)
-        for chain in ('gblur=region=faces', 'hide=how=cells:region=rect 0 0 50% 50%',
-                      'hide=how=noise:region=rect 0 0 50% 50%'):
-            self.assertIn('a run without segments', self.split(chain=chain, code=64).err)
+        for chain in ('hide=how=cells:region=rect 0 0 50% 50%', 'hide=how=noise:region=rect 0 0 50% 50%'):
+            self.assertIn('use halod run', self.split(chain=chain, code=64).err)
         self.split()
         self.assertIn('-y', self.assert_one_line(self.split(code=64)))
         self.split('-y', '-crf', '40')
@@ -231,7 +230,7 @@ class Usage(JobTest):
 
     def test_help(self):
         text = self.halod('job', '--help').out.decode()
-        for word in ('split', 'segment', 'join', 'status', 'submit', 'watch', '--engine', '75'):
+        for word in ('split', 'detect', 'merge', 'segment', 'join', 'status', 'submit', 'watch', '--engine', '75'):
             self.assertIn(word, text)
 
 

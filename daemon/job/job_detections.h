@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What detectors answered about the frames of a job: 000007.detections about those of a segment,
+ * from halod job detect; all.detections about all of them, from halod job merge, which then removes
+ * the former (pipeline/detect/detections.h). */
+#ifndef HALO_JOB_DETECTIONS_H
+#define HALO_JOB_DETECTIONS_H
+
+#include "daemon/job/job_file.h"
+
+/* Refuses chains whose objects cannot be found in segments. Returns 0 or a usage error. */
+int halo_job_check_chain(const struct halo_run_settings *settings, const struct halo_chain *chain,
+                         struct halo_error *err);
+/* Whether the job needs what detectors answer. */
+bool halo_job_chain_detects(const struct halo_chain *chain);
+
+/* Returns the name of all.detections; NULL if memory runs out. The caller frees it. */
+char *halo_job_all_detections(const struct halo_job_file *job);
+
+/* Reads all.detections into job->detections, after halo_job_load(). From then on, parts depend on
+ * it. Does nothing if the job does not need it, or has it. Returns 0; -ENOENT if there is none; or
+ * another -errno; with err filled. */
+int halo_job_load_detections(struct halo_job_file *job, struct halo_error *err);
+
+/* Removes all.detections of an earlier job in the same folder. */
+void halo_job_forget_detections(const struct halo_job_file *job);
+
+/* Removes the files about single segments, which all.detections has made superfluous. */
+void halo_job_remove_detections(const struct halo_job_file *job);
+
+/* Returns what OUT.job.json says about detectors; NULL if there are none. */
+json_t *halo_job_describe_detections(const struct halo_job_file *job);
+
+#endif

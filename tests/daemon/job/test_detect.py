@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Jobs with detectors: detect, merge, and segments that are like a run that was not cut."""
+import itertools
+import os
+import shutil
+import stat
+import time
+
+import halotest
+from halotest import clip, start_halod, wait_until
+from halotest.jobs import JobTest, sha256
+from halotest.played import first_libraries
+
+STANDIN = os.environ['HALO_STANDIN_DETECTOR']
+RATE = 25
+FFV1 = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '2', '-g', '10', '-pix_fmt',
+        'yuv420p']
+
+
+def scenes(*lengths):
+    """A clip with a keyframe every ten frames, and with such scenes, in frames."""
+    inputs, kinds = [], itertools.cycle(('testsrc2=size=160x120:rate=25', 'mandelbrot=size=160x120:rate=25'))
+    for length, kind in zip(lengths, kinds):
+        inputs += ['-f', 'lavfi', '-t', f'{length / RATE}', '-i', kind]
+    joined = ''.join(f'[{i}:v]format=yuv420p,setsar=1[v{i}];' for i in range(len(lengths)))
+    joined += ''.join(f'[v{i}]' for i in range(len(lengths))) + f'concat=n={len(lengths)}'
+    return clip('.mkv', *inputs, '-filter_complex', joined, *FFV1, '-sc_threshold', '0')
+
+
+def frames(path):
+    """Time and hash of each frame."""
+    text = halotest.ffmpeg('-i', path, '-map', '0:v', '-f', 'framemd5', '-').decode()
+    lines = [line.split(',') for line in text.splitlines() if not line.startswith('#')]
+    return [(int(words[2]), words[5].strip()) for words in lines]
+
+
+class DetectTest(JobTest):
+    ENCODE = ['-c:v', 'ffv1']
+    CHAIN = 'solid=gray:region=faces'
+
+    def setUp(self):
+        super().setUp()
+        self.output = self.path('out.mkv')
+        self.parts = self.output + '.parts'
+        self.input = scenes(100)
+        self.rows = {}
+        self.say(range(20, 70), 0.2, 0.2)
+
+    def say(self, numbers, x, y, width=0.2, height=0.3, score=0.9, rows='rows'):
+        """The detector will find this in these frames, moving to the right."""
+        lines = self.rows.setdefault(rows, [])
+        for n in numbers:
+            lines.append(f'{n * 1000000 // RATE} {x + n / 1000} {y} {width} {height} {score}\n')
+        with open(self.path(rows), 'w', encoding='ascii') as file:
+            file.writelines(lines)
+
+    def detector(self, *options, rows='rows'):
+        words = ' '.join((STANDIN, '--look', 'rows', '--rows', self.path(rows), '--within', '1000', *options))
+        return 'command=' + words.replace(':', '\\:')
+
+    def split(self, *options, **more):
+        return super().split('-faces', self.detector(), *options, **{'chain': self.CHAIN, **more})
+
+    def whole(self, *options, chain=None):
+        """The frames of one run."""
+        path = self.path('whole.mkv')
+        self.halod('run', '-y', '-i', self.input, '-vf', chain or self.CHAIN, '-faces', self.detector(),
+                   *self.ENCODE, *options, path)
+        return frames(path)
+
+    def detect(self, *arguments, code=0, **more):
+        return self.halod('job', 'detect', self.parts, *arguments, code=code, **more)
+
+    def merge(self, code=0, **more):
+        return self.halod('job', 'merge', self.parts, code=code, **more)
+
+    def detect_all(self):
+        for number in range(self.count()):
+            self.detect(number)
+
+    def in_parts(self, ending):
+        return sorted(name for name in os.listdir(self.parts) if name.endswith(ending))
+
+    def detections(self, number):
+        return os.path.join(self.parts, f'{number:06}.detections')
+
+    @property
+    def merged(self):
+        return os.path.join(self.parts, 'all.detections')
+
+    def complete(self, order=None):
+        numbers = list(order or range(self.count()))
+        for number in numbers:
+            self.detect(number)
+        self.merge()
+        for number in reversed(numbers):
+            self.segment(number)
+        self.join()
+
+    def assert_done(self, want=None):
+        self.assertFalse(os.path.exists(self.parts))
+        self.assertEqual(frames(self.output), want or self.whole())
+        self.assertEqual(self.audit()['output']['sha256'], sha256(self.output))
+        self.assertEqual([name for name in os.listdir(self.folder) if 'detections' in name], [])
+
+
+class Whole(DetectTest):
+    def test_like_one_process(self):
+        self.split()
+        self.assertTrue(self.manifest()['job']['detects'])
+        self.assertEqual(self.status()['stage'], 'detect')
+        self.detect_all()
+        self.assertEqual(self.status()['done'], self.count())
+        for name in self.in_parts('.detections'):
+            self.assertEqual(stat.S_IMODE(os.stat(os.path.join(self.parts, name)).st_mode), 0o600)
+        self.merge()
+        self.assertEqual(self.in_parts('.detections'), ['all.detections'])
+        self.assertEqual(stat.S_IMODE(os.stat(self.merged).st_mode), 0o600)
+        self.assertEqual((self.status()['stage'], self.status()['done']), ('encode', 0))
+        self.encode_all()
+        self.assertEqual(self.status()['stage'], 'join')
+        self.join()
+        self.assertEqual(self.status()['stage'], 'complete')
+        want = self.whole()
+        self.assertNotEqual(want, self.whole(chain='null'))
+        self.assert_done(want)
+        found = self.audit()['detectors']['faces']
+        self.assertEqual((found['name'], found['frames'], found['boxes']), ('stand-in', 100, 50))
+        self.assertIn('standin-detector', found['settings'])
+
+    def test_lengths_and_orders(self):
+        """Two at once, one that is missed at seams, one that begins shortly after a seam, low scores."""
+        self.say((n for n in range(35, 95) if n not in (40, 41, 50, 60, 61, 62)), 0.6, 0.5, score=0.7)
+        self.say(range(31, 38), 0.05, 0.6, 0.15, 0.2)
+        self.say(range(72, 79), 0.3, 0.1, 0.15, 0.2, score=0.3)
+        want = self.whole()
+        for seconds, order in (('0.4', None), ('0.8', (4, 0, 2, 1, 3)), ('1', (3, 1, 2, 0)), ('60', None)):
+            with self.subTest(seconds):
+                self.split(seconds=seconds)
+                self.complete(order)
+                self.assert_done(want)
+                os.unlink(self.output)
+                os.unlink(self.output + '.job.json')
+
+    def test_cuts_at_seams(self):
+        self.input = scenes(30, 30, 7, 33)
+        self.say(range(40, 55), 0.5, 0.5)
+        self.say(range(60, 95), 0.1, 0.4)
+        want = self.whole('-faces', self.detector() + ':enter=4')
+        self.assertNotEqual(want, self.whole('-faces', self.detector() + ':enter=1'))
+        for seconds in ('0.4', '1.2'):
+            with self.subTest(seconds):
+                self.split('-faces', self.detector() + ':enter=4', seconds=seconds)
+                self.complete()
+                self.assert_done(want)
+                os.unlink(self.output)
+                os.unlink(self.output + '.job.json')
+
+    def test_encoded_and_with_sound(self):
+        """Other times, B-frames and sound."""
+        self.input = clip('.mp4', *halotest.video_source(seconds=4), *halotest.audio_source(4), *FFV1,
+                          '-c:a', 'aac')
+        self.ENCODE = ['-preset', 'ultrafast']
+        detector = self.detector().replace('--within 1000', '--within 20000')
+        self.split('-faces', detector, '-c:a', 'copy')
+        self.complete()
+        whole = self.path('whole.mkv')
+        self.halod('run', '-i', self.input, '-vf', self.CHAIN, '-faces', detector, '-c:v', 'ffv1', whole)
+        self.assertEqual(halotest.frame_times(self.output), halotest.frame_times(whole))
+        self.assertEqual(halotest.packet_times(self.output, 'a:0'), halotest.packet_times(whole, 'a:0'))
+
+    def test_people_and_faces(self):
+        self.say(range(10, 60), 0.5, 0.3, 0.3, 0.6, rows='people')
+        chain = 'solid=gray:region=faces,gblur=sigma=9:region=people'
+        people = ('-people', self.detector(rows='people'))
+        self.split(*people, chain=chain)
+        self.complete()
+        self.assert_done(self.whole(*people, chain=chain))
+        self.assertEqual(sorted(self.audit()['detectors']), ['faces', 'people'])
+
+    def test_shown(self):
+        chain = 'gblur=sigma=9:region=faces:invert=1'
+        self.split(chain=chain)
+        self.complete()
+        self.assert_done(self.whole(chain=chain))
+
+    def test_one_task_for_several(self):
+        other = self.path('other.mkv')
+        self.split()
+        super(DetectTest, self).split('-c:v', 'ffv1', chain='gblur=sigma=2', output=other)
+        both = [self.parts, other + '.parts']
+        for command in ('detect', 'merge', 'segment', 'join'):
+            for index in range(3 if command in ('detect', 'segment') else 1):
+                words = ['--of', 3, *both, index] if command in ('detect', 'segment') else both
+                self.halod('job', command, *words)
+        self.assert_done()
+        self.assertTrue(os.path.exists(other))
+        self.assertNotIn('detectors', self.audit(other))
+
+
+class Usage(DetectTest):
+    def test_masks(self):
+        for chain in ('gblur=region=background', 'gblur=region=people'):
+            self.assertIn('masks', self.split(chain=chain, code=64).err)
+        self.split('-faces', self.detector('--mask', '32x32'))
+        self.assertIn('answers with masks', self.assert_one(self.detect(0, code=64)))
+        self.assertEqual(self.in_parts('.detections'), [])
+
+    def assert_one(self, run):
+        """One line, beside that of the detector's start."""
+        lines = [line for line in run.err.splitlines() if 'the detector of' not in line]
+        self.assertEqual(len(lines), 1, run.err)
+        return lines[0]
+
+    def test_order_of_steps(self):
+        self.split()
+        for number in (0, 2):
+            self.assertIn('not merged yet', self.assert_one_line(self.segment(number, code=75)))
+        self.assertIn('not merged yet', self.assert_one_line(self.join(code=75)))
+        self.detect(0)
+        self.assertIn('000001.detections', self.assert_one_line(self.merge(code=75)))
+        self.detect_all()
+        self.merge()
+        self.assertIn('already merged', self.merge().err)
+        self.assertIn('already merged', self.detect(1).err)
+        self.assertEqual(self.in_parts('.detections'), ['all.detections'])
+        self.encode_all()
+        self.join()
+        self.assert_done()
+        for run in (self.detect(0), self.merge(), self.segment(0)):
+            self.assertEqual(run.code, 0)
+
+    def test_split_again(self):
+        self.split()
+        self.detect_all()
+        self.merge()
+        self.split('-y', chain='solid=black:region=faces')
+        self.assertEqual(self.in_parts('.detections'), [])
+        self.complete()
+        self.assert_done(self.whole(chain='solid=black:region=faces'))
+
+    def test_without_detectors(self):
+        self.split(chain='gblur=sigma=2')
+        self.assertIn('no detectors', self.detect(0).err)
+        self.assertIn('no detectors', self.merge().err)
+        self.encode_all()
+        self.join()
+
+
+class Bad(DetectTest):
+    """Nothing is encoded unless it is known what each frame shows."""
+
+    def setUp(self):
+        super().setUp()
+        self.split()
+        self.detect_all()
+
+    def refused_merge(self, code, says):
+        self.assertIn(says, self.assert_one_line(self.merge(code=code)))
+        self.assertFalse(os.path.exists(self.merged))
+
+    def refused_segment(self, code, says, number=1):
+        self.assertIn(says, self.assert_one_line(self.segment(number, code=code)))
+        self.assertEqual(self.in_parts('.part'), [])
+
+    DAMAGES = (lambda d: d[:-1], lambda d: d[:400], lambda d: b'', lambda d: d + b'x',
+               lambda d: d[:300] + bytes([d[300] ^ 1]) + d[301:], lambda d: d[:24] + b'\xff' * 24 + d[48:])
+
+    def damage(self, path, how):
+        with open(path, 'rb') as file:
+            data = file.read()
+        with open(path, 'wb') as file:
+            file.write(how(data))
+        return data
+
+    def test_damaged_segments(self):
+        for how in self.DAMAGES:
+            self.damage(self.detections(1), how)
+            self.refused_merge(1, 'damaged')
+            self.assertIn('damaged', self.detect(1).err)
+        self.merge()
+
+    def test_swapped_and_missing_segments(self):
+        shutil.copyfile(self.detections(0), self.detections(1))
+        self.refused_merge(78, 'made from another')
+        os.unlink(self.detections(1))
+        self.refused_merge(75, '000001.detections')
+
+    def test_damaged_all(self):
+        self.merge()
+        for how in self.DAMAGES:
+            data = self.damage(self.merged, how)
+            self.refused_segment(1, 'damaged')
+            self.assertIn('damaged', self.assert_one_line(self.join(code=1)))
+            self.assertIn('damaged', self.assert_one_line(self.merge(code=1)))
+            self.damage(self.merged, lambda _, data=data: data)
+        os.unlink(self.merged)
+        self.refused_segment(75, 'not merged')
+        self.complete()
+        self.assert_done()
+
+    def test_of_another_job(self):
+        self.merge()
+        mine = self.path('mine')
+        shutil.copy2(self.merged, mine)
+        self.split('-y', seconds='0.4')
+        shutil.copy2(mine, self.merged)
+        self.refused_segment(78, 'made from another')
+        self.assertIn('made from another', self.assert_one_line(self.detect(0, code=78)))
+
+    def test_readable_by_others(self):
+        os.chmod(self.detections(2), 0o640)
+        self.refused_merge(78, 'others than its owner')
+        os.chmod(self.detections(2), 0o600)
+        self.merge()
+        os.chmod(self.merged, 0o604)
+        self.refused_segment(78, 'others than its owner')
+        os.chmod(self.merged, 0o600)
+        self.segment(1)
+
+    def test_parts_of_other_detections(self):
+        """Parts depend on what was found."""
+        self.merge()
+        self.encode_all()
+        os.unlink(self.merged)
+        self.say(range(5, 15), 0.1, 0.1)
+        self.detect_all()
+        self.merge()
+        self.assertIn('does not fit', self.assert_one_line(self.join(code=1)))
+        self.encode_all()
+        self.join()
+        self.assert_done()
+
+
+class Detectors(DetectTest):
+    def test_missing(self):
+        self.split('-faces', 'command=/nonexistent/detector')
+        run = self.detect(0, code=75)  # another machine may have it
+        self.assertIn('no faces can be found', run.err)
+        self.assertEqual(self.in_parts('.detections'), [])
+        self.assertEqual(self.in_parts('.part'), [])
+
+    def test_that_fails(self):
+        for fault in ('exit@7', 'garbage@7', 'twice@7', 'close@12'):
+            with self.subTest(fault):
+                self.split('-y', '-faces', self.detector('--do', fault))
+                run = self.detect(0, code=75)
+                self.assertIn('no faces can be found', run.err)
+                self.assertEqual(self.in_parts('.detections'), [])
+        self.split('-y')
+        self.complete()
+        self.assert_done()
+
+    def test_other_version_on_one_node(self):
+        """The command is the same, but not the program."""
+        program = self.path('bin/detector')
+        os.makedirs(os.path.dirname(program))
+        with open(STANDIN, 'rb') as file:
+            data = file.read()
+        self.assertIn(b'stand-in', data)
+        def install(name):
+            if os.path.exists(program):
+                os.unlink(program)
+            with open(program, 'wb') as file:
+                file.write(data.replace(b'stand-in', name))
+            os.chmod(program, 0o755)
+        install(b'stand-in')
+        self.split('-faces', self.detector().replace(STANDIN, program))
+        self.detect_all()
+        install(b'stand-2n')
+        os.unlink(self.detections(2))
+        self.detect(2)
+        line = self.assert_one_line(self.merge(code=78))
+        self.assertIn('stand-2n', line)
+        self.assertFalse(os.path.exists(self.merged))
+        install(b'stand-in')
+        os.unlink(self.detections(2))
+        self.detect(2)
+        self.merge()
+
+
+class Kills(DetectTest):
+    def slow(self, *command):
+        process = start_halod('job', *command)
+        time.sleep(0.05)
+        return process
+
+    def test_each_step(self):
+        self.split()
+        steps = [('detect', self.parts, str(n)) for n in range(self.count())] + [('merge', self.parts)]
+        steps += [('segment', self.parts, str(n)) for n in range(self.count())] + [('join', self.parts)]
+        for step in steps:
+            for delay in (0.01, 0.04, 0.08):
+                process = start_halod('job', *step)
+                time.sleep(delay)
+                process.kill()
+                process.communicate()
+            self.halod('job', *step)
+        self.assert_done()
+
+    def test_terminated(self):
+        self.split('-faces', self.detector('--do', 'slow=0.2'))
+        process = start_halod('job', 'detect', self.parts, 0)
+        self.assertTrue(wait_until(lambda: children(process.pid)))
+        begin = time.monotonic()
+        process.terminate()
+        process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, 143)
+        self.assertLess(time.monotonic() - begin, 1 if not halotest.is_sanitized() else 3)
+        self.assertEqual(self.in_parts('.detections'), [])
+
+    def test_at_once(self):
+        self.split()
+        for step in (['detect', self.parts, 0], ['detect', self.parts, 1]):
+            several = [start_halod('job', *step) for _ in range(3)]
+            self.assertEqual([(p.communicate(), p.returncode)[1] for p in several], [0, 0, 0])
+        self.detect_all()
+        several = [start_halod('job', 'merge', self.parts) for _ in range(3)]
+        codes = [(p.communicate(), p.returncode)[1] for p in several]
+        self.assertIn(0, codes)
+        self.assertTrue(set(codes) <= {0, 75}, codes)
+        self.merge()
+        self.encode_all()
+        self.join()
+        self.assert_done()
+
+    def test_like_nfs(self):
+        nfs = {'LD_PRELOAD': first_libraries() + os.environ['HALO_STANDIN_NFS']}
+        self.split(environment=nfs)
+        for number in range(self.count()):
+            self.detect(number, environment=nfs)
+        self.merge(environment=nfs)
+        for number in range(self.count()):
+            self.segment(number, environment=nfs)
+        self.join(environment=nfs)
+        self.assert_done()
+
+
+def children(pid):
+    try:
+        with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:
+            return file.read().split()
+    except OSError:
+        return []
+
+
+if __name__ == '__main__':
+    halotest.main()
