@@ -50,6 +50,14 @@ char *halo_job_all_detections(const struct halo_job_file *job)
     return asprintf(&path, "%s/" HALO_SEGMENTS_ALL_DETECTIONS, job->folder) < 0 ? NULL : path;
 }
 
+bool halo_job_is_merged(const struct halo_job_file *job)
+{
+    char *path = halo_job_all_detections(job);
+    const bool ret = path && access(path, F_OK) == 0;
+    free(path);
+    return ret;
+}
+
 static int fail_load(const struct halo_job_file *job, const char *path, int code,
                      struct halo_error *err)
 {

@@ -16,6 +16,9 @@ bool halo_job_chain_detects(const struct halo_chain *chain);
 /* Returns the name of all.detections; NULL if memory runs out. The caller frees it. */
 char *halo_job_all_detections(const struct halo_job_file *job);
 
+/* Whether there is all.detections. */
+bool halo_job_is_merged(const struct halo_job_file *job);
+
 /* Reads all.detections into job->detections, after halo_job_load(). From then on, parts depend on
  * it. Does nothing if the job does not need it, or has it. Returns 0; -ENOENT if there is none; or
  * another -errno; with err filled. */

@@ -96,15 +96,6 @@ static void look_at(struct status *s, const struct halo_job_file *job, int numbe
     free(part);
 }
 
-/* Whether detectors have to look at segments first. */
-static bool is_before_merge(const struct halo_job_file *job)
-{
-    char *path = halo_job_all_detections(job);
-    const bool ret = job->detects && path && access(path, F_OK) < 0;
-    free(path);
-    return ret;
-}
-
 static void look_at_audit(struct status *s, const struct halo_job_file *job)
 {
     size_t i;
@@ -133,7 +124,7 @@ static int look(struct status *s, struct halo_job_file *job, struct halo_error *
         return code;
     s->records = json_array();
     s->segments = job->segments;
-    s->stage = is_before_merge(job) ? DETECT : ENCODE;
+    s->stage = job->detects && !halo_job_is_merged(job) ? DETECT : ENCODE;
     for (int i = 0; i < job->segments; i++)
         look_at(s, job, i);
     s->stage += s->done == s->segments; /* the one that follows */

@@ -10,6 +10,7 @@
 
 #include "config/log.h"
 #include "daemon/job/job.h"
+#include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "pipeline/segment/manifest.h"
 
@@ -19,6 +20,15 @@ static const struct halo_job_engine_row *const engines[] = {
     [HALO_JOB_PARALLEL] = &halo_job_parallel,
     [HALO_JOB_LOCAL] = &halo_job_local,
 };
+
+/* The first two only where detectors are needed. */
+static const struct halo_job_step steps[] = {
+    {"detect", "-detect", true},
+    {"merge", "-merge", false},
+    {"segment", "", true},
+    {"join", "-join", false},
+};
+enum { STEPS = sizeof steps / sizeof *steps, DETECT_STEPS = 2 };
 
 void halo_job_quote(const char *word, FILE *to)
 {
@@ -37,13 +47,13 @@ void halo_job_quote(const char *word, FILE *to)
     putc('\'', to);
 }
 
-void halo_job_print_command(const struct halo_job_submission *s, const char *command, int of,
+void halo_job_print_command(const struct halo_job_submission *s, const struct halo_job_step *step,
                             FILE *to)
 {
     halo_job_quote(s->program, to);
-    fprintf(to, " job %s", command);
-    if (of)
-        fprintf(to, " --of %d", of);
+    fprintf(to, " job %s", step->command);
+    if (step->shares)
+        fprintf(to, " --of %d", s->tasks);
     for (int i = 0; i < s->jobs; i++) {
         putc(' ', to);
         halo_job_quote(s->job[i].folder, to);
@@ -69,8 +79,10 @@ static int refuse_again(const struct halo_job_file *job, struct halo_error *err)
     char *path = mark_of(job);
     json_t *mark = path ? json_load_file(path, 0, NULL) : NULL;
     free(path);
-    if (!mark)
+    if (!mark || halo_job_is_due(job)) {
+        json_decref(mark);
         return 0;
+    }
     halo_fail_usage(
         err,
         "%s: was submitted to %s on %s: halod job status says what is done, and --again "
@@ -81,6 +93,18 @@ static int refuse_again(const struct halo_job_file *job, struct halo_error *err)
     return err->code;
 }
 
+bool halo_job_is_due(const struct halo_job_file *job)
+{
+    char *path = mark_of(job);
+    json_t *mark = path ? json_load_file(path, 0, NULL) : NULL;
+    const char *last = json_string_value(json_object_get(mark, "last"));
+    const bool ret = last && !strcmp(last, steps[DETECT_STEPS - 1].command) &&
+                     (!job->detects || halo_job_is_merged(job));
+    json_decref(mark);
+    free(path);
+    return ret;
+}
+
 /* A job whose mark is missing may be submitted twice, which does no harm. */
 static void mark(const struct halo_job_submission *s, const char *id)
 {
@@ -89,6 +113,7 @@ static void mark(const struct halo_job_submission *s, const char *id)
         json_t *what = halo_job_who();
         json_object_set_new(what, "engine", json_string(halo_job_engines[s->options->engine]));
         json_object_set_new(what, "id", halo_manifest_text(id));
+        json_object_set_new(what, "last", json_string(s->step[s->steps - 1].command));
         if (access(s->job[i].folder, F_OK) == 0 && (!path || halo_manifest_save(what, path) < 0))
             halo_log(HALO_LOG_WARNING, "%s: cannot be marked as submitted", s->job[i].folder);
         json_decref(what);
@@ -109,6 +134,7 @@ static int add_job(struct halo_job_submission *s, const char *name, struct halo_
     if (code >= 0 && !s->options->again && !s->options->print)
         code = refuse_again(job, err);
     s->segments += code >= 0 ? job->segments : 0;
+    s->unmerged |= code >= 0 && job->detects && !halo_job_is_merged(job);
     return code;
 }
 
@@ -130,7 +156,11 @@ static int gather(struct halo_job_submission *s, int count, char **rest, struct 
     s->program = s->options->program                                   ? s->options->program
                  : s->options->engine == HALO_JOB_KUBERNETES || !*self ? "halod"
                                                                        : self;
+    s->step = s->unmerged ? steps : steps + DETECT_STEPS;
+    s->steps = STEPS - (int)(s->step - steps);
     const struct halo_job_engine_row *engine = engines[s->options->engine];
+    if (s->unmerged && engine->merges_first)
+        s->steps = DETECT_STEPS;
     return engine->check ? engine->check(s, err) : 0;
 }
 
@@ -146,9 +176,13 @@ static int submit(struct halo_job_submission *s, struct halo_error *err)
     if (code < 0)
         return code;
     mark(s, id);
-    halo_log(HALO_LOG_INFO, "%d job%s, %lld segments in %d tasks: %s%s%s", s->jobs,
+    halo_log(HALO_LOG_INFO, "%d job%s, %lld segments in %d tasks: %s%s%s%s", s->jobs,
              s->jobs == 1 ? "" : "s", (long long)s->segments, s->tasks,
-             halo_job_engines[s->options->engine], *id ? " " : "", id);
+             halo_job_engines[s->options->engine], *id ? " " : "", id,
+             s->steps == DETECT_STEPS && s->step == steps
+                 ? ": only what detectors do; submit again when halod job status says that it is "
+                   "merged"
+                 : "");
     return 0;
 }
 

@@ -8,19 +8,33 @@
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_options.h"
 
-/* One submission: tasks 0 to tasks - 1 share the segments of all jobs, and then each job is
- * joined. */
+/* A step of all jobs, which begins when the one before has ended with success: an array, whose
+ * tasks 0 to tasks - 1 share the segments of all jobs, or something that is done once for each
+ * job. */
+struct halo_job_step {
+    const char *command; /* of halod job */
+    const char *suffix;  /* of the submission's name */
+    bool shares;         /* an array */
+};
+
+/* One submission. */
 struct halo_job_submission {
     const struct halo_job_options *options;
     struct halo_job_file *job;
     int jobs;
     int64_t segments; /* of all jobs */
     int tasks;
+    const struct halo_job_step *step; /* in their order */
+    int steps;
+    bool unmerged;       /* detectors have to look at some of them first */
     char name[40];       /* a DNS label */
     const char *program; /* name of halod where the tasks run */
 };
 
 struct halo_job_engine_row {
+    /* Its tasks cannot wait for others, so the steps before and after `merge` are two
+     * submissions. */
+    bool merges_first;
     /* Checks the options; NULL: there is nothing to check. Returns 0 or a usage error. */
     int (*check)(const struct halo_job_submission *s, struct halo_error *err);
     /* Writes what the engine is given. */
@@ -34,10 +48,13 @@ struct halo_job_engine_row {
 extern const struct halo_job_engine_row halo_job_slurm, halo_job_kubernetes, halo_job_parallel,
     halo_job_local;
 
+/* Whether the job, which was read, was submitted as far as `merge`, and has been merged since. */
+bool halo_job_is_due(const struct halo_job_file *job);
+
 /* Writes a word for a POSIX shell, quoted if that is necessary. */
 void halo_job_quote(const char *word, FILE *to);
-/* Writes the program, "job", a command, --of if it is not 0, and the jobs from..to-1, quoted. */
-void halo_job_print_command(const struct halo_job_submission *s, const char *command, int of,
+/* Writes the program, "job", the step's command, --of if it is an array, and the jobs, quoted. */
+void halo_job_print_command(const struct halo_job_submission *s, const struct halo_job_step *step,
                             FILE *to);
 
 /* Runs a program that reads `input`; output receives the first line that it prints, of at most size

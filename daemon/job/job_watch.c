@@ -92,6 +92,23 @@ static bool exists(const char *output, const char *suffix)
     return ret;
 }
 
+/* Whether there is nothing to submit. */
+static bool is_submitted(const char *output)
+{
+    char *folder;
+    struct halo_error ignored = {0};
+    struct halo_job_file job = {0};
+    if (!exists(output, ".parts/submitted.json"))
+        return false;
+    if (asprintf(&folder, "%s.parts", output) < 0)
+        return true; /* later */
+    const bool due = halo_job_find(&job, folder, &ignored) >= 0 &&
+                     halo_job_read(&job, &ignored) >= 0 && halo_job_is_due(&job);
+    halo_job_close(&job);
+    free(folder);
+    return !due;
+}
+
 /* ---- the two steps ---- */
 
 static int split(const struct watch *w, const char *input, const char *output)
@@ -136,8 +153,8 @@ static void look_at(struct watch *w, const char *name)
         input = NULL;
     struct seen *seen =
         input && output && stat(input, &st) == 0 && S_ISREG(st.st_mode) ? remember(w, name) : NULL;
-    if (seen && !exists(output, "") && !exists(output, ".job.json") &&
-        !exists(output, ".parts/submitted.json") && has_settled(w, seen, &st)) {
+    if (seen && !exists(output, "") && !exists(output, ".job.json") && !is_submitted(output) &&
+        has_settled(w, seen, &st)) {
         const int code = handle(w, input, output);
         seen->failed = code != HALO_EXIT_OK && code != HALO_EXIT_TRY_AGAIN;
         if (seen->failed)

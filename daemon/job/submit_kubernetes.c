@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Submits to Kubernetes: an Indexed Job that encodes, and a Job that waits for the files of the
- * first and joins. */
+ * first and joins. Where detectors are needed, two such Jobs that detect and merge are submitted
+ * first, by themselves: pods that wait for others would keep these from starting. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,37 +31,38 @@ static int check(const struct halo_job_submission *s, struct halo_error *err)
     return 0;
 }
 
-static json_t *command_of(const struct halo_job_submission *s, bool encodes)
+static json_t *command_of(const struct halo_job_submission *s, const struct halo_job_step *step)
 {
     char of[16];
     snprintf(of, sizeof of, "%d", s->tasks);
-    json_t *ret = encodes ? json_pack("[s,s,s,s,s]", s->program, "job", "segment", "--of", of)
-                          : json_pack("[s,s,s,s]", s->program, "job", "join", "--wait");
+    json_t *ret = step->shares
+                      ? json_pack("[s,s,s,s,s]", s->program, "job", step->command, "--of", of)
+                      : json_pack("[s,s,s,s]", s->program, "job", step->command, "--wait");
     for (int i = 0; i < s->jobs; i++)
         json_array_append_new(ret, json_string(s->job[i].folder));
     return ret;
 }
 
-static json_t *resources_of(const struct halo_job_options *o, bool encodes)
+static json_t *resources_of(const struct halo_job_options *o, bool shares)
 {
     char cpus[16];
-    snprintf(cpus, sizeof cpus, "%d", encodes ? o->cpus : 1);
+    snprintf(cpus, sizeof cpus, "%d", shares ? o->cpus : 1);
     json_t *requests = json_pack("{s:s}", "cpu", cpus), *limits = json_object();
-    if (o->memory && encodes) {
+    if (o->memory && shares) {
         json_object_set_new(requests, "memory", json_string(o->memory));
         json_object_set_new(limits, "memory", json_string(o->memory));
     }
-    if (o->gpu && encodes)
+    if (o->gpu && shares)
         json_object_set_new(limits, "nvidia.com/gpu", json_string("1"));
     return json_pack("{s:o, s:o}", "requests", requests, "limits", limits);
 }
 
-static json_t *pod_of(const struct halo_job_submission *s, bool encodes)
+static json_t *pod_of(const struct halo_job_submission *s, const struct halo_job_step *step)
 {
     const struct halo_job_options *o = s->options;
     json_t *container = json_pack(
         "{s:s, s:s, s:o, s:o, s:{s:b, s:{s:[s]}}, s:[{s:s, s:s}]}", "name", "halod", "image",
-        o->image, "command", command_of(s, encodes), "resources", resources_of(o, encodes),
+        o->image, "command", command_of(s, step), "resources", resources_of(o, step->shares),
         "securityContext", "allowPrivilegeEscalation", 0, "capabilities", "drop", "ALL",
         "volumeMounts", "name", "shared", "mountPath", o->folder);
     json_t *security = json_pack("{s:b, s:i, s:i, s:i}", "runAsNonRoot", 1, "runAsUser", USER,
@@ -80,15 +82,16 @@ static json_t *policy_of(const char *action)
                      "type", "DisruptionTarget", "status", "True");
 }
 
-static json_t *job_of(const struct halo_job_submission *s, bool encodes)
+static json_t *job_of(const struct halo_job_submission *s, const struct halo_job_step *step)
 {
     char name[80];
-    snprintf(name, sizeof name, "%s%s", s->name, encodes ? "" : "-join");
+    snprintf(name, sizeof name, "%s%s", s->name, step->suffix);
     json_t *template = json_pack("{s:{s:{s:s}}, s:o}", "metadata", "labels",
-                                 "app.kubernetes.io/name", "halod", "spec", pod_of(s, encodes));
-    json_t *spec = json_pack("{s:o, s:o}", "podFailurePolicy",
-                             policy_of(encodes ? "FailIndex" : "FailJob"), "template", template);
-    if (encodes) {
+                                 "app.kubernetes.io/name", "halod", "spec", pod_of(s, step));
+    json_t *spec =
+        json_pack("{s:o, s:o}", "podFailurePolicy",
+                  policy_of(step->shares ? "FailIndex" : "FailJob"), "template", template);
+    if (step->shares) {
         json_object_set_new(spec, "completionMode", json_string("Indexed"));
         json_object_set_new(spec, "completions", json_integer(s->tasks));
         json_object_set_new(spec, "parallelism",
@@ -104,8 +107,10 @@ static json_t *job_of(const struct halo_job_submission *s, bool encodes)
 
 static void print(const struct halo_job_submission *s, FILE *to)
 {
-    json_t *list = json_pack("{s:s, s:s, s:[o, o]}", "apiVersion", "v1", "kind", "List", "items",
-                             job_of(s, true), job_of(s, false));
+    json_t *items = json_array();
+    for (int i = 0; i < s->steps; i++)
+        json_array_append_new(items, job_of(s, &s->step[i]));
+    json_t *list = json_pack("{s:s, s:s, s:o}", "apiVersion", "v1", "kind", "List", "items", items);
     json_dumpf(list, to, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     putc('\n', to);
     json_decref(list);
@@ -128,4 +133,5 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     return code > 0 ? halo_fail(err, -ECHILD, "kubectl refused the job (exit %d)", code) : code;
 }
 
-const struct halo_job_engine_row halo_job_kubernetes = {check, print, submit};
+const struct halo_job_engine_row halo_job_kubernetes = {
+    .merges_first = true, .check = check, .print = print, .submit = submit};

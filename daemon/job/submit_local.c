@@ -22,6 +22,7 @@ struct task {
 
 struct local {
     const struct halo_job_submission *s;
+    const struct halo_job_step *step;
     struct task *task;
     int running, next; /* no task before it has to be started */
     int code;          /* of the first task that failed */
@@ -34,8 +35,9 @@ static void note_signal(int number)
     ended_by = number;
 }
 
-/* Starts `halod job COMMAND ...`. number: NULL for a join. Returns the process or -errno. */
-static pid_t spawn(const struct halo_job_submission *s, const char *command, const char *number)
+/* Starts a step, or task `number` of it. Returns the process or -errno. */
+static pid_t spawn(const struct halo_job_submission *s, const struct halo_job_step *step,
+                   const char *number)
 {
     char of[16];
     pid_t pid;
@@ -46,8 +48,8 @@ static pid_t spawn(const struct halo_job_submission *s, const char *command, con
     snprintf(of, sizeof of, "%d", s->tasks);
     argv[n++] = s->program;
     argv[n++] = "job";
-    argv[n++] = command;
-    if (number) {
+    argv[n++] = step->command;
+    if (step->shares) {
         argv[n++] = "--of";
         argv[n++] = of;
     }
@@ -70,7 +72,7 @@ static void start_tasks(struct local *l)
             continue;
         }
         snprintf(number, sizeof number, "%d", l->next);
-        t->pid = spawn(l->s, "segment", number);
+        t->pid = spawn(l->s, l->step, number);
         if (t->pid < 0) {
             l->code = HALO_EXIT_FAILED;
             break;
@@ -123,16 +125,28 @@ static void run_tasks(struct local *l)
     }
 }
 
-static int join(const struct halo_job_submission *s)
+/* Does what is done once for each job. Returns the exit code. */
+static int run_once(const struct local *l)
 {
     int status = 0;
-    const pid_t pid = spawn(s, "join", NULL);
+    const pid_t pid = spawn(l->s, l->step, NULL);
     if (pid < 0)
         return HALO_EXIT_FAILED;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         if (ended_by)
             kill(pid, SIGTERM);
     return code_of(status);
+}
+
+static void run_step(struct local *l)
+{
+    if (!l->step->shares) {
+        l->code = run_once(l);
+        return;
+    }
+    memset(l->task, 0, (size_t)l->s->tasks * sizeof *l->task);
+    l->next = 0;
+    run_tasks(l);
 }
 
 static int submit(const struct halo_job_submission *s, char *id, size_t size,
@@ -147,27 +161,29 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     struct sigaction before[2];
     sigaction(SIGTERM, &note, &before[0]);
     sigaction(SIGINT, &note, &before[1]);
-    run_tasks(&l);
+    for (l.step = s->step; l.step < s->step + s->steps && !l.code && !ended_by; l.step++)
+        run_step(&l);
     free(l.task);
-    const int code = l.code ? l.code : ended_by ? 0 : join(s);
     sigaction(SIGTERM, &before[0], NULL);
     sigaction(SIGINT, &before[1], NULL);
     if (ended_by) {
         halo_log(HALO_LOG_INFO, "interrupted: the same command continues");
         raise(ended_by);
     }
-    return code ? halo_fail(err, -ECHILD, "a task ended with %d: the same command continues", code)
-                : 0;
+    return l.code
+               ? halo_fail(err, -ECHILD, "a task ended with %d: the same command continues", l.code)
+               : 0;
 }
 
 static void print(const struct halo_job_submission *s, FILE *to)
 {
-    for (int i = 0; i < s->tasks; i++) {
-        halo_job_print_command(s, "segment", s->tasks, to);
-        fprintf(to, " %d\n", i);
-    }
-    halo_job_print_command(s, "join", 0, to);
-    putc('\n', to);
+    for (const struct halo_job_step *step = s->step; step < s->step + s->steps; step++)
+        for (int i = 0; i < (step->shares ? s->tasks : 1); i++) {
+            halo_job_print_command(s, step, to);
+            if (step->shares)
+                fprintf(to, " %d", i);
+            putc('\n', to);
+        }
 }
 
-const struct halo_job_engine_row halo_job_local = {NULL, print, submit};
+const struct halo_job_engine_row halo_job_local = {.print = print, .submit = submit};

@@ -6,23 +6,33 @@
 #include "daemon/job/job_submit.h"
 
 /* The words are quoted twice: for the shell that reads the line, and for that of each task. */
-static void print(const struct halo_job_submission *s, FILE *to)
+static void print_array(const struct halo_job_submission *s, const struct halo_job_step *step,
+                        FILE *to)
 {
     char *command = NULL;
     size_t length;
     FILE *text = open_memstream(&command, &length);
     if (text) {
-        halo_job_print_command(s, "segment", s->tasks, text);
+        halo_job_print_command(s, step, text);
         fputs(" {}", text);
         fclose(text);
     }
     fprintf(to, "seq 0 %d | parallel --no-notice -j %d --retries 5 --halt soon,fail=1 ",
             s->tasks - 1, halo_job_workers(s));
     halo_job_quote(command ? command : "", to);
-    fputs(" && ", to);
-    halo_job_print_command(s, "join", 0, to);
-    putc('\n', to);
     free(command);
+}
+
+static void print(const struct halo_job_submission *s, FILE *to)
+{
+    for (const struct halo_job_step *step = s->step; step < s->step + s->steps; step++) {
+        fputs(step > s->step ? " && " : "", to);
+        if (step->shares)
+            print_array(s, step, to);
+        else
+            halo_job_print_command(s, step, to);
+    }
+    putc('\n', to);
 }
 
 static int submit(const struct halo_job_submission *s, char *id, size_t size,
@@ -48,4 +58,4 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
                     : code;
 }
 
-const struct halo_job_engine_row halo_job_parallel = {NULL, print, submit};
+const struct halo_job_engine_row halo_job_parallel = {.print = print, .submit = submit};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Submits to Slurm: an array that encodes, and an array that joins, one task for each job, when all
- * of the first has ended with success. */
+ * Submits to Slurm: an array for each step, which begins when all of the one before has ended with
+ * success. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,38 +36,39 @@ static void print_value(const char *value, bool is_pattern, FILE *to)
     putc('"', to);
 }
 
-static void print_head(const struct halo_job_submission *s, int tasks, bool encodes, FILE *to)
+static void print_head(const struct halo_job_submission *s, const struct halo_job_step *step,
+                       FILE *to)
 {
     const struct halo_job_options *o = s->options;
     fprintf(to, "#!/bin/sh\n#SBATCH --job-name=%s%s\n#SBATCH --array=0-%d\n#SBATCH --requeue\n",
-            s->name, encodes ? "" : "-join", tasks - 1);
+            s->name, step->suffix, (step->shares ? s->tasks : s->jobs) - 1);
     fprintf(to, "#SBATCH --cpus-per-task=%d\n#SBATCH --open-mode=append\n#SBATCH --output=",
-            encodes ? o->cpus : 1);
+            step->shares ? o->cpus : 1);
     char *log;
     if (asprintf(&log, "%s.job.log", s->job[0].output) < 0)
         log = NULL;
     print_value(log ? log : "/dev/null", log != NULL, to);
     free(log);
     putc('\n', to);
-    if (o->memory && encodes) {
+    if (o->memory && step->shares) {
         fputs("#SBATCH --mem=", to);
         print_value(o->memory, false, to);
         putc('\n', to);
     }
-    if (o->gpu && encodes)
+    if (o->gpu && step->shares)
         fputs("#SBATCH --gres=gpu:1\n", to);
 }
 
-static void print_segments(const struct halo_job_submission *s, FILE *to)
+/* The script of a step: a task for a share of the segments, or for each job. */
+static void print_script(const struct halo_job_submission *s, const struct halo_job_step *step,
+                         FILE *to)
 {
-    print_head(s, s->tasks, true, to);
-    halo_job_print_command(s, "segment", s->tasks, to);
-    fprintf(to, " \"$SLURM_ARRAY_TASK_ID\"\n%s", again);
-}
-
-static void print_join(const struct halo_job_submission *s, FILE *to)
-{
-    print_head(s, s->jobs, false, to);
+    print_head(s, step, to);
+    if (step->shares) {
+        halo_job_print_command(s, step, to);
+        fprintf(to, " \"$SLURM_ARRAY_TASK_ID\"\n%s", again);
+        return;
+    }
     fputs("set --", to);
     for (int i = 0; i < s->jobs; i++) {
         putc(' ', to);
@@ -75,29 +76,34 @@ static void print_join(const struct halo_job_submission *s, FILE *to)
     }
     fputs("\nshift \"$SLURM_ARRAY_TASK_ID\"\n", to);
     halo_job_quote(s->program, to);
-    fprintf(to, " job join \"$1\"\n%s", again);
+    fprintf(to, " job %s \"$1\"\n%s", step->command, again);
 }
 
 static void print(const struct halo_job_submission *s, FILE *to)
 {
-    fputs("sbatch --parsable <<'SEGMENTS'\n", to);
-    print_segments(s, to);
-    fputs("SEGMENTS\nsbatch --dependency=afterok:NUMBER --kill-on-invalid-dep=yes <<'JOIN'\n", to);
-    print_join(s, to);
-    fputs("JOIN\n", to);
+    for (int i = 0; i < s->steps; i++) {
+        fprintf(to, "sbatch --parsable%s <<'%s'\n",
+                i ? " --dependency=afterok:NUMBER --kill-on-invalid-dep=yes" : "",
+                s->step[i].command);
+        print_script(s, &s->step[i], to);
+        fprintf(to, "%s\n", s->step[i].command);
+    }
 }
 
-static int submit_script(const struct halo_job_submission *s, char *const *argv,
-                         void (*write)(const struct halo_job_submission *s, FILE *to), char *id,
-                         struct halo_error *err)
+/* id: that of the step before, or ""; then that of this step. */
+static int submit_step(const struct halo_job_submission *s, const struct halo_job_step *step,
+                       char id[80], struct halo_error *err)
 {
-    char *script = NULL;
+    char *script = NULL, dependency[120];
+    char *argv[] = {"sbatch", "--parsable", *id ? "--kill-on-invalid-dep=yes" : NULL, dependency,
+                    NULL};
     size_t length;
     FILE *to = open_memstream(&script, &length);
     if (to) {
-        write(s, to);
+        print_script(s, step, to);
         fclose(to);
     }
+    snprintf(dependency, sizeof dependency, "--dependency=afterok:%s", id);
     int code = script ? halo_job_pipe(argv, script, id, 80, err)
                       : halo_fail(err, -ENOMEM, "out of memory");
     free(script);
@@ -110,15 +116,14 @@ static int submit_script(const struct halo_job_submission *s, char *const *argv,
 static int submit(const struct halo_job_submission *s, char *id, size_t size,
                   struct halo_error *err)
 {
-    char dependency[120], join[80] = "";
-    char *segments_argv[] = {"sbatch", "--parsable", NULL};
-    char *join_argv[] = {"sbatch", "--parsable", "--kill-on-invalid-dep=yes", dependency, NULL};
-    (void)size;
-    int code = submit_script(s, segments_argv, print_segments, id, err);
-    if (code < 0)
-        return code;
-    snprintf(dependency, sizeof dependency, "--dependency=afterok:%s", id);
-    return submit_script(s, join_argv, print_join, join, err);
+    char last[80] = "";
+    int code = 0;
+    for (int i = 0; i < s->steps && code >= 0; i++) {
+        code = submit_step(s, &s->step[i], last, err);
+        if (i == 0)
+            snprintf(id, size, "%s", last);
+    }
+    return code;
 }
 
-const struct halo_job_engine_row halo_job_slurm = {NULL, print, submit};
+const struct halo_job_engine_row halo_job_slurm = {.print = print, .submit = submit};

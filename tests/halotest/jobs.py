@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Jobs: manifests, and what their files say.
 import hashlib
+import itertools
 import json
 import os
 
-from halotest import HaloTest, audio_source, clip, video_source
+from halotest import HaloTest, audio_source, clip, ffmpeg, video_source
+from halotest.detector import STANDIN
 
 GOP = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '2', '-g', '10', '-pix_fmt',
        'yuv420p']
@@ -97,3 +99,95 @@ class JobTest(HaloTest):
     def assert_nothing(self):
         for name in ('', '.job.json'):
             self.assertFalse(os.path.exists(self.output + name))
+
+
+# ---- with detectors ----
+
+RATE = 25
+
+
+def scenes(*lengths):
+    """A clip with a keyframe every ten frames, and with such scenes, in frames."""
+    inputs, kinds = [], itertools.cycle(('testsrc2=size=160x120:rate=25', 'mandelbrot=size=160x120:rate=25'))
+    for length, kind in zip(lengths, kinds):
+        inputs += ['-f', 'lavfi', '-t', f'{length / RATE}', '-i', kind]
+    joined = ''.join(f'[{i}:v]format=yuv420p,setsar=1[v{i}];' for i in range(len(lengths)))
+    joined += ''.join(f'[v{i}]' for i in range(len(lengths))) + f'concat=n={len(lengths)}'
+    return clip('.mkv', *inputs, '-filter_complex', joined, *GOP, '-sc_threshold', '0')
+
+
+def frames(path):
+    """Time and hash of each frame."""
+    text = ffmpeg('-i', path, '-map', '0:v', '-f', 'framemd5', '-').decode()
+    lines = [line.split(',') for line in text.splitlines() if not line.startswith('#')]
+    return [(int(words[2]), words[5].strip()) for words in lines]
+
+
+class DetectTest(JobTest):
+    ENCODE = ['-c:v', 'ffv1']
+    CHAIN = 'solid=gray:region=faces'
+
+    def setUp(self):
+        super().setUp()
+        self.output = self.path('out.mkv')
+        self.parts = self.output + '.parts'
+        self.input = scenes(100)
+        self.rows = {}
+        self.say(range(20, 70), 0.2, 0.2)
+
+    def say(self, numbers, x, y, width=0.2, height=0.3, score=0.9, rows='rows'):
+        """The detector will find this in these frames, moving to the right."""
+        lines = self.rows.setdefault(rows, [])
+        for n in numbers:
+            lines.append(f'{n * 1000000 // RATE} {x + n / 1000} {y} {width} {height} {score}\n')
+        with open(self.path(rows), 'w', encoding='ascii') as file:
+            file.writelines(lines)
+
+    def detector(self, *options, rows='rows'):
+        words = ' '.join((STANDIN, '--look', 'rows', '--rows', self.path(rows), '--within', '1000', *options))
+        return 'command=' + words.replace(':', '\\:')
+
+    def split(self, *options, **more):
+        return super().split('-faces', self.detector(), *options, **{'chain': self.CHAIN, **more})
+
+    def whole(self, *options, chain=None):
+        """The frames of one run."""
+        path = self.path('whole.mkv')
+        self.halod('run', '-y', '-i', self.input, '-vf', chain or self.CHAIN, '-faces', self.detector(),
+                   *self.ENCODE, *options, path)
+        return frames(path)
+
+    def detect(self, *arguments, code=0, **more):
+        return self.halod('job', 'detect', self.parts, *arguments, code=code, **more)
+
+    def merge(self, code=0, **more):
+        return self.halod('job', 'merge', self.parts, code=code, **more)
+
+    def detect_all(self):
+        for number in range(self.count()):
+            self.detect(number)
+
+    def in_parts(self, ending):
+        return sorted(name for name in os.listdir(self.parts) if name.endswith(ending))
+
+    def detections(self, number):
+        return os.path.join(self.parts, f'{number:06}.detections')
+
+    @property
+    def merged(self):
+        return os.path.join(self.parts, 'all.detections')
+
+    def complete(self, order=None):
+        numbers = list(order or range(self.count()))
+        for number in numbers:
+            self.detect(number)
+        self.merge()
+        for number in reversed(numbers):
+            self.segment(number)
+        self.join()
+
+    def assert_done(self, want=None):
+        self.assertFalse(os.path.exists(self.parts))
+        self.assertEqual(frames(self.output), want or self.whole())
+        self.assertEqual(self.audit()['output']['sha256'], sha256(self.output))
+        self.assertEqual([name for name in os.listdir(self.folder) if 'detections' in name], [])

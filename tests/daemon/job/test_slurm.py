@@ -10,7 +10,7 @@ import time
 
 import halotest
 from halotest import audio_source, clip, video_source
-from halotest.jobs import GOP, JobTest, sha256
+from halotest.jobs import GOP, DetectTest, JobTest, frames, sha256
 from halotest.slurm import Slurm, missing, processes
 
 LONG = 600 * halotest.PATIENCE  # seconds
@@ -179,6 +179,27 @@ class Kills(SlurmTest):
         self.assertGreaterEqual(self.killed, 2)
         # A controller that has forgotten what runs may start each of that a second time.
         self.assertLessEqual(wasted, self.killed + len(slurm.names))
+
+
+class Detectors(DetectTest, SlurmTest):
+    def test_four_steps(self):
+        slurm = self.start(2)
+        want = self.whole()
+        self.split()
+        self.submit(slurm, self.parts)
+        self.finish(slurm, 120)
+        self.assertEqual(frames(self.output), want)
+        self.assertFalse(os.path.exists(self.parts))
+        self.assertEqual(self.audit()['detectors']['faces']['boxes'], 50)
+
+    def test_detector_that_fails(self):
+        """Neither merge nor segments nor join begin."""
+        slurm = self.start(1)
+        self.split('-faces', self.detector('--mask', '32x32'))
+        self.submit(slurm, self.parts)
+        self.assertTrue(slurm.wait_for_end(60), self.said(slurm))
+        self.assertEqual(self.in_parts('.detections') + self.in_parts('.part'), [])
+        self.assertFalse(os.path.exists(self.output))
 
 
 if __name__ == '__main__':

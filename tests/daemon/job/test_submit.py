@@ -11,7 +11,7 @@ import time
 
 import halotest
 from halotest import halod_command, halod_environment, run_halod, start_halod, wait_until
-from halotest.jobs import JobTest, sha256, source
+from halotest.jobs import DetectTest, JobTest, frames, sha256, source
 
 
 class Submit(JobTest):
@@ -299,6 +299,116 @@ class Kubernetes(Submit):
         self.refused('job', 'submit', '--engine', 'kubernetes', '--image', 'x', self.parts, says='--claim')
         self.refused('job', 'submit', '--engine', 'kubernetes', *self.OPTIONS, '--folder', '/elsewhere',
                      self.parts, says='/elsewhere')
+
+
+# ---- with detectors ----
+
+class Detect(DetectTest):
+    submit, printed = Submit.submit, Submit.printed
+
+    def test_local(self):
+        other = self.path("other's one.mkv")
+        self.split()
+        self.split(chain='gblur=sigma=2', output=other)
+        self.submit('local', '--tasks', 3, parts=[self.parts, other + '.parts'])
+        self.assert_done()
+        self.assertTrue(os.path.exists(other))
+
+    def test_again_in_each_state(self):
+        """Whatever is done already, what is missing is done."""
+        self.split()
+        want = self.whole()
+        kept = self.path('kept')
+        shutil.copytree(self.parts, kept)
+        steps = [('detect', self.parts, 1), *(('detect', self.parts, n) for n in range(self.count())),
+                 ('merge', self.parts), ('segment', self.parts, 2)]
+        for done in (0, 1, len(steps) - 2, len(steps) - 1, len(steps)):
+            for step in steps[:done]:
+                self.halod('job', *step)
+            self.submit('local', '--again')
+            self.assert_done(want)
+            os.unlink(self.output)
+            os.unlink(self.output + '.job.json')
+            shutil.copytree(kept, self.parts)
+
+    def test_what_is_printed_runs(self):
+        self.split()
+        lines = self.printed('local').splitlines()
+        self.assertEqual([line.split()[2] for line in lines],
+                         ['detect'] * 4 + ['merge'] + ['segment'] * 4 + ['join'])
+        subprocess.run(['sh', '-ec', '\n'.join(lines)], check=True, stderr=subprocess.DEVNULL)
+        self.assert_done()
+
+    def test_parallel(self):
+        if not shutil.which('parallel'):
+            self.skipTest('no GNU parallel')
+        self.split()
+        self.submit('parallel')
+        self.assert_done()
+
+    def test_slurm(self):
+        """What sbatch is given: four scripts, each of which waits for the one before."""
+        self.split()
+        os.mkdir(self.path('bin'))
+        with open(self.path('bin/sbatch'), 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\nn=$(ls {self.folder} | grep -c script)\n'
+                       f'{{ echo "$@"; cat; }} >{self.folder}/script$n\necho $((n + 70))\n')
+        os.chmod(file.name, 0o755)
+        run = self.submit('slurm', '--gpu', environment={'PATH': self.path('bin') + ':' + os.environ['PATH']})
+        self.assertIn('slurm 70', run.err)
+        for n, step in enumerate(('detect', 'merge', 'segment', 'join')):
+            with open(self.path(f'script{n}'), encoding='utf-8') as file:
+                words, script = file.readline(), file.read()
+            self.assertIn(f'job {step} ', script)
+            self.assertEqual('--gres=gpu:1' in script, step in ('detect', 'segment'))
+            self.assertEqual(f'afterok:{69 + n}' in words, n > 0, words)
+            self.assertEqual('--kill-on-invalid-dep=yes' in words, n > 0)
+        self.assertEqual(self.printed('slurm').count('afterok:NUMBER'), 3)
+
+    def jobs(self):
+        text = self.printed('kubernetes', *Kubernetes.OPTIONS, '--folder', os.path.realpath(self.folder),
+                            '--program', halotest.HALOD)
+        return json.loads(text)['items']
+
+    def test_kubernetes(self):
+        """Two submissions, because pods that wait would keep others from starting."""
+        self.split()
+        for names in (['-detect', '-merge'], ['', '-join']):
+            items = self.jobs()
+            base = items[0]['metadata']['name'].removesuffix('-detect')
+            self.assertEqual([item['metadata']['name'] for item in items], [base + name for name in names])
+            second = []
+            thread = threading.Thread(target=lambda job=items[1], ends=second: ends.append(Cluster(job).run()))
+            thread.start()  # both begin at once
+            self.assertEqual(Cluster(items[0]).run(), [])
+            thread.join()
+            self.assertEqual(second, [[]])
+        self.assert_done()
+
+    def test_kubernetes_again(self):
+        self.split()
+        os.mkdir(self.path('bin'))
+        with open(self.path('bin/kubectl'), 'w', encoding='ascii') as file:
+            file.write('#!/bin/sh\ncat >/dev/null\n')
+        os.chmod(file.name, 0o755)
+        options = [*Kubernetes.OPTIONS, '--folder', os.path.realpath(self.folder)]
+        more = {'environment': {'PATH': self.path('bin') + ':' + os.environ['PATH']}}
+        self.assertIn('submit again', self.submit('kubernetes', *options, **more).err)
+        self.assertIn('--again', self.submit('kubernetes', *options, code=64, **more).err)
+        self.detect_all()
+        self.merge()
+        self.assertNotIn('submit again', self.submit('kubernetes', *options, **more).err)
+        self.assertIn('--again', self.submit('kubernetes', *options, code=64, **more).err)
+
+    def test_watch(self):
+        new, to = self.path('new'), self.path('done')
+        os.mkdir(new)
+        os.mkdir(to)
+        shutil.copy(self.input, os.path.join(new, 'a.mkv'))
+        self.halod('job', 'watch', '--engine', 'local', '--settle', '0.3', '--to', to, '--once', new,
+                   '-segment_time', '1', '-vf', self.CHAIN, '-faces', self.detector(), *self.ENCODE)
+        self.assertEqual(sorted(os.listdir(to)), ['a.mkv', 'a.mkv.job.json'])
+        self.assertEqual(frames(os.path.join(to, 'a.mkv')), self.whole())
 
 
 # ---- folders ----
