@@ -3,6 +3,7 @@
 #include "daemon/job/job_detections.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,11 @@ bool halo_job_chain_detects(const struct halo_chain *chain)
     struct halo_chain_needs needs = {0};
     halo_chain_add_needs(chain, &needs);
     return needs.hidden || needs.shown;
+}
+
+bool halo_job_chain_merges(const struct halo_chain *chain)
+{
+    return halo_job_chain_detects(chain) || halo_chain_has_cells(chain);
 }
 
 static bool has_background(const struct halo_chain *chain)
@@ -38,9 +44,6 @@ int halo_job_check_chain(const struct halo_run_settings *settings, const struct 
                                "region=people with halo-detect): they are smoothed over the frames "
                                "before, which other tasks filter; use halod run, or a detector "
                                "that answers with boxes (-people command=...)");
-    if (halo_chain_has_cells(chain))
-        return halo_fail_usage(err, "the cells of hide are those of the frame in which an object "
-                                    "appears, and each segment would have its own: use halod run");
     return 0;
 }
 
@@ -92,7 +95,7 @@ static int note_hash(struct halo_job_file *job)
 
 int halo_job_load_detections(struct halo_job_file *job, struct halo_error *err)
 {
-    if (!halo_job_chain_detects(job->chain) || job->detections.segments)
+    if (!halo_job_chain_merges(job->chain) || job->detections.segments)
         return 0;
     char *path = halo_job_all_detections(job);
     if (!path)
@@ -109,6 +112,16 @@ int halo_job_load_detections(struct halo_job_file *job, struct halo_error *err)
         code = halo_fail(err, -ENOMEM, "out of memory");
     free(path);
     return code;
+}
+
+const struct halo_detections *halo_job_detections(const struct halo_job_file *job)
+{
+    return job->detections.segments ? &job->detections : NULL;
+}
+
+struct halo_frozen *halo_job_frozen(struct halo_job_file *job)
+{
+    return halo_chain_has_cells(job->chain) ? &job->detections.frozen : NULL;
 }
 
 void halo_job_forget_detections(const struct halo_job_file *job)
@@ -144,9 +157,21 @@ static json_t *describe_find(const struct halo_job_file *job, enum halo_find fin
                      (json_int_t)boxes);
 }
 
+json_t *halo_job_describe_hidden(const struct halo_job_file *job)
+{
+    const struct halo_frozen *frozen = &job->detections.frozen;
+    if (!frozen->objects)
+        return NULL;
+    json_t *ret =
+        json_pack("{s:I, s:f}", "objects", (json_int_t)frozen->shown, "bits", ceil(frozen->bits));
+    if (frozen->epsilons > 0)
+        json_object_set_new(ret, "epsilons", json_real(frozen->epsilons));
+    return ret;
+}
+
 json_t *halo_job_describe_detections(const struct halo_job_file *job)
 {
-    if (!job->detections.segments)
+    if (!job->detections.finds)
         return NULL;
     json_t *ret = json_object();
     for (int find = 0; find < HALO_FINDS; find++)

@@ -10,8 +10,10 @@
 /* Refuses chains whose objects cannot be found in segments. Returns 0 or a usage error. */
 int halo_job_check_chain(const struct halo_run_settings *settings, const struct halo_chain *chain,
                          struct halo_error *err);
-/* Whether the job needs what detectors answer. */
+/* Whether detectors must look at the segments of a job with this chain; and whether it must be
+ * merged, for what they answer or for the cells of hide. */
 bool halo_job_chain_detects(const struct halo_chain *chain);
+bool halo_job_chain_merges(const struct halo_chain *chain);
 
 /* Returns the name of all.detections; NULL if memory runs out. The caller frees it. */
 char *halo_job_all_detections(const struct halo_job_file *job);
@@ -24,12 +26,18 @@ bool halo_job_is_merged(const struct halo_job_file *job);
  * another -errno; with err filled. */
 int halo_job_load_detections(struct halo_job_file *job, struct halo_error *err);
 
+/* What was loaded, for struct halo_segments_job; NULL: the job needs no such thing. */
+const struct halo_detections *halo_job_detections(const struct halo_job_file *job);
+struct halo_frozen *halo_job_frozen(struct halo_job_file *job);
+
 /* Removes all.detections of an earlier job in the same folder. */
 void halo_job_forget_detections(const struct halo_job_file *job);
 
 /* Removes the files about single segments, which all.detections has made superfluous. */
 void halo_job_remove_detections(const struct halo_job_file *job);
 
+/* Returns what OUT.job.json says about objects that hide shows as cells; NULL if there are none. */
+json_t *halo_job_describe_hidden(const struct halo_job_file *job);
 /* Returns what OUT.job.json says about detectors; NULL if there are none. */
 json_t *halo_job_describe_detections(const struct halo_job_file *job);
 

@@ -128,7 +128,9 @@ static int check_manifest(struct halo_job_file *job, struct halo_error *err)
                          "with -y",
                          job->folder);
     job->segments = (int)json_array_size(segments);
-    job->detects = json_is_true(json_object_get(json_object_get(job->manifest, "job"), "detects"));
+    const json_t *part = json_object_get(job->manifest, "job");
+    job->detects = json_is_true(json_object_get(part, "detects"));
+    job->merges = json_is_true(json_object_get(part, "merges"));
     return 0;
 }
 

@@ -7,7 +7,7 @@
  *     "arguments": those of halod run; paths are relative to the folder of OUT
  *     "machine": where the job was split (job_facts.h)
  *     "any_flags": the flags of the processor do not matter
- *     "detects": detectors must look at the segments first
+ *     "detects", "merges": halod job detect, or merge, comes before segment
  *     "mixed": other machines and versions are allowed
  *     "split": who split it }
  *   "seal": SHA-256 of everything else
@@ -30,7 +30,8 @@ struct halo_job_file {
     char *audit;  /* OUT.job.json */
     json_t *manifest;
     int segments;
-    bool detects; /* detectors must look at the segments before they can be encoded */
+    bool merges;                       /* it must be merged before its segments can be encoded, */
+    bool detects;                      /* and detectors must look at them before that */
     struct halo_run_settings settings; /* after halo_job_load() */
     struct halo_chain *chain;
     struct halo_detections detections; /* after halo_job_load_detections() (job_detections.h) */

@@ -55,9 +55,13 @@ static json_t *describe(const struct halo_job_file *job, const char *path,
         json_object_get(job->manifest, "seal"), "split", json_object_get(part, "split"), "join",
         halo_job_who(), "segments", describe_segments(job));
     json_t *detectors = halo_job_describe_detections(job);
+    json_t *hidden = halo_job_describe_hidden(job);
     if (ret && detectors)
         json_object_set(ret, "detectors", detectors);
+    if (ret && hidden)
+        json_object_set(ret, "hidden", hidden);
     json_decref(detectors);
+    json_decref(hidden);
     return ret;
 }
 
@@ -122,11 +126,8 @@ static int check_parts(const struct halo_job_file *job, struct halo_segments *se
 
 static int open_parts(struct halo_job_file *job, struct halo_segments **ret, struct halo_error *err)
 {
-    const struct halo_segments_job about = {.facts = job->manifest,
-                                            .check = check,
-                                            .arg = job,
-                                            .detections =
-                                                job->detections.segments ? &job->detections : NULL};
+    const struct halo_segments_job about = {
+        .facts = job->manifest, .check = check, .arg = job, .detections = halo_job_detections(job)};
     const int code = halo_segments_open_job(ret, &job->settings, job->manifest, &about, err);
     return code < 0 ? code : check_parts(job, *ret, err);
 }

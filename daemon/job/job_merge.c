@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod job merge: makes all.detections of what detectors answered about the segments. */
 #include <errno.h>
+#include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,9 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_task.h"
+#include "daemon/run/run_segments.h"
+#include "pipeline/detect/replay.h"
+#include "pipeline/gate/gate_cells.h"
 #include "pipeline/segment/manifest.h"
 #include "pipeline/segment/segments.h"
 
@@ -29,14 +34,16 @@ static int fail_segment(const struct halo_job_file *job, int number, int code,
                                                          : "");
 }
 
-/* Appends what is known of all segments, in their order. */
+/* Appends what is known of all segments, in their order: nothing, if no detector is needed. */
 static int gather(const struct halo_job_file *job, struct halo_segments *segments,
                   struct halo_detections *ret, struct halo_error *err)
 {
     int code = 0;
+    const bool detects = halo_job_chain_detects(job->chain);
     for (int i = 0; i < job->segments && code >= 0; i++) {
-        struct halo_detections one;
-        code = halo_segments_load_detections(segments, i, &one);
+        struct halo_detections one = {.frame = NULL};
+        if (detects)
+            code = halo_segments_load_detections(segments, i, &one);
         if (code < 0)
             return fail_segment(job, i, code, err);
         code = halo_detections_append(ret, &one, err);
@@ -44,6 +51,112 @@ static int gather(const struct halo_job_file *job, struct halo_segments *segment
     }
     return code;
 }
+
+/* ---- cells ---- */
+
+/* The verdict of a frame; NULL: it is hidden entirely. */
+static int verdict_of(const struct halo_judge_step *step, struct halo_verdict **ret)
+{
+    *ret = NULL;
+    if (step->what != HALO_JUDGE_PASS)
+        return 0;
+    *ret = halo_verdict_create();
+    bool fine = *ret != NULL;
+    for (int find = 0; fine && find < HALO_FINDS; find++)
+        if (step->known & halo_find_bit(find))
+            fine = halo_verdict_set(*ret, find, &step->hidden[find], &step->shown[find]) == 0;
+    return fine ? 0 : -ENOMEM;
+}
+
+/* Finds out which object appears in which frame. Without detectors, all appear in the first. */
+static int plan_frames(struct halo_detections *all, struct halo_replay *replay,
+                       struct halo_gate_cells *cells, struct halo_error *err)
+{
+    int code = 0;
+    const int64_t frames = replay ? all->frames : 1;
+    for (int64_t i = 0; i < frames && code >= 0; i++) {
+        const struct halo_judge_step *step;
+        struct halo_verdict *verdict = NULL;
+        all->frozen.frame = i;
+        code = replay ? halo_replay_next(replay, all->frame[i].pts, &step, err) : 0;
+        if (code >= 0 && replay)
+            code = verdict_of(step, &verdict);
+        if (code >= 0)
+            code = halo_gate_cells_plan(cells, all->width, all->height, verdict);
+        halo_verdict_unref(verdict);
+    }
+    return code;
+}
+
+static int plan_cells(const struct halo_job_file *job, struct halo_detections *all,
+                      struct halo_error *err)
+{
+    const struct halo_replay_settings settings = {
+        .detections = all, .detector = job->settings.detector, .count = all->frames};
+    struct halo_replay *replay = NULL;
+    struct halo_gate_cells *cells = NULL;
+    all->frozen.mode = HALO_FROZEN_PLAN;
+    int code = halo_gate_cells_create(&cells, job->chain, NULL, &all->frozen);
+    if (code >= 0 && all->finds)
+        code = halo_replay_create(&replay, &settings);
+    if (code >= 0)
+        code = plan_frames(all, replay, cells, err);
+    halo_replay_destroy(replay);
+    halo_gate_cells_destroy(cells);
+    return code < 0 && !err->code ? halo_fail(err, code, "out of memory") : code;
+}
+
+/* Asks for the segments in which objects appear. Returns their number. */
+static int need_segments(const struct halo_job_file *job, struct halo_detections *all,
+                         struct halo_segments *segments)
+{
+    int count = 0;
+    int64_t from = 0;
+    for (int i = 0; i < job->segments; from += all->segment[i++]) {
+        const int64_t to = all->finds ? from + all->segment[i] : i == 0;
+        if (halo_frozen_count(&all->frozen, from, to) == 0)
+            continue;
+        halo_segments_need(segments, i);
+        count++;
+    }
+    return count;
+}
+
+/* Takes the values of all objects from the frames in which they appear, once for all segments. */
+static int take_cells(struct halo_job_file *job, struct halo_detections *all,
+                      struct halo_error *err)
+{
+    const struct halo_segments_job about = {
+        .facts = job->manifest, .detections = all, .frozen = &all->frozen};
+    struct halo_run_part_end end = {.error = {0}};
+    struct halo_segments *segments = NULL;
+    all->frozen.mode = HALO_FROZEN_TAKE;
+    int code = halo_segments_open_job(&segments, &job->settings, job->manifest, &about, err);
+    if (code >= 0 && need_segments(job, all, segments) > 0) {
+        halo_run_part(&job->settings, job->chain, segments, false, &end);
+        halo_job_end_by_signal();
+        *err = end.error;
+        code = end.error.code;
+    }
+    halo_segments_close(segments, false);
+    if (end.signal)
+        raise(end.signal);
+    if (code >= 0 && !halo_frozen_is_complete(&all->frozen))
+        code = halo_fail(err, -EIO, "%s: frames in which objects appear could not be read",
+                         job->folder);
+    all->frozen.mode = HALO_FROZEN_SHOW;
+    return code;
+}
+
+static int add_cells(struct halo_job_file *job, struct halo_detections *all, struct halo_error *err)
+{
+    if (!halo_chain_has_cells(job->chain))
+        return 0;
+    const int code = plan_cells(job, all, err);
+    return code < 0 ? code : take_cells(job, all, err);
+}
+
+/* ---- the file ---- */
 
 /* Another merge may have been faster: what it wrote counts. */
 static int save(struct halo_job_file *job, struct halo_detections *all, struct halo_error *err)
@@ -71,10 +184,27 @@ static int merge(struct halo_job_file *job, struct halo_error *err)
     if (code >= 0)
         code = gather(job, segments, &all, err);
     if (code >= 0)
+        code = add_cells(job, &all, err);
+    if (code >= 0)
         code = save(job, &all, err);
     halo_detections_finish(&all);
     halo_segments_close(segments, false);
     return code;
+}
+
+static void say_merged(const struct halo_job_file *job, bool before)
+{
+    const struct halo_detections *d = &job->detections;
+    halo_log(HALO_LOG_INFO, "%s: %s%lld frames, %lld boxes", job->folder,
+             before ? "is already merged: " : "", (long long)d->frames, (long long)d->boxes);
+    if (d->frozen.shown > 0)
+        halo_log(HALO_LOG_INFO,
+                 "%s: hide shows %lld object%s as cells, which leave at most %.0f bits in all",
+                 job->folder, (long long)d->frozen.shown, d->frozen.shown == 1 ? "" : "s",
+                 ceil(d->frozen.bits));
+    if (d->frozen.epsilons > 0)
+        halo_log(HALO_LOG_INFO, "%s: the epsilons of hide=noise add up to %g", job->folder,
+                 d->frozen.epsilons);
 }
 
 static int merge_job(struct halo_job_file *job, struct halo_error *err)
@@ -82,8 +212,8 @@ static int merge_job(struct halo_job_file *job, struct halo_error *err)
     int code = halo_job_load(job, err);
     if (code < 0)
         return code;
-    if (!halo_job_chain_detects(job->chain)) {
-        halo_log(HALO_LOG_INFO, "%s: needs no detectors", job->folder);
+    if (!halo_job_chain_merges(job->chain)) {
+        halo_log(HALO_LOG_INFO, "%s: there is nothing to merge", job->folder);
         return 0;
     }
     code = halo_job_load_detections(job, err);
@@ -100,9 +230,7 @@ static int merge_job(struct halo_job_file *job, struct halo_error *err)
     if (code < 0)
         return code;
     halo_job_remove_detections(job);
-    halo_log(HALO_LOG_INFO, "%s: %s%lld frames, %lld boxes", job->folder,
-             merged ? "is already merged: " : "", (long long)job->detections.frames,
-             (long long)job->detections.boxes);
+    say_merged(job, merged);
     return 0;
 }
 

@@ -93,10 +93,11 @@ static int work(struct halo_job_file *job, int64_t first, const struct share *sh
     struct halo_error *err = &end->error;
     json_t *facts = facts_of(job);
     const int64_t step = share->step ? share->step : job->segments;
-    const struct halo_segments_job about = {
-        .facts = facts,
-        .detects = share->detects,
-        .detections = job->detections.segments && !share->detects ? &job->detections : NULL};
+    const struct halo_segments_job about = {.facts = facts,
+                                            .detects = share->detects,
+                                            .detections =
+                                                share->detects ? NULL : halo_job_detections(job),
+                                            .frozen = share->detects ? NULL : halo_job_frozen(job)};
     struct halo_segments *segments = NULL;
     int code = facts ? halo_segments_open_job(&segments, &job->settings, job->manifest, &about, err)
                      : halo_fail(err, -ENOMEM, "out of memory");

@@ -225,9 +225,10 @@ static int describe(struct split *s, json_t *words, struct halo_error *err)
 {
     const struct halo_run_settings *set = &s->job.settings;
     json_t *job =
-        json_pack("{s:O, s:o, s:b, s:b, s:b, s:o}", "arguments", words, "machine",
+        json_pack("{s:O, s:o, s:b, s:b, s:b, s:b, s:o}", "arguments", words, "machine",
                   halo_job_machine(s->encoder), "any_flags", are_flags_equal(s), "detects",
-                  halo_job_chain_detects(s->job.chain), "mixed", s->mixed, "split", halo_job_who());
+                  halo_job_chain_detects(s->job.chain), "merges",
+                  halo_job_chain_merges(s->job.chain), "mixed", s->mixed, "split", halo_job_who());
     s->job.manifest =
         json_pack("{s:i, s:{s:o, s:I, s:s}, s:o, s:b, s:O, s:o}", "version", 1, "input", "name",
                   halo_manifest_text(set->source.input), "size", (json_int_t)s->input.size,

@@ -124,10 +124,11 @@ static int look(struct status *s, struct halo_job_file *job, struct halo_error *
         return code;
     s->records = json_array();
     s->segments = job->segments;
-    s->stage = job->detects && !halo_job_is_merged(job) ? DETECT : ENCODE;
+    s->stage = job->merges && !halo_job_is_merged(job) ? DETECT : ENCODE;
     for (int i = 0; i < job->segments; i++)
         look_at(s, job, i);
-    s->stage += s->done == s->segments; /* the one that follows */
+    if (s->done == s->segments || (s->stage == DETECT && !job->detects))
+        s->stage++; /* the one that follows */
     return 0;
 }
 

@@ -21,14 +21,14 @@ static const struct halo_job_engine_row *const engines[] = {
     [HALO_JOB_LOCAL] = &halo_job_local,
 };
 
-/* The first two only where detectors are needed. */
+/* The first only where detectors are needed, the second there and for the cells of hide. */
 static const struct halo_job_step steps[] = {
     {"detect", "-detect", true},
     {"merge", "-merge", false},
     {"segment", "", true},
     {"join", "-join", false},
 };
-enum { STEPS = sizeof steps / sizeof *steps, DETECT_STEPS = 2 };
+enum { STEPS = sizeof steps / sizeof *steps, MERGED = 2 /* those until then */ };
 
 void halo_job_quote(const char *word, FILE *to)
 {
@@ -98,8 +98,8 @@ bool halo_job_is_due(const struct halo_job_file *job)
     char *path = mark_of(job);
     json_t *mark = path ? json_load_file(path, 0, NULL) : NULL;
     const char *last = json_string_value(json_object_get(mark, "last"));
-    const bool ret = last && !strcmp(last, steps[DETECT_STEPS - 1].command) &&
-                     (!job->detects || halo_job_is_merged(job));
+    const bool ret = last && !strcmp(last, steps[MERGED - 1].command) &&
+                     (!job->merges || halo_job_is_merged(job));
     json_decref(mark);
     free(path);
     return ret;
@@ -134,7 +134,9 @@ static int add_job(struct halo_job_submission *s, const char *name, struct halo_
     if (code >= 0 && !s->options->again && !s->options->print)
         code = refuse_again(job, err);
     s->segments += code >= 0 ? job->segments : 0;
-    s->unmerged |= code >= 0 && job->detects && !halo_job_is_merged(job);
+    const bool unmerged = code >= 0 && job->merges && !halo_job_is_merged(job);
+    if (unmerged)
+        s->step = job->detects || s->step == steps ? steps : steps + 1;
     return code;
 }
 
@@ -156,11 +158,11 @@ static int gather(struct halo_job_submission *s, int count, char **rest, struct 
     s->program = s->options->program                                   ? s->options->program
                  : s->options->engine == HALO_JOB_KUBERNETES || !*self ? "halod"
                                                                        : self;
-    s->step = s->unmerged ? steps : steps + DETECT_STEPS;
-    s->steps = STEPS - (int)(s->step - steps);
     const struct halo_job_engine_row *engine = engines[s->options->engine];
-    if (s->unmerged && engine->merges_first)
-        s->steps = DETECT_STEPS;
+    if (!s->step)
+        s->step = steps + MERGED;
+    s->merges = s->step < steps + MERGED;
+    s->steps = (int)(steps + (s->merges && engine->merges_first ? MERGED : STEPS) - s->step);
     return engine->check ? engine->check(s, err) : 0;
 }
 
@@ -179,9 +181,8 @@ static int submit(struct halo_job_submission *s, struct halo_error *err)
     halo_log(HALO_LOG_INFO, "%d job%s, %lld segments in %d tasks: %s%s%s%s", s->jobs,
              s->jobs == 1 ? "" : "s", (long long)s->segments, s->tasks,
              halo_job_engines[s->options->engine], *id ? " " : "", id,
-             s->steps == DETECT_STEPS && s->step == steps
-                 ? ": only what detectors do; submit again when halod job status says that it is "
-                   "merged"
+             s->merges && engine->merges_first
+                 ? ": up to merge; submit again when halod job status says that it is merged"
                  : "");
     return 0;
 }

@@ -26,7 +26,7 @@ struct halo_job_submission {
     int tasks;
     const struct halo_job_step *step; /* in their order */
     int steps;
-    bool unmerged;       /* detectors have to look at some of them first */
+    bool merges;         /* `merge` is one of the steps */
     char name[40];       /* a DNS label */
     const char *program; /* name of halod where the tasks run */
 };

@@ -16,6 +16,7 @@
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_loop.h"
 #include "pipeline/base/thread.h"
+#include "pipeline/gate/frozen.h"
 #include "pipeline/picture/memory.h"
 #include "pipeline/run/stream.h"
 
@@ -64,7 +65,8 @@ static void wake_loop(void *arg)
 static int choose_workers(const struct run *run)
 {
     struct halo_segments_count count;
-    if (run->detectors) /* they serve one stream */
+    const struct halo_frozen *frozen = halo_segments_frozen(run->segments);
+    if (run->detectors || (frozen && frozen->mode == HALO_FROZEN_TAKE)) /* one after the other */
         return 1;
     if (run->settings->workers)
         return run->settings->workers;
@@ -454,8 +456,11 @@ void halo_run_part(const struct halo_run_settings *settings, const struct halo_c
         halo_fail(&ret->error, -ENOMEM, "out of memory");
         return;
     }
+    const struct halo_frozen *frozen = halo_segments_frozen(segments);
     run->segments = segments;
     run->in_job = true;
+    if (frozen && frozen->mode == HALO_FROZEN_TAKE) /* it needs no GPU for a few frames */
+        run->piece.device = run->join.device;
     run->only_encodes = !joins;
     run->end.what = "giving up what is not complete";
     halo_segments_count(segments, &before);

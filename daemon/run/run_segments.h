@@ -28,9 +28,11 @@ struct halo_run_part_end {
     bool device; /* frames were filtered on a GPU: leave with halo_run_end_now() */
 };
 
-/* Performs part of a job: encodes the segments that the process wants (halo_segments_want()), or,
- * if `joins` is set, joins all segments into OUT. A signal ends it within a second, without OUT; if
- * that is not possible otherwise, the process ends. Shows the progress, logs no errors. Blocks. */
+/* Performs part of a job: encodes the segments that the process wants (halo_segments_want()), has
+ * detectors look at them, or takes values of objects from them, as struct halo_segments_job says;
+ * or, if `joins` is set, joins all segments into OUT. A signal ends it within a second, without
+ * OUT; if that is not possible otherwise, the process ends. Shows the progress, logs no errors.
+ * Blocks. */
 void halo_run_part(const struct halo_run_settings *settings, const struct halo_chain *chain,
                    struct halo_segments *segments, bool joins, struct halo_run_part_end *ret);
 

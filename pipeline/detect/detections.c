@@ -19,7 +19,9 @@ static const char magic[8] = "halod d1";
 struct head {
     char magic[8];
     uint8_t id[HALO_DETECTIONS_ID];
-    int64_t frames, boxes, segments;
+    int64_t frames, boxes, segments, objects, values, shown;
+    double bits, epsilons;
+    int32_t width, height;
     char name[HALO_FINDS][HALO_DETECT_NAME];
     halo_find_set finds;
     int32_t seen;
@@ -30,6 +32,7 @@ void halo_detections_finish(struct halo_detections *d)
     free(d->frame);
     free(d->box);
     free(d->segment);
+    halo_frozen_finish(&d->frozen);
     *d = (struct halo_detections){.frame = NULL};
 }
 
@@ -87,7 +90,12 @@ static int agree(struct halo_detections *d, const struct halo_detections *next,
                              d->name[find]);
         memcpy(d->name[find], next->name[find], sizeof d->name[find]);
     }
+    if (d->segments && (d->width != next->width || d->height != next->height))
+        return halo_fail(err, -ESTALE, "segment %lld: has frames of another size",
+                         (long long)d->segments);
     d->finds |= next->finds;
+    d->width = next->width;
+    d->height = next->height;
     return 0;
 }
 
@@ -148,7 +156,7 @@ struct piece {
     size_t size;
 };
 
-enum { PIECES = 5 };
+enum { PIECES = 7 };
 
 static void lay_out(struct halo_detections *d, const struct head *head, struct piece ret[PIECES])
 {
@@ -159,6 +167,10 @@ static void lay_out(struct halo_detections *d, const struct head *head, struct p
         (struct piece){(void **)&d->segment, NULL, (size_t)head->segments * sizeof *d->segment};
     ret[3] = (struct piece){NULL, d->first, thumbnail};
     ret[4] = (struct piece){NULL, d->last, thumbnail};
+    ret[5] = (struct piece){(void **)&d->frozen.object, NULL,
+                            (size_t)head->objects * sizeof *d->frozen.object};
+    ret[6] = (struct piece){(void **)&d->frozen.value, NULL,
+                            (size_t)head->values * sizeof *d->frozen.value};
 }
 
 static int put(FILE *file, struct AVMurMur3 *hash, const void *data, size_t size)
@@ -175,6 +187,13 @@ static int write_all(struct halo_detections *d, FILE *file)
     struct head head = {.frames = d->frames,
                         .boxes = d->boxes,
                         .segments = d->segments,
+                        .objects = d->frozen.objects,
+                        .values = d->frozen.values,
+                        .shown = d->frozen.shown,
+                        .bits = d->frozen.bits,
+                        .epsilons = d->frozen.epsilons,
+                        .width = d->width,
+                        .height = d->height,
                         .finds = d->finds,
                         .seen = d->seen};
     struct AVMurMur3 *hash = av_murmur3_alloc();
@@ -233,12 +252,14 @@ static int get(FILE *file, struct AVMurMur3 *hash, void *data, size_t size)
 static bool is_long_enough(const struct head *head, int64_t size)
 {
     const int64_t least = (int64_t)(sizeof *head + HALO_DETECTIONS_ID);
-    const int64_t most = size / (int64_t)sizeof(int64_t);
+    const int64_t most = size / (int64_t)sizeof(uint16_t);
     struct halo_detections none;
     struct piece piece[PIECES];
-    if (head->frames < 0 || head->boxes < 0 || head->segments < 0 || head->frames > most ||
-        head->boxes > most || head->segments > most)
-        return false;
+    const int64_t counts[] = {head->frames, head->boxes, head->segments, head->objects,
+                              head->values};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i] < 0 || counts[i] > most)
+            return false;
     int64_t sum = least;
     lay_out(&none, head, piece);
     for (int i = 0; i < PIECES; i++)
@@ -267,7 +288,19 @@ static bool is_box_sane(const struct halo_detect_box *b)
            b->height >= 0 && b->height <= 10 && b->score >= 0 && b->score <= 1;
 }
 
-/* Whether all numbers are what the judge may be given. */
+static bool are_objects_sane(const struct halo_frozen *frozen)
+{
+    for (int64_t i = 0; i < frozen->objects; i++) {
+        const struct halo_frozen_object *object = &frozen->object[i];
+        if (object->count < 0 || object->count > frozen->values || object->value < 0 ||
+            object->value > frozen->values - object->count ||
+            (i && object->frame < frozen->object[i - 1].frame))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all numbers are what the judge and the gate may be given. */
 static bool is_sane(const struct halo_detections *d)
 {
     int64_t boxes = 0, frames = 0;
@@ -289,7 +322,8 @@ static bool is_sane(const struct halo_detections *d)
             return false;
         frames += d->segment[i];
     }
-    return boxes == d->boxes && (d->segments == 0 || frames == d->frames);
+    return are_objects_sane(&d->frozen) && boxes == d->boxes &&
+           (d->segments == 0 || frames == d->frames);
 }
 
 static int read_all(struct halo_detections *d, FILE *file, int64_t size,
@@ -315,6 +349,13 @@ static int read_all(struct halo_detections *d, FILE *file, int64_t size,
     d->frames = head.frames;
     d->boxes = head.boxes;
     d->segments = head.segments;
+    d->frozen.objects = head.objects;
+    d->frozen.values = head.values;
+    d->frozen.shown = head.shown;
+    d->frozen.bits = head.bits;
+    d->frozen.epsilons = head.epsilons;
+    d->width = head.width;
+    d->height = head.height;
     d->finds = head.finds;
     d->seen = head.seen;
     memcpy(d->id, head.id, sizeof d->id);

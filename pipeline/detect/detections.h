@@ -2,16 +2,17 @@
  * Detections: what detectors answered about the frames of a file, kept so that other processes can
  * hide the same objects without detectors (daemon/job).
  *
- *   a process for each segment        one process             a process for each segment
- *   frames ─► detectors ─► file  ──►  halo_detections_append() ─► file ─► replay.h ─► verdicts
+ *   process of a segment           one process                     process of a segment
+ *   frames ─► detectors ─► file ─► halo_detections_append() ─► file ─► replay.h ─► verdicts
  *
  * Only the detectors' answers are kept, and where scenes change. In files, the same answers always
- * give the same verdicts (judge.h), so nothing else is needed.
+ * give the same verdicts (judge.h), so nothing else is needed, except, for hide=cells and noise,
+ * what is shown in place of each object (frozen.h).
  *
- * The file says where people are in each frame, so only its owner can read it (mode 0600). It
- * appears when it is complete and synced to disk; it begins with an id of what it was made from
- * and ends with a hash of its bytes, which detects damage but not forgeries. Numbers have the byte
- * order of the machine.
+ * The file says where people are in each frame, and contains the noise of hide=noise, so only its
+ * owner can read it (mode 0600). It appears when it is complete and synced to disk; it begins with
+ * an id of what it was made from and ends with a hash of its bytes, which detects damage but not
+ * forgeries. Numbers have the byte order of the machine.
  *
  * One thread at a time; any thread may read a struct that does not change any more. */
 #ifndef HALO_DETECTIONS_H
@@ -24,6 +25,7 @@
 #include "config/error.h"
 #include "pipeline/detect/cuts.h"
 #include "pipeline/detect/detect_wire.h"
+#include "pipeline/gate/frozen.h"
 
 enum { HALO_DETECTIONS_ID = 16 /* bytes */ };
 
@@ -49,6 +51,9 @@ struct halo_detections {
     int64_t boxes;
     int64_t *segment; /* number of frames in each segment */
     int64_t segments;
+
+    int32_t width, height;     /* of frames as they enter the gate */
+    struct halo_frozen frozen; /* of all segments: what hides objects that were found */
 
     /* Thumbnails of the first and the last frame whose `looked` is set, if there is one. */
     bool seen;

@@ -88,6 +88,8 @@ fail:
 static void say_hidden(const struct halo_gate *gate)
 {
     const struct halo_hidden_counts n = halo_gate_cells_hidden(gate->ways.cells);
+    if (gate->plan->input.frozen) /* who keeps the values says it */
+        return;
     if (n.objects > 0)
         halo_log(
             HALO_LOG_INFO,

@@ -32,6 +32,7 @@ struct halo_pending;
 struct halo_output_picture;
 struct halo_gate;
 struct halo_hidden; /* hidden.h */
+struct halo_frozen; /* frozen.h */
 
 /* Properties of the frames that the decoder will deliver, and requirements for the chain. */
 struct halo_gate_input {
@@ -49,6 +50,8 @@ struct halo_gate_input {
     int spill;     /* chroma spill of all frames (format.h) */
     int64_t epoch; /* serial number of the chain's configuration; 0 if it never changes */
     struct halo_hidden *hidden; /* counts what hide leaves; NULL: nobody asks. Outlives the gate. */
+    struct halo_frozen *frozen; /* kept values of hide=cells and noise (frozen.h), which outlive the
+                                   gate; NULL: the gate has its own */
 };
 
 /* Creates a gate and plans the chain for every plane. chain and ring must outlive the gate. Returns

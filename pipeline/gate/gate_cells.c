@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/cells.h"
+#include "pipeline/gate/frozen.h"
 #include "pipeline/gate/noise.h"
 
 enum {
@@ -36,6 +37,7 @@ struct halo_gate_cells {
     bool asked, readable; /* the frame's planes */
     struct halo_plane plane[HALO_MAX_PLANES];
     struct halo_hidden own, *all; /* all: NULL: nobody asks */
+    struct halo_frozen *kept;     /* NULL: the tables are used */
 };
 
 static size_t values_of(const struct table *t)
@@ -56,7 +58,7 @@ static bool make_table(struct table *t)
 }
 
 int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain,
-                           struct halo_hidden *all)
+                           struct halo_hidden *all, struct halo_frozen *kept)
 {
     *ret = NULL;
     if (!halo_chain_has_cells(chain) && !halo_chain_has_means(chain))
@@ -66,6 +68,7 @@ int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain
         return -ENOMEM;
     cells->chain = chain;
     cells->all = all;
+    cells->kept = kept;
     bool fine = true;
     for (int f = 0; f < chain->count; f++) {
         struct table *t = &cells->table[f];
@@ -187,6 +190,11 @@ static void count(struct halo_gate_cells *cells, const struct taking *t)
     const double epsilon = halo_filter_cells_epsilon(t->kind);
     const double bits =
         t->kind->levels ? t->values * log2((double)t->kind->levels) : epsilon * M_LOG2E;
+    if (cells->kept) {
+        cells->kept->shown++;
+        cells->kept->bits += bits;
+        cells->kept->epsilons += epsilon;
+    }
     halo_hidden_add(&cells->own, bits, epsilon);
     if (cells->all)
         halo_hidden_add(cells->all, bits, epsilon);
@@ -245,8 +253,8 @@ static void join(struct halo_rect *a, const struct halo_rect *b)
 }
 
 /* The tracks of a frame, in the order of their first shapes, and their boxes. */
-static int collect(const struct halo_gate_plan *plan, const struct halo_verdict_shapes *shapes,
-                   bool written, struct seen *ret)
+static int collect(int width, int height, const struct halo_verdict_shapes *shapes, bool written,
+                   struct seen *ret)
 {
     int count = 0;
     for (int i = 0; i < shapes->count; i++) {
@@ -255,7 +263,7 @@ static int collect(const struct halo_gate_plan *plan, const struct halo_verdict_
         struct halo_rect box;
         int at = 0;
         if (!track || shape->kind == HALO_SHAPE_MASK ||
-            !halo_shape_pixels(shape, plan->input.width, plan->input.height, &box))
+            !halo_shape_pixels(shape, width, height, &box))
             continue;
         while (at < count && ret[at].track != track)
             at++;
@@ -265,6 +273,23 @@ static int collect(const struct halo_gate_plan *plan, const struct halo_verdict_
             ret[count++] = (struct seen){track, box};
     }
     return count;
+}
+
+/* The values of an object that are kept outside of the gate. */
+static bool find_kept(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
+                      const struct halo_conv *conv, const struct seen *seen, struct frozen *ret)
+{
+    struct halo_frozen *kept = cells->kept;
+    const size_t each = values_of(&cells->table[f]);
+    struct halo_frozen_object *object = halo_frozen_find(kept, f, seen->track);
+    bool fine = object && (size_t)object->count == HALO_MAX_PLANES * each;
+    for (int p = 0; fine && p < HALO_MAX_PLANES; p++)
+        ret->value[p] = kept->value + object->value + (size_t)p * each;
+    if (fine && kept->mode == HALO_FROZEN_TAKE && object->frame == kept->frame && !object->taken)
+        object->taken = freeze(cells, plan, f, conv, &seen->box, ret);
+    fine = fine && object->taken;
+    kept->missing |= !fine;
+    return fine;
 }
 
 static const struct frozen *values_for(struct halo_gate_cells *cells,
@@ -283,12 +308,18 @@ static const struct frozen *values_for(struct halo_gate_cells *cells,
     return frozen;
 }
 
+static bool is_large(const struct halo_rect *box, int least)
+{
+    return box->x1 - box->x0 >= least && box->y1 - box->y0 >= least;
+}
+
 void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
                           const struct halo_verdict_shapes *shapes, bool written,
                           struct halo_conv *ret)
 {
     struct seen seen[HALO_MAX_SHAPES];
-    const int count = collect(plan, shapes, written, seen), least = cells->table[f].cells.least;
+    const int count = collect(plan->input.width, plan->input.height, shapes, written, seen);
+    const int least = cells->table[f].cells.least;
     const int reach = (int)ceil(plan->chain->filter[f].common.feather) + SPARE;
     for (int p = 0; p < plan->planes; p++) {
         ret[p] = plan->filter[f].level[0][p].conv;
@@ -297,12 +328,72 @@ void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_
     for (int i = 0; i < count; i++) {
         const struct halo_rect *box = &seen[i].box;
         const struct frozen *frozen = NULL;
-        if (box->x1 - box->x0 >= least && box->y1 - box->y0 >= least)
+        struct frozen kept;
+        if (is_large(box, least) && cells->kept)
+            frozen = find_kept(cells, plan, f, ret, &seen[i], &kept) ? &kept : NULL;
+        else if (is_large(box, least))
             frozen = values_for(cells, plan, f, ret, &seen[i]);
         for (int p = 0; frozen && p < plan->planes; p++)
             if (ret[p].kind == HALO_CONV_CELLS) /* without room, it is solid */
                 (void)halo_conv_add_cells(&ret[p], box, frozen->value[p]);
     }
+}
+
+/* Remembers the track as a gate would, and adds it if a gate would take its values now. */
+static int plan_track(struct halo_gate_cells *cells, int f, uint64_t track, bool written)
+{
+    bool found;
+    struct frozen *frozen = find(&cells->table[f], track, &found);
+    frozen->track = track;
+    frozen->used = cells->frames;
+    return found ? 0
+                 : halo_frozen_add(cells->kept, f, track,
+                                   (int)(HALO_MAX_PLANES * values_of(&cells->table[f])), written);
+}
+
+/* Whether written shapes are large enough depends on how the frame is displayed. */
+static int plan_written(struct halo_gate_cells *cells, int f, const struct halo_shapes *shapes)
+{
+    int code = 0;
+    for (int i = 0; i < shapes->count && code >= 0; i++)
+        code = plan_track(cells, f, (uint64_t)i + 1, true);
+    return code;
+}
+
+static int plan_filter(struct halo_gate_cells *cells, int f, int width, int height,
+                       const struct halo_verdict *verdict)
+{
+    struct seen seen[HALO_MAX_SHAPES];
+    const struct halo_filter *filter = &cells->chain->filter[f];
+    if (!cells->table[f].cells.cells || !filter->shapes)
+        return 0;
+    if (filter->shapes->from == HALO_SHAPES_WRITTEN)
+        return plan_written(cells, f, filter->shapes);
+    const struct halo_verdict_shapes *shapes = halo_filter_verdict(filter, verdict);
+    const int count = shapes ? collect(width, height, shapes, false, seen) : 0;
+    int code = 0;
+    for (int i = 0; i < count && code >= 0; i++)
+        if (is_large(&seen[i].box, cells->table[f].cells.least))
+            code = plan_track(cells, f, seen[i].track, false);
+    return code;
+}
+
+int halo_gate_cells_plan(struct halo_gate_cells *cells, int width, int height,
+                         const struct halo_verdict *verdict)
+{
+    int code = 0;
+    cells->frames++;
+    for (int f = 0; f < cells->chain->count && code >= 0; f++)
+        code = plan_filter(cells, f, width, height, verdict);
+    return code;
+}
+
+const struct halo_verdict_shapes *halo_filter_verdict(const struct halo_filter *filter,
+                                                      const struct halo_verdict *verdict)
+{
+    const enum halo_find find =
+        filter->shapes->from == HALO_SHAPES_FACES ? HALO_FIND_FACES : HALO_FIND_PEOPLE;
+    return halo_verdict_get(verdict, find, halo_filter_inverts(filter));
 }
 
 struct halo_hidden_counts halo_gate_cells_hidden(const struct halo_gate_cells *cells)

@@ -24,7 +24,8 @@
  *              could not be read, or for which there were no random numbers.
  *
  * A gate remembers HALO_FROZEN_TRACKS tracks of each filter and forgets the one that was hidden
- * longest ago. One that returns after that has new values, and counts again.
+ * longest ago. One that returns after that has new values, and counts again. Where several
+ * processes filter one file, the values are kept outside of their gates (frozen.h).
  *
  * Values are taken on the host, in the thread in which frames enter the gate, in their order,
  * before the frame is submitted; so no lane holds any state, and all backends show the same. One
@@ -32,6 +33,7 @@
 #ifndef HALO_GATE_CELLS_H
 #define HALO_GATE_CELLS_H
 
+#include "pipeline/gate/frozen.h"
 #include "pipeline/gate/gate_plan.h"
 #include "pipeline/gate/hidden.h"
 #include "pipeline/region/verdict.h"
@@ -50,9 +52,10 @@ struct halo_cells_frame {
 /* Creates the memory for the filters of a chain that draw cells, or whose colour is a mean
  * (gate_means.h); *ret is NULL if there are none.
  * The chain must outlive it, and so must `all`, which counts with it (NULL: nobody asks). Returns 0
- * or -ENOMEM. */
+ * or -ENOMEM.
+ * kept: values that are kept, which must outlive it, too; NULL: it has its own. */
 int halo_gate_cells_create(struct halo_gate_cells **ret, const struct halo_chain *chain,
-                           struct halo_hidden *all);
+                           struct halo_hidden *all, struct halo_frozen *kept);
 void halo_gate_cells_destroy(struct halo_gate_cells *cells); /* NULL is ignored */
 
 /* The next calls of halo_gate_cells_draw() are for this frame. cells may be NULL. */
@@ -61,11 +64,21 @@ void halo_gate_cells_begin(struct halo_gate_cells *cells, const struct halo_cell
 /* The planes of this frame in host memory; NULL: they cannot be read. */
 const struct halo_plane *halo_gate_cells_planes(struct halo_gate_cells *cells);
 
+/* The shapes that a filter hides whose region detectors find; NULL: not known. */
+const struct halo_verdict_shapes *halo_filter_verdict(const struct halo_filter *filter,
+                                                      const struct halo_verdict *verdict);
+
 /* Makes the convolutions of filter f for the current frame, one for each plane: those of the plan,
  * with the boxes of these shapes. `written`: the shapes are those of the chain's text. */
 void halo_gate_cells_draw(struct halo_gate_cells *cells, const struct halo_gate_plan *plan, int f,
                           const struct halo_verdict_shapes *shapes, bool written,
                           struct halo_conv *ret);
+
+/* Adds the objects to `kept` that a gate of its own would give values in this frame: frame
+ * kept->frame, of this size and with this verdict (NULL: not judged). All frames of a file must be
+ * passed in their order; the mode is PLAN. Returns 0 or -ENOMEM. */
+int halo_gate_cells_plan(struct halo_gate_cells *cells, int width, int height,
+                         const struct halo_verdict *verdict);
 
 /* What its objects leave. Any thread; cells may be NULL. */
 struct halo_hidden_counts halo_gate_cells_hidden(const struct halo_gate_cells *cells);

@@ -239,9 +239,7 @@ static const struct halo_verdict_shapes *find_shapes(const struct supply *supply
     const bool inverted = halo_filter_inverts(filter);
     if (filter->shapes->from == HALO_SHAPES_FEED)
         return supply->feed_known ? &supply->fed[inverted] : NULL;
-    const enum halo_find find =
-        filter->shapes->from == HALO_SHAPES_FACES ? HALO_FIND_FACES : HALO_FIND_PEOPLE;
-    return halo_verdict_get(supply->verdict, find, inverted);
+    return halo_filter_verdict(filter, supply->verdict);
 }
 
 /* Draws the supplied regions and sets the steps of their filters. supply NULL: nothing is known. */

@@ -38,7 +38,7 @@ int halo_gate_ways_open(struct halo_gate_ways *ways, const struct halo_chain *ch
     first.turn %=
         HALO_DISPLAYS; /* unknown becomes 0: filters with a written region then apply everywhere */
     ways->ring = ring;
-    if (halo_gate_cells_create(&ways->cells, chain, input->hidden) < 0)
+    if (halo_gate_cells_create(&ways->cells, chain, input->hidden, input->frozen) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     return open_way(&ways->first, chain, ways, &first, err);
 }

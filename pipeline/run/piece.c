@@ -17,6 +17,32 @@ void halo_stream_set_piece(struct halo_stream *s, struct halo_segments *segments
     s->piece = (struct halo_piece){.segments = segments, .joins = segment == NULL};
     if (segment)
         s->piece.segment = *segment;
+    if (segment)
+        s->piece.frozen = halo_segments_frozen(segments);
+}
+
+bool halo_piece_enter(struct halo_stream *s)
+{
+    struct halo_piece *p = &s->piece;
+    if (!p->frozen)
+        return true;
+    p->frozen->missing = false;
+    p->frozen->frame = p->replay                ? halo_replay_frame(p->replay)
+                       : p->segment.number == 0 ? p->entered
+                                                : INT32_MAX;
+    p->entered++;
+    return !halo_piece_takes(p) ||
+           halo_frozen_count(p->frozen, p->frozen->frame, p->frozen->frame + 1) > 0;
+}
+
+int halo_piece_check_entered(const struct halo_stream *s, struct halo_error *err)
+{
+    const struct halo_piece *p = &s->piece;
+    return p->frozen && p->frozen->mode == HALO_FROZEN_SHOW && p->frozen->missing
+               ? halo_fail(err, -ESTALE,
+                           "frame %lld shows an object whose cells halod job merge has not taken",
+                           (long long)p->frozen->frame)
+               : 0;
 }
 
 /* The encoder of each segment must give what one encoder would: it cannot know the frames
@@ -51,11 +77,16 @@ static int begin_detections(struct halo_stream *s, struct halo_error *err)
 {
     struct halo_piece *p = &s->piece;
     const struct halo_detections *all = halo_segments_detections(p->segments);
+    const AVCodecParameters *par = s->tracks.track[p->track].in->codecpar;
     if (halo_segments_detects(p->segments)) {
         p->record = s->detect_settings.record = av_mallocz(sizeof *p->record);
-        return p->record ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+        if (!p->record)
+            return halo_fail(err, -ENOMEM, "out of memory");
+        p->record->width = par->width;
+        p->record->height = par->height;
+        return 0;
     }
-    if (!all)
+    if (!all || !all->finds)
         return 0;
     struct halo_replay_settings replay = {.detections = all,
                                           .detector = s->settings->detector,
@@ -80,7 +111,7 @@ static int begin_segment(struct halo_stream *s, const struct halo_track *t, stru
         return halo_fail(err, -ENOMEM, "out of memory");
     if (code >= 0)
         code = begin_detections(s, err);
-    if (code < 0 || halo_piece_detects(p))
+    if (code < 0 || !halo_piece_encodes(p))
         return code;
     return halo_segments_create(p->segments, &p->segment, t->out->codecpar, &p->writer, err);
 }
@@ -141,6 +172,10 @@ int halo_piece_finish(struct halo_stream *s, struct halo_error *err)
                          "%s: has changed during the run, or cannot be read from the "
                          "middle: run again, without -segments",
                          s->settings->source.input);
+    if (halo_piece_takes(p)) {
+        halo_segments_set_done(p->segments, p->segment.number);
+        return 0;
+    }
     if (halo_piece_detects(p))
         return halo_segments_finish_detections(p->segments, &p->segment, p->record, err);
     return halo_segments_finish(p->segments, &p->segment, p->writer, atomic_load(&s->frames), err);

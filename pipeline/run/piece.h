@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 #include "config/error.h"
+#include "pipeline/gate/frozen.h"
 #include "pipeline/segment/segments.h"
 
 struct halo_stream;
@@ -31,6 +32,8 @@ struct halo_piece {
     int64_t packets;                /* read so far */
     struct halo_detections *record; /* what detectors answer; NULL: the segment is encoded */
     struct halo_replay *replay;     /* what they answered; NULL: there are none */
+    struct halo_frozen *frozen;     /* what is shown in place of objects; NULL: the gate takes it */
+    int64_t entered;                /* frames, if there are no answers */
     /* The stream that joins; used by the source thread: */
     struct halo_part_reader *reader; /* NULL: the next part is not open yet */
     int next;                        /* number of the segment whose part follows */
@@ -50,6 +53,24 @@ static inline bool halo_piece_detects(const struct halo_piece *p)
 {
     return p->record != NULL;
 }
+
+/* Whether only values of objects are taken from the segment's frames. */
+static inline bool halo_piece_takes(const struct halo_piece *p)
+{
+    return p->frozen && p->frozen->mode == HALO_FROZEN_TAKE;
+}
+
+/* Whether frames are encoded. */
+static inline bool halo_piece_encodes(const struct halo_piece *p)
+{
+    return !(p->segments && p->joins) && !halo_piece_detects(p) && !halo_piece_takes(p);
+}
+
+/* Says which frame enters the gate next. Returns false if it must not. Filter thread. */
+bool halo_piece_enter(struct halo_stream *s);
+/* Checks the frame that has entered the gate. Returns 0; or -ESTALE, with err filled, if it is not
+ * known what to show in place of an object. Filter thread. */
+int halo_piece_check_entered(const struct halo_stream *s, struct halo_error *err);
 
 static inline bool halo_piece_joins(const struct halo_piece *p)
 {

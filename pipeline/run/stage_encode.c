@@ -131,8 +131,7 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
         return encode_picture(s, item->track, item->output, err);
     case HALO_ITEM_END:
         for (int i = 0; i < s->tracks.count && code >= 0; i++) {
-            if (s->tracks.track[i].encoder && !halo_piece_joins(&s->piece) &&
-                !halo_piece_detects(&s->piece))
+            if (s->tracks.track[i].encoder && halo_piece_encodes(&s->piece))
                 code = encode_picture(s, i, NULL, err);
             else if (s->tracks.track[i].audio)
                 code = encode_audio(s, NULL, i, err);

@@ -11,11 +11,17 @@ static int enter_item(struct halo_stream *s, struct halo_item *item, struct halo
 {
     if (item->kind == HALO_ITEM_RAW) {
         struct halo_raw_picture *raw = item->raw;
-        struct halo_pending *pending;
-        const int code = halo_gate_enter(s->tracks.track[item->track].gate, raw, &pending, err);
+        struct halo_pending *pending = NULL;
+        int code = 0;
+        if (halo_piece_enter(s))
+            code = halo_gate_enter(s->tracks.track[item->track].gate, raw, &pending, err);
         halo_raw_picture_destroy(raw);
-        if (code < 0)
+        if (code >= 0)
+            code = halo_piece_check_entered(s, err);
+        if (code < 0 || halo_piece_takes(&s->piece)) {
+            halo_pending_destroy(pending);
             return code;
+        }
         item->kind = HALO_ITEM_PENDING;
         item->pending = pending;
     }

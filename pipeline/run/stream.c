@@ -208,7 +208,8 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
                                      .ring = s->ring,
                                      .sink = s->sink,
                                      .only_filtered = halo_piece_is_segment(&s->piece),
-                                     .in_segments = s->piece.segments != NULL};
+                                     .in_segments = s->piece.segments != NULL,
+                                     .frozen = s->piece.frozen};
     int code = halo_tracks_open(&s->tracks, &route, err);
     if (code >= 0)
         expect_total(s);

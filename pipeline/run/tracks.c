@@ -89,7 +89,8 @@ static int open_gate(struct halo_track *t, const struct halo_route *route, struc
     if (code < 0)
         return code;
     const enum halo_privacy privacy = HALO_PRIVACY_OFF; /* -vf null states it explicitly */
-    const struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
+    struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
+    input.frozen = route->frozen;
     say_alpha_lost(t->in);
     return halo_gate_create(&t->gate, route->chain, route->ring, &input, err);
 }

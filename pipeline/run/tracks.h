@@ -74,8 +74,9 @@ struct halo_route {
     const struct halo_chain *chain;
     struct halo_ring *ring;
     struct halo_sink *sink;
-    bool only_filtered; /* other tracks are dropped */
-    bool in_segments;   /* the encoder's output must not depend on the machine */
+    bool only_filtered;         /* other tracks are dropped */
+    bool in_segments;           /* the encoder's output must not depend on the machine */
+    struct halo_frozen *frozen; /* of the gates (gate.h) */
 };
 
 /* Opens decoders, gates and encoders, and adds streams, chapters and metadata to the sink, without

@@ -499,6 +499,12 @@ static void set_done(struct halo_segments *s, struct halo_segment_entry *done)
     pthread_mutex_unlock(&s->lock);
 }
 
+void halo_segments_set_done(struct halo_segments *s, int number)
+{
+    struct halo_segment_entry done = entry_of(s, number);
+    set_done(s, &done);
+}
+
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err)
 {

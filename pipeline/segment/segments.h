@@ -22,6 +22,7 @@
 #include "pipeline/segment/part_file.h"
 
 struct halo_detections;
+struct halo_frozen;
 struct halo_segments;
 
 /* The file in the folder with what detectors answered about all segments. */
@@ -42,6 +43,10 @@ struct halo_segments_job {
     /* What detectors answered about all segments; NULL: there are no detectors. Must outlive the
      * segments. */
     const struct halo_detections *detections;
+    /* What gates show in place of objects; if its mode is TAKE, nothing is encoded, and frames in
+     * which no object appears are dropped. NULL: gates take their own values. Must outlive the
+     * segments. */
+    struct halo_frozen *frozen;
 };
 
 /* How the joining stream ends before all segments are joined. */
@@ -76,6 +81,11 @@ int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_set
  * encoded. Call this before streams run. */
 int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
                        struct halo_error *err);
+/* From then on, halo_segments_take() takes the segment, whatever there is of it. Call this before
+ * streams run. */
+void halo_segments_need(struct halo_segments *s, int number);
+/* The segment, which was taken, is done, and nothing was written. Any thread. */
+void halo_segments_set_done(struct halo_segments *s, int number);
 /* Removes the parts that this process has begun and not completed: for a process that ends at once.
  * Any thread. */
 void halo_segments_give_up(struct halo_segments *s);
@@ -119,9 +129,10 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err);
 
-/* What the job's `detects` and `detections` say; false and NULL without a job. Any thread. */
+/* What the job says; false and NULL without a job. Any thread. */
 bool halo_segments_detects(const struct halo_segments *s);
 const struct halo_detections *halo_segments_detections(const struct halo_segments *s);
+struct halo_frozen *halo_segments_frozen(const struct halo_segments *s);
 /* Writes what detectors answered about a segment that was taken, as halo_segments_finish() does
  * for a part. Returns 0, or -errno with err filled. */
 int halo_segments_finish_detections(struct halo_segments *s, const struct halo_segment *segment,

@@ -63,6 +63,11 @@ int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
     return code < 0;
 }
 
+void halo_segments_need(struct halo_segments *s, int number)
+{
+    s->entry[number].state = HALO_SEGMENT_WAITING;
+}
+
 void halo_segments_note_temporary(struct halo_segments *s, int number, const char *name)
 {
     char *copy = strdup(name);
@@ -114,6 +119,11 @@ bool halo_segments_detects(const struct halo_segments *s)
 const struct halo_detections *halo_segments_detections(const struct halo_segments *s)
 {
     return s->job.detections;
+}
+
+struct halo_frozen *halo_segments_frozen(const struct halo_segments *s)
+{
+    return s->job.frozen;
 }
 
 int halo_segments_load_detections(struct halo_segments *s, int number, struct halo_detections *ret)

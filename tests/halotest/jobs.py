@@ -135,11 +135,13 @@ class DetectTest(JobTest):
         self.rows = {}
         self.say(range(20, 70), 0.2, 0.2)
 
-    def say(self, numbers, x, y, width=0.2, height=0.3, score=0.9, rows='rows'):
-        """The detector will find this in these frames, moving to the right."""
+    def say(self, numbers, x, y, width=0.2, height=0.3, score=0.9, *, rows='rows', speed=0.025, grows=0):
+        """The detector will find this in these frames, moving to the right; the speed is for a second."""
         lines = self.rows.setdefault(rows, [])
         for n in numbers:
-            lines.append(f'{n * 1000000 // RATE} {x + n / 1000} {y} {width} {height} {score}\n')
+            size = 1 + grows * n / RATE
+            lines.append(f'{n * 1000000 // RATE} {x + n * speed / RATE} {y} {width * size} {height * size} '
+                         f'{score}\n')
         with open(self.path(rows), 'w', encoding='ascii') as file:
             file.writelines(lines)
 

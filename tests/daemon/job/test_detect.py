@@ -106,6 +106,126 @@ class Whole(DetectTest):
         self.assertNotIn('detectors', self.audit(other))
 
 
+class Hidden(DetectTest):
+    """What is shown in place of an object is the same in all segments."""
+
+    CHAIN = 'hide=how=cells:region=faces'
+
+    def setUp(self):
+        super().setUp()
+        self.input = clip('.mkv', *halotest.video_source('320x240', seconds=4), *GOP)
+        self.rows.clear()
+        self.say((n for n in range(5, 95) if n not in (29, 30, 31, 50)), 0.1, 0.1, speed=0.1)
+        self.say(range(48, 90), 0.5, 0.5)
+        self.say(range(8, 80), 0.7, 0.2, 0.05, 0.06, speed=0, grows=1)  # too small for cells at first
+        self.say(range(28, 34), 0.4, 0.6, score=0.6)
+
+    def test_cells(self):
+        want = self.whole()
+        self.assertNotEqual(want, self.whole(chain='hide=how=solid:region=faces'))
+        for seconds, order in (('0.4', None), ('1', (2, 0, 3, 1))):
+            with self.subTest(seconds):
+                self.split(seconds=seconds)
+                self.complete(order)
+                self.assert_done(want)
+                hidden = self.audit()['hidden']
+                self.assertEqual(hidden['bits'], 324 * hidden['objects'])
+                self.assertNotIn('epsilons', hidden)
+                os.unlink(self.output)
+                os.unlink(self.output + '.job.json')
+
+    def test_several_filters(self):
+        """One is in the chain's text, one is too small, one follows people."""
+        self.say(range(20, 70), 0.2, 0.4, 0.3, 0.5, rows='people')
+        chain = ('hide=how=cells:n=3:region=rect 8 8 80 80+rect 100 10 12 60,hide=how=cells:region=faces,'
+                 'hide=how=cells:n=4:levels=4:region=people')
+        people = ('-people', self.detector(rows='people'))
+        self.split(*people, chain=chain)
+        self.complete()
+        self.assert_done(self.whole(*people, chain=chain))
+
+    def test_without_detectors(self):
+        chain = 'hide=how=cells:region=rect 10% 10% 50% 50%'
+        self.split(chain=chain)
+        self.assertFalse(self.manifest()['job']['detects'])
+        self.assertEqual(self.status()['stage'], 'merge')
+        self.assertIn('not merged', self.assert_one_line(self.segment(0, code=75)))
+        self.merge()
+        self.encode_all()
+        self.join()
+        self.assert_done(self.whole(chain=chain))
+
+    def region(self, path, x, y, width, height):
+        """The luma of this part of each frame."""
+        data = halotest.ffmpeg('-i', path, '-vf', f'crop={width}:{height}:{x}:{y}', '-f', 'rawvideo',
+                               '-pix_fmt', 'gray', '-')
+        return [data[at:at + width * height] for at in range(0, len(data), width * height)]
+
+    def test_noise(self):
+        chain = 'hide=how=noise:epsilon=1:region=rect 80 60 160 120'
+        seen = []
+        for _ in range(2):
+            self.split('-y', chain=chain)
+            self.merge()
+            self.encode_all()
+            self.join()
+            parts = self.region(self.output, 80, 60, 160, 120)
+            self.assertEqual((len(parts), len(set(parts))), (100, 1))
+            seen.append(parts[0])
+            self.assertEqual(self.audit()['hidden'], {'objects': 1, 'bits': 2.0, 'epsilons': 1.0})
+        self.assertNotEqual(seen[0], seen[1])
+
+    def test_noise_of_faces(self):
+        """One that does not move looks the same in each frame; what was made with other noise does not fit."""
+        self.rows.clear()
+        self.say(range(0, 100), 0.3, 0.3, 0.3, 0.3, speed=0)
+        self.split(chain='hide=how=noise:epsilon=1:region=faces', seconds='0.4')
+        self.detect_all()
+        self.merge()
+        self.encode_all()
+        os.unlink(self.merged)
+        self.detect_all()
+        self.merge()
+        self.assertIn('does not fit', self.assert_one_line(self.join(code=1)))
+        self.encode_all()
+        self.join()
+        parts = self.region(self.output, 112, 84, 64, 48)
+        self.assertEqual((len(parts), len(set(parts))), (100, 1))
+        self.assertEqual(self.audit()['hidden']['objects'], 1)
+
+    def test_merge_that_is_killed(self):
+        self.split(chain='hide=how=noise:epsilon=1:region=faces')
+        self.detect_all()
+        for delay in (0.02, 0.05, 0.08, 0.12):
+            merge = start_halod('job', 'merge', self.parts)
+            time.sleep(delay)
+            merge.kill()
+            merge.communicate()
+        self.merge()
+        with open(self.merged, 'rb') as file:
+            kept = file.read()
+        self.merge()
+        with open(self.merged, 'rb') as file:
+            self.assertEqual(file.read(), kept)
+        self.encode_all()
+        self.join()
+        self.assertFalse(os.path.exists(self.parts))
+
+    def test_nothing_of_it_is_seen(self):
+        """A mark moves; the detector finds it by its colour."""
+        self.input = clip('.mkv', '-f', 'lavfi', '-i', 'color=gray:size=320x240:rate=25:duration=4', '-f', 'lavfi',
+                          '-i', 'color=magenta:size=60x60:rate=25:duration=4', '-filter_complex',
+                          '[0][1]overlay=x=20+50*t:y=40+20*t:enable=between(t\\,0.3\\,3.3)', *GOP)
+        detector = 'command=' + STANDIN + ' --look mark'
+        def magenta(path):
+            data = halotest.ffmpeg('-i', path, '-f', 'rawvideo', '-pix_fmt', 'rgb24', '-')
+            return sum(data[i] > 160 and data[i + 2] > 160 and data[i + 1] < 110 for i in range(0, len(data), 3 * 7))
+        self.assertGreater(magenta(self.input), 10000)
+        self.split('-faces', detector, chain='solid=black:region=faces', seconds='0.4')
+        self.complete()
+        self.assertEqual(magenta(self.output), 0)
+
+
 class Usage(DetectTest):
     def test_masks(self):
         for chain in ('gblur=region=background', 'gblur=region=people'):

@@ -210,8 +210,6 @@ class Usage(JobTest):
             self.assertFalse(os.path.exists(self.parts))
         self.assertIn('No such file', self.split(output=self.path('nowhere/out.mp4'), code=75).err)
         self.assertIn('nowhere.png', self.split(chain='gblur=region=mask nowhere.png', code=64).err)
-        for chain in ('hide=how=cells:region=rect 0 0 50% 50%', 'hide=how=noise:region=rect 0 0 50% 50%'):
-            self.assertIn('use halod run', self.split(chain=chain, code=64).err)
         self.split()
         self.assertIn('-y', self.assert_one_line(self.split(code=64)))
         self.split('-y', '-crf', '40')
