@@ -139,10 +139,10 @@ const char *halo_backend_error(const struct halo_backend_ops *ops, const struct 
  * wait forever. Any thread. */
 bool halo_backend_is_lost(const struct halo_backend_ops *ops);
 
-/* halo_backend_leave() promises that the process will soon end with _exit(), without further work on
- * devices. From then on, nothing on a device is released, because the end of the process does that
- * in less time. halo_backend_is_left() returns whether this was promised; code that uses a device
- * without a backend must not release anything on it either. Any thread. */
+/* halo_backend_leave() promises that the process will soon end with _exit(), without further work
+ * on devices. From then on, nothing on a device is released, because the end of the process does
+ * that in less time. halo_backend_is_left() returns whether this was promised; code that uses a
+ * device without a backend must not release anything on it either. Any thread. */
 void halo_backend_leave(void);
 bool halo_backend_is_left(void);
 

@@ -37,15 +37,13 @@ static json_t *describe_segments(const struct halo_job_file *job)
     return ret;
 }
 
-static json_t *describe(const struct halo_job_file *job, const char *path,
+static json_t *describe(const struct halo_job_file *job, int64_t size,
                         const struct halo_joined *joined, const char *hash)
 {
-    struct stat st = {.st_size = -1};
     json_t *part = json_object_get(job->manifest, "job");
     char *name = strrchr(job->output, '/') + 1;
-    stat(path, &st);
     json_t *output = json_pack("{s:o, s:I, s:s, s:I, s:f}", "name", halo_manifest_text(name),
-                               "size", (json_int_t)st.st_size, "sha256", hash, "frames",
+                               "size", (json_int_t)size, "sha256", hash, "frames",
                                (json_int_t)joined->packets, "seconds", joined->seconds);
     json_t *ret = json_pack(
         "{s:i, s:o, s:O, s:O, s:O, s:O, s:O, s:O, s:O, s:o, s:o}", "version", 1, "output", output,
@@ -65,22 +63,40 @@ static json_t *describe(const struct halo_job_file *job, const char *path,
     return ret;
 }
 
+/* Whether OUT is complete, and is what its audit trail says. */
+static bool is_joined(struct halo_job_file *job)
+{
+    char hash[HALO_SHA256_TEXT];
+    const char *wanted = "";
+    struct halo_error ignored = {0};
+    json_t *audit = halo_job_is_complete(job) ? json_load_file(job->audit, 0, NULL) : NULL;
+    const bool ret = audit && json_unpack(audit, "{s:{s:s}}", "output", "sha256", &wanted) == 0 &&
+                     halo_job_hash_file(job->output, hash, &ignored) >= 0 && !strcmp(hash, wanted);
+    json_decref(audit);
+    return ret;
+}
+
 /* Called with the complete output, before it gets its name. */
 static int check(void *arg, const char *path, const struct halo_joined *joined,
                  struct halo_error *err)
 {
-    const struct halo_job_file *job = arg;
+    struct halo_job_file *job = arg;
     char hash[HALO_SHA256_TEXT];
+    struct stat st;
     int code = halo_joined_check(path, joined, job->output, err);
     if (code >= 0)
         code = halo_job_hash_file(path, hash, err);
+    if (code >= 0 && stat(path, &st) < 0)
+        code = halo_fail(err, -errno, "%s: %s", path, strerror(errno));
     if (code < 0)
         return code;
-    json_t *audit = describe(job, path, joined, hash);
-    code = audit ? halo_manifest_save(audit, job->audit) : -ENOMEM;
+    json_t *audit = describe(job, st.st_size, joined, hash);
+    if (is_joined(job)) /* and that join has begun to remove what describe() reads */
+        code = halo_fail(err, -EEXIST, "%s: another join has completed it", job->output);
+    else if ((code = audit ? halo_manifest_save(audit, job->audit) : -ENOMEM) < 0)
+        halo_fail(err, code, "%s: cannot be written: %s", job->audit, strerror(-code));
     json_decref(audit);
-    return code < 0 ? halo_fail(err, code, "%s: cannot be written: %s", job->audit, strerror(-code))
-                    : 0;
+    return code;
 }
 
 /* ---- what is joined ---- */
@@ -155,26 +171,14 @@ static void remove_folder(struct halo_job_file *job)
         halo_segments_close(segments, true);
 }
 
-/* Whether OUT is complete, and is what its audit trail says. */
-static bool is_joined(struct halo_job_file *job)
-{
-    char hash[HALO_SHA256_TEXT];
-    const char *wanted = "";
-    struct halo_error ignored = {0};
-    json_t *audit = halo_job_is_complete(job) ? json_load_file(job->audit, 0, NULL) : NULL;
-    const bool ret = audit && json_unpack(audit, "{s:{s:s}}", "output", "sha256", &wanted) == 0 &&
-                     halo_job_hash_file(job->output, hash, &ignored) >= 0 && !strcmp(hash, wanted);
-    json_decref(audit);
-    return ret;
-}
-
-/* A second join may come when the first one has just named OUT. */
+/* A second join may come when the first one has just named OUT. What the second one had in the
+ * folder then may have kept the first one from removing it. */
 static int end_join(struct halo_job_file *job, struct halo_segments *segments,
                     struct halo_run_part_end *end)
 {
     const bool complete = !end->error.code && !end->signal;
     if (!complete && is_joined(job)) {
-        halo_segments_close(segments, false);
+        halo_segments_close(segments, true);
         halo_log(HALO_LOG_INFO, "%s: another join has completed it", job->output);
         return HALO_EXIT_OK;
     }

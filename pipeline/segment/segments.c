@@ -292,8 +292,8 @@ void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), vo
 void halo_segments_abandon(struct halo_segments *s)
 {
     walk(s, remove_parts);
-    unlinkat(s->fd, "manifest.json", 0); /* last: it says whether OUT is complete */
-    if (rmdir(s->folder) < 0)
+    unlinkat(s->fd, "manifest.json", 0);         /* last: it says whether OUT is complete */
+    if (rmdir(s->folder) < 0 && errno != ENOENT) /* another process may have removed it */
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", s->folder, strerror(errno));
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # halod job: split, segment, join, status; whatever happens to tasks and files.
+import contextlib
 import hashlib
 import json
 import os
@@ -485,6 +486,36 @@ class Kills(JobTest):
         self.assertTrue({code for code, _ in results} <= {0, 75}, results)
         self.join()
         self.assert_done()
+
+    def stopped_join(self):
+        """A process that has begun to write; None: it was too fast."""
+        join = start_halod('job', 'join', self.parts)
+        with contextlib.suppress(FileNotFoundError):
+            while not any(name.startswith('.halod-') for name in os.listdir(self.parts)):
+                pass
+            join.send_signal(signal.SIGSTOP)
+            if os.path.exists(os.path.join(self.parts, 'manifest.json')):
+                return join
+        join.send_signal(signal.SIGCONT)
+        ends(join)
+        return None
+
+    def test_late_join(self):
+        """One is stopped while it writes, until another one has completed OUT."""
+        self.ENCODE = ['-preset', 'ultrafast']
+        late = None
+        while not late:
+            self.split('-y')
+            self.encode_all()
+            late = self.stopped_join()
+        self.join()
+        audit = self.audit()
+        late.send_signal(signal.SIGCONT)
+        code, err = ends(late)
+        self.assertEqual(code, 0, err)
+        self.assertIn('another join', err)
+        self.assert_done()
+        self.assertEqual(self.audit(), audit)
 
     def test_killed_join(self):
         self.ENCODE = ['-preset', 'ultrafast']
