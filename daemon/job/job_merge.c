@@ -166,6 +166,7 @@ static int save(struct halo_job_file *job, struct halo_detections *all, struct h
         return halo_fail(err, -ENOMEM, "out of memory");
     const struct halo_part_id id = halo_manifest_id(job->manifest);
     memcpy(all->id, id.hash.byte, sizeof all->id);
+    all->seen = false; /* no thumbnail is needed any more */
     int code = halo_detections_save(all, path, true, err);
     if (code == -EEXIST) {
         *err = (struct halo_error){0};

@@ -61,12 +61,18 @@ static void wake_loop(void *arg)
 
 /* ---- segments ---- */
 
+/* Nothing is encoded: detectors look at the frames, or values of objects are taken from them. */
+static bool only_looks(const struct halo_segments *segments)
+{
+    const struct halo_frozen *frozen = halo_segments_frozen(segments);
+    return halo_segments_detects(segments) || (frozen && frozen->mode == HALO_FROZEN_TAKE);
+}
+
 /* The software encoder keeps frames, so memory limits the number of workers, too. */
 static int choose_workers(const struct run *run)
 {
     struct halo_segments_count count;
-    const struct halo_frozen *frozen = halo_segments_frozen(run->segments);
-    if (run->detectors || (frozen && frozen->mode == HALO_FROZEN_TAKE)) /* one after the other */
+    if (only_looks(run->segments)) /* one after the other */
         return 1;
     if (run->settings->workers)
         return run->settings->workers;
@@ -456,10 +462,9 @@ void halo_run_part(const struct halo_run_settings *settings, const struct halo_c
         halo_fail(&ret->error, -ENOMEM, "out of memory");
         return;
     }
-    const struct halo_frozen *frozen = halo_segments_frozen(segments);
     run->segments = segments;
     run->in_job = true;
-    if (frozen && frozen->mode == HALO_FROZEN_TAKE) /* it needs no GPU for a few frames */
+    if (only_looks(segments)) /* it filters few frames, or none */
         run->piece.device = run->join.device;
     run->only_encodes = !joins;
     run->end.what = "giving up what is not complete";

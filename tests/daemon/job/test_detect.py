@@ -92,6 +92,24 @@ class Whole(DetectTest):
         self.complete()
         self.assert_done(self.whole(chain=chain))
 
+    def test_part_of_the_file(self):
+        part = ('-ss', '1.3', '-t', '2')
+        self.split(*part, seconds='0.4')
+        self.complete()
+        self.assert_done(self.whole(*part))
+
+    def test_rotated(self):
+        """Detectors see frames as they are displayed."""
+        plain = clip('.mp4', *halotest.video_source('320x240', seconds=2), *GOP)
+        self.input = clip('.mp4', '-i', plain, '-c', 'copy', '-metadata:s:v', 'rotate=90')
+        self.assertNotEqual(halotest.rotation(halotest.probe_video(self.input)), 0)
+        self.rows.clear()
+        self.say(range(5, 45), 0.1, 0.2, 0.3, 0.25)
+        chain = 'hide=how=cells:region=faces,hide=how=cells:n=3:region=rect 0 0 90 60'
+        self.split(chain=chain, seconds='0.4')
+        self.complete()
+        self.assert_done(self.whole(chain=chain))
+
     def test_one_task_for_several(self):
         other = self.path('other.mkv')
         self.split()
@@ -270,7 +288,7 @@ class Usage(DetectTest):
     def test_without_detectors(self):
         self.split(chain='gblur=sigma=2')
         self.assertIn('no detectors', self.detect(0).err)
-        self.assertIn('no detectors', self.merge().err)
+        self.assertIn('nothing to merge', self.merge().err)
         self.encode_all()
         self.join()
 

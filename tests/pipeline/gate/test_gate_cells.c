@@ -32,6 +32,7 @@ struct fixture {
     struct halo_gate *gate;
     struct halo_region_feed *feed;
     struct halo_hidden hidden;
+    struct halo_frozen *frozen; /* NULL: the gate has its own values */
     struct halo_raw_picture raw;
     struct halo_output_picture *out;
     int64_t now; /* us */
@@ -61,8 +62,11 @@ static void begin(struct fixture *f, const char *chain)
     const char *backend = getenv("HALO_TEST_BACKEND"); /* set by hand, on a machine with a GPU */
     const struct halo_ring_settings settings = {
         .backend = backend ? backend : "cpu", .depth = 2, .deadline = 60, .locked = -1};
-    const struct halo_gate_input input = {
-        .format = f->format, .width = WIDTH, .height = HEIGHT, .hidden = &f->hidden};
+    const struct halo_gate_input input = {.format = f->format,
+                                          .width = WIDTH,
+                                          .height = HEIGHT,
+                                          .hidden = &f->hidden,
+                                          .frozen = f->frozen};
     const struct halo_region_feed_settings feed = {.on = true, .hold = 0, .limit = 30};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
@@ -317,6 +321,106 @@ static void verdicts(void **state)
     end(&f);
 }
 
+/* ---- values that are kept outside of gates ---- */
+
+/* Frame n of a file: one object grows, another appears later. */
+static struct halo_verdict *verdict_of(int n)
+{
+    struct halo_shape shape[2] = {{.kind = HALO_SHAPE_RECT,
+                                   .x = {4 + 2 * n, 0},
+                                   .y = {10, 0},
+                                   .width = {n < 2 ? 30 : 48, 0},
+                                   .height = {n < 2 ? 30 : 48, 0},
+                                   .track = 7},
+                                  {.kind = HALO_SHAPE_RECT,
+                                   .x = {76, 0},
+                                   .y = {20 + 2 * n, 0},
+                                   .width = {40, 0},
+                                   .height = {40, 0},
+                                   .track = 9}};
+    const struct halo_verdict_shapes shapes = {shape, n < 4 ? 1 : 2};
+    struct halo_verdict *ret = halo_verdict_create();
+    assert_int_equal(halo_verdict_set(ret, HALO_FIND_FACES, &shapes, NULL), 0);
+    return ret;
+}
+
+static void plan(struct halo_frozen *frozen, const char *text, int frames)
+{
+    struct halo_gate_cells *cells;
+    struct halo_chain *chain;
+    struct halo_error err = {0};
+    assert_int_equal(halo_chain_parse(&chain, text, &err), 0);
+    frozen->mode = HALO_FROZEN_PLAN;
+    assert_int_equal(halo_gate_cells_create(&cells, chain, NULL, frozen), 0);
+    for (int n = 0; n < frames; n++) {
+        struct halo_verdict *verdict = verdict_of(n);
+        frozen->frame = n;
+        assert_int_equal(halo_gate_cells_plan(cells, WIDTH, HEIGHT, verdict), 0);
+        halo_verdict_unref(verdict);
+    }
+    halo_gate_cells_destroy(cells);
+    halo_chain_destroy(chain);
+}
+
+static void pass_kept(struct fixture *f, int n)
+{
+    f->raw.verdict = verdict_of(n);
+    f->frozen->frame = n;
+    f->frozen->missing = false;
+    fill(f);
+    pass(f);
+    halo_verdict_unref(f->raw.verdict);
+    f->raw.verdict = NULL;
+}
+
+/* One gate takes the values in the frames that were planned, and another shows them in all. */
+static void kept(void **state)
+{
+    static const char chain[] = "hide=cells:region=faces";
+    struct halo_frozen frozen = {.object = NULL};
+    struct fixture take = {.frozen = &frozen}, show = {.frozen = &frozen, .state = 77};
+    int values[3 * 36];
+    (void)state;
+    plan(&frozen, chain, 8);
+    assert_int_equal(frozen.objects, 2);
+    assert_int_equal(frozen.object[0].frame, 2);
+    assert_int_equal(frozen.object[1].frame, 4);
+    assert_int_equal(halo_frozen_count(&frozen, 0, 2), 0);
+    assert_int_equal(halo_frozen_count(&frozen, 2, 4), 1);
+    assert_false(halo_frozen_is_complete(&frozen));
+
+    frozen.mode = HALO_FROZEN_TAKE;
+    begin(&take, chain);
+    pass_kept(&take, 2);
+    check_box(&take, (struct halo_rect){8, 10, 56, 58}, 6, 8, true, values);
+    assert_false(halo_frozen_is_complete(&frozen));
+    pass_kept(&take, 4);
+    assert_true(halo_frozen_is_complete(&frozen));
+    assert_int_equal(frozen.shown, 2);
+    end(&take);
+
+    frozen.mode = HALO_FROZEN_SHOW;
+    begin(&show, chain);
+    pass_kept(&show, 3);
+    check_box(&show, (struct halo_rect){10, 10, 58, 58}, 6, 8, false, values);
+    pass_kept(&show, 1); /* too small */
+    is_gray(&show, 6, 10, 36, 40);
+    assert_false(frozen.missing);
+    pass_kept(&show, 7);
+    assert_false(frozen.missing);
+    frozen.object[1].taken = 0; /* it is hidden all the same, and known to be missing */
+    pass_kept(&show, 6);
+    is_gray(&show, 76, 32, 116, 72);
+    assert_true(frozen.missing);
+    frozen.object[1].taken = 1;
+    frozen.object[1].count--;
+    pass_kept(&show, 6);
+    assert_true(frozen.missing);
+    assert_int_equal(frozen.shown, 2);
+    end(&show);
+    halo_frozen_finish(&frozen);
+}
+
 /* Each object has cells of its own, and pieces of one object share a box. */
 static void several(void **state)
 {
@@ -534,16 +638,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(freezes),
-        cmocka_unit_test(written),
-        cmocka_unit_test(solid),
-        cmocka_unit_test(lost_and_found),
-        cmocka_unit_test(verdicts),
-        cmocka_unit_test(several),
-        cmocka_unit_test(noise),
-        cmocka_unit_test(mean),
-        cmocka_unit_test(mean_of_verdicts),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(freezes),          cmocka_unit_test(written),  cmocka_unit_test(solid),
+        cmocka_unit_test(lost_and_found),   cmocka_unit_test(verdicts), cmocka_unit_test(kept),
+        cmocka_unit_test(several),          cmocka_unit_test(noise),    cmocka_unit_test(mean),
+        cmocka_unit_test(mean_of_verdicts), cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
