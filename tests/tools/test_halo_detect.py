@@ -251,6 +251,7 @@ class Contract(DetectTest):
                                       (2160, False, 544)):
             ready = connection.hello(height * 16 // 9, height, live=live)
             self.assertEqual(ready['height'], shorter)
+            self.assertRegex(ready['name'], '^halo-detect [0-9a-f]{12} haar$')
 
     @unittest.skipUnless(HAS_HAAR, 'python3-opencv and opencv-data are not installed')
     def test_broken(self):
@@ -281,6 +282,7 @@ class Contract(DetectTest):
                 detector = self.detector('faces', '--from', INSTALLED, '--model', model)
                 connection = detector.connect()
                 ready = connection.hello(640, 480)
+                self.assertRegex(ready['name'], '^halo-detect [0-9a-f]{12} ' + model.replace(',', r'\+'))
                 self.assertEqual(connection.boxes(bytes(connection.size())), [])
                 boxes = connection.boxes(face(ready['width'], ready['height']))
                 self.assertTrue(any(abs(x + w / 2 - 0.5) < 0.1 and abs(y + h / 2 - 0.5) < 0.15

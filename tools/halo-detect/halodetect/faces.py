@@ -127,7 +127,7 @@ class Haar(Model):
 
     def __init__(self, options):
         super().__init__(options)
-        self.cv2 = imported('cv2')
+        self.cv2 = options.installed.note_version(imported('cv2'))
         if not hasattr(self.cv2, 'CascadeClassifier'):
             raise Failure(CONFIG, 'the model haar needs OpenCV 4 and cannot be joined with others')
         path = cascade()
@@ -135,7 +135,7 @@ class Haar(Model):
             raise Failure(CONFIG, f'{self.FILE} is in none of {", ".join(CASCADES)}: run apt-get '
                                   'install opencv-data, or halo-detect install for better models')
         self.cv2.setNumThreads(options.threads)
-        self.cascade = self.cv2.CascadeClassifier(path)
+        self.cascade = self.cv2.CascadeClassifier(options.installed.note(path))
 
     def find(self, image, inside):
         x, y, width, height = inside
@@ -164,6 +164,7 @@ class OwnModel(Model):
         super().__init__(options)
         if not os.path.isfile(path):
             raise Failure(CONFIG, f'{path}: no such file')
+        options.installed.note(path)
         self.path, self.layout, self.net = path, layout, load_onnx(options, path)
 
     def find(self, image, inside):
@@ -214,7 +215,7 @@ class Faces:
                 hint = ' (a path needs --layout)' if os.path.sep in name else ''
                 raise Failure(USAGE, f'unknown model {name}{hint} (see halo-detect --help)')
         self.model = models[0] if len(models) == 1 else Joined(models)
-        self.name = self.model.NAME
+        self.name, self.installed = self.model.NAME, options.installed
 
     def ready(self, width, height, live):
         """The fields of `ready`, for frames of this size."""

@@ -22,6 +22,7 @@ class People:
         if options.model not in (None, NAME):
             raise Failure(USAGE, f'unknown model {options.model} (see halo-detect --help)')
         self.name, self.options, self.nets = NAME, options, {}
+        self.installed = options.installed
         self.net(LANDSCAPE)
 
     def net(self, model):

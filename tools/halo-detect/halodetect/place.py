@@ -3,6 +3,7 @@
 
 What is installed is executed by a program that sees unfiltered frames. It is therefore only used
 if nobody but root or the user who runs the program could have written it."""
+import hashlib
 import os
 import stat
 import sys
@@ -65,6 +66,7 @@ class Installed:
     """The folder of an installation."""
 
     def __init__(self, folder=None):
+        self.used = hashlib.sha256()
         self.searched = [folder] if folder else list(filter(None, (own(), SYSTEM)))
         self.folder = next((place for place in self.searched
                             if os.path.exists(os.path.join(place, STAMP))), None)
@@ -81,7 +83,23 @@ class Installed:
         if not self.has(name):
             raise Failure(CONFIG, f'the model {name} is not installed in '
                                   f'{" or ".join(self.searched)}: run halo-detect install')
-        return os.path.join(self.folder, 'models', name)
+        return self.note(os.path.join(self.folder, 'models', name))
+
+    def note(self, path):
+        """Counts a file as used. Returns the path."""
+        with open(path, 'rb') as file:
+            self.used.update(file.read())
+        return path
+
+    def note_version(self, module):
+        """Counts a module as used. Returns the module."""
+        package = sys.modules[module.__name__.partition('.')[0]]
+        self.used.update(str(getattr(package, '__version__', '')).encode())
+        return module
+
+    def version(self):
+        """Short, and another if the models or modules that are used are others."""
+        return self.used.hexdigest()[:12]
 
     def modules(self):
         """The folder of modules that this Python can load, or None."""
@@ -95,7 +113,7 @@ class Installed:
         folder = self.modules()
         if folder and folder not in sys.path:
             sys.path.insert(0, folder)
-        return imported(name, self)
+        return self.note_version(imported(name, self))
 
 
 def imported(name, installed=None):

@@ -84,7 +84,8 @@ class Stream:
                                  f'{message["find"]} for that')
         self.ready = self.detector.ready(message['width'], message['height'], message['live'])
         self.room = bytearray(self.ready['width'] * self.ready['height'] * 3)
-        self.send({'type': 'ready', 'name': 'halo-detect ' + self.detector.name,
+        version = self.detector.installed.version()
+        self.send({'type': 'ready', 'name': f'halo-detect {version} {self.detector.name}',
                    'format': self.detector.FORMAT, 'answers': self.detector.ANSWERS, **self.ready})
 
     def frame(self, message, fd):
