@@ -19,10 +19,12 @@ void halo_held_mask_clear(struct halo_held_mask *mask)
 
 /* ---- connections ---- */
 
-static void set_gone(struct halo_detect *d, enum halo_find find, int64_t now)
+static void set_gone(struct halo_detect *d, enum halo_find find, bool pauses, int64_t now)
 {
     struct halo_finder *finder = &d->finder[find];
-    if (finder->ready)
+    if (finder->ready && pauses)
+        halo_judge_pause(d->judge, find, now);
+    else if (finder->ready)
         halo_judge_gone(d->judge, find, now);
     finder->ready = false;
     pthread_mutex_lock(&d->lock);
@@ -81,7 +83,7 @@ void halo_finder_end(struct halo_detect *d, enum halo_find find)
 
 static void lose(struct halo_detect *d, enum halo_find find, const char *why, int64_t now)
 {
-    set_gone(d, find, now);
+    set_gone(d, find, false, now);
     close_link(&d->finder[find]);
     d->settings->calls->broken(d->settings->arg, find, why);
     fail(d, find, why);
@@ -133,7 +135,7 @@ static void greet(struct halo_detect *d, enum halo_find find, int64_t now)
         (finder->link && finder->said_width == d->width && finder->said_height == d->height))
         return;
     if (finder->link) {
-        set_gone(d, find, now);
+        set_gone(d, find, true, now);
         code = halo_detect_link_hello(finder->link, &hello, now);
     } else {
         code = halo_detect_link_create(&finder->link, finder->fd, &hello, now);
@@ -347,5 +349,5 @@ void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_he
     }
     if (err.code && !d->settings->live && !d->error.code)
         d->error = err;
-    set_gone(d, find, now); /* until the detector has answered everything */
+    set_gone(d, find, false, now); /* until the detector has answered everything */
 }

@@ -158,6 +158,14 @@ void halo_judge_gone(struct halo_judge *judge, enum halo_find find, int64_t now)
     }
 }
 
+void halo_judge_pause(struct halo_judge *judge, enum halo_find find, int64_t now)
+{
+    if (judge->live)
+        halo_judge_gone(judge, find, now);
+    else
+        judge->find[find].ready = judge->find[find].gone = false;
+}
+
 void halo_judge_boxes(struct halo_judge *judge, enum halo_find find, int64_t n,
                       const struct halo_detect_box *boxes, int count, int64_t now)
 {

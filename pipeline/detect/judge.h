@@ -84,10 +84,13 @@ int halo_judge_arrive(struct halo_judge *judge, int64_t n, int64_t frame_us, int
  * to be sent. */
 bool halo_judge_has_room(const struct halo_judge *judge);
 
-/* A find's detector is ready for frames; or it is not any more (it ended, broke the contract, or
- * must first answer another `hello`). Unanswered frames count as never sent to it. */
+/* A find's detector is ready for frames; or it is not any more (it ended, or broke the contract),
+ * and unanswered frames count as never sent to it; or it must first answer another `hello`: in live
+ * streams, that is the same, but in files its answers still count, and frames wait until it is
+ * ready. */
 void halo_judge_ready(struct halo_judge *judge, enum halo_find find, int64_t now);
 void halo_judge_gone(struct halo_judge *judge, enum halo_find find, int64_t now);
+void halo_judge_pause(struct halo_judge *judge, enum halo_find find, int64_t now);
 
 /* A detector's verdict about frame n. For a mask, the caller keeps the mask (`mask_n` below).
  * Verdicts about frames that the find was not sent are ignored. */

@@ -98,6 +98,22 @@ class Whole(DetectTest):
         self.complete()
         self.assert_done(self.whole(*part))
 
+    def test_size_that_changes(self):
+        """The detector is greeted again, and frames wait for it."""
+        parts = [clip('.ts', *halotest.video_source(size, seconds=2), *GOP, '-bf', '0')
+                 for size in ('160x120', '320x240')]
+        self.input = self.path('sizes.ts')
+        with open(self.input, 'wb') as file:
+            for part in parts:
+                with open(part, 'rb') as source:
+                    file.write(source.read())
+        detector = f'command={STANDIN} --look none --box 0.2,0.2,0.3,0.3'
+        self.split('-faces', detector)
+        self.complete()
+        want = self.whole('-faces', detector)
+        self.assert_done(want)
+        self.assertGreater(len({frame[1] for frame in want}), 90)  # not all of it is hidden
+
     def test_rotated(self):
         """Detectors see frames as they are displayed."""
         plain = clip('.mp4', *halotest.video_source('320x240', seconds=2), *GOP)

@@ -833,6 +833,27 @@ static void the_same_verdicts_give_the_same_shapes(void **state)
     assert_memory_equal(quick, shot_, 80 * sizeof *quick);
 }
 
+/* When the frames' size changes, a detector is greeted again. */
+static void a_file_waits_for_another_hello(void **state)
+{
+    (void)state;
+    begin(false, FACES);
+    arrive(1);
+    next(HALO_JUDGE_SEND, 1);
+    halo_judge_pause(judge_, HALO_FIND_FACES, now_);
+    arrive(2);
+    next(HALO_JUDGE_WAIT, 0);
+    one(1, &face); /* counts */
+    next(HALO_JUDGE_WAIT, 0);
+    halo_judge_ready(judge_, HALO_FIND_FACES, now_);
+    next(HALO_JUDGE_SEND, 2);
+    one(2, &face);
+    halo_judge_finish(judge_);
+    next(HALO_JUDGE_PASS, 1);
+    assert_int_equal(step_.hidden[HALO_FIND_FACES].count, 1);
+    next(HALO_JUDGE_PASS, 2);
+}
+
 static void a_file_waits_for_its_detectors(void **state)
 {
     (void)state;
@@ -919,6 +940,7 @@ int main(void)
         TEST(nothing_is_hidden_before_a_cut),
         TEST(the_same_verdicts_give_the_same_shapes),
         TEST(a_file_waits_for_its_detectors),
+        TEST(a_file_waits_for_another_hello),
         TEST(the_window_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
