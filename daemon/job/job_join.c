@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "config/log.h"
 #include "daemon/engine/hide.h"
 #include "daemon/job/job.h"
@@ -76,6 +77,21 @@ static bool is_joined(struct halo_job_file *job)
     return ret;
 }
 
+/* Writes OUT.job.json. Until then it is in the folder, where nothing stays if this is killed. */
+static int save_audit(const struct halo_job_file *job, const json_t *audit)
+{
+    char *path;
+    if (!audit || asprintf(&path, "%s/" HALO_SEGMENTS_AUDIT, job->folder) < 0)
+        return -ENOMEM;
+    int code = halo_manifest_save(audit, path);
+    if (code >= 0)
+        code = halo_beside_rename(path, job->audit);
+    if (code >= 0)
+        halo_beside_sync_folder(job->audit);
+    free(path);
+    return code;
+}
+
 /* Called with the complete output, before it gets its name. */
 static int check(void *arg, const char *path, const struct halo_joined *joined,
                  struct halo_error *err)
@@ -93,7 +109,7 @@ static int check(void *arg, const char *path, const struct halo_joined *joined,
     json_t *audit = describe(job, st.st_size, joined, hash);
     if (is_joined(job)) /* and that join has begun to remove what describe() reads */
         code = halo_fail(err, -EEXIST, "%s: another join has completed it", job->output);
-    else if ((code = audit ? halo_manifest_save(audit, job->audit) : -ENOMEM) < 0)
+    else if ((code = save_audit(job, audit)) < 0)
         halo_fail(err, code, "%s: cannot be written: %s", job->audit, strerror(-code));
     json_decref(audit);
     return code;

@@ -82,7 +82,7 @@ static bool remove_temporary(int fd, const char *name)
 static bool remove_parts(int fd, const char *name)
 {
     if (is_temporary(name) || is_part(name) || !strcmp(name, "submitted.json") ||
-        !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
+        !strcmp(name, HALO_SEGMENTS_AUDIT) || !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
         unlinkat(fd, name, 0);
     return true;
 }

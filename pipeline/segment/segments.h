@@ -27,6 +27,8 @@ struct halo_segments;
 
 /* The file in the folder with what detectors answered about all segments. */
 #define HALO_SEGMENTS_ALL_DETECTIONS "all.detections"
+/* The name of the audit trail of a job until it is complete. */
+#define HALO_SEGMENTS_AUDIT "audit.json"
 
 /* What the process says about itself in a job, and what it does before OUT gets its name. */
 struct halo_segments_job {
