@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/view/pace.h"
 #include "daemon/view/virtual_device.h"
 #include "kernels/clock.h"
 #include "pipeline/camera/watch.h"
@@ -15,8 +16,7 @@
 enum {
     /* from a change in /dev to an attempt: a device gets its group after its name */
     SETTLE_MS = 50,
-    FORGOTTEN = 3,  /* timer turns without a frame until gray replaces a forgotten one */
-    MAX_BEHIND = 4, /* periods; more is not a delay, but a jump of the clock */
+    FORGOTTEN = 3, /* timer turns without a frame until gray replaces a forgotten one */
 };
 
 struct halo_virtual {
@@ -45,7 +45,7 @@ struct halo_virtual {
     int64_t taken; /* us: its time; 0: not needed */
     int forgotten; /* timer turns still to wait */
 
-    int64_t due, written_at; /* ns; due: of the next frame, without jitter */
+    struct halo_pace pace;
     int64_t pictures, repeated, dropped, opened, failures;
     struct halo_histogram delay; /* ns */
 };
@@ -75,6 +75,7 @@ void halo_virtual_clear(struct halo_virtual *v)
 {
     av_packet_unref(v->picture);
     v->fresh = false;
+    halo_pace_loosen(&v->pace);
 }
 
 /* Closes a device that does not work; it is tried again later. */
@@ -95,11 +96,6 @@ static void lose(struct halo_virtual *v, enum halo_v4l2_trouble trouble, const c
     report(v, trouble, why);
 }
 
-static int64_t period_of(const struct halo_virtual *v)
-{
-    return (int64_t)(1e9 / v->need.rate);
-}
-
 static void take_report(uv_poll_t *link, int status, int events);
 
 /* Waits for what the device reports; without it the device is of no use. */
@@ -116,6 +112,11 @@ static int listen_to(struct halo_virtual *v)
     return uv_poll_start(&v->link, UV_READABLE, take_report);
 }
 
+static int64_t period_of(const struct halo_virtual *v)
+{
+    return (int64_t)(1e9 / v->need.rate);
+}
+
 static void try_to_open(struct halo_virtual *v)
 {
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
@@ -130,18 +131,10 @@ static void try_to_open(struct halo_virtual *v)
     v->open = true;
     uv_poll_stop(&v->watch);
     v->opened++;
-    v->due = v->written_at = halo_now_ns() - period_of(v);
+    halo_pace_start(&v->pace, period_of(v), halo_now_ns());
 }
 
 /* ---- frames ---- */
-
-static void note(struct halo_virtual *v, int64_t now)
-{
-    v->written_at = now;
-    v->due += period_of(v);
-    if (now - v->due > MAX_BEHIND * period_of(v))
-        v->due = now;
-}
 
 /* Makes a gray frame: all bytes are the same in each of the raw formats. */
 static const uint8_t *gray_of(struct halo_virtual *v)
@@ -164,7 +157,7 @@ static void write_one(struct halo_virtual *v)
     const int64_t taken = v->fresh && v->taken ? v->taken * 1000 : halo_now_ns();
     enum halo_v4l2_trouble trouble = HALO_V4L2_BROKEN;
     struct halo_error err = {0};
-    note(v, halo_now_ns());
+    halo_pace_note(&v->pace, halo_now_ns(), v->fresh);
     if (v->forgotten > 0 && !v->picture->data) {
         v->forgotten--;
         return;
@@ -186,16 +179,6 @@ static void write_one(struct halo_virtual *v)
     v->fresh = false;
 }
 
-/* The earliest time of the next write: at once for a new frame, but no faster than the rate; for a
- * repeat only if the new frame is late. */
-static int64_t time_of_next(const struct halo_virtual *v)
-{
-    const int64_t quarter = period_of(v) / 4;
-    const int64_t at = v->fresh ? v->due - quarter : v->due + 3 * quarter;
-    const int64_t least = v->written_at + (v->fresh ? quarter : 2 * quarter);
-    return at > least ? at : least;
-}
-
 /* ---- the clock ---- */
 
 static void turn(uv_timer_t *timer);
@@ -210,6 +193,7 @@ static void set_timer(struct halo_virtual *v, int64_t at)
 int halo_virtual_wanted(struct halo_virtual *v)
 {
     v->kind->look(v->device, &v->need);
+    v->pace.period = period_of(v);
     return v->open && v->need.readers != 0 ? v->need.format : -1;
 }
 
@@ -220,9 +204,10 @@ static void turn(uv_timer_t *timer)
         try_to_open(v);
     if (v->open)
         report_watched(v, halo_virtual_wanted(v));
-    if (v->open && halo_now_ns() >= time_of_next(v) - 500000)
+    if (v->open && halo_now_ns() >= halo_pace_next(&v->pace, v->fresh) - 500000)
         write_one(v);
-    set_timer(v, v->open ? time_of_next(v) : v->lost + (int64_t)(v->pause * 1e9));
+    set_timer(v,
+              v->open ? halo_pace_next(&v->pace, v->fresh) : v->lost + (int64_t)(v->pause * 1e9));
 }
 
 /* The device has something to report: readers that come or go, or its end. */
@@ -274,7 +259,7 @@ void halo_virtual_put(struct halo_virtual *v, const AVPacket *picture, int64_t t
     v->taken = taken;
     v->forgotten = 0;
     if (v->open)
-        set_timer(v, time_of_next(v));
+        set_timer(v, halo_pace_next(&v->pace, true));
 }
 
 void halo_virtual_forget(struct halo_virtual *v)
