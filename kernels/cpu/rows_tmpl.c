@@ -173,8 +173,9 @@ static int prepare(struct strip *s, int columns, struct halo_cpu_scratch *scratc
     int width = is_wide(c) ? WIDE_STRIP : STRIP;
     while (width > LEAST_STRIP && plan(s, width) > CACHE)
         width /= 2;
-    if (columns < width)
-        width = (int)round_up((size_t)columns, STEP);
+    /* Equal strips: each is computed as if it were as wide as the first. */
+    const int strips = (columns + width - 1) / width;
+    width = (int)round_up((size_t)((columns + strips - 1) / strips), STEP);
 
     const size_t ring_bytes = plan(s, width);
     const size_t wide = is_wide(c) ? round_up(wide_bytes(s), LINE) : 0;
