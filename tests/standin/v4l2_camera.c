@@ -21,7 +21,8 @@ struct standin_camera *standin_camera_of(int fd)
     return fd >= 0 && fd < DESCRIPTORS ? cameras[fd] : NULL;
 }
 
-/* Under the lock: a picture has come, into the first buffer that is queued. */
+/* Under the lock: a picture has come, into the first buffer that is queued. Its time is that of its
+ * last sample, as if a device had written it. */
 static void produce(struct standin_camera *c)
 {
     const uint32_t sequence = c->sequence++;
@@ -30,6 +31,7 @@ static void produce(struct standin_camera *c)
             c->buffer[i].queued = false;
             c->buffer[i].ready = true;
             c->buffer[i].sequence = sequence;
+            c->buffer[i].used = standin_paint(c, c->view + (size_t)i * c->size, sequence);
             clock_gettime(CLOCK_MONOTONIC, &c->buffer[i].at);
             c->order[c->ready++] = i;
             send(c->other, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -37,19 +39,23 @@ static void produce(struct standin_camera *c)
         }
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
 static void *play(void *arg)
 {
     struct standin_camera *c = arg;
     bool hung = false;
     pthread_mutex_lock(&c->lock);
-    while (!c->over) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        const int64_t period =
-            c->streaming && c->now.rate > 0 ? (int64_t)(1e9 / c->now.rate) : 5000000;
-        const int64_t ns = t.tv_nsec + period;
-        t.tv_sec += ns / 1000000000;
-        t.tv_nsec = ns % 1000000000;
+    for (int64_t due = now_ns(); !c->over;) {
+        const bool paced = c->streaming && c->now.rate > 0;
+        const int64_t period = paced ? (int64_t)(1e9 / c->now.rate) : 5000000, now = now_ns();
+        due = now - due < period ? due + period : now + period;
+        const struct timespec t = {due / 1000000000, due % 1000000000};
         pthread_cond_timedwait(&c->wake, &c->lock, &t);
         pthread_mutex_unlock(&c->lock);
         const bool gone = standin_number(c, "gone") > 0, stalled = standin_number(c, "stall") > 0,

@@ -26,6 +26,7 @@ struct buffer {
     bool queued, ready;
     uint32_t sequence;
     struct timespec at;
+    size_t used; /* bytes of the picture */
 };
 
 struct standin_camera {
