@@ -1,77 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Turns to open something on a GPU (turn.h): one queue for the whole process. */
+ * Turns to open something (turn.h): one queue of each kind for the whole process. */
 #include "pipeline/base/turn.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static struct halo_turn *line; /* waiting threads, the next one first */
-static int inside;
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
-static void count_places(void)
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_cond_t moved;
+static struct {
+    struct halo_turn *line; /* waiting threads, the next one first */
+    int inside;
+} queues[HALO_TURN_QUEUES];
+static const int most[HALO_TURN_QUEUES] = {HALO_TURNS, HALO_FILE_TURNS};
+
+static void init_moved(void)
+{
+    (void)halo_cond_init(&moved);
+}
+
+static void count_places(enum halo_turn_queue queue)
 {
     int place = 0;
-    for (struct halo_turn *t = line; t; t = t->next)
+    for (struct halo_turn *t = queues[queue].line; t; t = t->next)
         atomic_store(&t->place, ++place);
 }
 
 static void leave_line(struct halo_turn *turn)
 {
-    struct halo_turn **at = &line;
+    struct halo_turn **at = &queues[turn->queue].line;
     while (*at != turn)
         at = &(*at)->next;
     *at = turn->next;
     turn->next = NULL;
     atomic_store(&turn->place, 0);
-    count_places();
+    count_places(turn->queue);
 }
 
-/* Gives turns to waiting threads while fewer than HALO_TURNS have one. */
-static void let_in(void)
+/* Gives turns to waiting threads while fewer than `most` have one. */
+static void let_in(enum halo_turn_queue queue)
 {
-    while (line && inside < HALO_TURNS) {
-        struct halo_turn *turn = line;
+    while (queues[queue].line && queues[queue].inside < most[queue]) {
+        struct halo_turn *turn = queues[queue].line;
         leave_line(turn);
         turn->state = HALO_TURN_HAS;
-        inside++;
+        queues[queue].inside++;
     }
     pthread_cond_broadcast(&moved);
 }
 
-bool halo_turn_take(struct halo_turn *turn, const atomic_int *stop)
+bool halo_turn_take(struct halo_turn *turn, enum halo_turn_queue queue, const atomic_int *stop,
+                    int64_t until)
 {
+    pthread_once(&once, init_moved);
     pthread_mutex_lock(&lock);
-    struct halo_turn **last = &line;
+    struct halo_turn **last = &queues[queue].line;
     while (*last)
         last = &(*last)->next;
     *last = turn;
+    turn->queue = queue;
     turn->state = HALO_TURN_WAITS;
-    count_places();
-    let_in();
-    while (turn->state == HALO_TURN_WAITS && !atomic_load(stop))
-        pthread_cond_wait(&moved, &lock);
-    const bool has = turn->state == HALO_TURN_HAS;
-    if (!has) {
+    count_places(queue);
+    let_in(queue);
+    while (turn->state == HALO_TURN_WAITS && !atomic_load(stop) && halo_now_ns() < until)
+        halo_cond_wait(&moved, &lock, until);
+    const bool may = turn->state == HALO_TURN_HAS || !atomic_load(stop);
+    if (turn->state == HALO_TURN_WAITS) {
         leave_line(turn);
         turn->state = HALO_TURN_NONE;
     }
     pthread_mutex_unlock(&lock);
-    return has;
+    return may;
 }
 
 void halo_turn_end(struct halo_turn *turn)
 {
     pthread_mutex_lock(&lock);
-    inside -= turn->state == HALO_TURN_HAS;
-    turn->state = HALO_TURN_NONE;
-    let_in();
+    if (turn->state == HALO_TURN_HAS) {
+        turn->state = HALO_TURN_NONE;
+        queues[turn->queue].inside--;
+        let_in(turn->queue);
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void halo_turns_wake(void)
 {
+    pthread_once(&once, init_moved);
     pthread_mutex_lock(&lock);
     pthread_cond_broadcast(&moved);
     pthread_mutex_unlock(&lock);

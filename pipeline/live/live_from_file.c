@@ -6,6 +6,7 @@
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/path.h"
+#include "pipeline/base/turn.h"
 #include "pipeline/input/decode.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/live/live_encodings.h"
@@ -20,6 +21,8 @@
 
 /* Demuxers that invent timestamps, from an assumed rate. */
 #define TIMELESS "mpjpeg,mjpeg,mjpeg_2000,h264,hevc,m4v,image2pipe"
+
+static const int64_t PROBE_WAIT_NS = 2000000000;
 
 /* Restarts the time limit of the source. */
 static void set_deadline(struct halo_live *live)
@@ -62,13 +65,25 @@ static int choose_streams(const struct halo_live *live, struct halo_live_input *
     return 0;
 }
 
+/* Opens and probes the source. A file waits for its turn, but not for one that hangs. */
+static int probe(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    struct halo_turn turn = {0};
+    const int64_t until = halo_now_ns() + PROBE_WAIT_NS;
+    if (live->local && !halo_turn_take(&turn, HALO_TURNS_FILE, &live->stop, until))
+        return halo_fail(err, -ECANCELED, "the stream was stopped before it started");
+    const int code = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
+                                      &live->reader->limits, err);
+    halo_turn_end(&turn);
+    return code;
+}
+
 static int open_file(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
 {
     set_deadline(live);
     halo_live_loop_begin(live, in);
     in->again = halo_path_opens_again(live->settings.source.input);
-    int code = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
-                                &live->reader->limits, err);
+    int code = probe(live, in, err);
     if (code < 0)
         return code;
     in->format = halo_source_format(in->source);

@@ -56,7 +56,7 @@ void halo_live_leave(struct halo_live_stalls *s, int call)
 static bool take_turn(struct halo_live_stalls *s)
 {
     s->was_in_decoder = atomic_exchange(&s->call[HALO_CALL_DECODER].since, 0) != 0;
-    return halo_turn_take(&s->turn, s->stop);
+    return halo_turn_take(&s->turn, HALO_TURNS_GPU, s->stop, INT64_MAX);
 }
 
 static void end_turn(struct halo_live_stalls *s)

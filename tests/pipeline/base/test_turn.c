@@ -10,6 +10,8 @@ enum { MANY = 12 };
 
 static struct person {
     struct halo_turn turn;
+    enum halo_turn_queue queue;
+    int64_t until;
     pthread_t thread;
     atomic_int stop, got; /* got: -1: was stopped; else how many had come before it */
 } all[MANY];
@@ -18,7 +20,7 @@ static atomic_int came;
 static void *wait_for_it(void *arg)
 {
     struct person *p = arg;
-    const bool got = halo_turn_take(&p->turn, &p->stop);
+    const bool got = halo_turn_take(&p->turn, p->queue, &p->stop, p->until);
     atomic_store(&p->got, got ? atomic_fetch_add(&came, 1) + 1 : -1);
     return NULL;
 }
@@ -26,7 +28,7 @@ static void *wait_for_it(void *arg)
 /* Stands in the line, or has got its turn. */
 static void start(struct person *p)
 {
-    *p = (struct person){0};
+    *p = (struct person){.until = INT64_MAX};
     assert_int_equal(pthread_create(&p->thread, NULL, wait_for_it, p), 0);
     while (!halo_turn_place(&p->turn) && !atomic_load(&p->got))
         sched_yield();
@@ -84,11 +86,34 @@ static void test_stop(void **state)
     }
 }
 
+/* A queue has turns of its own, and who has waited for long enough goes on without one. */
+static void test_files(void **state)
+{
+    (void)state;
+    const atomic_int stop = 0;
+    struct halo_turn turn[HALO_FILE_TURNS + 2] = {0};
+    for (int i = 0; i < HALO_FILE_TURNS; i++)
+        assert_true(halo_turn_take(&turn[i], HALO_TURNS_FILE, &stop, INT64_MAX));
+    assert_int_equal(halo_turn_place(&all[HALO_TURNS].turn), 1);
+    assert_true(halo_turn_take(&turn[HALO_FILE_TURNS], HALO_TURNS_FILE, &stop, 1));
+    halo_turn_end(&turn[HALO_FILE_TURNS]); /* it had none, so the next one must not get it */
+    halo_turn_end(&turn[0]);
+    assert_true(halo_turn_take(&turn[HALO_FILE_TURNS + 1], HALO_TURNS_FILE, &stop, INT64_MAX));
+    assert_int_equal(halo_turn_place(&turn[HALO_FILE_TURNS + 1]), 0);
+    for (int i = 1; i < HALO_FILE_TURNS + 2; i++)
+        halo_turn_end(&turn[i]);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(wait_got(&all[i]) > 0);
+        halo_turn_end(&all[i].turn);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_order, begin),
         cmocka_unit_test_setup(test_stop, begin),
+        cmocka_unit_test_setup(test_files, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
