@@ -199,11 +199,17 @@ static const struct halo_step *steps_of(const struct halo_pending *pending, int 
     return own ? steps->own : steps->plain;
 }
 
+/* Whether the lane is where the chain was planned for, and not on the CPU instead. */
+static bool is_own(const struct halo_pending *pending)
+{
+    return pending->lane->backend->ops == halo_ring_ops(pending->gate->ring);
+}
+
 static int submit(struct halo_pending *pending)
 {
     const struct halo_gate *gate = pending->gate;
     const struct halo_gate_plan *plan = &pending->way->plan;
-    const bool own = pending->lane->backend->ops == halo_ring_ops(gate->ring);
+    const bool own = is_own(pending);
     const bool from_device = halo_hw_frame_is(pending->native);
     if ((gate->on_device || from_device) && !own)
         return -EIO; /* a lane that fell back to the CPU */
@@ -438,7 +444,7 @@ int halo_gate_leave(struct halo_pending *pending, int64_t epoch, struct halo_out
         if (code >= 0)
             code = finish(pending);
     }
-    if (code >= 0)
+    if (code >= 0 && !pending->passed && is_own(pending))
         atomic_store(&pending->gate->warm, true);
     if (code >= 0)
         code = agree(pending, epoch, err);

@@ -13,6 +13,7 @@
 #include "config/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/stats.h"
+#include "pipeline/base/thread.h"
 
 enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* in deadlines */
 
@@ -23,9 +24,15 @@ struct halo_ring {
     struct halo_ring_settings settings;
     const struct halo_backend_ops *ops;
     struct halo_memory *memory;
+    struct halo_arrival arrival; /* of the GPU; until then only the starter uses lane and depth */
     struct halo_lane lane[HALO_RING_MAX];
     int depth;
-    int next; /* lane to be acquired next */
+    pthread_t starter;
+    bool aside;             /* the starter has run */
+    struct halo_lane early; /* on the CPU, until the GPU is there */
+    atomic_llong opening;   /* ns: since when the starter opens the GPU; 0: it does not */
+    atomic_llong taken;     /* number of frames that the early lane took */
+    int next;               /* lane to be acquired next */
     /* Also protects the lanes' backends, but the holder of a lane reads its backend without
      * lock. */
     pthread_mutex_t lock;
@@ -73,21 +80,27 @@ static int open_lane(const struct halo_ring *ring, const struct halo_backend_ops
     return code;
 }
 
+static void choose_device(struct halo_ring *ring, const struct halo_backend_ops *ops)
+{
+    if (ring->settings.device >= 0)
+        return;
+    ring->settings.device = halo_backend_least_loaded(ops);
+    halo_log(HALO_LOG_DEBUG, "using %s device %d", ops->name, ring->settings.device);
+}
+
 static int open_lanes(struct halo_ring *ring, const struct halo_backend_ops *ops)
 {
     const int depth = ops->submit ? ring->settings.depth : 1;
     int code = 0;
-    if (ring->settings.device < 0) {
-        ring->settings.device = halo_backend_least_loaded(ops);
-        halo_log(HALO_LOG_DEBUG, "using %s device %d", ops->name, ring->settings.device);
-    }
+    choose_device(ring, ops);
     for (ring->depth = 0; ring->depth < depth && code == 0; ring->depth += code == 0) {
         ring->lane[ring->depth].number = ring->depth;
         code = open_lane(ring, ops, &ring->lane[ring->depth]);
     }
     while (code < 0 && ring->depth > 0)
         halo_backend_close(ring->lane[--ring->depth].backend);
-    ring->ops = ops;
+    if (!ring->early.backend)
+        ring->ops = ops;
     return code;
 }
 
@@ -140,22 +153,75 @@ bool halo_ring_fell_back(struct halo_ring *ring, bool *ret_memory, char *why, si
     return ret;
 }
 
-static int open_auto(struct halo_ring *ring, struct halo_error *err)
+/* Opens the lanes on the GPU, or logs why that is impossible. */
+static int open_gpu(struct halo_ring *ring)
 {
     char text[200];
     const struct halo_backend_ops *cuda = halo_backend_find("cuda");
+    const int code = open_lanes(ring, cuda);
+    if (code >= 0)
+        return code;
+    const bool none = code == -ENODEV && ring->settings.device == 0;
+    const char *why = why_closed(cuda, code, text, sizeof text);
+    halo_log(none ? HALO_LOG_DEBUG : HALO_LOG_WARNING,
+             "the GPU cannot be used (%s): filtering on the CPU", why);
+    if (code == -EIO || code == -ENOMEM)
+        note_fall(ring, code, why);
+    return code;
+}
+
+static int open_auto(struct halo_ring *ring, struct halo_error *err)
+{
     const struct halo_backend_ops *cpu = halo_backend_find("cpu");
-    int code = open_lanes(ring, cuda);
-    if (code < 0) {
-        const bool none = code == -ENODEV && ring->settings.device == 0;
-        const char *why = why_closed(cuda, code, text, sizeof text);
-        halo_log(none ? HALO_LOG_DEBUG : HALO_LOG_WARNING,
-                 "the GPU cannot be used (%s): filtering on the CPU", why);
-        if (code == -EIO || code == -ENOMEM)
-            note_fall(ring, code, why);
+    int code = open_gpu(ring);
+    if (code < 0)
         code = open_lanes(ring, cpu);
-    }
     return code < 0 ? fail_open(ring, cpu, code, err) : 0;
+}
+
+/* ---- a GPU that starts while the CPU filters ---- */
+
+static void *starter_main(void *arg)
+{
+    struct halo_ring *ring = arg;
+    const int64_t begin = halo_now_ns();
+    const bool there = open_gpu(ring) >= 0;
+    if (there)
+        halo_log(HALO_LOG_DEBUG, "the GPU has started after %.2f s and takes over from the CPU",
+                 (double)(halo_now_ns() - begin) / 1e9);
+    atomic_store(&ring->opening, 0);
+    halo_arrival_set(&ring->arrival, there ? HALO_ARRIVAL_THERE : HALO_ARRIVAL_NEVER);
+    return NULL;
+}
+
+static int open_aside(struct halo_ring *ring, struct halo_error *err)
+{
+    const struct halo_backend_ops *cpu = halo_backend_find("cpu");
+    ring->ops = halo_backend_find("cuda");
+    choose_device(ring, ring->ops);
+    int code = open_lane(ring, cpu, &ring->early);
+    if (code < 0)
+        return fail_open(ring, cpu, code, err);
+    atomic_store(&ring->arrival.state, HALO_ARRIVAL_DUE);
+    atomic_store(&ring->opening, halo_now_ns());
+    code = halo_thread_start(&ring->starter, "gpu", starter_main, ring, err);
+    ring->aside = code >= 0;
+    return code;
+}
+
+static bool is_there(const struct halo_ring *ring)
+{
+    return halo_arrival_state(&ring->arrival) == HALO_ARRIVAL_THERE;
+}
+
+struct halo_arrival *halo_ring_arrival(struct halo_ring *ring)
+{
+    return &ring->arrival;
+}
+
+int64_t halo_ring_early(const struct halo_ring *ring)
+{
+    return atomic_load(&ring->taken);
 }
 
 struct halo_ring_settings halo_ring_settings_of(const struct halo_device_settings *device)
@@ -177,9 +243,10 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
     ring->settings = *settings;
     pthread_mutex_init(&ring->lock, NULL);
     pthread_cond_init(&ring->released, NULL);
+    halo_arrival_init(&ring->arrival, HALO_ARRIVAL_THERE);
     int code;
     if (is_auto(ring)) {
-        code = open_auto(ring, err);
+        code = settings->aside ? open_aside(ring, err) : open_auto(ring, err);
     } else {
         const struct halo_backend_ops *ops = halo_backend_find(settings->backend);
         code = open_lanes(ring, ops);
@@ -192,6 +259,7 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
         halo_ring_destroy(ring);
         return code;
     }
+    halo_memory_expect(ring->memory, &ring->arrival);
     *ret = ring;
     return 0;
 }
@@ -200,9 +268,17 @@ void halo_ring_destroy(struct halo_ring *ring)
 {
     if (!ring)
         return;
+    halo_backend_close(ring->early.backend);
+    if (ring->aside && halo_backend_is_left()) {
+        pthread_detach(ring->starter); /* it may still use the ring */
+        return;
+    }
+    if (ring->aside)
+        pthread_join(ring->starter, NULL);
     for (int i = 0; i < ring->depth; i++)
         halo_backend_close(ring->lane[i].backend);
     halo_memory_destroy(ring->memory);
+    halo_arrival_finish(&ring->arrival);
     pthread_cond_destroy(&ring->released);
     pthread_mutex_destroy(&ring->lock);
     av_free(ring);
@@ -216,6 +292,10 @@ const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring)
 void halo_ring_where(const struct halo_ring *ring, char *ret, size_t size)
 {
     const int fallen = atomic_load(&ring->fallen);
+    if (!is_there(ring)) {
+        snprintf(ret, size, "cpu");
+        return;
+    }
     snprintf(ret, size, "%s%s%s", fallen < ring->depth ? ring->ops->name : "",
              fallen > 0 && fallen < ring->depth ? "+" : "", fallen > 0 ? "cpu" : "");
 }
@@ -234,7 +314,7 @@ int halo_ring_gpu(const struct halo_ring *ring, int asked)
 
 int halo_ring_depth(const struct halo_ring *ring)
 {
-    return ring->depth;
+    return is_there(ring) ? ring->depth : 1;
 }
 
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring)
@@ -253,24 +333,32 @@ bool halo_ring_can(struct halo_ring *ring, const struct halo_strategy *strategy,
 {
     bool ret = false;
     pthread_mutex_lock(&ring->lock);
-    for (int i = 0; i < ring->depth && !ret; i++)
+    for (int i = 0; is_there(ring) && i < ring->depth && !ret; i++)
         ret = halo_backend_can(ring->lane[i].backend, strategy, conv, channels);
     pthread_mutex_unlock(&ring->lock);
     return ret;
+}
+
+static struct halo_lane *next_lane(struct halo_ring *ring)
+{
+    return is_there(ring) ? &ring->lane[ring->next] : &ring->early;
 }
 
 struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
 {
     const int64_t begin = halo_stats_begin(ring->settings.stats, HALO_STAGE_LANE_WAIT);
     pthread_mutex_lock(&ring->lock);
-    struct halo_lane *lane = &ring->lane[ring->next];
-    while (!ring->aborted && lane->busy)
+    struct halo_lane *lane = NULL;
+    while (!ring->aborted && (lane = next_lane(ring))->busy)
         pthread_cond_wait(&ring->released, &ring->lock);
     if (ring->aborted) {
         lane = NULL;
     } else {
         lane->busy = true;
-        ring->next = (ring->next + 1) % ring->depth;
+        if (lane == &ring->early)
+            atomic_fetch_add(&ring->taken, 1);
+        else
+            ring->next = (ring->next + 1) % ring->depth;
     }
     pthread_mutex_unlock(&ring->lock);
     halo_stats_end(ring->settings.stats, HALO_STAGE_LANE_WAIT, begin);
@@ -329,13 +417,14 @@ static bool is_over(const struct halo_ring *ring, int64_t since, int deadlines)
 static bool is_stuck(struct halo_ring *ring, int64_t from, struct halo_error *err)
 {
     bool stuck = false, compiling = false;
-    for (int i = 0; i < ring->depth && !stuck; i++) {
+    const int depth = is_there(ring) ? ring->depth : 0;
+    for (int i = 0; i < depth && !stuck; i++) {
         const int64_t since = atomic_load(&ring->lane[i].submitting);
         const int patience = atomic_load(&ring->lane[i].patience);
         compiling |= since && patience > 1;
         stuck = since && is_over(ring, FFMAX(since, from), patience);
     }
-    for (int i = 0; i < ring->depth && !stuck && !compiling; i++) {
+    for (int i = 0; i < depth && !stuck && !compiling; i++) {
         const int64_t since = atomic_load(&ring->lane[i].waiting);
         stuck = since && is_over(ring, FFMAX(since, from), 1) &&
                 is_over(ring, atomic_load(&ring->compiled), 1);
@@ -356,8 +445,10 @@ bool halo_ring_watch_is_stuck(struct halo_ring_watch *watch, struct halo_ring *r
     if (watch->checked && now - watch->checked > PAUSE)
         watch->resumed = now;
     watch->checked = now;
+    if (ring && is_stuck(ring, watch->resumed, err))
+        return true;
     if (ring)
-        return is_stuck(ring, watch->resumed, err);
+        opening = atomic_load(&ring->opening);
     if (!opening || now - FFMAX(opening, watch->resumed) < limit * 1e9)
         return false;
     halo_fail_device(err, "the driver did not start the GPU within %g seconds", limit);

@@ -21,6 +21,7 @@
 #include "config/device.h"
 #include "config/error.h"
 #include "kernels/frame.h"
+#include "pipeline/base/arrival.h"
 #include "pipeline/picture/memory.h"
 
 struct halo_stats;
@@ -28,11 +29,15 @@ struct halo_stats;
 enum { HALO_RING_MAX = 16 };
 
 struct halo_ring_settings {
-    const char *backend;      /* "auto", or a name in halo_backends[] */
-    int device;               /* number of the GPU; negative: the least loaded one */
-    int depth;                /* number of lanes, 1 to HALO_RING_MAX; the CPU always has one */
-    int threads;              /* number of threads of the CPU backend */
-    bool live;                /* the stream takes precedence over files on the same GPU */
+    const char *backend; /* "auto", or a name in halo_backends[] */
+    int device;          /* number of the GPU; negative: the least loaded one */
+    int depth;           /* number of lanes, 1 to HALO_RING_MAX; the CPU always has one */
+    int threads;         /* number of threads of the CPU backend */
+    bool live;           /* the stream takes precedence over files on the same GPU */
+    /* With "auto": the GPU is started by a thread of the ring, and one more lane, on the CPU, takes
+     * all frames until the GPU is there, or for good if it cannot be started. Chains may not name
+     * strategies. */
+    bool aside;
     int64_t locked;           /* limit for page-locked memory, in bytes; negative: a default
                                * (memory.h) */
     double deadline;          /* seconds within which the device must finish a frame */
@@ -56,21 +61,29 @@ struct halo_ring;
 
 /* Opens the lanes. "auto" uses the GPU if it is available; otherwise it logs the reason and uses
  * the CPU. Returns 0, or -ENODEV, -ENOMEM or another error with err filled. Blocks while the driver
- * starts. The caller owns *ret. */
+ * starts, unless settings->aside is set. The caller owns *ret. */
 int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *settings,
                      struct halo_error *err);
-void halo_ring_destroy(struct halo_ring *ring); /* no lane may be busy; NULL is ignored */
+/* No lane may be busy; NULL is ignored. Waits for a GPU that is being started, except after
+ * halo_backend_leave(). */
+void halo_ring_destroy(struct halo_ring *ring);
 
-/* Returns the backend with which the ring was opened. */
+/* Returns the GPU's arrival, valid as long as the ring; without `aside` it has arrived. Frames that
+ * are on the GPU may be submitted in lanes that are acquired after it. */
+struct halo_arrival *halo_ring_arrival(struct halo_ring *ring);
+/* Returns how many frames were filtered before that. */
+int64_t halo_ring_early(const struct halo_ring *ring);
+
+/* Returns the backend with which the ring was opened, or is to be opened aside. */
 const struct halo_backend_ops *halo_ring_ops(const struct halo_ring *ring);
 /* Returns the memory for the ring's frames. The ring keeps ownership of it. */
 struct halo_memory *halo_ring_memory(const struct halo_ring *ring);
 
 /* Writes the names of the backends that the lanes use now: "cuda", "cuda+cpu" after some lanes have
- * failed, "cpu" after all have failed. Any thread. */
+ * failed, "cpu" after all have failed or before a GPU is there. Any thread. */
 void halo_ring_where(const struct halo_ring *ring, char *ret, size_t size);
 
-int halo_ring_depth(const struct halo_ring *ring);  /* lanes */
+int halo_ring_depth(const struct halo_ring *ring);  /* number of lanes in use */
 int halo_ring_device(const struct halo_ring *ring); /* number of the GPU, if the ring uses one */
 struct halo_stats *halo_ring_stats(const struct halo_ring *ring);
 

@@ -19,6 +19,7 @@ struct halo_decode_memory {
     pthread_mutex_t lock;
     AVBufferPool *pool; /* of buffers with `size` bytes; under lock */
     size_t size;
+    bool early; /* the buffers are from before the memory was ready */
 };
 
 struct layout {
@@ -75,11 +76,13 @@ static int lay_out(AVCodecContext *c, const AVFrame *frame, struct layout *ret)
     return uneven ? AVERROR(EINVAL) : code;
 }
 
-/* Returns a buffer of this size; if the size differs from before, the pool is replaced. */
+/* Returns a buffer of this size. The pool is replaced if the size differs from before, or if memory
+ * can be page-locked now. */
 static AVBufferRef *take(struct halo_decode_memory *m, size_t size)
 {
     pthread_mutex_lock(&m->lock);
-    if (m->size != size) {
+    if (m->size != size || (m->early && halo_memory_is_ready(m->memory))) {
+        m->early = !halo_memory_is_ready(m->memory);
         av_buffer_pool_uninit(&m->pool);
         m->pool = av_buffer_pool_init2(size, m, allocate, NULL);
         m->size = m->pool ? size : 0;

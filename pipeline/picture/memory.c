@@ -16,6 +16,7 @@ static const int64_t default_most = INT64_C(2) << 30;
 
 struct halo_memory {
     const struct halo_backend_ops *ops;
+    const struct halo_arrival *arrival; /* of the device; NULL: it is there */
     int64_t most;
     atomic_llong locked; /* bytes now */
     atomic_int users;    /* references: the owner's, and one for every buffer */
@@ -43,6 +44,16 @@ struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64
     m->most = most >= 0 ? most : quarter < default_most ? quarter : default_most;
     atomic_store(&m->users, 1);
     return m;
+}
+
+void halo_memory_expect(struct halo_memory *m, const struct halo_arrival *arrival)
+{
+    m->arrival = arrival;
+}
+
+bool halo_memory_is_ready(const struct halo_memory *m)
+{
+    return !m->arrival || halo_arrival_state(m->arrival) == HALO_ARRIVAL_THERE;
 }
 
 void halo_memory_destroy(struct halo_memory *m)
@@ -100,7 +111,7 @@ AVBufferRef *halo_memory_buffer(struct halo_memory *m, size_t size)
     struct block *block = av_mallocz(sizeof *block);
     if (!block)
         return NULL;
-    void *data = lock(m, (int64_t)whole);
+    void *data = halo_memory_is_ready(m) ? lock(m, (int64_t)whole) : NULL;
     *block = (struct block){m, data ? (int64_t)whole : 0};
     if (!data)
         data = aligned_alloc(ALIGNMENT, whole);

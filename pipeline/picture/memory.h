@@ -10,6 +10,7 @@
 #include <libavutil/buffer.h>
 
 #include "kernels/frame.h"
+#include "pipeline/base/arrival.h"
 
 struct halo_memory;
 
@@ -17,6 +18,13 @@ struct halo_memory;
  * machine's memory, but at most 2 GiB, is used as the limit. Returns NULL if memory runs out. */
 struct halo_memory *halo_memory_create(const struct halo_backend_ops *ops, int64_t most);
 void halo_memory_destroy(struct halo_memory *m); /* NULL is ignored */
+
+/* Makes the memory ordinary until the device has arrived. Call this before the first allocation;
+ * the arrival must last until the last one. */
+void halo_memory_expect(struct halo_memory *m, const struct halo_arrival *arrival);
+/* Returns whether memory can be page-locked now. Pools that hold ordinary memory should then be
+ * replaced. */
+bool halo_memory_is_ready(const struct halo_memory *m);
 
 /* Allocates size bytes, aligned to 256 bytes. Returns NULL if neither page-locked nor ordinary
  * memory is available. */

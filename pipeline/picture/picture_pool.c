@@ -6,6 +6,7 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
+#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -18,7 +19,10 @@ enum {
 
 struct halo_picture_pool {
     struct halo_memory *memory;
-    AVBufferPool *buffers; /* NULL on a device, which uses frames instead */
+    pthread_mutex_t lock;
+    AVBufferPool *buffers; /* NULL on a device, which uses frames instead; under lock */
+    bool early;            /* the buffers are from before the memory was ready; under lock */
+    size_t size;           /* of a buffer */
     AVBufferRef *frames;
     enum AVPixelFormat format;
     int width, height;
@@ -59,11 +63,13 @@ struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
         return NULL;
     *pool = (struct halo_picture_pool){
         .memory = memory, .format = format, .width = width, .height = height};
-    const size_t total = lay_out(pool);
-    if (total > 0)
-        pool->buffers = av_buffer_pool_init2(total, pool, allocate, NULL);
+    pthread_mutex_init(&pool->lock, NULL);
+    pool->size = lay_out(pool);
+    pool->early = !halo_memory_is_ready(memory);
+    if (pool->size > 0)
+        pool->buffers = av_buffer_pool_init2(pool->size, pool, allocate, NULL);
     if (!pool->buffers) {
-        av_free(pool);
+        halo_picture_pool_destroy(pool);
         return NULL;
     }
     return pool;
@@ -76,6 +82,7 @@ struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
     struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
     if (!pool)
         return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
     pool->frames = av_hwframe_ctx_alloc(device);
     if (pool->frames) {
         AVHWFramesContext *frames = (AVHWFramesContext *)pool->frames->data;
@@ -99,7 +106,25 @@ void halo_picture_pool_destroy(struct halo_picture_pool *pool)
         return;
     av_buffer_unref(&pool->frames);
     av_buffer_pool_uninit(&pool->buffers); /* buffers in use are freed when released */
+    pthread_mutex_destroy(&pool->lock);
     av_free(pool);
+}
+
+/* Once memory can be page-locked, ordinary buffers are no longer reused. */
+static AVBufferRef *take(struct halo_picture_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    if (pool->early && halo_memory_is_ready(pool->memory)) {
+        AVBufferPool *fresh = av_buffer_pool_init2(pool->size, pool, allocate, NULL);
+        pool->early = !fresh;
+        if (fresh) {
+            av_buffer_pool_uninit(&pool->buffers);
+            pool->buffers = fresh;
+        }
+    }
+    AVBufferRef *ret = av_buffer_pool_get(pool->buffers);
+    pthread_mutex_unlock(&pool->lock);
+    return ret;
 }
 
 AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray)
@@ -112,7 +137,7 @@ AVFrame *halo_picture_pool_get(struct halo_picture_pool *pool, bool gray)
             av_frame_free(&frame);
         return frame;
     }
-    frame->buf[0] = av_buffer_pool_get(pool->buffers);
+    frame->buf[0] = take(pool);
     if (!frame->buf[0]) {
         av_frame_free(&frame);
         return NULL;

@@ -13,9 +13,18 @@
 
 static const struct halo_backend_ops device;
 
+/* A device that takes until a test lets it start, and then does, or fails with `start_code`. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static int start_code;
+
 static int open_device(struct halo_backend **ret, const struct halo_backend_settings *settings)
 {
     (void)settings;
+    pthread_mutex_lock(&starting);
+    const int code = start_code;
+    pthread_mutex_unlock(&starting);
+    if (code < 0)
+        return code;
     *ret = calloc(1, sizeof **ret);
     assert_non_null(*ret);
     (*ret)->ops = &device;
@@ -67,6 +76,16 @@ static struct halo_ring *create(const char *backend, int depth)
     struct halo_ring *ring = NULL;
     const struct halo_ring_settings settings = {
         .backend = backend, .depth = depth, .threads = 1, .locked = -1, .deadline = 10};
+    assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
+    return ring;
+}
+
+static struct halo_ring *create_aside(void)
+{
+    struct halo_error err = {0};
+    struct halo_ring *ring = NULL;
+    const struct halo_ring_settings settings = {
+        .backend = "auto", .depth = 2, .threads = 1, .locked = -1, .deadline = 1, .aside = true};
     assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
     return ring;
 }
@@ -190,6 +209,71 @@ static void looks(void **state)
     halo_ring_destroy(ring);
 }
 
+static const struct halo_backend_ops *use_next_lane(struct halo_ring *ring)
+{
+    struct halo_lane *lane = halo_ring_acquire(ring);
+    const struct halo_backend_ops *ops = lane->backend->ops;
+    halo_ring_release(ring, lane);
+    return ops;
+}
+
+static void filters_on_the_cpu_until_a_device_has_started(void **state)
+{
+    (void)state;
+    pthread_mutex_lock(&starting);
+    struct halo_ring *ring = create_aside();
+    assert_ptr_equal(halo_ring_ops(ring), &device); /* for which chains are planned */
+    assert_ptr_equal(use_next_lane(ring), &halo_backend_cpu);
+    struct halo_lane *early = halo_ring_acquire(ring);
+    assert_ptr_equal(early->backend->ops, &halo_backend_cpu);
+    assert_false(halo_memory_is_ready(halo_ring_memory(ring)));
+    is_at(ring, "cpu");
+    pthread_mutex_unlock(&starting);
+    assert_int_equal(halo_arrival_wait(halo_ring_arrival(ring)), HALO_ARRIVAL_THERE);
+    assert_true(halo_memory_is_ready(halo_ring_memory(ring)));
+    is_at(ring, "cuda");
+    for (int i = 0; i < 3; i++) /* although the frame in the early lane is not finished */
+        assert_ptr_equal(use_next_lane(ring), &device);
+    halo_ring_release(ring, early);
+    assert_int_equal(halo_ring_early(ring), 2);
+    assert_int_equal(halo_ring_depth(ring), 2);
+    halo_ring_destroy(ring);
+}
+
+static void stays_on_the_cpu_if_the_device_does_not_start(void **state)
+{
+    static const int codes[] = {-ENODEV, -EIO, -ENOMEM};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        char why[200];
+        bool memory;
+        start_code = codes[i];
+        struct halo_ring *ring = create_aside();
+        assert_int_equal(halo_arrival_wait(halo_ring_arrival(ring)), HALO_ARRIVAL_NEVER);
+        assert_ptr_equal(use_next_lane(ring), &halo_backend_cpu);
+        assert_false(halo_memory_is_ready(halo_ring_memory(ring)));
+        assert_int_equal(halo_ring_fell_back(ring, &memory, why, sizeof why), i > 0);
+        is_at(ring, "cpu");
+        halo_ring_destroy(ring);
+    }
+    start_code = 0;
+}
+
+/* The driver may hang, although frames are filtered meanwhile. */
+static void a_device_that_never_starts_is_noticed(void **state)
+{
+    (void)state;
+    pthread_mutex_lock(&starting);
+    struct halo_ring *ring = create_aside();
+    struct halo_ring_watch watch = {0};
+    struct halo_error err = {0};
+    assert_false(halo_ring_watch_is_stuck(&watch, ring, 0, 1, &err));
+    assert_true(halo_ring_watch_is_stuck(&watch, ring, 0, 1e-12, &err));
+    assert_true(err.device);
+    pthread_mutex_unlock(&starting);
+    halo_ring_destroy(ring);
+}
+
 /* Comes last: it is for good. */
 static void leaves_devices_to_the_end(void **state)
 {
@@ -216,6 +300,9 @@ int main(void)
         cmocka_unit_test(plans_meanwhile),
         cmocka_unit_test(others_do_not),
         cmocka_unit_test(looks),
+        cmocka_unit_test(filters_on_the_cpu_until_a_device_has_started),
+        cmocka_unit_test(stays_on_the_cpu_if_the_device_does_not_start),
+        cmocka_unit_test(a_device_that_never_starts_is_noticed),
         cmocka_unit_test(leaves_devices_to_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
