@@ -8,7 +8,7 @@
 
 /* Seconds on one thread of the CPU for each byte of an encoded frame; and to start, of which most
  * is memory for frames, and so grows with the pixels of one. */
-static const double cpu_byte = 96e-9, cpu_start = 0.03, cpu_start_pixel = 80e-9;
+static const double cpu_byte = 96e-9, cpu_start = 0.03, cpu_start_pixel = 50e-9;
 
 /* Nanoseconds for each pixel of the encoder, of which there are faster and slower ones. */
 static const double encode_ns = 15;
@@ -16,9 +16,10 @@ static const double encode_ns = 15;
 /* Planes of 4:2:0: samples for each pixel. */
 static const double samples = 1.5;
 
-/* Seconds on a GPU: to start the driver, the same for each pixel, to start a decoder; a decoder's
- * time for each frame and pixel; and the time of the copy to the host. */
-static const double gpu_start = 0.45, gpu_start_pixel = 20e-9, gpu_decoder = 0.08;
+/* Seconds on a GPU: to start the driver, the same for each pixel, to start a decoder, and to end
+ * the process that has used them; a decoder's time for each frame and pixel; and the time of the
+ * copy to the host. */
+static const double gpu_start = 0.22, gpu_start_pixel = 20e-9, gpu_decoder = 0.08, gpu_end = 0.1;
 static const double gpu_frame = 0.7e-3, gpu_pixel = 0.57e-9;
 static const double gpu_pass_frame = 0.15e-3, gpu_pass_pixel = 0.04e-9;
 
@@ -158,5 +159,6 @@ double halo_workload_gpu_seconds(const struct halo_workload *w)
     else
         host += decode_seconds(w);
     frame = fmax(frame, host / speed_of(w->processors));
-    return gpu_start + w->pixels * gpu_start_pixel + decoders * gpu_decoder + w->frames * frame;
+    return gpu_start + w->pixels * gpu_start_pixel + decoders * gpu_decoder + w->frames * frame +
+           gpu_end;
 }
