@@ -80,6 +80,8 @@ struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *w
         say(&said, wish, stream, "h264 without colour", "NVDEC does not support this format");
         return NULL;
     }
+    if (wish->arrival && halo_arrival_wait(wish->arrival) != HALO_ARRIVAL_THERE)
+        return NULL; /* the ring has logged why */
     if (wish->opening && !wish->opening->begin(wish->opening->arg))
         return NULL;
     AVBufferRef *device = halo_hw_device_get(wish->gpu, true, &err);

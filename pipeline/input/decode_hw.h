@@ -13,6 +13,7 @@
 
 #include "config/error.h"
 #include "config/run.h"
+#include "pipeline/base/arrival.h"
 
 /* Functions that are called before and after the driver opens something. If a pointer to this
  * struct is NULL, the driver may open things without waiting for a turn. */
@@ -30,13 +31,14 @@ struct halo_decode_hw_wish {
                        host */
     int in_flight;  /* number of frames that may be in use outside the decoder at the same time */
     const struct halo_opening *opening;
+    struct halo_arrival *arrival; /* of the GPU; NULL: it is there */
 };
 
 struct halo_decode_hw;
 
 /* Returns NULL if the stream is to be decoded in software. If the user might expect NVDEC, the
  * reason for decoding in software is logged. `wish` and `stream` must outlive the result. Blocks
- * while the driver starts. */
+ * until the GPU arrives, and while the driver starts. */
 struct halo_decode_hw *halo_decode_hw_create(const struct halo_decode_hw_wish *wish,
                                              const AVStream *stream);
 void halo_decode_hw_destroy(struct halo_decode_hw *hw); /* accepts NULL */

@@ -36,6 +36,9 @@ static void describe_filtering(const struct halo_stream *s, const struct halo_tr
     const enum AVPixelFormat native = halo_gate_format(t->gate);
     halo_ring_where(s->ring, where, sizeof where);
     fprintf(to, "    filter: %s, on %s", s->chain->text, where);
+    if (halo_ring_early(s->ring) > 0)
+        fprintf(to, " (%lld frames on cpu, until the GPU had started)",
+                (long long)halo_ring_early(s->ring));
     if (native != (enum AVPixelFormat)par->format)
         fprintf(to, "; frames are converted from %s to %s before it, %.2f MB a frame",
                 name_of(par->format), name_of(native), megabytes(native, par));

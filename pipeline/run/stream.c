@@ -115,7 +115,8 @@ struct ring_start {
     struct halo_error err;
     pthread_t thread;
     bool begun, aside;
-    bool on_cpu; /* although the settings leave the choice open */
+    bool on_cpu;    /* although the settings leave the choice open */
+    bool cpu_first; /* until the GPU has started */
     int ret;
 };
 
@@ -126,6 +127,7 @@ static void *ring_main(void *arg)
     struct halo_ring_settings ring = halo_ring_settings_of(&s->settings->device);
     ring.locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
     ring.stats = s->stats;
+    ring.aside = start->cpu_first;
     if (start->on_cpu)
         ring.backend = "cpu";
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
@@ -164,6 +166,21 @@ static bool is_open_choice(const struct halo_run_settings *set)
            access("/dev/nvidiactl", F_OK) == 0;
 }
 
+/* Whether frames are filtered on the CPU first, and on a GPU when it has started. That pays only
+ * where the CPU decodes in any case: while it decodes a group of frames in place of a GPU, the GPU
+ * could start and decode several. Trials measure one of both, and segments are short. */
+static bool begins_on_cpu(const struct halo_stream *s, const AVFormatContext *input)
+{
+    if (s->trial || s->piece.segments || halo_workload_gpu_decodes(input))
+        return false;
+    for (int i = 0; i < s->chain->count; i++) {
+        const char *strategy = s->chain->filter[i].common.strategy;
+        if (strategy && strcmp(strategy, "auto") != 0)
+            return false;
+    }
+    return true;
+}
+
 /* A run that ends before a GPU has started does not use it. */
 static void choose_ring(void *arg, const AVFormatContext *input)
 {
@@ -180,6 +197,7 @@ static void choose_ring(void *arg, const AVFormatContext *input)
                  ring->on_cpu ? "CPU" : "GPU", FFMIN(cpu, gpu), FFMAX(cpu, gpu),
                  ring->on_cpu ? "GPU" : "CPU");
     }
+    ring->cpu_first = !ring->on_cpu && begins_on_cpu(ring->stream, input);
     begin_ring(ring);
 }
 
@@ -461,8 +479,11 @@ void halo_stream_set_check(struct halo_stream *s)
 
 void halo_stream_report(const struct halo_stream *s, FILE *to)
 {
+    char where[40];
+    if (s->ring)
+        halo_ring_where(s->ring, where, sizeof where);
     const struct halo_stats_about about = {
-        .backend = s->ring ? halo_ring_ops(s->ring)->name : NULL,
+        .backend = s->ring ? where : NULL,
         .depth = s->ring ? halo_ring_depth(s->ring) : 0,
         .frames = atomic_load(&s->frames),
         .bytes = atomic_load(&s->bytes),

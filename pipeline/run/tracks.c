@@ -248,7 +248,7 @@ static int open_copied(struct halo_track *t, const struct halo_route *route, str
  * each lane. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,
-                                                const struct halo_ring *ring)
+                                                struct halo_ring *ring)
 {
     const bool on_device = halo_ring_ops(ring)->submit != NULL;
     return (struct halo_decoder_settings){
@@ -257,6 +257,7 @@ struct halo_decoder_settings halo_track_decoder(const struct halo_source_setting
         .hw = {.hwaccel = (enum halo_hwaccel)device->hwaccel,
                .gpu = halo_ring_gpu(ring, device->gpu),
                .on_device = on_device,
+               .arrival = halo_ring_arrival(ring),
                .in_flight = on_device ? HALO_QUEUE_PICTURES + 2 + device->depth : 1},
     };
 }

@@ -55,7 +55,7 @@ struct halo_tracks {
  * before they enter the lanes of the ring. */
 struct halo_decoder_settings halo_track_decoder(const struct halo_source_settings *source,
                                                 const struct halo_device_settings *device,
-                                                const struct halo_ring *ring);
+                                                struct halo_ring *ring);
 
 /* Checks that the size and format of the frames of the source's stream are known. name is the name
  * of the input. Call this before the first read. Returns 0; or -errno with err filled: -ENOTSUP if

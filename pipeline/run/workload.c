@@ -88,6 +88,15 @@ int halo_workload_tracks(const AVFormatContext *input)
     return FFMAX(count, 1);
 }
 
+bool halo_workload_gpu_decodes(const AVFormatContext *input)
+{
+    bool ret = false;
+    for (unsigned i = 0; i < input->nb_streams; i++)
+        ret |= halo_av_is_video(input->streams[i]) &&
+               is_decoded_on_gpus(input->streams[i]->codecpar->codec_id);
+    return ret;
+}
+
 bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
                       const struct halo_source_part *part, const struct halo_chain *chain)
 {

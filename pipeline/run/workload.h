@@ -32,6 +32,9 @@ bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
 /* Returns the number of the input's video streams, except for cover images; at least 1. */
 int halo_workload_tracks(const AVFormatContext *input);
 
+/* Returns whether GPUs decode one of the input's video streams. */
+bool halo_workload_gpu_decodes(const AVFormatContext *input);
+
 double halo_workload_cpu_seconds(const struct halo_workload *w);
 
 /* With a GPU that filters and, if GPUs decode the codec exactly, decodes. */
