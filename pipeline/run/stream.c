@@ -439,10 +439,21 @@ bool halo_stream_done(const struct halo_stream *s)
     return atomic_load(&s->done);
 }
 
+/* Frames that were encoded; or judged, if that is all. */
+static int64_t count_frames(const struct halo_stream *s)
+{
+    struct halo_detect_stats ignored[HALO_FINDS];
+    struct halo_detect_counts counts;
+    if (!s->piece.segments || !halo_segments_detects(s->piece.segments))
+        return atomic_load(&s->frames);
+    halo_detect_stats(s->detect, ignored, &counts);
+    return counts.judged + counts.hidden;
+}
+
 void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *ret)
 {
     *ret = (struct halo_stream_stats){
-        .frames = atomic_load(&s->frames),
+        .frames = count_frames(s),
         .total = atomic_load(&s->total),
         .time = atomic_load(&s->time_us) / 1e6,
         .duration = atomic_load(&s->duration_us) / 1e6,
