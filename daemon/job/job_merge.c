@@ -244,10 +244,12 @@ static void wait_for_detections(const struct halo_job_file *job)
         if (access(all, F_OK) == 0 || access(job->folder, F_OK) < 0 ||
             asprintf(&path, "%s/%06d.detections", job->folder, i) < 0)
             break;
-        if (access(path, F_OK) == 0)
+        if (access(path, F_OK) == 0) {
             i++;
-        else
+        } else {
             sleep(WAIT_SECONDS);
+            halo_job_look_again(job);
+        }
         free(path);
     }
     free(all);
