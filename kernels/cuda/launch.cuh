@@ -19,12 +19,23 @@ static __device__ inline void halo_wait_for_kernel_before()
 #endif
 }
 
+enum {
+    HALO_PLAIN_SHARED = 40 << 10, /* bytes of dynamic shared memory that a block can have without
+                                   * opt-in, next to its static memory */
+};
+
 /* Starts a kernel that calls the function above, with `shared` bytes of dynamic shared memory, on
  * the stream of call, and early if call->early is set. */
 template <class Launch>
 static inline cudaError_t halo_launch(void (*kernel)(Launch), const Launch &launch, dim3 blocks,
                                       int threads, int shared, const struct halo_cuda_call *call)
 {
+    if (shared > HALO_PLAIN_SHARED) {
+        const cudaError_t status =
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared);
+        if (status != cudaSuccess)
+            return status;
+    }
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;

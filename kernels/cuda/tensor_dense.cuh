@@ -200,13 +200,6 @@ static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, 
     const int rows = dense_tile<Sample>::TILE_HEIGHT + 2 * radius_y;
     const int bytes = TABLE_ROWS * DIGITS * HALO_DENSE_OFFSETS * halo_dense_table_words(STEPS) * 4 +
                       stride_of<Sample>(STEPS) * rows;
-    if (bytes > HALO_PLAIN_SHARED) {
-        const cudaError_t status =
-            cudaFuncSetAttribute(dense_kernel<Sample, STEPS, DIGITS, FINISH>,
-                                 cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-        if (status != cudaSuccess)
-            return status;
-    }
     return halo_launch(dense_kernel<Sample, STEPS, DIGITS, FINISH>, launch, blocks, THREADS, bytes,
                        call);
 }

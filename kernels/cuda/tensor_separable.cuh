@@ -74,12 +74,6 @@ static inline cudaError_t halo_separable_launch(void (*kernel)(Launch), Launch *
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    if (bytes > HALO_PLAIN_SHARED) {
-        const cudaError_t status =
-            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-        if (status != cudaSuccess)
-            return status;
-    }
     return halo_launch(kernel, *launch, blocks, THREADS, bytes, call);
 }
 

@@ -18,9 +18,6 @@ enum {
 enum {
     HALO_CHUNK = 16,        /* bytes of one asynchronous copy; rows of planes are aligned to it */
     HALO_MAX_COLUMNS = 256, /* width of an input tile, in elements */
-    HALO_PLAIN_SHARED =
-        40 * 1024, /* dynamic shared memory that is available without opt-in, next to static
-                    * memory */
 };
 
 static __device__ inline void halo_copy_async(void *shared, const void *global)
