@@ -173,10 +173,8 @@ static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
                                           const uint32_t (&wide)[GROUPS][PAIRS][2][2][2], int u,
                                           const uint32_t (&column_band)[2 * GROUPS],
                                           const int (&base)[4], const struct bands_plane &p,
-                                          int pairs, int rows_left,
-                                          const struct halo_select *select, int e)
+                                          int pairs, int rows_left)
 {
-    const int y = p.dst.height - rows_left;
 #pragma unroll
     for (int pair = 0; pair < PAIRS; pair++) {
         uint32_t words[2][2]; /* upper and lower row, strip */
@@ -190,11 +188,6 @@ static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
             for (int i = 0; i < 2; i++)
                 words[i][strip] = halo_box_means(sums, 2 * i, p.scale);
         }
-        if (select)
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                if (pair < pairs && rows_left > 8 * i)
-                    halo_select_samples<1>(words[i], p.src, *select, e + PAIR * pair, y + 8 * i);
         if (pair < pairs && rows_left > 0)
             *(uint2 *)(out + PAIR * pair) = make_uint2(words[0][0], words[0][1]);
         if (pair < pairs && rows_left > 8)
@@ -202,12 +195,10 @@ static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
     }
 }
 
-/* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. select: NULL if
- * all of them are filtered. */
+/* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. */
 template <int GROUPS, bool EDGE>
 static __device__ inline void run_warp(const struct bands_plane &p, int e, int y,
-                                       struct halo_word_source *ghosts,
-                                       const struct halo_select *select)
+                                       struct halo_word_source *ghosts)
 {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     const int from_e = e - HALO + 8 * t;
@@ -270,7 +261,7 @@ static __device__ inline void run_warp(const struct bands_plane &p, int e, int y
             if (group < GROUPS - 1)
                 continue;
             write_means<GROUPS>(out, p.dst.stride, wide, u + 1, column_band, base, p, pairs,
-                                rows_left, select, out_e);
+                                rows_left);
             out += 16 * out_stride;
             rows_left -= 16;
         }
@@ -297,15 +288,18 @@ static __global__ void __launch_bounds__(THREADS, 4)
     const int e = (block % p.blocks_x * WARPS + warp) * PAIR * PAIRS;
     const int y = block / p.blocks_x * BANDS * 16;
     const int elements = p.src.width * p.src.channels;
-    const struct halo_select *select;
-    if (e >= elements ||
-        !halo_tile_wanted<1, PAIR * PAIRS, BANDS * 16, 32>(&select, launch, p, p.src, e, y))
+    if (e >= elements)
+        return;
+    const enum halo_share share =
+        halo_begin_tile<1, PAIR * PAIRS, BANDS * 16, 32>(launch, p, p.src, e, y);
+    if (share == HALO_SHARE_NONE)
         return;
     if (e >= HALO && e + PAIR * PAIRS + HALO <= elements && y >= p.radius_y &&
         y - p.radius_y + (BANDS + GROUPS - 1) * 16 <= p.src.height)
-        run_warp<GROUPS, false>(p, e, y, ghosts[warp], select);
+        run_warp<GROUPS, false>(p, e, y, ghosts[warp]);
     else
-        run_warp<GROUPS, true>(p, e, y, ghosts[warp], select);
+        run_warp<GROUPS, true>(p, e, y, ghosts[warp]);
+    halo_finish_tile<1, PAIR * PAIRS, BANDS * 16, 32>(share, launch, p, p.src, e, y);
 }
 
 bool halo_cuda_box_bands_can(const struct halo_conv *conv, int channels)
@@ -360,7 +354,7 @@ static cudaError_t launch_groups(struct bands_launch *launch, const struct halo_
     }
     return halo_launch_selecting(bands_kernel<GROUPS, bands_launch>,
                                  bands_kernel<GROUPS, halo_selecting<bands_launch>>, *launch,
-                                 blocks, THREADS, call);
+                                 blocks, {THREADS, 0}, call);
 }
 
 static struct bands_plane plane_for(const struct halo_cuda_call *call)

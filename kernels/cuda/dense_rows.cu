@@ -183,16 +183,13 @@ static __device__ inline uint32_t finish(int a, int b, const struct dense_launch
 template <class V>
 static __device__ inline void store(const typename V::Number (&sums)[CELLS],
                                     const struct dense_launch<V> &launch,
-                                    const struct dense_plane &p, int e, int y,
-                                    const struct halo_select *select)
+                                    const struct dense_plane &p, int e, int y)
 {
     const uint32_t most = (uint32_t)halo_sample_max(p.dst.depth) * 0x00010001u;
     uint32_t pair[PAIRS];
 #pragma unroll
     for (int k = 0; k < PAIRS; k++)
         pair[k] = __vminu2(finish<V>(sums[2 * k], sums[2 * k + 1], launch), most) << p.dst.shift;
-    if (select)
-        halo_select_samples<2>(pair, p.src, *select, e, y);
     *(uint4 *)((char *)p.dst.data + y * p.dst.stride + 2 * e) =
         make_uint4(pair[0], pair[1], pair[2], pair[3]);
 }
@@ -211,11 +208,11 @@ static __device__ inline void add(typename V::Number (&sums)[CELLS],
                                    weights[t], sums[i]);
 }
 
-/* The outputs of a thread. select: NULL if all of them are filtered. */
+/* The outputs of a thread. */
 template <class V, bool INSIDE>
 static __device__ inline void filter(const struct dense_launch<V> &launch,
                                      const struct dense_plane &p, int e, int top,
-                                     const struct sides<V> &sides, const struct halo_select *select)
+                                     const struct sides<V> &sides)
 {
     typedef typename V::Number Number;
     Number sums[V::ROWS][CELLS];
@@ -243,7 +240,7 @@ static __device__ inline void filter(const struct dense_launch<V> &launch,
                 add<V>(sums[(k - j + V::ROWS) % V::ROWS], cells, launch.weights[j]);
         const int done = k - 2 * V::RADIUS;
         if (done >= 0 && (INSIDE || top + done < p.src.height))
-            store<V>(sums[(done + V::ROWS) % V::ROWS], launch, p, e, top + done, select);
+            store<V>(sums[(done + V::ROWS) % V::ROWS], launch, p, e, top + done);
     }
 }
 
@@ -257,24 +254,26 @@ static __global__ void __launch_bounds__(THREADS)
     const int left = (block - down * p.across) * WIDTH, e = left + threadIdx.x % WARP * CELLS;
     const int top = (down * WARPS + threadIdx.x / WARP) * V::ROWS;
     const int count = p.src.width * V::CHANNELS;
-    const struct halo_select *select;
-    if (top >= p.src.height ||
-        !halo_tile_wanted<2, WIDTH, V::ROWS, WARP>(&select, launch, p, p.src, left, top))
+    if (top >= p.src.height)
+        return;
+    const enum halo_share share =
+        halo_begin_tile<2, WIDTH, V::ROWS, WARP>(launch, p, p.src, left, top);
+    if (share == HALO_SHARE_NONE)
         return;
     struct sides<V> sides;
     if (left > 0 && left + WIDTH + 2 * V::BESIDE <= count && top >= V::RADIUS &&
         top + V::ROWS + V::RADIUS <= p.src.height) {
-        filter<V, true>(launch, p, e, top, sides, select);
-        return;
-    }
-    if (e >= count)
-        return;
+        filter<V, true>(launch, p, e, top, sides);
+    } else if (e < count) {
 #pragma unroll
-    for (int i = 0; i < 2 * V::BESIDE; i++) {
-        sides.before[i] = halo_border_element(e - 2 * V::BESIDE + i, p.src, launch.border);
-        sides.after[i] = halo_border_element(min(e + (int)CELLS, count) + i, p.src, launch.border);
+        for (int i = 0; i < 2 * V::BESIDE; i++) {
+            sides.before[i] = halo_border_element(e - 2 * V::BESIDE + i, p.src, launch.border);
+            sides.after[i] =
+                halo_border_element(min(e + (int)CELLS, count) + i, p.src, launch.border);
+        }
+        filter<V, false>(launch, p, e, top, sides);
     }
-    filter<V, false>(launch, p, e, top, sides, select);
+    halo_finish_tile<2, WIDTH, V::ROWS, WARP>(share, launch, p, p.src, left, top);
 }
 
 /* ---- host ---- */
@@ -348,7 +347,7 @@ static cudaError_t launch_variant(const struct halo_cuda_call *calls, int count)
     }
     return halo_launch_selecting(dense_rows_kernel<V, dense_launch<V>>,
                                  dense_rows_kernel<V, halo_selecting<dense_launch<V>>>, launch,
-                                 blocks, THREADS, calls);
+                                 blocks, {THREADS, 0}, calls);
 }
 
 template <typename Number>

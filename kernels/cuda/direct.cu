@@ -206,11 +206,10 @@ static __device__ inline uint4 four_windows(
                              : make_uint4(out[1].x, out[0].x, out[0].y, out[1].y);
 }
 
-/* Processes a strip from top to bottom. select: NULL if all of it is filtered. */
+/* Processes a strip from top to bottom. */
 template <class Shape, enum halo_strip_kind KIND>
 static __device__ inline void walk(const struct mask_bands<Shape> &bands, const int (&start)[4],
-                                   const struct halo_strip &strip, const struct direct_plane &plane,
-                                   const struct halo_select *select)
+                                   const struct halo_strip &strip, const struct direct_plane &plane)
 {
     constexpr int GROUPS = Shape::GROUPS;
     struct halo_raw_piece raw[Shape::LOADS]; /* all loads are under way at once */
@@ -230,13 +229,8 @@ static __device__ inline void walk(const struct mask_bands<Shape> &bands, const 
         if (i + 1 < GROUPS)
             continue;
         const uint4 out = four_windows<Shape>(groups, (i + 1) % GROUPS, bands, start, shift);
-        if (rows_left > 0) {
-            uint32_t words[4] = {out.x, out.y, out.z, out.w};
-            if (select)
-                halo_select_samples<1>(words, plane.src.plane, *select, strip.e,
-                                       plane.dst.height - rows_left);
-            *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
-        }
+        if (rows_left > 0)
+            *(uint4 *)to = out;
         to += HALO_GROUP * plane.dst.stride;
         rows_left -= HALO_GROUP;
     }
@@ -281,21 +275,24 @@ static __global__ void __launch_bounds__(THREADS, Shape::RESIDENT)
     load_bands(bands, start, plane.bands, lane);
     halo_wait_for_kernel_before();
 
-    const struct halo_select *select;
-    if (!halo_tile_wanted<1, HALO_STRIP, Shape::STEPS * HALO_GROUP, 32>(
-            &select, launch, plane, plane.src.plane, strip_e, first_y + Shape::ABOVE))
+    constexpr int ROWS = Shape::STEPS * HALO_GROUP;
+    const enum halo_share share = halo_begin_tile<1, HALO_STRIP, ROWS, 32>(
+        launch, plane, plane.src.plane, strip_e, first_y + Shape::ABOVE);
+    if (share == HALO_SHARE_NONE)
         return;
     switch (halo_strip_kind_of(strip_e, first_y, Shape::LOADS * HALO_GROUP, plane.src)) {
     case HALO_STRIP_INSIDE:
-        walk<Shape, HALO_STRIP_INSIDE>(bands, start, strip, plane, select);
+        walk<Shape, HALO_STRIP_INSIDE>(bands, start, strip, plane);
         break;
     case HALO_STRIP_NEAR:
-        walk<Shape, HALO_STRIP_NEAR>(bands, start, strip, plane, select);
+        walk<Shape, HALO_STRIP_NEAR>(bands, start, strip, plane);
         break;
     case HALO_STRIP_ANY:
-        walk<Shape, HALO_STRIP_ANY>(bands, start, strip, plane, select);
+        walk<Shape, HALO_STRIP_ANY>(bands, start, strip, plane);
         break;
     }
+    halo_finish_tile<1, HALO_STRIP, ROWS, 32>(share, launch, plane, plane.src.plane, strip_e,
+                                              first_y + Shape::ABOVE);
 }
 
 /* How a mask is divided for this kernel. */
@@ -397,7 +394,7 @@ static cudaError_t launch_size(struct direct_launch &launch, const struct halo_c
     }
     return halo_launch_selecting(direct_kernel<Shape, direct_launch>,
                                  direct_kernel<Shape, halo_selecting<direct_launch>>, launch,
-                                 blocks, THREADS, call);
+                                 blocks, {THREADS, 0}, call);
 }
 
 template <int WORDS, int GROUPS>

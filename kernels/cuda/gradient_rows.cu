@@ -235,7 +235,7 @@ static __device__ inline uint32_t finish(int a, int b, const struct gradient_pla
 
 template <class V>
 static __device__ inline void store(const uint32_t (&out)[CELLS], const struct gradient_plane &p,
-                                    int e, int y, const struct halo_select *select)
+                                    int e, int y)
 {
     char *to = (char *)p.dst.data + y * p.dst.stride + e * V::BYTES;
     uint32_t pair[CELLS / 2];
@@ -245,14 +245,10 @@ static __device__ inline void store(const uint32_t (&out)[CELLS], const struct g
     if (V::BYTES == 1) {
         uint32_t words[2] = {__byte_perm(pair[0], pair[1], 0x5410),
                              __byte_perm(pair[2], pair[3], 0x5410)};
-        if (select)
-            halo_select_samples<1>(words, p.src, *select, e, y);
         *(uint2 *)to = make_uint2(words[0], words[1]);
     } else {
         uint32_t words[4] = {pair[0] << p.dst.shift, pair[1] << p.dst.shift, pair[2] << p.dst.shift,
                              pair[3] << p.dst.shift};
-        if (select)
-            halo_select_samples<2>(words, p.src, *select, e, y);
         *(uint4 *)to = make_uint4(words[0], words[1], words[2], words[3]);
     }
 }
@@ -260,22 +256,21 @@ static __device__ inline void store(const uint32_t (&out)[CELLS], const struct g
 /* The outputs of a row; first: index of the row above it. */
 template <class V>
 static __device__ inline void filter_row(const struct row<V> (&rows)[3], int first,
-                                         const struct gradient_plane &p, int e, int y,
-                                         const struct halo_select *select)
+                                         const struct gradient_plane &p, int e, int y)
 {
     uint32_t out[CELLS];
 #pragma unroll
     for (int i = 0; i < CELLS; i++)
         out[i] = finish<V>(sum_of<V>(rows, first, i, p.weights[0]),
                            sum_of<V>(rows, first, i, p.weights[1]), p);
-    store<V>(out, p, e, y, select);
+    store<V>(out, p, e, y);
 }
 
 /* The outputs of a thread. Where all rows are inside, there are no branches, so that they are
- * loaded ahead. select: NULL if all of them are filtered. */
+ * loaded ahead. */
 template <class V, bool INSIDE>
 static __device__ inline void filter(const struct gradient_plane &p, int e, int top,
-                                     const struct sides &sides, const struct halo_select *select)
+                                     const struct sides &sides)
 {
     struct row<V> rows[3];
     load_row<V, INSIDE>(rows[0], p, e, top - 1, sides);
@@ -285,7 +280,7 @@ static __device__ inline void filter(const struct gradient_plane &p, int e, int 
         if (!INSIDE && top + y >= p.src.height)
             return;
         load_row<V, INSIDE>(rows[(y + 2) % 3], p, e, top + y + 1, sides);
-        filter_row<V>(rows, y % 3, p, e, top + y, select);
+        filter_row<V>(rows, y % 3, p, e, top + y);
     }
 }
 
@@ -299,19 +294,20 @@ static __global__ void __launch_bounds__(THREADS)
     const int left = (block - down * p.across) * WIDTH, e = left + threadIdx.x % WARP * CELLS;
     const int top = (down * WARPS + threadIdx.x / WARP) * ROWS;
     const int count = p.src.width * V::CHANNELS;
-    const struct halo_select *select;
-    if (top >= p.src.height ||
-        !halo_tile_wanted<V::BYTES, WIDTH, ROWS, WARP>(&select, launch, p, p.src, left, top))
+    if (top >= p.src.height)
         return;
-    if (e >= count)
+    const enum halo_share share =
+        halo_begin_tile<V::BYTES, WIDTH, ROWS, WARP>(launch, p, p.src, left, top);
+    if (share == HALO_SHARE_NONE)
         return;
     const struct sides sides = {
         halo_border_element(e - V::CHANNELS, p.src, p.pass.border),
         halo_border_element(min(e + (int)CELLS, count), p.src, p.pass.border)};
-    if (top > 0 && top + ROWS < p.src.height)
-        filter<V, true>(p, e, top, sides, select);
-    else
-        filter<V, false>(p, e, top, sides, select);
+    if (e < count && top > 0 && top + ROWS < p.src.height)
+        filter<V, true>(p, e, top, sides);
+    else if (e < count)
+        filter<V, false>(p, e, top, sides);
+    halo_finish_tile<V::BYTES, WIDTH, ROWS, WARP>(share, launch, p, p.src, left, top);
 }
 
 /* ---- host ---- */
@@ -417,7 +413,7 @@ static cudaError_t launch_variant(const struct gradient_launch &launch, int bloc
 {
     return halo_launch_selecting(gradient_rows_kernel<V, gradient_launch>,
                                  gradient_rows_kernel<V, halo_selecting<gradient_launch>>, launch,
-                                 blocks, THREADS, call);
+                                 blocks, {THREADS, 0}, call);
 }
 
 template <typename Sample, int CHANNELS>

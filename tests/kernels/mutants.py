@@ -186,6 +186,8 @@ MUTANTS = [
     Mutant('the last row of a mask of dense-rows is lost', CUDA + 'dense_rows.cu',
            'for (int j = 0; j < V::TAPS; j++)', 'for (int j = 0; j + 1 < V::TAPS; j++)',
            'cuda/dense-rows'),
+    Mutant('the last row of a tile at the edge of a region is not restored', CUDA + 'select.cuh',
+           'end = min(y + ROWS, src.height);', 'end = min(y + ROWS, src.height) - 1;', 'cuda/'),
     Mutant('the last column of a rectangle is not filtered', CUDA + 'select.cuh',
            'min(max(r.x1 - e, 0), 16)', 'min(max(r.x1 - 1 - e, 0), 16)', 'cuda/'),
     Mutant('the first ghost column of a tile of tensor is the second', CUDA + 'tensor_tile.cuh',
