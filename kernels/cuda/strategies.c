@@ -75,11 +75,18 @@ static const struct halo_cuda_strategy dense_rows = {
     .selects = always,
 };
 
+static bool tensor_selects(const struct halo_conv *conv, const struct halo_plane *plane)
+{
+    (void)plane;
+    return conv->kind == HALO_CONV_SEPARABLE;
+}
+
 static const struct halo_cuda_strategy tensor = {
     .base = {"tensor", "products with the mask's band matrix on tensor cores",
              halo_cuda_tensor_can},
     .compute = 80,
     .launch = halo_cuda_launch_tensor,
+    .selects = tensor_selects,
     .prepared_bytes = halo_cuda_tensor_bytes,
     .prepare = halo_cuda_tensor_prepare,
 };

@@ -136,9 +136,9 @@ static __device__ inline uint2 finish_row(const float (&sums)[2][2][4], int firs
 
 /* BLOCKS: number of blocks per multiprocessor for which the compiler limits registers; 1 is no
  * limit. */
-template <int STEPS, int TILE_HEIGHT, int BLOCKS>
+template <int STEPS, int TILE_HEIGHT, int BLOCKS, class Launch>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
-    separable_kernel(const __grid_constant__ struct separable_launch launch)
+    separable_kernel(const __grid_constant__ Launch launch)
 {
     constexpr int BANDS = TILE_HEIGHT / 16;        /* of outputs */
     constexpr int INPUT_BANDS = BANDS + STEPS - 1; /* of T */
@@ -152,7 +152,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
-    if (halo_tile_outside(plane.wanted, {tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT}))
+    const enum halo_share share = halo_begin_tile<1, TILE_WIDTH, TILE_HEIGHT, THREADS>(
+        launch, plane, plane.src, tile_x, tile_y);
+    if (share == HALO_SHARE_NONE)
         return;
     const struct halo_tile tile = halo_tile_around<uint8_t>(tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT,
                                                             plane.halo_e, plane.radius_y);
@@ -212,6 +214,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
             rows_left -= 8;
         }
     }
+    halo_finish_tile<1, TILE_WIDTH, TILE_HEIGHT, THREADS>(share, launch, plane, plane.src, tile_x,
+                                                          tile_y);
 }
 
 static void fill(struct separable_plane *plane, const struct halo_cuda_call *call)
@@ -268,8 +272,10 @@ template <int STEPS, int TILE_HEIGHT, int BLOCKS>
 static cudaError_t launch_steps(struct separable_launch *launch, const struct halo_cuda_call *call)
 {
     constexpr int bytes = stride_of(STEPS) * (TILE_HEIGHT + 16 * (STEPS - 1));
-    return halo_separable_launch(separable_kernel<STEPS, TILE_HEIGHT, BLOCKS>, launch, TILE_HEIGHT,
-                                 bytes, call);
+    return halo_separable_launch(
+        separable_kernel<STEPS, TILE_HEIGHT, BLOCKS, separable_launch>,
+        separable_kernel<STEPS, TILE_HEIGHT, BLOCKS, halo_selecting<separable_launch>>, launch,
+        TILE_HEIGHT, bytes, call);
 }
 
 cudaError_t halo_cuda_tensor_separable(const struct halo_cuda_call *calls, int count)

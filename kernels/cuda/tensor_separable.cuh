@@ -19,6 +19,7 @@
 #define HALO_TENSOR_SEPARABLE_CUH
 
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/select.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
 /* One plane of a launch; the types of both kernels begin with it. */
@@ -60,10 +61,12 @@ static inline int halo_separable_steps(const Launch &launch)
     return steps;
 }
 
-/* Numbers the blocks of all planes and starts the kernel with this much shared memory. */
+/* Numbers the blocks of all planes and starts the kernel, or its version for regions, with this
+ * much shared memory. */
 template <class Launch>
-static inline cudaError_t halo_separable_launch(void (*kernel)(Launch), Launch *launch,
-                                                int tile_height, int bytes,
+static inline cudaError_t halo_separable_launch(void (*kernel)(Launch),
+                                                void (*selecting)(halo_selecting<Launch>),
+                                                Launch *launch, int tile_height, int bytes,
                                                 const struct halo_cuda_call *call)
 {
     int blocks = 0;
@@ -74,7 +77,7 @@ static inline cudaError_t halo_separable_launch(void (*kernel)(Launch), Launch *
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    return halo_launch(kernel, *launch, blocks, THREADS, bytes, call);
+    return halo_launch_selecting(kernel, selecting, *launch, blocks, {THREADS, bytes}, call);
 }
 
 #endif

@@ -177,9 +177,9 @@ static __device__ inline void load_band(uint8_t *cells, int band, struct halo_ti
 /* BLOCKS: number of blocks per multiprocessor for which the compiler limits registers. RING: number
  * of bands of the input tile that fit in shared memory, of which all except one are being loaded;
  * 0: all bands fit. */
-template <int STEPS, int TILE_HEIGHT, int BLOCKS, int RING>
+template <int STEPS, int TILE_HEIGHT, int BLOCKS, int RING, class Launch>
 static __global__ void __launch_bounds__(THREADS, BLOCKS)
-    deep_kernel(const __grid_constant__ struct deep_launch launch)
+    deep_kernel(const __grid_constant__ Launch launch)
 {
     constexpr int BANDS = TILE_HEIGHT / 16 + STEPS - 1, STRIDE = stride_of(STEPS);
     constexpr int PLACES = RING ? RING : BANDS, AHEAD = RING ? RING - 1 : BANDS;
@@ -192,7 +192,9 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     const int block = blockIdx.x - plane.first_block;
     const int tile_x = block % plane.blocks_x * TILE_WIDTH;
     const int tile_y = block / plane.blocks_x * TILE_HEIGHT;
-    if (halo_tile_outside(plane.wanted, {tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT}))
+    const enum halo_share share = halo_begin_tile<2, TILE_WIDTH, TILE_HEIGHT, THREADS>(
+        launch, plane, plane.src, tile_x, tile_y);
+    if (share == HALO_SHARE_NONE)
         return;
     const struct halo_tile tile = halo_tile_around<uint16_t>(
         tile_x, tile_y, TILE_WIDTH, TILE_HEIGHT, plane.halo_e, plane.radius_y);
@@ -248,6 +250,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
         if (band >= STEPS - 1)
             column_pass<STEPS>(out, wide, column_band, plane);
     }
+    halo_finish_tile<2, TILE_WIDTH, TILE_HEIGHT, THREADS>(share, launch, plane, plane.src, tile_x,
+                                                          tile_y);
 }
 
 static void fill(struct deep_plane *plane, const struct halo_cuda_call *call)
@@ -274,8 +278,10 @@ template <int STEPS, int TILE_HEIGHT, int BLOCKS, int RING>
 static cudaError_t launch_steps(struct deep_launch *launch, const struct halo_cuda_call *call)
 {
     constexpr int bytes = stride_of(STEPS) * 16 * (RING ? RING : TILE_HEIGHT / 16 + STEPS - 1);
-    return halo_separable_launch(deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING>, launch, TILE_HEIGHT,
-                                 bytes, call);
+    return halo_separable_launch(
+        deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING, deep_launch>,
+        deep_kernel<STEPS, TILE_HEIGHT, BLOCKS, RING, halo_selecting<deep_launch>>, launch,
+        TILE_HEIGHT, bytes, call);
 }
 
 /* Whether a block can have this much shared memory: smaller GPUs give it 99 KB. */
