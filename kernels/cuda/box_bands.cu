@@ -23,10 +23,11 @@
 enum {
     WARPS = 4,
     THREADS = WARPS * 32,
-    BANDS = 4, /* bands of 16 rows of outputs, for a warp */
-    PAIR = 32, /* columns: two strips of 16 */
-    HALO = 16, /* columns on each side */
-    STEPS = 2, /* steps of 32 in k of the row pass */
+    WHOLE_BANDS = 4,  /* bands of 16 rows of outputs, for a warp */
+    REGION_BANDS = 1, /* the same if little is filtered: all others wait for these few warps */
+    PAIR = 32,        /* columns: two strips of 16 */
+    HALO = 16,        /* columns on each side */
+    STEPS = 2,        /* steps of 32 in k of the row pass */
     PAIRS = 2,
     LOADS = PAIRS + STEPS - 1, /* loads of 8 bytes by a lane, for a row */
     MAX_GROUPS = 3,
@@ -196,7 +197,7 @@ static __device__ inline void write_means(uint8_t *out, ptrdiff_t stride,
 }
 
 /* One warp: BANDS times 16 rows of PAIRS times 32 columns from element e, row y on. */
-template <int GROUPS, bool EDGE>
+template <int GROUPS, int BANDS, bool EDGE>
 static __device__ inline void run_warp(const struct bands_plane &p, int e, int y,
                                        struct halo_word_source *ghosts)
 {
@@ -277,7 +278,7 @@ static __device__ inline const struct bands_plane &plane_of(const struct bands_l
     return launch.plane[p];
 }
 
-template <int GROUPS, class Launch>
+template <int GROUPS, int BANDS, class Launch>
 static __global__ void __launch_bounds__(THREADS, 4)
     bands_kernel(const __grid_constant__ Launch launch)
 {
@@ -296,9 +297,9 @@ static __global__ void __launch_bounds__(THREADS, 4)
         return;
     if (e >= HALO && e + PAIR * PAIRS + HALO <= elements && y >= p.radius_y &&
         y - p.radius_y + (BANDS + GROUPS - 1) * 16 <= p.src.height)
-        run_warp<GROUPS, false>(p, e, y, ghosts[warp]);
+        run_warp<GROUPS, BANDS, false>(p, e, y, ghosts[warp]);
     else
-        run_warp<GROUPS, true>(p, e, y, ghosts[warp]);
+        run_warp<GROUPS, BANDS, true>(p, e, y, ghosts[warp]);
     halo_finish_tile<1, PAIR * PAIRS, BANDS * 16, 32>(share, launch, p, p.src, e, y);
 }
 
@@ -341,20 +342,37 @@ void halo_cuda_box_bands_prepare(void *ret, const struct halo_conv *conv, int ch
     }
 }
 
+/* Whether at most half of a plane is filtered. */
+static bool filters_little(const struct halo_cuda_call *call)
+{
+    const struct halo_select select = halo_select_of(call->wanted.select, call->dst);
+    int64_t inside = 0;
+    for (int i = 0; i < select.count; i++) {
+        const struct halo_rect &r = select.rects[i];
+        inside += (int64_t)(r.x1 - r.x0) * (r.y1 - r.y0);
+    }
+    const int64_t half = (int64_t)call->dst.width * call->dst.channels * call->dst.height / 2;
+    return select.given && (select.invert ? inside >= half : inside <= half);
+}
+
 template <int GROUPS>
 static cudaError_t launch_groups(struct bands_launch *launch, const struct halo_cuda_call *call)
 {
+    const bool little = filters_little(call);
+    const int bands = little ? REGION_BANDS : WHOLE_BANDS;
     int blocks = 0;
     for (int i = 0; i < launch->count; i++) {
         struct bands_plane *plane = &launch->plane[i];
-        const dim3 grid = halo_grid(plane->src, WARPS * PAIR * PAIRS, BANDS * 16);
+        const dim3 grid = halo_grid(plane->src, WARPS * PAIR * PAIRS, bands * 16);
         plane->first_block = blocks;
         plane->blocks_x = grid.x;
         blocks += grid.x * grid.y;
     }
-    return halo_launch_selecting(bands_kernel<GROUPS, bands_launch>,
-                                 bands_kernel<GROUPS, halo_selecting<bands_launch>>, *launch,
-                                 blocks, {THREADS, 0}, call);
+    return halo_launch_selecting(
+        bands_kernel<GROUPS, WHOLE_BANDS, bands_launch>,
+        little ? bands_kernel<GROUPS, REGION_BANDS, halo_selecting<bands_launch>>
+               : bands_kernel<GROUPS, WHOLE_BANDS, halo_selecting<bands_launch>>,
+        *launch, blocks, {THREADS, 0}, call);
 }
 
 static struct bands_plane plane_for(const struct halo_cuda_call *call)
