@@ -70,7 +70,7 @@ static int fail_load(const struct halo_job_file *job, const char *path, int code
                          "%s: what detectors found in all segments is not merged yet: halod job "
                          "detect and halod job merge come first",
                          job->folder);
-    if (code != -EBADMSG)
+    if (code != -EBADMSG && code != -ESTALE)
         return halo_detections_fail(path, code, err);
     halo_detections_fail(path, code, &inner);
     return halo_fail(err, code, "%s: remove it, and start halod job detect and merge again",

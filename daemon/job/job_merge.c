@@ -106,33 +106,19 @@ static int plan_cells(const struct halo_job_file *job, struct halo_detections *a
     return code < 0 && !err->code ? halo_fail(err, code, "out of memory") : code;
 }
 
-/* Asks for the segments in which objects appear. Returns their number. */
-static int need_segments(const struct halo_job_file *job, struct halo_detections *all,
-                         struct halo_segments *segments)
-{
-    int count = 0;
-    int64_t from = 0;
-    for (int i = 0; i < job->segments; from += all->segment[i++]) {
-        const int64_t to = all->finds ? from + all->segment[i] : i == 0;
-        if (halo_frozen_count(&all->frozen, from, to) == 0)
-            continue;
-        halo_segments_need(segments, i);
-        count++;
-    }
-    return count;
-}
-
-/* Takes the values of all objects from the frames in which they appear, once for all segments. */
-static int take_cells(struct halo_job_file *job, struct halo_detections *all,
-                      struct halo_error *err)
+/* Takes values from the segments that *need says. */
+static int take_from(struct halo_job_file *job, struct halo_detections *all, const bool *need,
+                     struct halo_error *err)
 {
     const struct halo_segments_job about = {
         .facts = job->manifest, .detections = all, .frozen = &all->frozen};
     struct halo_run_part_end end = {.error = {0}};
     struct halo_segments *segments = NULL;
-    all->frozen.mode = HALO_FROZEN_TAKE;
     int code = halo_segments_open_job(&segments, &job->settings, job->manifest, &about, err);
-    if (code >= 0 && need_segments(job, all, segments) > 0) {
+    if (code >= 0) {
+        for (int i = 0; i < job->segments; i++)
+            if (need[i])
+                halo_segments_need(segments, i);
         halo_run_part(&job->settings, job->chain, segments, false, &end);
         halo_job_end_by_signal();
         *err = end.error;
@@ -141,7 +127,41 @@ static int take_cells(struct halo_job_file *job, struct halo_detections *all,
     halo_segments_close(segments, false);
     if (end.signal)
         raise(end.signal);
-    if (code >= 0 && !halo_frozen_is_complete(&all->frozen))
+    return code;
+}
+
+/* With detectors: the segments in which objects appear. Returns whether there are any. */
+static bool find_segments(const struct halo_detections *all, bool *ret_need)
+{
+    bool ret = false;
+    int64_t from = 0;
+    for (int64_t i = 0; i < all->segments; from += all->segment[i++]) {
+        ret_need[i] = halo_frozen_count(&all->frozen, from, from + all->segment[i]) > 0;
+        ret |= ret_need[i];
+    }
+    return ret;
+}
+
+/* Takes the values of all objects from the frames in which they appear, once for all segments.
+ * Without detectors, that is the first frame; with -ss, there may be segments without frames. */
+static int take_cells(struct halo_job_file *job, struct halo_detections *all,
+                      struct halo_error *err)
+{
+    int code = 0;
+    bool *need = calloc((size_t)job->segments + 1, sizeof *need);
+    if (!need)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    all->frozen.mode = HALO_FROZEN_TAKE;
+    if (all->finds && find_segments(all, need))
+        code = take_from(job, all, need, err);
+    for (int i = 0; !all->finds && i < job->segments && code >= 0 && !all->frozen.entered; i++) {
+        need[i] = true;
+        code = take_from(job, all, need, err);
+        need[i] = false;
+    }
+    free(need);
+    if (code >= 0 &&
+        (!halo_frozen_is_complete(&all->frozen) || (!all->finds && !all->frozen.entered)))
         code = halo_fail(err, -EIO, "%s: frames in which objects appear could not be read",
                          job->folder);
     all->frozen.mode = HALO_FROZEN_SHOW;

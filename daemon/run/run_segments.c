@@ -72,7 +72,7 @@ static bool only_looks(const struct halo_segments *segments)
 static int choose_workers(const struct run *run)
 {
     struct halo_segments_count count;
-    if (only_looks(run->segments)) /* one after the other */
+    if (only_looks(run->segments) || halo_segments_frozen(run->segments)) /* one thread at a time */
         return 1;
     if (run->settings->workers)
         return run->settings->workers;

@@ -38,8 +38,9 @@ struct halo_frozen {
 
     /* Not stored: */
     enum halo_frozen_mode mode;
-    int64_t frame; /* the one that enters a gate */
-    bool missing;  /* a gate needed values that are not there, and showed the filter's colour */
+    int64_t frame;   /* the one that enters a gate */
+    int64_t entered; /* number of frames that have entered gates in TAKE */
+    bool missing;    /* a gate needed values that are not there, and showed the filter's colour */
 };
 
 /* Frees what *frozen owns, and zeroes it. Zeroed memory is empty. */

@@ -72,6 +72,7 @@ static int probe(struct halo_live *live, struct halo_live_input *in, struct halo
     const int64_t until = halo_now_ns() + PROBE_WAIT_NS;
     if (live->local && !halo_turn_take(&turn, HALO_TURNS_FILE, &live->stop, until))
         return halo_fail(err, -ECANCELED, "the stream was stopped before it started");
+    set_deadline(live); /* the wait is not the source's fault */
     const int code = halo_source_open(&in->source, &live->source, NULL, &live->reader->damage,
                                       &live->reader->limits, err);
     halo_turn_end(&turn);

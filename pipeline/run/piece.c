@@ -27,10 +27,11 @@ bool halo_piece_enter(struct halo_stream *s)
     if (!p->frozen)
         return true;
     p->frozen->missing = false;
-    p->frozen->frame = p->replay                ? halo_replay_frame(p->replay)
-                       : p->segment.number == 0 ? p->entered
-                                                : INT32_MAX;
-    p->entered++;
+    /* Without answers, all objects appear in the first frame. */
+    p->frozen->frame = p->replay             ? halo_replay_frame(p->replay)
+                       : halo_piece_takes(p) ? p->frozen->entered
+                                             : INT32_MAX;
+    p->frozen->entered += halo_piece_takes(p);
     return !halo_piece_takes(p) ||
            halo_frozen_count(p->frozen, p->frozen->frame, p->frozen->frame + 1) > 0;
 }

@@ -33,7 +33,6 @@ struct halo_piece {
     struct halo_detections *record; /* what detectors answer; NULL: the segment is encoded */
     struct halo_replay *replay;     /* what they answered; NULL: there are none */
     struct halo_frozen *frozen;     /* what is shown in place of objects; NULL: the gate takes it */
-    int64_t entered;                /* frames, if there are no answers */
     /* The stream that joins; used by the source thread: */
     struct halo_part_reader *reader; /* NULL: the next part is not open yet */
     int next;                        /* number of the segment whose part follows */

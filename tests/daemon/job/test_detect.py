@@ -199,6 +199,28 @@ class Hidden(DetectTest):
                                '-pix_fmt', 'gray', '-')
         return [data[at:at + width * height] for at in range(0, len(data), width * height)]
 
+    def test_first_segments_without_frames(self):
+        """-ss leaves packets of MPEG-TS in segments that have no frame."""
+        self.input = clip('.ts', *halotest.video_source('160x120', seconds=4), *GOP)
+        for chain in ('hide=how=cells:n=3:region=rect 8 8 80 80',
+                      'hide=how=cells:n=3:region=rect 8 8 80 80,solid=gray:region=faces'):
+            with self.subTest(chain):
+                want = self.whole('-ss', '1', chain=chain)
+                self.split('-y', '-ss', '1', chain=chain, seconds='0.4')
+                self.complete()
+                self.assert_done(want)
+
+    def test_workers(self):
+        """Gates of one process that show kept values work one after the other."""
+        chain = 'hide=how=cells:region=faces'
+        want = self.whole(chain=chain)
+        self.split('-workers', '4', chain=chain, seconds='0.4')
+        self.detect_all()
+        self.merge()
+        self.halod('job', 'segment', '--of', '1', self.parts, '0')
+        self.join()
+        self.assert_done(want)
+
     def test_noise(self):
         chain = 'hide=how=noise:epsilon=1:region=rect 80 60 160 120'
         seen = []
