@@ -17,6 +17,7 @@ SERVER = '/srv/farm'
 CLIENTS = {'a': ('nfs4', 'hard,timeo=20', '/'), 'b': ('nfs', 'vers=3,nolock,hard,timeo=20', SERVER)}
 SECONDS = 240
 ENCODE = ['-preset', 'ultrafast']
+CHAIN = 'gblur=sigma=2'
 
 
 def sh(script):
@@ -76,7 +77,7 @@ class Nfs(HaloTest):
     def encode_whole(cls):
         """SHA-256 of what one process makes, without NFS."""
         subprocess.run([HALOD, 'run', '-segments', '-segment_time', '1', '-i', '/share/in.mp4', '-vf',
-                        'gblur=sigma=2', *ENCODE, '/tmp/whole.mp4'], check=True)
+                        CHAIN, *ENCODE, '/tmp/whole.mp4'], check=True)
         return sha256('/tmp/whole.mp4')
 
     def setUp(self):
@@ -110,8 +111,8 @@ class Nfs(HaloTest):
             process.kill()
         process.communicate()
 
-    def split(self, client='a'):
-        self.on(client, 'job', 'split', '-segment_time', 1, '-i', 'in.mp4', '-vf', 'gblur=sigma=2', *ENCODE,
+    def split(self, *options, chain=CHAIN):
+        self.on('a', 'job', 'split', *options, '-segment_time', 1, '-i', 'in.mp4', '-vf', chain, *ENCODE,
                 'out.mp4')
         self.count = self.status('a')['segments']
         self.assertGreaterEqual(self.count, 6)
@@ -158,6 +159,29 @@ class Nfs(HaloTest):
         for process in both:
             self.ends(process)
         self.assert_done()
+
+    def test_merged_by_both(self):
+        """What is shown in place of an object is that of one of them, for both."""
+        self.split('-y', chain='hide=how=noise:region=rect 10 10 60 40')
+        both = [self.on(client, 'job', 'merge', 'out.mp4.parts', start=True) for client in CLIENTS]
+        for process in both:
+            self.ends(process)
+        self.assertEqual(os.stat(f'{SERVER}/out.mp4.parts/all.detections').st_mode & 0o777, 0o600)
+        for number in range(self.count):
+            self.segment('ab'[number % 2], number)
+        self.join('b')
+        self.assertEqual(sorted(os.listdir(SERVER)), ['in.mp4', 'out.mp4', 'out.mp4.job.json'])
+        means = self.means(f'{SERVER}/out.mp4', 'crop=16:16:20:20')
+        self.assertEqual(len(means), 80)
+        self.assertLess(max(means) - min(means), 4, means)
+        means = self.means('/share/in.mp4', 'crop=16:16:20:20')
+        self.assertGreater(max(means) - min(means), 8, means)
+
+    def means(self, path, crop):
+        """The mean of this part of each frame."""
+        data = subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', '-i', path, '-vf', crop, '-f',
+                               'rawvideo', '-pix_fmt', 'gray', '-'], stdout=subprocess.PIPE, check=True).stdout
+        return [sum(data[at:at + 256]) / 256 for at in range(0, len(data), 256)]
 
     def test_server_restarts(self):
         def encode(client, first):
