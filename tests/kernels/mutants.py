@@ -51,7 +51,7 @@ MUTANTS = [
            'const int sx = halo_border_index(x, p->width, c->border);',
            'const int sx = halo_border_index(x == p->width ? x - 1 : x, p->width, c->border);',
            'cpu/rows'),
-    Mutant('stray bits of a word are not clipped', CPU + 'rows_planes_tmpl.h',
+    Mutant('stray bits of a word are not clipped', CPU + 'rows_vector_tmpl.h',
            'return v > max ? max : v;', 'return v > max ? v & max : v;', 'cpu/rows'),
     Mutant('a dense sum is clamped one too high', CPU + 'rows_dense_tmpl.h',
            'shift = c->mask_bits, max = halo_sample_max(c->depth);',

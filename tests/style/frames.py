@@ -58,7 +58,7 @@ RAW = {
                'leak_plane halo_leak_make halo_leak'),
     'gate/leak.h': ('the same, in other builds: nothing', 'halo_leak'),
     'gate/gate.c': ('the gate', '''
-        describe_output prepare_output steps_of submit fail_filter fail_with_device submit_again
+        describe_output prepare_output steps_of is_own submit fail_filter fail_with_device submit_again
         adapt finish take_regions
         pass_samples can_pass enter_lane halo_gate_enter agree halo_gate_leave
         halo_pending_destroy'''),
