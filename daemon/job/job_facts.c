@@ -59,16 +59,19 @@ json_t *halo_job_machine(const char *encoder)
 json_t *halo_job_who(void)
 {
     struct utsname name;
-    char clock[40], task[80];
+    char clock[40], at[60], task[80];
     struct tm parts;
-    const time_t now = time(NULL);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     const struct passwd *user = getpwuid(geteuid());
     char number[24];
     snprintf(number, sizeof number, "%d", (int)geteuid());
     uname(&name);
-    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
+    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &parts));
+    /* Milliseconds tell a job from one that was split again within a second. */
+    snprintf(at, sizeof at, "%s.%03ldZ", clock, now.tv_nsec / 1000000);
     json_t *ret = json_pack("{s:s, s:s, s:s}", "user", user ? user->pw_name : number, "host",
-                            halo_job_node(name.nodename), "at", clock);
+                            halo_job_node(name.nodename), "at", at);
     if (halo_job_task_name(task, sizeof task))
         json_object_set_new(ret, "task", json_string(task));
     return ret;

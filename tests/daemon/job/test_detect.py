@@ -222,7 +222,7 @@ class Hidden(DetectTest):
         self.assert_done(want)
 
     def test_noise(self):
-        chain = 'hide=how=noise:epsilon=1:region=rect 80 60 160 120'
+        chain = 'hide=how=noise:n=16:epsilon=1:region=rect 80 60 160 120'
         seen = []
         for _ in range(2):
             self.split('-y', chain=chain)
@@ -239,7 +239,7 @@ class Hidden(DetectTest):
         """One that does not move looks the same in each frame; what was made with other noise does not fit."""
         self.rows.clear()
         self.say(range(0, 100), 0.3, 0.3, 0.3, 0.3, speed=0)
-        self.split(chain='hide=how=noise:epsilon=1:region=faces', seconds='0.4')
+        self.split(chain='hide=how=noise:n=6:epsilon=1:region=faces', seconds='0.4')
         self.detect_all()
         self.merge()
         self.encode_all()
