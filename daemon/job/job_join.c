@@ -9,7 +9,6 @@
 
 #include "config/beside.h"
 #include "config/log.h"
-#include "daemon/engine/hide.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
@@ -18,8 +17,6 @@
 #include "daemon/run/run_segments.h"
 #include "pipeline/base/path.h"
 #include "pipeline/segment/manifest.h"
-
-enum { WAIT_SECONDS = 5 };
 
 /* ---- the audit trail ---- */
 
@@ -229,34 +226,13 @@ static int join(struct halo_job_file *job)
     return end_join(job, segments, &end);
 }
 
-/* Waits until every part has its name. Returns false if the manifest disappears. */
-static bool wait_for_parts(const struct halo_job_file *job)
-{
-    for (int i = 0; i < job->segments;) {
-        char *path;
-        if (asprintf(&path, "%s/%06d.part", job->folder, i) < 0)
-            return true;
-        const bool found = access(path, F_OK) == 0;
-        free(path);
-        if (found) {
-            i++;
-            continue;
-        }
-        if (access(job->folder, F_OK) < 0)
-            return false;
-        sleep(WAIT_SECONDS);
-        halo_job_look_again(job);
-    }
-    return true;
-}
-
 static int join_named(const char *name, bool waits)
 {
     struct halo_error err = {0};
     struct halo_job_file job = {0};
     int code = halo_job_find(&job, name, &err);
     if (code >= 0 && (code = halo_job_read(&job, &err)) >= 0 && waits)
-        wait_for_parts(&job);
+        halo_job_wait(&job, "part", NULL);
     if (code == -ENOENT && job.folder && is_joined(&job)) {
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
         code = HALO_EXIT_OK;
@@ -269,19 +245,5 @@ static int join_named(const char *name, bool waits)
 
 int halo_job_join_command(const struct halo_job_options *options, int count, char **rest)
 {
-    struct halo_error err = {0};
-    halo_job_end_by_signal();
-    if (count == 0)
-        halo_fail_usage(&err, "job join: MANIFEST is missing");
-    if (err.code || halo_hide_memory(&err) < 0)
-        return halo_job_fail(&err);
-    int code = HALO_EXIT_OK;
-    char *folder = realpath(".", NULL);
-    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
-        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
-            break;
-        code = join_named(rest[i], options->wait);
-    }
-    free(folder);
-    return code;
+    return halo_job_each("join", options->wait, count, rest, join_named);
 }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "daemon/engine/hide.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_file.h"
@@ -19,8 +18,6 @@
 #include "pipeline/gate/gate_cells.h"
 #include "pipeline/segment/manifest.h"
 #include "pipeline/segment/segments.h"
-
-enum { WAIT_SECONDS = 5 };
 
 static int fail_segment(const struct halo_job_file *job, int number, int code,
                         struct halo_error *err)
@@ -259,19 +256,8 @@ static int merge_job(struct halo_job_file *job, struct halo_error *err)
 static void wait_for_detections(const struct halo_job_file *job)
 {
     char *all = halo_job_all_detections(job);
-    for (int i = 0; all && job->detects && i < job->segments;) {
-        char *path;
-        if (access(all, F_OK) == 0 || access(job->folder, F_OK) < 0 ||
-            asprintf(&path, "%s/%06d.detections", job->folder, i) < 0)
-            break;
-        if (access(path, F_OK) == 0) {
-            i++;
-        } else {
-            sleep(WAIT_SECONDS);
-            halo_job_look_again(job);
-        }
-        free(path);
-    }
+    if (all && job->detects)
+        halo_job_wait(job, "detections", all);
     free(all);
 }
 
@@ -297,19 +283,5 @@ static int merge_named(const char *name, bool waits)
 
 int halo_job_merge_command(const struct halo_job_options *options, int count, char **rest)
 {
-    struct halo_error err = {0};
-    halo_job_end_by_signal();
-    if (count == 0)
-        halo_fail_usage(&err, "job merge: MANIFEST is missing");
-    if (err.code || halo_hide_memory(&err) < 0)
-        return halo_job_fail(&err);
-    int code = HALO_EXIT_OK;
-    char *folder = realpath(".", NULL);
-    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
-        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
-            break;
-        code = merge_named(rest[i], options->wait);
-    }
-    free(folder);
-    return code;
+    return halo_job_each("merge", options->wait, count, rest, merge_named);
 }

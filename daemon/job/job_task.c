@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/engine/hide.h"
+#include "daemon/job/job_file.h"
+
 static const struct scheduler {
     const char *index;
     const char *count; /* NULL: it does not say */
@@ -100,6 +103,26 @@ void halo_job_end_by_signal(void)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
             sigaction(numbers[i], &end, NULL);
+}
+
+int halo_job_each(const char *command, bool waits, int count, char **names,
+                  int (*one)(const char *name, bool waits))
+{
+    struct halo_error err = {0};
+    halo_job_end_by_signal();
+    if (count == 0)
+        halo_fail_usage(&err, "job %s: MANIFEST is missing", command);
+    if (err.code || halo_hide_memory(&err) < 0)
+        return halo_job_fail(&err);
+    int code = HALO_EXIT_OK;
+    char *folder = realpath(".", NULL);
+    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
+        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
+            break;
+        code = one(names[i], waits);
+    }
+    free(folder);
+    return code;
 }
 
 const char *halo_job_node(const char *host)

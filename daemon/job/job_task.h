@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Which task of an array the process is, by the variables that schedulers set. */
+ * Which task of an array the process is, by the variables that schedulers set, and how a task
+ * begins and ends. */
 #ifndef HALO_JOB_TASK_H
 #define HALO_JOB_TASK_H
 
@@ -23,6 +24,12 @@ bool halo_job_task_name(char *text, size_t size);
 /* Lets SIGTERM, SIGINT and SIGHUP end the process at once, with their exit codes, also where it is
  * the first process of a container. A loop takes them over while it runs. */
 void halo_job_end_by_signal(void);
+
+/* Performs a command that is done once for each job, such as "join": calls one() for each name, in
+ * the folder in which the command was started, until it returns an exit code other than 0, which is
+ * the result. */
+int halo_job_each(const char *command, bool waits, int count, char **names,
+                  int (*one)(const char *name, bool waits));
 
 /* Returns the name of the node, as the scheduler knows it: several may be on one machine. */
 const char *halo_job_node(const char *host);
