@@ -21,7 +21,7 @@ static const struct halo_job_engine_row *const engines[] = {
     [HALO_JOB_LOCAL] = &halo_job_local,
 };
 
-/* The first only where detectors are needed, the second there and for the cells of hide. */
+/* The first only if detectors are needed, the second also for the cells of hide. */
 static const struct halo_job_step steps[] = {
     {"detect", "-detect", true},
     {"merge", "-merge", false},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Submits to Kubernetes: an Indexed Job that encodes, and a Job that waits for the files of the
- * first and joins. Where detectors are needed, two such Jobs that detect and merge are submitted
+ * first and joins. If detectors are needed, two such Jobs that detect and merge are submitted
  * first, by themselves: pods that wait for others would keep these from starting. */
 #include <errno.h>
 #include <stdlib.h>

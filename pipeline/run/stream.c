@@ -167,7 +167,7 @@ static bool is_open_choice(const struct halo_run_settings *set)
 }
 
 /* Whether frames are filtered on the CPU first, and on a GPU when it has started. That pays only
- * where the CPU decodes in any case: while it decodes a group of frames in place of a GPU, the GPU
+ * if the CPU decodes in any case: while it decodes a group of frames in place of a GPU, the GPU
  * could start and decode several. Trials measure one of both, and segments are short. */
 static bool begins_on_cpu(const struct halo_stream *s, const AVFormatContext *input)
 {
