@@ -22,31 +22,21 @@ static void on_set(void *arg, json_t *result, const struct halo_error *err)
                            revision ? json_pack("{s:O}", HALO_FIELD_REVISION, revision) : NULL, -1);
 }
 
-/* The error of a change that is refused because another one was faster. */
-static json_t *chain_of(const json_t *stream)
-{
-    static const char *const keys[] = {HALO_FIELD_REVISION, "base", "hides"};
-    json_t *chain = json_object();
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        json_object_set(chain, keys[i], json_object_get(stream, keys[i]));
-    return chain;
-}
-
-/* Refuses a change that was made for a chain that has been changed since. */
+/* Refuses a change that was made for a chain that has been changed since, or is about to change. */
 static bool is_outdated(struct halo_client *client, const json_t *parameters)
 {
     const json_t *revision = json_object_get(parameters, HALO_FIELD_REVISION);
     struct halo_error err = {0};
     if (!json_is_integer(revision))
         return false;
-    json_t *now = halo_supervisor_stream(
+    json_t *now = halo_supervisor_chain(
         halo_client_all(client)->host.supervisor,
         json_string_value(json_object_get(parameters, HALO_FIELD_NAME)), &err);
     const bool same = !now || json_equal(json_object_get(now, HALO_FIELD_REVISION), revision);
     if (!same)
         halo_client_refuse_with(client, HALO_ERROR_CHANGED,
                                 "somebody else has changed the filters of this stream",
-                                chain_of(now));
+                                json_incref(now));
     json_decref(now);
     return !same;
 }

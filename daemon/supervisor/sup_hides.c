@@ -36,7 +36,7 @@ void sv_hides_finish(struct sv_hides *hides)
 int sv_hides_copy(struct sv_hides *ret, const struct sv_hides *from)
 {
     bool fine = true;
-    *ret = (struct sv_hides){.lost = from->lost};
+    *ret = (struct sv_hides){.lost = from->lost, .revision = from->revision};
     for (; fine && ret->bases < from->bases; ret->bases++)
         fine = (ret->base[ret->bases] = strdup(from->base[ret->bases])) != NULL;
     for (; fine && ret->count < from->count; ret->count++) {
@@ -198,12 +198,19 @@ char *sv_hides_chain(const struct sv_hides *hides, int chain)
     return NULL;
 }
 
-json_t *sv_hides_status(const struct sv_hides *hides)
+/* Returns {"ID": "CHAIN"}, a new reference. */
+static json_t *additions(const struct sv_hides *hides)
 {
     json_t *ret = json_object();
     for (int i = 0; i < hides->count; i++)
         json_object_set_new(ret, hides->hide[i].id, json_string(hides->hide[i].chain));
     return ret;
+}
+
+json_t *sv_hides_status(const struct sv_hides *hides)
+{
+    return json_pack("{s:s, s:o, s:I}", "base", hides->base[0], "hides", additions(hides),
+                     "revision", (json_int_t)hides->revision);
 }
 
 /* ---- the file ---- */
@@ -418,7 +425,7 @@ void sv_hides_store(struct sv_stream *stream)
     struct halo_supervisor *sv = stream->sv;
     if (stream->hides.lost)
         return;
-    json_t *now = sv_hides_status(&stream->hides);
+    json_t *now = additions(&stream->hides);
     json_t *before = json_object_get(sv->hides, stream->name);
     const bool same = before ? json_equal(before, now) : stream->hides.count == 0;
     if (!same && stream->hides.count > 0)

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/daemon.h"
 #include "config/error.h"
@@ -30,7 +31,8 @@ struct sv_hides {
         bool broken;  /* it came from the file and cannot be used now */
     } hide[SV_HIDES]; /* sorted by id */
     int count;
-    bool lost; /* the file has more than can be kept here, so it must not be overwritten */
+    int64_t revision; /* of the content; copied with it. Larger than those of earlier contents */
+    bool lost;        /* the file has more than can be kept here, so it must not be overwritten */
 };
 
 /* Returns 0 or -ENOMEM (*ret is empty). */
@@ -54,7 +56,8 @@ int sv_hides_add_all(struct sv_hides *to, const struct sv_hides *from);
 
 /* Returns a whole chain, which the caller frees, or NULL if out of memory. */
 char *sv_hides_chain(const struct sv_hides *hides, int chain);
-/* Returns {"ID": "CHAIN"}, a new reference. */
+/* Returns a new reference to {"base", "hides": {"ID": "CHAIN"}, "revision"}, or NULL if out of
+ * memory. */
 json_t *sv_hides_status(const struct sv_hides *hides);
 
 /* Makes whole chains for the settings, whose own chains are the bases. If the additions do not fit

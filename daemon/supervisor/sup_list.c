@@ -46,7 +46,8 @@ int sv_stream_create(struct halo_supervisor *sv, const struct halo_stream_settin
     }
     stream->sv = sv;
     snprintf(stream->name, sizeof stream->name, "%s", settings->name);
-    stream->revision = (int64_t)(halo_unix_time() * 1000); /* other than before a restart */
+    /* other than before a restart */
+    stream->hides.revision = stream->revision = (int64_t)(halo_unix_time() * 1000);
     if (sv_hides_begin(stream) < 0) {
         sv_hides_finish(&stream->hides);
         halo_stream_settings_finish(&stream->settings);

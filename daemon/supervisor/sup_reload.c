@@ -113,9 +113,9 @@ static int replace(struct sv_stream *stream, const struct halo_stream_settings *
         sv_settings_free(copy);
         return halo_fail(err, code, "out of memory");
     }
+    own.revision = stream->hides.revision;
     sv_hides_finish(&stream->hides);
     stream->hides = own;
-    stream->revision++;
     sv_hides_store(stream);
     sv_stream_replace(stream, copy);
     return 0;

@@ -139,10 +139,15 @@ const struct sv_hides *sv_request_hides(const struct sv_stream *stream)
 
 int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_settings *settings)
 {
+    const int64_t newer = stream->revision + 1 - stream->hides.revision;
     struct sv_request *r = next_set(stream, stream->sv->requests);
-    for (; r; r = next_set(stream, r->next))
+    for (; r; r = next_set(stream, r->next)) {
         if (sv_hides_rebase(&r->hides, settings) < 0)
             return -ENOMEM;
+        r->hides.revision += newer;
+    }
+    stream->revision += newer;
+    stream->hides.revision += newer;
     return 0;
 }
 
@@ -189,7 +194,7 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
     halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, now->filters);
     sv_event(stream->sv, "set", stream->name, NULL, now->filters);
     reply_with(request, json_pack("{s:s, s:s, s:I}", "name", stream->name, "filters", now->filters,
-                                  "revision", (json_int_t)stream->revision));
+                                  "revision", (json_int_t)stream->hides.revision));
 }
 
 static int send_set(struct sv_stream *stream, struct sv_request *request)
@@ -272,7 +277,7 @@ int sv_request_set(struct sv_stream *stream, const struct sv_change *change, hal
         return halo_fail(err, -ENOMEM, "out of memory");
     int done = fill_chains(request, change, err);
     if (done == 0) {
-        stream->revision++;
+        request->hides.revision = ++stream->revision;
         done = pass_on(stream, request);
     }
     if (done == 0)

@@ -33,7 +33,8 @@ int sv_request_set(struct sv_stream *stream, const struct sv_change *change, hal
 /* Returns the additions that were last requested, also if they are not in force yet; borrowed. */
 const struct sv_hides *sv_request_hides(const struct sv_stream *stream);
 /* Changes the bases in all requested changes of filters that are not in force yet, because these
- * settings replace the stream's. Returns 0 or -ENOMEM. */
+ * settings replace the stream's, and gives them and the stream new revisions. Returns 0 or
+ * -ENOMEM. */
 int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_settings *settings);
 /* Returns whether a requested change of filters is not in force yet. */
 bool sv_request_sets(const struct sv_stream *stream);

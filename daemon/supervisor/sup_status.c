@@ -14,6 +14,7 @@
 #include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_regions.h"
+#include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_state.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
@@ -146,9 +147,9 @@ static json_t *stream_status(const struct sv_stream *stream)
     set_text(to, "name", stream->name);
     set_hidden(to, "input", stream->settings.source.input);
     set_text(to, "filters", stream->settings.filters);
-    set_text(to, "base", stream->hides.base[0]);
-    json_object_set_new(to, "hides", sv_hides_status(&stream->hides));
-    set_number(to, "revision", stream->revision);
+    json_t *hides = sv_hides_status(&stream->hides);
+    json_object_update(to, hides);
+    json_decref(hides);
     json_object_set_new(to, "kept", json_boolean(is_kept(stream)));
     set_text(to, "privacy", halo_privacy_names[stream->settings.privacy]);
     if (!stream->stats.backend[0])
@@ -215,4 +216,10 @@ json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, str
 {
     const struct sv_stream *stream = sv_stream_find(sv, name, err);
     return stream ? stream_status(stream) : NULL;
+}
+
+json_t *halo_supervisor_chain(struct halo_supervisor *sv, const char *name, struct halo_error *err)
+{
+    const struct sv_stream *stream = sv_stream_find(sv, name, err);
+    return stream ? sv_hides_status(sv_request_hides(stream)) : NULL;
 }

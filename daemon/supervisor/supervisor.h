@@ -58,6 +58,9 @@ json_t *halo_supervisor_status(const struct halo_supervisor *sv);
  * filled, if there is no such stream. */
 json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name,
                                struct halo_error *err);
+/* Returns a new reference to {"base", "hides", "revision"} of one stream as last requested, which
+ * may not be in force yet. Returns NULL as above. */
+json_t *halo_supervisor_chain(struct halo_supervisor *sv, const char *name, struct halo_error *err);
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv);
 /* Returns the detectors that the settings need, as halo_checks_detectors() (checks.h) does. */
 json_t *halo_supervisor_detectors(const struct halo_supervisor *sv);

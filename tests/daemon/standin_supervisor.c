@@ -137,6 +137,11 @@ json_t *halo_supervisor_stream(struct halo_supervisor *sv, const char *name, str
     return i < 0 ? NULL : stream_status(sv, i);
 }
 
+json_t *halo_supervisor_chain(struct halo_supervisor *sv, const char *name, struct halo_error *err)
+{
+    return halo_supervisor_stream(sv, name, err);
+}
+
 const struct halo_daemon_settings *halo_supervisor_settings(const struct halo_supervisor *sv)
 {
     return sv->settings;

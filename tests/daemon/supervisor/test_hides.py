@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 
-from halotest.daemon import DaemonTest, Refused, main, wait_until
+from halotest.daemon import Control, DaemonTest, Refused, main, wait_until
 from halotest.docs import ROOT
 
 BASE = 'gblur=sigma=12'
@@ -144,6 +144,35 @@ class Hides(DaemonTest):
         now = said.exception.parameters
         self.assertEqual(now['hides'], {'a': 'solid'})
         daemon.control('Set', name='door', filters='avgblur=sizeX=5', revision=now['revision'])
+
+    def test_two_editors_at_once(self):
+        """A change is requested and not in force yet: nobody is shown its revision, and nobody
+        else can change the same chain."""
+        daemon = self.begin()
+        before = daemon.status('door')['revision']
+        engine = daemon.engines()['cpu']['pid']
+        os.kill(engine, signal.SIGSTOP)
+        self.addCleanup(os.kill, engine, signal.SIGCONT)
+        first = Control(daemon.path)
+        self.addCleanup(first.close)
+        first.send('Hide', {'name': 'door', 'id': 'a', 'filters': 'solid', 'revision': before})
+
+        def refused():
+            with self.assertRaises(Refused) as said:
+                daemon.control('Hide', name='door', id='a', filters=SIGN, revision=before - 1)
+            self.assertEqual(said.exception.error, 'Changed')
+            return said.exception.parameters
+        self.assertTrue(wait_until(lambda: refused()['hides']))
+        status, now = daemon.status('door'), refused()
+        self.assertEqual((status['revision'], status['hides']), (before, {}))
+        self.assertEqual(now['hides'], {'a': 'solid'})
+        with self.assertRaises(Refused) as said:
+            daemon.control('Hide', name='door', id='a', filters=SIGN, revision=before)
+        self.assertEqual(said.exception.error, 'Changed')
+        os.kill(engine, signal.SIGCONT)
+        self.assertEqual(first.receive()['revision'], now['revision'])
+        status = daemon.status('door')
+        self.assertEqual((status['revision'], status['hides']), (now['revision'], now['hides']))
 
     def test_what_no_longer_fits_hides_everything(self):
         daemon = self.begin()
