@@ -226,12 +226,13 @@ static int join(struct halo_job_file *job)
     return end_join(job, segments, &end);
 }
 
-static int join_named(const char *name, bool waits)
+static int join_named(const char *name, void *arg)
 {
+    const struct halo_job_options *options = arg;
     struct halo_error err = {0};
     struct halo_job_file job = {0};
     int code = halo_job_find(&job, name, &err);
-    if (code >= 0 && (code = halo_job_read(&job, &err)) >= 0 && waits)
+    if (code >= 0 && (code = halo_job_read(&job, &err)) >= 0 && options->wait)
         halo_job_wait(&job, "part", NULL);
     if (code == -ENOENT && job.folder && is_joined(&job)) {
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
@@ -245,5 +246,5 @@ static int join_named(const char *name, bool waits)
 
 int halo_job_join_command(const struct halo_job_options *options, int count, char **rest)
 {
-    return halo_job_each("join", options->wait, count, rest, join_named);
+    return halo_job_each("join", count, rest, join_named, (void *)options);
 }

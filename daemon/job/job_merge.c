@@ -261,14 +261,15 @@ static void wait_for_detections(const struct halo_job_file *job)
     free(all);
 }
 
-static int merge_named(const char *name, bool waits)
+static int merge_named(const char *name, void *arg)
 {
+    const struct halo_job_options *options = arg;
     struct halo_error err = {0};
     struct halo_job_file job = {0};
     int code = halo_job_find(&job, name, &err);
     if (code >= 0)
         code = halo_job_read(&job, &err);
-    if (code >= 0 && waits)
+    if (code >= 0 && options->wait)
         wait_for_detections(&job);
     if (code >= 0 && !halo_job_is_complete(&job))
         code = merge_job(&job, &err);
@@ -283,5 +284,5 @@ static int merge_named(const char *name, bool waits)
 
 int halo_job_merge_command(const struct halo_job_options *options, int count, char **rest)
 {
-    return halo_job_each("merge", options->wait, count, rest, merge_named);
+    return halo_job_each("merge", count, rest, merge_named, (void *)options);
 }

@@ -17,10 +17,13 @@
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_segments.h"
 
-/* Segment `index` and every `step`th after it are the task's, counted through all jobs. */
+/* What one task does. */
 struct share {
+    bool detects; /* detectors look at segments; otherwise they are encoded */
+    /* Segment `index` and every `step`th after it are the task's, counted through all jobs. */
     int64_t index, step;
-    bool detects; /* detectors look at them; otherwise they are encoded */
+    int64_t before; /* number of segments of the jobs that were looked at */
+    bool device;    /* a GPU was used */
 };
 
 /* Takes a number off the end of the arguments. Returns whether there is one. */
@@ -138,8 +141,7 @@ static int load(struct halo_job_file *job, const struct share *share, struct hal
 }
 
 /* Does what is the task's of one job. Returns the exit code. */
-static int perform(struct halo_job_file *job, int64_t first, const struct share *share,
-                   bool *ret_device)
+static int perform(struct halo_job_file *job, int64_t first, struct share *share)
 {
     struct halo_run_part_end end = {.error = {0}};
     int missing = load(job, share, &end.error);
@@ -147,7 +149,7 @@ static int perform(struct halo_job_file *job, int64_t first, const struct share 
         return HALO_EXIT_OK;
     if (missing == 0)
         missing = work(job, first, share, &end);
-    *ret_device |= end.device;
+    share->device |= end.device;
     if ((end.error.code || end.signal) && halo_job_is_complete(job)) {
         halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job->output);
         return HALO_EXIT_OK;
@@ -163,10 +165,9 @@ static int perform(struct halo_job_file *job, int64_t first, const struct share 
     return HALO_EXIT_OK;
 }
 
-/* *before: number of segments of the jobs before this one. */
-static int perform_named(const char *name, const struct share *share, int64_t *before,
-                         bool *ret_device)
+static int perform_named(const char *name, void *arg)
 {
+    struct share *share = arg;
     struct halo_error err = {0};
     struct halo_job_file job = {0};
     int code = halo_job_find(&job, name, &err), exit_code = HALO_EXIT_OK;
@@ -176,16 +177,16 @@ static int perform_named(const char *name, const struct share *share, int64_t *b
         halo_job_close(&job);
         return exit_code;
     }
-    int64_t first = share->index - *before;
+    int64_t first = share->index - share->before;
     while (first < 0 && share->step)
         first += share->step;
-    *before += count;
+    share->before += count;
     if (first < 0 || first >= count)
         goto end;
     if (halo_job_is_complete(&job))
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
     else
-        exit_code = perform(&job, first, share, ret_device);
+        exit_code = perform(&job, first, share);
 end:
     halo_job_close(&job);
     return exit_code;
@@ -195,30 +196,15 @@ static int perform_all(const struct halo_job_options *options, bool detects, int
 {
     struct halo_error err = {0};
     struct share share = {.detects = detects};
-    int64_t before = 0;
-    bool device = false;
-    halo_job_end_by_signal();
-    int code = count ? find_share(&share, &count, rest, options->of, &err)
-                     : halo_fail_usage(&err, "job %s: MANIFEST is missing",
-                                       detects ? "detect" : "segment");
-    char *folder = code >= 0 ? realpath(".", NULL) : NULL;
-    if (code >= 0)
-        code = halo_hide_memory(&err);
-    if (code < 0)
+    if (count && find_share(&share, &count, rest, options->of, &err) < 0)
         return halo_job_fail(&err);
-    code = HALO_EXIT_OK;
-    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
-        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
-            break;
-        code = perform_named(rest[i], &share, &before, &device);
-    }
-    free(folder);
-    if (code == HALO_EXIT_OK && !share.step && share.index >= before) {
+    int code = halo_job_each(detects ? "detect" : "segment", count, rest, perform_named, &share);
+    if (code == HALO_EXIT_OK && !share.step && share.index >= share.before) {
         halo_fail_usage(&err, "segment %lld: there are only %lld, which count from 0",
-                        (long long)share.index, (long long)before);
+                        (long long)share.index, (long long)share.before);
         code = halo_job_fail(&err);
     }
-    if (device)
+    if (share.device)
         halo_run_end_now(code);
     return code;
 }

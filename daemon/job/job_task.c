@@ -2,6 +2,8 @@
  * Variables of schedulers (job_task.h). */
 #include "daemon/job/job_task.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,23 +107,33 @@ void halo_job_end_by_signal(void)
             sigaction(numbers[i], &end, NULL);
 }
 
-int halo_job_each(const char *command, bool waits, int count, char **names,
-                  int (*one)(const char *name, bool waits))
+/* Back to the folder in which the command was started, which names of jobs are relative to. */
+static int go_back(const char *command, int folder, struct halo_error *err)
+{
+    if (folder >= 0 && fchdir(folder) == 0)
+        return 0;
+    return halo_fail(err, -errno, "job %s: the current folder: %s", command, strerror(errno));
+}
+
+int halo_job_each(const char *command, int count, char **names,
+                  int (*one)(const char *name, void *arg), void *arg)
 {
     struct halo_error err = {0};
+    int folder = -1, code = 0;
     halo_job_end_by_signal();
     if (count == 0)
-        halo_fail_usage(&err, "job %s: MANIFEST is missing", command);
-    if (err.code || halo_hide_memory(&err) < 0)
-        return halo_job_fail(&err);
-    int code = HALO_EXIT_OK;
-    char *folder = realpath(".", NULL);
-    for (int i = 0; i < count && code == HALO_EXIT_OK; i++) {
-        if (i > 0 && folder && chdir(folder) < 0) /* names are relative to it */
-            break;
-        code = one(names[i], waits);
+        code = halo_fail_usage(&err, "job %s: MANIFEST is missing", command);
+    if (code >= 0)
+        code = halo_hide_memory(&err);
+    if (code >= 0 && count > 1) {
+        folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        code = go_back(command, folder, &err);
     }
-    free(folder);
+    code = code < 0 ? halo_job_fail(&err) : one(names[0], arg);
+    for (int i = 1; i < count && code == HALO_EXIT_OK; i++)
+        code = go_back(command, folder, &err) < 0 ? halo_job_fail(&err) : one(names[i], arg);
+    if (folder >= 0)
+        close(folder);
     return code;
 }
 

@@ -25,11 +25,11 @@ bool halo_job_task_name(char *text, size_t size);
  * the first process of a container. A loop takes them over while it runs. */
 void halo_job_end_by_signal(void);
 
-/* Performs a command that is done once for each job, such as "join": calls one() for each name, in
- * the folder in which the command was started, until it returns an exit code other than 0, which is
- * the result. */
-int halo_job_each(const char *command, bool waits, int count, char **names,
-                  int (*one)(const char *name, bool waits));
+/* Performs a command, such as "join", for each job: calls one() for each name, in the folder in
+ * which the command was started, until it returns an exit code other than 0, which is the
+ * result. */
+int halo_job_each(const char *command, int count, char **names,
+                  int (*one)(const char *name, void *arg), void *arg);
 
 /* Returns the name of the node, as the scheduler knows it: several may be on one machine. */
 const char *halo_job_node(const char *host);

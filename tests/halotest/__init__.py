@@ -62,6 +62,11 @@ def ffmpeg(*arguments, data=None, timeout=RUN_TIMEOUT):
     return call([FFMPEG, '-nostdin', '-v', 'error', '-y', *arguments], data, timeout)
 
 
+# What runs a command as another user: tests of root become one without rights.
+AS_ANOTHER = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] \
+    if os.geteuid() == 0 else []
+
+
 def halod_command(*arguments):
     return [HALOD, *map(str, arguments)]
 

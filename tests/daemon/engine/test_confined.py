@@ -12,7 +12,7 @@ import threading
 import unittest
 
 from halotest.managed import ServiceTest, main, wait_until
-from halotest import FFMPEG, PATIENCE, need_faults
+from halotest import AS_ANOTHER, FFMPEG, PATIENCE, need_faults
 
 GPU = os.path.exists('/dev/nvidiactl')  # its driver has sockets of its own
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
@@ -225,7 +225,7 @@ class Confined(ServiceTest):
         os.chmod(self.folder, 0o777)
         manager = self.manager()
         os.chmod(manager.path, 0o666)
-        daemon = self.start(wrapper=['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'],
+        daemon = self.start(wrapper=AS_ANOTHER,
                             environment={'NOTIFY_SOCKET': manager.path, 'HALOD_DEBUGGABLE': '1'})
         daemon.wait_state('one', 'running')
         self.assertEqual(status_of(daemon.process.pid)['Uid'].split()[0], '65534')

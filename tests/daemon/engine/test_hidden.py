@@ -10,9 +10,9 @@ import subprocess
 import sys
 import unittest
 
+from halotest import AS_ANOTHER
 from halotest.daemon import HALOD, DaemonTest, halod_environment, is_sanitized, main, wait_until
 
-OTHER = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] if os.geteuid() == 0 else []
 HIDDEN, DEBUGGABLE = {'HALOD_DEBUGGABLE': '0'}, {'HALOD_DEBUGGABLE': '1'}
 # Shared memory that an engine may have: what has left the gate, and tables of the C library.
 BACKEND = os.environ.get('HALOTEST_BACKEND', 'cpu')
@@ -52,7 +52,7 @@ print(json.dumps(got))
 
 
 def look(pid):
-    return json.loads(subprocess.run([*OTHER, sys.executable, '-c', LOOK, str(pid)], check=True,
+    return json.loads(subprocess.run([*AS_ANOTHER, sys.executable, '-c', LOOK, str(pid)], check=True,
                                      capture_output=True, timeout=60).stdout)
 
 
@@ -78,7 +78,7 @@ class Hidden(DaemonTest):
 
     def begin(self, *command, environment=HIDDEN):
         process = subprocess.Popen(
-            [*OTHER, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            [*AS_ANOTHER, *command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, cwd=self.folder, preexec_fn=any_size,
             env={**halod_environment(), **environment})
         self.addCleanup(process.wait)
@@ -109,7 +109,7 @@ class Hidden(DaemonTest):
         daemon = self.start({'one': self.stream(backend=BACKEND, outputs=[
             {'unix': self.path('one.ts')}, {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}},
             {'unix': self.path('one.fd')}, {'file': self.path('one.mkv')}])},
-            wrapper=['prlimit', '--core=unlimited', *OTHER], environment=environment)
+            wrapper=['prlimit', '--core=unlimited', *AS_ANOTHER], environment=environment)
         daemon.wait_state('one', 'running')
         self.reader('one.ts')
         self.reader('raw.nut')
