@@ -236,6 +236,7 @@ static int join_named(const char *name, void *arg)
         halo_job_wait(&job, "part", NULL);
     if (code == -ENOENT && job.folder && is_joined(&job)) {
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
+        rmdir(job.folder); /* a join that was killed has left it empty */
         code = HALO_EXIT_OK;
     } else {
         code = code < 0 ? halo_job_fail(&err) : join(&job);

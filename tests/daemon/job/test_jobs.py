@@ -547,6 +547,9 @@ class Kills(JobTest):
         shutil.copytree(kept, self.parts)  # killed before the folder was removed
         self.assertIn('already complete', self.join().err)
         self.assert_done(want)
+        os.mkdir(self.parts)  # killed between its last file and the folder
+        self.assertIn('already complete', self.join().err)
+        self.assert_done(want)
 
     def test_join_waits(self):
         self.ENCODE = ['-preset', 'ultrafast']
