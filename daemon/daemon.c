@@ -102,12 +102,33 @@ static void apply_rest(const struct halo_daemon_settings *now,
                  "reload: changes to 'mqtt' take effect only after halod is restarted");
 }
 
-static int take(struct daemon *daemon, struct halo_daemon_settings *settings, halo_reply *reply,
-                void *arg, struct halo_error *err)
+static int load(struct halo_daemon_settings **ret, struct daemon *daemon,
+                const struct halo_control_reply *reply, struct halo_error *err)
 {
+    struct halo_error_list *errors = NULL;
+    const int loaded = halo_daemon_load(ret, daemon->path, &halo_checks, &errors);
+    if (loaded == 0)
+        return 0;
+    *reply->errors = texts_of(errors);
+    const int count = halo_error_list_count(errors);
+    halo_error_list_destroy(errors);
+    return halo_fail(err, loaded, "%s: %d error%s, so nothing changed", daemon->path, count,
+                     count == 1 ? "" : "s");
+}
+
+/* kept: see halo_supervisor_reload(). */
+static int take(struct daemon *daemon, const char *kept, const struct halo_control_reply *reply,
+                struct halo_error *err)
+{
+    struct halo_daemon_settings *settings;
+    const int loaded = load(&settings, daemon, reply, err);
+    daemon->refused = loaded < 0;
+    if (loaded < 0)
+        return loaded;
     apply_rest(halo_supervisor_settings(daemon->sv), settings);
     const int level = settings->log.level;
-    const int taken = halo_supervisor_reload(daemon->sv, settings, reply, arg, err);
+    const int taken =
+        halo_supervisor_reload(daemon->sv, settings, kept, reply->reply, reply->arg, err);
     if (taken < 0)
         halo_daemon_settings_destroy(settings);
     else
@@ -118,22 +139,12 @@ static int take(struct daemon *daemon, struct halo_daemon_settings *settings, ha
 static int reload(void *arg, bool taking, const struct halo_control_reply *reply,
                   struct halo_error *err)
 {
-    struct daemon *daemon = arg;
     struct halo_daemon_settings *settings;
-    struct halo_error_list *errors = NULL;
-    const int loaded = halo_daemon_load(&settings, daemon->path, &halo_checks, &errors);
-    if (loaded < 0) {
-        daemon->refused |= taking;
-        *reply->errors = texts_of(errors);
-        const int count = halo_error_list_count(errors);
-        halo_error_list_destroy(errors);
-        return halo_fail(err, loaded, "%s: %d error%s, so nothing changed", daemon->path, count,
-                         count == 1 ? "" : "s");
-    }
-    if (taking) {
-        daemon->refused = false;
-        return take(daemon, settings, reply->reply, reply->arg, err);
-    }
+    if (taking)
+        return take(arg, NULL, reply, err);
+    const int loaded = load(&settings, arg, reply, err);
+    if (loaded < 0)
+        return loaded;
     json_t *result = json_pack("{s:o}", "coverage", halo_checks_coverage(settings));
     halo_daemon_settings_destroy(settings);
     reply->reply(reply->arg, result, NULL);
@@ -169,7 +180,7 @@ static int keep(void *arg, const char *name, const json_t *settings,
     if (code == 0)
         code = halo_overlay_change(path, name, all, &before, err);
     if (code == 0) {
-        code = reload(daemon, true, reply, err);
+        code = take(daemon, name, reply, err);
         if (code < 0)
             halo_overlay_restore(path, before);
     }

@@ -90,14 +90,14 @@ static bool refuse_settings(struct halo_client *client, const json_t *settings)
     return false;
 }
 
-/* The chain in force without additions, which are kept anyway. A new reference; NULL: refused. */
+/* The chain last requested, without additions, which are kept anyway. A new reference; NULL:
+ * refused. */
 static json_t *settings_now(struct halo_client *client, const char *name)
 {
     struct halo_error err = {0};
-    json_t *status = halo_supervisor_stream(halo_client_all(client)->host.supervisor, name, &err);
-    json_t *settings =
-        status ? json_pack("{s:O}", "filters", json_object_get(status, "base")) : NULL;
-    json_decref(status);
+    json_t *chain = halo_supervisor_chain(halo_client_all(client)->host.supervisor, name, &err);
+    json_t *settings = chain ? json_pack("{s:O}", "filters", json_object_get(chain, "base")) : NULL;
+    json_decref(chain);
     if (!settings) {
         halo_fail(&err, -ENOMEM, "out of memory");
         halo_client_fail(client, &err);

@@ -177,6 +177,8 @@ static void on_set(void *arg, uint64_t id, const struct halo_error *err)
     json_object_set_new(message, "id", json_integer((json_int_t)id));
     if (err && err->code)
         json_object_set_new(message, "why", json_string(words_of(err)));
+    if (err && err->code == -ECANCELED)
+        json_object_set_new(message, "ended", json_true());
     engine_note(stream->engine, message, NULL, 0, false);
 }
 

@@ -82,9 +82,25 @@ void halo_mqtt_command_forget(struct halo_mqtt *mqtt)
 
 /* ---- commands ---- */
 
+/* Whether the addition is there, or was requested. Its present chain may be newer than the one that
+ * is remembered here; only the shutter has to be the shutter. */
+static bool is_on(const struct halo_mqtt *mqtt, const struct halo_mqtt_stream *stream,
+                  const struct halo_mqtt_switch *sw)
+{
+    json_t *all = halo_supervisor_chain(mqtt->sv, stream->name, NULL);
+    const char *chain = json_string_value(json_object_get(json_object_get(all, "hides"), sw->id));
+    const bool ret = chain && (sw != &stream->sw[0] || !strcmp(chain, sw->chain));
+    json_decref(all);
+    return ret;
+}
+
 static void switch_to(struct halo_mqtt *mqtt, struct halo_mqtt_stream *stream,
                       struct halo_mqtt_switch *sw, bool on)
 {
+    if (on && is_on(mqtt, stream, sw)) {
+        halo_mqtt_look_soon(mqtt, stream);
+        return;
+    }
     struct halo_mqtt_pending *pending = calloc(1, sizeof *pending);
     struct halo_error err = {0};
     if (!pending) {

@@ -39,8 +39,8 @@ export function createKeep(name) {
             element.hidden = !stream || !mayBe('admin');
             undo.hidden = !stream?.kept;
             setText(text, stream?.kept ? 'What was kept is used instead of the settings file.'
-                : 'Added regions are kept. A change of the base holds until halod restarts, ' +
-                    'unless you keep it.');
+                : 'Added regions are kept. A change of the base holds until halod restarts or ' +
+                    'reloads its settings, unless you keep it.');
         },
         allow(yes) {
             keep.disabled = !yes;

@@ -162,7 +162,11 @@ static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, con
     }
     char why[600];
     halo_json_text(message, "why", why, sizeof why);
-    sv_request_answer(stream, kind, (uint64_t)id, why[0] ? why : NULL, fd);
+    const struct sv_answer answer = {.id = (uint64_t)id,
+                                     .why = why[0] ? why : NULL,
+                                     .ended = json_is_true(json_object_get(message, "ended")),
+                                     .fd = fd};
+    sv_request_answer(stream, kind, &answer);
     return true;
 }
 

@@ -218,8 +218,16 @@ static struct reload *create(struct halo_supervisor *sv, halo_reply *reply, void
     return NULL;
 }
 
+/* Whether the settings file and the overlay define the stream as they did before. */
+static bool is_as_loaded(const struct halo_supervisor *sv,
+                         const struct halo_stream_settings *wanted)
+{
+    const struct halo_stream_settings *loaded = halo_daemon_stream(sv->settings, wanted->name);
+    return loaded && halo_stream_settings_compare(loaded, wanted) == HALO_CHANGE_NONE;
+}
+
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
-                           halo_reply *reply, void *arg, struct halo_error *err)
+                           const char *kept, halo_reply *reply, void *arg, struct halo_error *err)
 {
     if (sv->stopping)
         return halo_fail(err, -ESHUTDOWN, "halod is stopping");
@@ -232,6 +240,8 @@ int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settin
         const struct halo_stream_settings *wanted = &settings->stream[i];
         struct sv_stream *stream = any_of_name(sv, wanted->name);
         struct halo_error *of_one = first.code ? NULL : &first;
+        if (stream && kept && strcmp(kept, wanted->name) != 0 && is_as_loaded(sv, wanted))
+            continue;
         (void)(stream ? change(stream, wanted, reload, of_one)
                       : add(sv, wanted, reload->result, of_one));
     }

@@ -4,8 +4,10 @@
  * still counts.
  *
  * A change contains the texts of all chains, which become the stream's settings once it is in
- * force. If the engine ends meanwhile, a change requested by the settings file takes effect at the
- * next start. So does a change whose client was told that it would still take effect. */
+ * force; they include the changes requested before it. If the engine ends meanwhile, a change
+ * requested by the settings file takes effect at the next start. So does a change whose client was
+ * told that it would still take effect. Each of these is then made to the chains in force, in the
+ * order in which they were requested, so that it does not bring with it what has failed. */
 #include "daemon/supervisor/sup_request.h"
 
 #include <errno.h>
@@ -42,6 +44,8 @@ struct sv_request {
     uint64_t id, deadline;
     char *chain[HALO_MAX_RENDITIONS + 1]; /* SET: the stream's own, then its renditions' */
     struct sv_hides hides;                /* SET: the parts of chain[0] */
+    bool sets[SV_CHAINS];                 /* SET: the bases that are changed */
+    char *addition, *hide;                /* SET: its id and chain; NULL: none is changed */
     json_t *masks;                        /* SET: sv_masks_of() them when it was sent, or NULL */
     bool of_file;                         /* SET: requested by the settings file */
     bool waits;                           /* SET: until the engine has released the stream */
@@ -57,6 +61,8 @@ static void free_request(struct sv_request *request)
     for (size_t i = 0; i < sizeof request->chain / sizeof *request->chain; i++)
         free(request->chain[i]);
     sv_hides_finish(&request->hides);
+    free(request->addition);
+    free(request->hide);
     json_decref(request->masks);
     free(request);
 }
@@ -89,24 +95,28 @@ static void reply_with(struct sv_request *request, json_t *result)
     json_decref(result);
 }
 
-static struct sv_request *add(struct sv_stream *stream, enum sv_request_kind kind,
-                              halo_reply *reply, void *arg)
+static struct sv_request *new_request(struct sv_stream *stream, enum sv_request_kind kind,
+                                      halo_reply *reply, void *arg)
 {
-    struct halo_supervisor *sv = stream->sv;
     struct sv_request *request = calloc(1, sizeof *request);
     if (!request)
         return NULL;
     *request = (struct sv_request){
         .kind = kind,
         .stream = stream,
-        .id = ++sv->next_id,
-        .deadline = sv_now(sv) + REPLY_MS,
+        .id = ++stream->sv->next_id,
+        .deadline = sv_now(stream->sv) + REPLY_MS,
         .reply = reply,
         .arg = arg,
-        .next = sv->requests,
     };
-    sv->requests = request;
     return request;
+}
+
+static void link_request(struct sv_request *request)
+{
+    struct halo_supervisor *sv = request->stream->sv;
+    request->next = sv->requests;
+    sv->requests = request;
 }
 
 /* ---- set ---- */
@@ -144,6 +154,7 @@ int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_setting
     for (; r; r = next_set(stream, r->next)) {
         if (sv_hides_rebase(&r->hides, settings) < 0)
             return -ENOMEM;
+        memset(r->sets, 0, sizeof r->sets);
         r->hides.revision += newer;
     }
     stream->revision += newer;
@@ -172,19 +183,31 @@ static void swap(char **a, char **b)
     *b = kept;
 }
 
-static void set_is_in_force(struct sv_stream *stream, struct sv_request *request)
+/* Once new settings are coming, `stream->hides` belongs to them and already has what was requested
+ * before; only a removal has waited for the answer. */
+static void take_hides(struct sv_stream *stream, struct sv_request *request)
 {
-    struct halo_stream_settings *now = &stream->settings;
-    swap(&now->filters, &request->chain[0]);
-    sv_hides_finish(&stream->hides);
-    stream->hides = request->hides;
-    request->hides = (struct sv_hides){0};
+    if (!stream->coming || request->waits) {
+        sv_hides_finish(&stream->hides);
+        stream->hides = request->hides;
+        request->hides = (struct sv_hides){0};
+    } else if (request->hide &&
+               sv_hides_put(&stream->hides, request->addition, request->hide, NULL) == 0) {
+        stream->hides.revision = request->hides.revision;
+    }
     if (stream->coming && sv_hides_apply(&stream->hides, stream->coming) < 0)
         halo_log(HALO_LOG_ERROR,
                  "stream %s: out of memory: what was added to its filters takes "
                  "effect after a reload",
                  stream->name);
     sv_hides_store(stream);
+}
+
+static void set_is_in_force(struct sv_stream *stream, struct sv_request *request)
+{
+    struct halo_stream_settings *now = &stream->settings;
+    swap(&now->filters, &request->chain[0]);
+    take_hides(stream, request);
     for (int i = 0; i < now->renditions; i++)
         if (request->chain[i + 1]) /* coming settings may have fewer renditions */
             swap(&now->rendition[i].filters, &request->chain[i + 1]);
@@ -211,12 +234,6 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
     return sv_engine_send(stream->place.engine, message);
 }
 
-/* The stream is on no engine: the filters are in force for its next start. */
-static void set_at_once(struct sv_stream *stream, struct sv_request *request)
-{
-    set_is_in_force(stream, request);
-}
-
 /* Sends the change to the engine. An engine that is releasing the stream still writes files and
  * URLs with the old filters, so the change waits for that. */
 static int pass_on(struct sv_stream *stream, struct sv_request *request)
@@ -237,31 +254,57 @@ int sv_request_check(const struct sv_stream *stream, const char *filters, struct
     return code == 0 ? halo_checks.coverage(filters, next, err) : code;
 }
 
-static int set_bases(struct sv_hides *hides, const struct sv_stream *stream,
-                     const struct sv_change *change)
+static int set_base(struct sv_request *request, int chain, const char *base)
 {
-    int code = change->base ? sv_hides_set_base(hides, 0, change->base) : 0;
-    for (int i = 0; code == 0 && change->file && i < stream->settings.renditions; i++) {
-        const int at = halo_rendition_find(change->file, stream->settings.rendition[i].name);
+    request->sets[chain] = true;
+    return sv_hides_set_base(&request->hides, chain, base);
+}
+
+/* Stores what changes; chains are not made yet. Returns 0 or -ENOMEM. */
+static int take_change(struct sv_request *request, const struct sv_change *change)
+{
+    const struct halo_stream_settings *now = &request->stream->settings;
+    int code = sv_hides_copy(&request->hides, sv_request_hides(request->stream));
+    if (code == 0 && change->base)
+        code = set_base(request, 0, change->base);
+    for (int i = 0; code == 0 && change->file && i < now->renditions; i++) {
+        const int at = halo_rendition_find(change->file, now->rendition[i].name);
         if (at >= 0)
-            code = sv_hides_set_base(hides, i + 1, change->file->rendition[at].filters);
+            code = set_base(request, i + 1, change->file->rendition[at].filters);
     }
+    if (code == 0 && change->id) {
+        request->addition = strdup(change->id);
+        request->hide = strdup(change->hide);
+        code = request->addition && request->hide ? 0 : -ENOMEM;
+    }
+    request->of_file = change->file;
     return code;
 }
 
-/* Makes all chains as they are after the change, from those last requested: the engine changes all
- * or none. */
-static int fill_chains(struct sv_request *request, const struct sv_change *change,
+/* Makes the change to these parts of chains. */
+static int change_hides(struct sv_hides *ret, const struct sv_request *request,
+                        const struct sv_hides *from, struct halo_error *err)
+{
+    int code = sv_hides_copy(ret, from);
+    for (int i = 0; code == 0 && i < ret->bases; i++)
+        if (request->sets[i])
+            code = sv_hides_set_base(ret, i, request->hides.base[i]);
+    if (code < 0)
+        return halo_fail(err, code, "out of memory");
+    return request->hide ? sv_hides_put(ret, request->addition, request->hide, err) : 0;
+}
+
+/* Makes all chains as they are after the change: the engine changes all or none. */
+static int fill_chains(struct sv_request *request, const struct sv_hides *from,
                        struct halo_error *err)
 {
-    const struct sv_request *before = next_set(request->stream, request->next);
-    const struct sv_hides *last = before ? &before->hides : &request->stream->hides;
-    request->of_file = change->file;
-    if (sv_hides_copy(&request->hides, last) < 0 ||
-        set_bases(&request->hides, request->stream, change) < 0)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    int code = change->id ? sv_hides_put(&request->hides, change->id, change->hide, err) : 0;
+    struct sv_hides hides;
+    int code = change_hides(&hides, request, from, err);
+    hides.revision = request->hides.revision;
+    sv_hides_finish(&request->hides);
+    request->hides = hides;
     for (int i = 0; code == 0 && i < request->hides.bases; i++) {
+        free(request->chain[i]);
         request->chain[i] = sv_hides_chain(&request->hides, i);
         code = request->chain[i] ? sv_request_check(request->stream, request->chain[i], err)
                                  : halo_fail(err, -ENOMEM, "out of memory");
@@ -272,25 +315,32 @@ static int fill_chains(struct sv_request *request, const struct sv_change *chang
 int sv_request_set(struct sv_stream *stream, const struct sv_change *change, halo_reply *reply,
                    void *arg, struct halo_error *err)
 {
-    struct sv_request *request = add(stream, SV_SET, reply, arg);
+    struct sv_request *request = new_request(stream, SV_SET, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
-    int done = fill_chains(request, change, err);
-    if (done == 0) {
-        request->hides.revision = ++stream->revision;
-        done = pass_on(stream, request);
+    int done = take_change(request, change);
+    if (done < 0)
+        halo_fail(err, done, "out of memory");
+    else
+        done = fill_chains(request, sv_request_hides(stream), err);
+    if (done < 0) {
+        free_request(request);
+        return done;
+    }
+    request->hides.revision = ++stream->revision;
+    link_request(request);
+    done = pass_on(stream, request);
+    if (done == -EPIPE) { /* on no engine, or on one that has practically ended */
+        request->waits = true;
+        sv_ring_close_all(stream, true);
+        sv_request_fail_all(stream, "the engine has ended");
+        return 0;
     }
     if (done == 0)
         return 0;
     unlink_request(stream->sv, request);
-    if (done == -EPIPE) {
-        sv_ring_close_all(stream, true); /* of an engine that has practically ended */
-        sv_request_fail_all(stream, "other filters were set in the meantime");
-        set_at_once(stream, request);
-        done = 0;
-    }
     free_request(request);
-    return done == 0 ? 0 : halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
+    return halo_fail(err, done, "the filters cannot be sent: %s", strerror(-done));
 }
 
 /* ---- controls of a camera ---- */
@@ -319,9 +369,10 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
     if (!halo_is_name(to->control, strlen(to->control)))
         return halo_fail_usage(
             err, "not a valid name of a control: run 'halod devices' to list the controls");
-    struct sv_request *request = add(stream, SV_CONTROL, reply, arg);
+    struct sv_request *request = new_request(stream, SV_CONTROL, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
+    link_request(request);
     snprintf(request->control, sizeof request->control, "%s", to->control);
     request->value = to->value;
     json_t *message = sv_do("control", stream);
@@ -351,9 +402,10 @@ int sv_request_snapshot(struct sv_stream *stream, const struct halo_shot *shot, 
         return code;
     if (stream->place.phase != SV_IN)
         return halo_fail(err, -EAGAIN, "stream '%s' is not running", stream->name);
-    struct sv_request *request = add(stream, SV_SNAPSHOT, reply, arg);
+    struct sv_request *request = new_request(stream, SV_SNAPSHOT, reply, arg);
     if (!request)
         return halo_fail(err, -ENOMEM, "out of memory");
+    link_request(request);
     snprintf(request->format, sizeof request->format, "%s", shot->format);
     json_t *message = sv_do("snapshot", stream);
     json_object_set_new(message, "id", json_integer((json_int_t)request->id));
@@ -391,66 +443,85 @@ static void answer_snapshot(struct sv_request *request, int fd)
 
 /* ---- ends ---- */
 
-static void take_answer(struct sv_stream *stream, struct sv_request *request, const char *why,
-                        int fd)
+/* Whether the client was told that the change will still take effect. */
+static bool is_promised(const struct sv_request *request)
 {
-    if (why)
-        refuse(request, -EIO, why);
-    else if (request->kind == SV_SET)
-        set_is_in_force(stream, request);
-    else if (request->kind == SV_CONTROL)
-        control_is_set(stream, request);
-    else
-        answer_snapshot(request, fd);
+    return request->kind == SV_SET && !request->reply;
 }
 
-void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
-                       const char *why, int fd)
+static void fail(struct sv_request *request, int code, const char *why)
+{
+    const struct sv_stream *stream = request->stream;
+    if (is_promised(request)) {
+        halo_log(HALO_LOG_ERROR, "stream %s: the filters did not change: %s", stream->name, why);
+        sv_event(stream->sv, "refused", stream->name, NULL, why);
+    }
+    refuse(request, code, why);
+}
+
+static void take_answer(struct sv_request *request, const struct sv_answer *answer)
+{
+    if (answer->why)
+        fail(request, -EIO, answer->why);
+    else if (request->kind == SV_SET)
+        set_is_in_force(request->stream, request);
+    else if (request->kind == SV_CONTROL)
+        control_is_set(request->stream, request);
+    else
+        answer_snapshot(request, answer->fd);
+}
+
+void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind,
+                       const struct sv_answer *answer)
 {
     struct sv_request *request = stream->sv->requests;
-    while (request && (request->id != id || request->stream != stream ||
+    while (request && (request->id != answer->id || request->stream != stream ||
                        (request->kind != kind && !(request->kind == SV_CONTROL && kind == SV_SET))))
         request = request->next;
-    if (request) {
+    if (request && answer->ended && is_promised(request)) {
+        request->waits = true; /* the promise is kept at the next start */
+    } else if (request) {
         unlink_request(stream->sv, request);
-        take_answer(stream, request, why, fd);
+        take_answer(request, answer);
         free_request(request);
     }
-    if (fd >= 0)
-        close(fd);
+    if (answer->fd >= 0)
+        close(answer->fd);
 }
 
-/* Whether the change takes effect at the next start: the settings file requests it, or its client
- * was told that it takes effect with the next frame. */
+/* Whether the change takes effect at the next start: it waits for that, the settings file requests
+ * it, or its client was told that it takes effect with the next frame. */
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;
-    if (request->kind != SV_SET || stream->place.removed || stream->sv->stopping)
+    if (request->kind != SV_SET || stream->place.removed)
         return false;
-    return request->waits || ((request->of_file || !request->reply) && !stream->coming);
+    if (stream->sv->stopping) /* additions are stored for the next start of halod */
+        return is_promised(request) && !request->of_file;
+    return request->waits || ((request->of_file || is_promised(request)) && !stream->coming);
+}
+
+static struct sv_request *oldest(const struct sv_stream *stream)
+{
+    struct sv_request *ret = NULL; /* the newest is first in the list */
+    for (struct sv_request *r = stream->sv->requests; r; r = r->next)
+        if (r->stream == stream)
+            ret = r;
+    return ret;
 }
 
 void sv_request_fail_all(struct sv_stream *stream, const char *why)
 {
-    bool held = false; /* the newest is first in the list */
-    struct sv_request **at = &stream->sv->requests;
-    while (*at) {
-        struct sv_request *request = *at;
-        if (request->stream != stream) {
-            at = &request->next;
-            continue;
-        }
-        *at = request->next;
-        if (!held && holds(request)) {
-            set_at_once(stream, request);
-            held = true;
-        } else {
-            refuse(request, -EAGAIN,
-                   held && request->kind == SV_SET ? "other filters were set in the meantime"
-                                                   : why);
-        }
+    for (struct sv_request *request; (request = oldest(stream));) { /* a reply may add one */
+        struct halo_error err = {0};
+        unlink_request(stream->sv, request);
+        if (!holds(request))
+            refuse(request, -EAGAIN, why);
+        else if (fill_chains(request, &stream->hides, &err) < 0)
+            fail(request, -EAGAIN, err.text);
+        else
+            set_is_in_force(stream, request);
         free_request(request);
-        at = &stream->sv->requests; /* the reply may have added a request */
     }
 }
 

@@ -46,10 +46,20 @@ int sv_request_control(struct sv_stream *stream, const struct halo_control_value
                        halo_reply *reply, void *arg, struct halo_error *err);
 int sv_request_snapshot(struct sv_stream *stream, const struct halo_shot *shot, halo_reply *reply,
                         void *arg, struct halo_error *err);
-/* Handles an engine's answer to a request. An answer of kind SV_SET may also belong to a request of
- * kind SV_CONTROL. If fd is not -1, takes ownership of this descriptor. */
-void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind, uint64_t id,
-                       const char *why, int fd);
+/* An engine's answer to a request. */
+struct sv_answer {
+    uint64_t id;
+    const char *why; /* NULL: it was done; otherwise why not */
+    bool ended;      /* it was not done because the stream has ended */
+    int fd;          /* -1: none */
+};
+
+/* Handles an answer, and closes its descriptor. An answer of kind SV_SET may also belong to a
+ * request of kind SV_CONTROL. */
+void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind,
+                       const struct sv_answer *answer);
+/* Ends all requests of a stream that has left its engine. Changes of filters that are to take
+ * effect at its next start are put in force; the others are refused. */
 void sv_request_fail_all(struct sv_stream *stream, const char *why);
 void sv_request_tick(struct halo_supervisor *sv);
 

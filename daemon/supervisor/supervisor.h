@@ -117,13 +117,15 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
 int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
                             json_t *regions, struct halo_error *err);
 /* Applies new settings. Streams whose settings and mask images are the same as those in force are
- * not affected. On success, takes ownership of `settings`, and calls `reply` exactly once: as soon
+ * not affected. If `kept` is not NULL, only what was stored for the stream of this name is new: the
+ * filters that were set for other streams stay in force, unless their settings differ from those
+ * last applied. On success, takes ownership of `settings`, and calls `reply` exactly once: as soon
  * as all new filters are in force or refused, but within five seconds in any case. The result lists
  * the streams: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused":
  * [...]}; the entries of "refused" include the reasons. On failure, the caller keeps ownership of
  * settings, and reply is not called. */
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
-                           halo_reply *reply, void *arg, struct halo_error *err);
+                           const char *kept, halo_reply *reply, void *arg, struct halo_error *err);
 
 /* Sets the log level of this process and of all engines. */
 void halo_supervisor_log_level(struct halo_supervisor *sv, int level);

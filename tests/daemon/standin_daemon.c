@@ -52,7 +52,7 @@ static int on_reload(void *arg, bool take, const struct halo_control_reply *repl
         return halo_fail(err, -EINVAL, "the settings are wrong and were not taken");
     }
     if (take)
-        return halo_supervisor_reload(app.sv, NULL, reply->reply, reply->arg, err);
+        return halo_supervisor_reload(app.sv, NULL, NULL, reply->reply, reply->arg, err);
     reply->reply(reply->arg, NULL, NULL);
     return 0;
 }
@@ -63,7 +63,7 @@ static int on_keep(void *arg, const char *name, const json_t *settings,
     (void)arg;
     (void)name;
     (void)settings;
-    return halo_supervisor_reload(app.sv, NULL, reply->reply, reply->arg, err);
+    return halo_supervisor_reload(app.sv, NULL, NULL, reply->reply, reply->arg, err);
 }
 
 static void *read_file(const char *path, size_t *size)

@@ -328,10 +328,11 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
 }
 
 int halo_supervisor_reload(struct halo_supervisor *sv, struct halo_daemon_settings *settings,
-                           halo_reply *reply, void *arg, struct halo_error *err)
+                           const char *kept, halo_reply *reply, void *arg, struct halo_error *err)
 {
     (void)sv;
     (void)settings;
+    (void)kept;
     (void)err;
     json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[]}", "added", "removed", "changed",
                                "set", "refused");

@@ -609,6 +609,23 @@ class Keeping(ApiTest):
         with self.assertRaises(Refused):
             daemon.control('Forget', name='door')
 
+    def test_other_streams_keep_what_was_set(self):
+        """A reload takes it away."""
+        streams = {name: {'input': 'test:size=64x48', 'filters': BASE, 'outputs': [{'null': True}]}
+                   for name in ('door', 'yard')}
+        daemon = self.begin(streams)
+        daemon.control('Set', name='door', filters='solid')
+        self.assertEqual(daemon.control('Keep', name='yard')['set'], [])
+        daemon.control('Forget', name='yard')
+        self.assertEqual(daemon.status('door')['filters'], 'solid')
+        streams['door']['filters'] = 'avgblur=sizeX=9'  # not loaded yet
+        daemon.write(streams, state=self.path('state'))
+        self.assertEqual(daemon.control('Keep', name='yard')['set'], ['door'])
+        self.assertEqual(daemon.status('door')['filters'], 'avgblur=sizeX=9')
+        daemon.control('Set', name='door', filters='solid')
+        self.assertEqual(daemon.control('Reload')['set'], ['door'])
+        self.assertEqual(daemon.status('door')['filters'], 'avgblur=sizeX=9')
+
     def test_new_stream(self):
         daemon = self.begin()
         answer = daemon.control('Keep', name='yard', settings={

@@ -12,7 +12,7 @@ import unittest
 
 import halotest
 from halotest import PATIENCE, mqtt
-from halotest.daemon import DaemonTest, main, wait_until
+from halotest.daemon import Control, DaemonTest, main, wait_until
 from halotest.mqtt import Broker, Client
 from halotest.standin import StandinTest
 
@@ -231,6 +231,47 @@ class Commands(MqttTest):
         client.publish(f'{state}/set', b'ON')
         self.wait_log(daemon, 'there is no such switch')
         self.assertEqual(daemon.status('door')['hides'], {})
+
+    def hold(self, daemon):
+        """The engine, for less than the three seconds after which it would be killed."""
+        pid = daemon.pids()[0]
+        os.kill(pid, signal.SIGSTOP)
+        return lambda: os.kill(pid, signal.SIGCONT)
+
+    def command(self, client, daemon, *commands):
+        """Returns when the daemon has all of them: it tells of the last one, which is nonsense."""
+        for topic, payload in commands:
+            client.publish(topic, payload)
+        client.publish('halod/nobody/hide/set', b'ON')
+        self.wait_log(daemon, 'halod/nobody/hide/set was ignored')
+
+    def test_on_does_not_undo_what_somebody_else_does(self):
+        """It is on already, and a larger region is requested and not in force yet."""
+        _, client, daemon = self.both()
+        state, large = f'{HIDE}/sign', SIGN.replace('50%', '90%')
+        daemon.control('Hide', name='door', id='sign', filters=SIGN)
+        client.wait(state, 'ON')
+        go_on = self.hold(daemon)
+        other = Control(daemon.path)
+        self.addCleanup(other.close)
+        other.send('Hide', {'name': 'door', 'id': 'sign', 'filters': large})
+        self.command(client, daemon, (f'{state}/set', b'ON'))
+        go_on()
+        other.receive()
+        self.assertEqual(daemon.status('door')['hides'], {'sign': large})
+
+    def test_off_and_on_while_it_restarts(self):
+        _, client, daemon = self.both()
+        client.wait(HIDE, 'OFF')
+        client.publish(SET, b'ON')
+        client.wait(HIDE, 'ON')
+        go_on = self.hold(daemon)
+        daemon.control('Restart', name='door')
+        self.command(client, daemon, (SET, b'OFF'), (SET, b'ON'))
+        go_on()
+        daemon.wait_state('door', 'running')
+        self.assertEqual(daemon.status('door')['hides'], {'shutter': 'solid'})
+        self.assertTrue(self.is_black(daemon))
 
     def test_an_id_that_is_a_topic(self):
         """An addition named "set" would have the topic of the shutter's commands."""

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Changes of filters that are requested and not in force yet: each ends as its client was told, and
+# nothing that was promised to be hidden is lost.
+import json
+import os
+import re
+import subprocess
+
+from halotest import daemon as daemontest
+from halotest.daemon import HALOD, Control, DaemonTest, Refused, main, wait_until
+
+STANDIN = os.environ.get('STANDIN_ENGINE_DAEMON', '')
+HERE = os.path.dirname(os.path.abspath(__file__))
+VERSION = re.search(r'halod (\S+)', subprocess.run([HALOD, '--version'], capture_output=True,
+                                                   text=True, check=True).stdout)[1]
+BASE = 'gblur=sigma=12'
+SIGN = 'solid=region=rect 0 0 50% 50%'
+ENDED = 'the stream has ended'
+PROMISE = 'the filters change with the next frame'
+
+
+class Requested(DaemonTest):
+    def begin(self, **stream):
+        os.makedirs(self.path('state'), exist_ok=True)
+        self.tell('holds', [])
+        self.streams = {'door': {'input': 'test:size=64x48', 'filters': BASE, 'backend': 'cpu',
+                                 'outputs': [{'null': True}], **stream}}
+        real, daemontest.HALOD = daemontest.HALOD, STANDIN
+        try:
+            daemon = self.start(self.streams, state=self.path('state'), environment={
+                'STANDIN_ENGINE': os.path.join(HERE, 'slow_engine.py'),
+                'STANDIN_FOLDER': self.folder, 'STANDIN_VERSION': VERSION})
+        finally:
+            daemontest.HALOD = real
+        daemon.wait_state('door', 'running')
+        self.events = self.connect(daemon)
+        self.events.send('Events', {}, more=True)
+        self.events.receive()
+        return daemon
+
+    def tell(self, name, what=''):
+        """The engine."""
+        with open(self.path(name + '.new'), 'w', encoding='utf-8') as file:
+            json.dump(what, file)
+        os.rename(self.path(name + '.new'), self.path(name))
+
+    def connect(self, daemon):
+        control = Control(daemon.path)
+        self.addCleanup(control.close)
+        return control
+
+    def ask(self, daemon, method, **parameters):
+        """Returns once the daemon has the request, which it need not have answered."""
+        control = self.connect(daemon)
+        control.send(method, parameters)
+        while self.events.receive().get('event', {}).get('event') != 'asked':
+            pass
+        return control
+
+    def hide(self, daemon, name, filters='solid'):
+        return self.ask(daemon, 'Hide', name='door', id=name, filters=filters)
+
+    def assert_refused(self, control, why):
+        with self.assertRaises(Refused) as said:
+            control.receive()
+        self.assertIn(why, str(said.exception))
+
+    def hides(self, daemon):
+        return daemon.status('door')['hides']
+
+    def stored(self):
+        with open(self.path('state/hides.json'), encoding='utf-8') as file:
+            return json.load(file)
+
+    def test_promise_is_kept_when_the_stream_stops(self):
+        daemon = self.begin()
+        self.tell('holds', [ENDED])
+        self.assert_refused(self.hide(daemon, 'a'), PROMISE)
+        self.assertEqual(self.hides(daemon), {})
+        daemon.control('Stop', name='door')
+        self.assertTrue(wait_until(lambda: self.hides(daemon) == {'a': 'solid'}))
+
+    def test_promise_that_fails_is_told(self):
+        daemon = self.begin()
+        self.tell('holds', ['no memory'])
+        self.assert_refused(self.hide(daemon, 'a'), PROMISE)
+        self.tell('now')
+        self.assertTrue(wait_until(lambda: 'the filters did not change: no memory'
+                                   in daemon.logged()))
+        self.tell('holds', [])
+        self.hide(daemon, 'b').receive()
+        self.assertEqual(self.hides(daemon), {'b': 'solid'})
+
+    def test_promise_is_kept_when_halod_is_restarted(self):
+        daemon = self.begin()
+        self.tell('holds', [None])
+        self.assert_refused(self.hide(daemon, 'a'), PROMISE)
+        daemon.stop()
+        self.assertEqual(self.stored(), {'door': {'a': 'solid'}})
+        self.assertEqual(self.hides(self.begin()), {'a': 'solid'})
+
+    def test_promises_and_new_settings(self):
+        """One is confirmed while the stream restarts, the other one is not."""
+        daemon = self.begin()
+        self.tell('holds', ['ok', ENDED])
+        both = self.hide(daemon, 'a'), self.hide(daemon, 'b')
+        for one in both:
+            self.assert_refused(one, PROMISE)
+        self.streams['door']['on_error'] = 'solid'
+        daemon.write(self.streams, state=self.path('state'))
+        self.assertEqual(daemon.control('Reload')['changed'], ['door'])
+        daemon.wait_state('door', 'running')
+        self.assertEqual(self.hides(daemon), {'a': 'solid', 'b': 'solid'})
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': self.hides(daemon)}))
+
+    def test_removal_that_failed(self):
+        """What is requested after it does not bring it with it."""
+        daemon = self.begin()
+        self.hide(daemon, 's', SIGN).receive()
+        self.tell('holds', [ENDED])
+        self.tell('slow')
+        removal = self.hide(daemon, 's', '')
+        self.ask(daemon, 'Restart', name='door').receive()
+        later = self.hide(daemon, 'b')
+        self.assert_refused(removal, ENDED)
+        later.receive()
+        self.assertEqual(self.hides(daemon), {'b': 'solid', 's': SIGN})
+
+    def test_several_while_it_restarts(self):
+        """All are in force at the next start, and all clients are told so."""
+        daemon = self.begin()
+        self.hide(daemon, 's', SIGN).receive()
+        before = daemon.status('door')['revision']
+        self.tell('slow')
+        self.ask(daemon, 'Restart', name='door').receive()
+        asked = [self.hide(daemon, 's', ''), self.hide(daemon, 'a', SIGN),
+                 self.ask(daemon, 'Set', name='door', filters='avgblur=sizeX=9'), self.hide(daemon, 'b')]
+        revisions = [before] + [one.receive()['revision'] for one in asked]
+        self.assertEqual(sorted(set(revisions)), revisions, 'they grow')
+        status = daemon.status('door')
+        self.assertEqual((status['base'], status['hides'], status['revision']),
+                         ('avgblur=sizeX=9', {'a': SIGN, 'b': 'solid'}, revisions[-1]))
+
+    def test_settings_and_an_addition_while_it_restarts(self):
+        daemon = self.begin()
+        self.tell('slow')
+        self.ask(daemon, 'Restart', name='door').receive()
+        self.streams['door']['filters'] = 'avgblur=sizeX=9'
+        daemon.write(self.streams, state=self.path('state'))
+        reload, addition = self.ask(daemon, 'Reload'), self.hide(daemon, 'b')
+        self.assertEqual(reload.receive()['set'], ['door'])
+        addition.receive()
+        self.assertEqual(daemon.status('door')['filters'], 'avgblur=sizeX=9,solid')
+
+    def test_keep_while_a_base_is_requested(self):
+        daemon = self.begin()
+        self.tell('holds', ['ok', 'ok'])
+        base = self.ask(daemon, 'Set', name='door', filters='solid')
+        keep = self.ask(daemon, 'Keep', name='door')
+        self.tell('now')
+        base.receive()
+        keep.receive()
+        self.assertEqual(daemon.status('door')['base'], 'solid')
+        with open(self.path('state/overlay.yaml'), encoding='utf-8') as file:
+            self.assertIn('"solid"', file.read())
+
+
+if __name__ == '__main__':
+    if not STANDIN:
+        print('STANDIN_ENGINE_DAEMON does not name a program\n0 passed, 0 failed, 1 skipped')
+        raise SystemExit(77)
+    main()
