@@ -194,7 +194,7 @@ class Ring(Bench):
             self.assertNotIn('up_gbs', row)  # nothing is copied on a CPU
             self.assertNotIn('of_wall', row)
             if row['kind'] == 'alone':
-                self.assertEqual(row['frames'], 5)
+                self.assertTrue(0 < row['frames'] <= 5)  # as many as the time is enough for
                 self.assertTrue(0 < row['p50_us'] <= row['p99_us'] <= row['max_us'])
             else:
                 self.assertGreater(row['frames_per_second'], 0)
