@@ -31,20 +31,15 @@ function describe({base, hides}) {
 // Somebody else was faster. Returns 'mine', 'theirs' or null.
 function askWhose(draft, theirs) {
     return ask('Somebody else was faster', [
-        `The filters of ${draft.name} were changed while you were editing. In force now:`,
+        `The filters of ${draft.name} were changed while you were editing. As last changed:`,
         ...describe(theirs),
     ], [['theirs', 'Load theirs', 'plain'], ['mine', 'Overwrite with mine']]);
 }
 
-function adopt(draft, theirs) {
-    for (const layer of drafts.changedLayers(draft))
-        drafts.revert(draft, layer);
-    drafts.sync(draft, {...draft.frame, ...theirs});
-}
-
 // Resolves to {done: true} when everything is in force, {problem} with the refusal (as a check
-// reports it), or {conflict}: what the user chose.
-export async function applyDraft(draft) {
+// reports it), or {conflict}: what the user chose. A change of somebody else may not be in force
+// yet, so the draft takes over only its revision: the rest comes with a status.
+export async function applyDraft(draft, choose = askWhose) {
     for (;;) {
         const layer = drafts.changedLayers(draft)[0];
         if (!layer)
@@ -56,13 +51,10 @@ export async function applyDraft(draft) {
             if (error.status !== 409 || !('revision' in theirs))
                 return {problem: {layer, filter: theirs.filter, option: theirs.option,
                     text: layer.id ? `${layer.id}: ${error.message}` : error.message}};
-            const choice = await askWhose(draft, theirs);
-            if (choice === 'mine')
-                drafts.overwrite(draft, {...draft.frame, ...theirs});
-            else if (choice === 'theirs')
-                adopt(draft, theirs);
+            const choice = await choose(draft, theirs);
             if (choice !== 'mine')
                 return {conflict: choice};
+            draft.revision = theirs.revision;
         }
     }
 }

@@ -122,17 +122,6 @@ export function sync(draft, stream) {
     return conflicts.length > 0;
 }
 
-// The user overwrites what somebody else did: the revision is theirs, the changed layers are ours.
-export function overwrite(draft, stream) {
-    const texts = textsOf(stream);
-    for (const layer of draft.layers)
-        if (isChanged(layer))
-            layer.server = texts.get(layer.id) ?? null;
-    draft.layers = draft.layers.filter((layer) => !(layer.removed && layer.server === null));
-    sync(draft, stream);
-    draft.revision = stream.revision;
-}
-
 // A new region, with an id that nobody has used.
 export function addLayer(draft, filter) {
     let n = 1;

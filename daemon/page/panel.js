@@ -307,12 +307,15 @@ class Editor {
         const {done, problem, conflict} = await applyDraft(this.draft);
         this.draft.busy = false;
         this.appliedAt = Date.now();
+        this.seen = ''; // the next status counts, also if it is the same as before
         this.problem = problem ?? null;
         this.render();
         if (done)
             say(`The changes of ${this.name} are in force.`);
-        else if (conflict === 'theirs')
-            say('Your changes were discarded. What is shown is in force.');
+        if (conflict !== 'theirs')
+            return;
+        this.discard();
+        say('Your changes were discarded. What is shown is in force.');
     }
 
     discard() {

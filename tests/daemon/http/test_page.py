@@ -464,6 +464,21 @@ class Editing(PageTest):
         self.wait_black(.15, .2, .45, .8)
         self.assert_no_errors()
 
+    def test_load_theirs(self):
+        daemon = self.begin(otto='operate')
+        self.enter('otto')
+        self.wait_playing()
+        self.draw((.1, .1), (.5, .1), (.5, .9), (.1, .9), (.1, .1))
+        theirs = 'solid=region=rect 0 0 50% 100%'
+        daemon.control('Hide', name='door', id='page-1', filters=theirs)
+        self.page.wait_text('Somebody else has changed the same filters.')
+        self.page.click('Apply')
+        self.page.click('Load theirs')
+        self.page.wait(f'document.querySelector(".layer-summary")?.textContent === "{theirs}"')
+        self.page.wait('document.querySelector(".badge").hidden', 'no change')
+        self.assertEqual(daemon.status('door')['hides'], {'page-1': theirs})
+        self.assert_no_errors()
+
 
 class EditingInFirefox(Editing):
     kind = Firefox

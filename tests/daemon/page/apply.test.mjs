@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tests of daemon/page/apply.js, before a daemon that answers as told.
+import assert from 'node:assert/strict';
+import test from 'node:test';
+
+import {applyDraft} from '../../../daemon/page/apply.js';
+import * as drafts from '../../../daemon/page/draft.js';
+
+function stream(revision, hides, base = 'gblur=sigma=12') {
+    return {name: 'door', width: 1000, height: 500, revision, base, hides};
+}
+
+// Answers the calls of a page, in turn: each is [STATUS, BODY], or returns it. Returns the list of
+// the calls as they come: [METHOD, ...VALUES].
+function answerWith(...answers) {
+    const calls = [];
+    globalThis.fetch = async (path, {body}) => {
+        calls.push([path.split('/').at(-1), ...Object.values(JSON.parse(body)).slice(1)]);
+        const answer = answers[calls.length - 1];
+        const [status, value] = typeof answer === 'function' ? answer() : answer;
+        return {ok: status === 200, status, headers: new Headers(), json: async () => value};
+    };
+    return calls;
+}
+
+const layerOf = (draft, id) => draft.layers.find((layer) => layer.id === id);
+
+function change(draft, id, text) {
+    drafts.setText(layerOf(draft, id), text, draft.frame);
+    layerOf(draft, id).touched = true;
+}
+
+test('what others have requested may not be in force yet', async () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    change(draft, 'a', 'negate');
+    answerWith([409, stream(2, {a: 'pixelize', b: 'solid'})]);
+    assert.deepEqual(await applyDraft(draft, async () => 'theirs'), {conflict: 'theirs'});
+    assert.deepEqual(draft.layers.map(({id, server}) => [id, server]),
+        [['', 'gblur=sigma=12'], ['a', 'solid']]);
+});
+
+test('what others have requested is overwritten, also where it is the same', async () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    change(draft, 'a', 'pixelize');
+    const calls = answerWith([409, stream(2, {a: 'pixelize'})], [200, {revision: 3}]);
+    assert.deepEqual(await applyDraft(draft, async () => 'mine'), {done: true});
+    assert.deepEqual(calls, [['Hide', 'a', 'pixelize', 1], ['Hide', 'a', 'pixelize', 2]]);
+    assert.equal(draft.revision, 3);
+});
