@@ -17,10 +17,10 @@ async function applyLayer(draft, layer) {
     const answer = await call(...callOf(draft, layer, text));
     if (draft.revision !== undefined)
         draft.revision = answer?.revision ?? draft.revision + 1;
+    drafts.settle(draft, layer, text);
     if (layer.moved)
         await call('Keep', {name: draft.name});
     layer.moved = false;
-    drafts.settle(draft, layer, text);
 }
 
 function describe({base, hides}) {

@@ -4,8 +4,8 @@
 //
 // A draft has layers: the base chain (id '') and the chains that were added to it ("hides"), by
 // their ids. A layer is {id, server: text in force or null, filters, raw: text that replaces
-// filters or null, touched, removed, error}. Filters are those of chain.js, and may have `shapes`,
-// the parsed region.
+// filters or null, touched, removed, moved: replaced by regions and not kept yet, error}. Filters
+// are those of chain.js, and may have `shapes`, the parsed region.
 
 import {parseChain, writeChain, writeFilter} from './chain.js';
 import {parseShapes, writeShapes} from './shapes.js';
@@ -66,7 +66,7 @@ export function layerText(layer) {
 }
 
 export function isChanged(layer) {
-    return layer.removed || layerText(layer) !== (layer.server ?? '');
+    return Boolean(layer.removed || layer.moved) || layerText(layer) !== (layer.server ?? '');
 }
 
 export function changedLayers(draft) {

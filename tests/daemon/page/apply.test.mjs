@@ -47,3 +47,17 @@ test('what others have requested is overwritten, also where it is the same', asy
     assert.deepEqual(calls, [['Hide', 'a', 'pixelize', 1], ['Hide', 'a', 'pixelize', 2]]);
     assert.equal(draft.revision, 3);
 });
+
+test('regions that replace the base stay until it is kept', async () => {
+    const draft = drafts.createDraft(stream(1, {a: 'hide=region=rect 1 1 9 9'}));
+    drafts.moveToBase(draft);
+    const base = drafts.layerText(layerOf(draft, ''));
+    const refused = answerWith([200, {revision: 2}], [500, {what: 'the disk is full'}]);
+    assert.equal((await applyDraft(draft)).problem.text, 'the disk is full');
+    assert.deepEqual(refused, [['Set', base, 1], ['Keep']]);
+    assert.equal(drafts.sync(draft, stream(2, {a: 'hide=region=rect 1 1 9 9'}, base)), false);
+    const calls = answerWith([200, {revision: 3}], [200, {}], [200, {revision: 4}]);
+    assert.deepEqual(await applyDraft(draft), {done: true});
+    assert.deepEqual(calls, [['Set', base, 2], ['Keep'], ['Hide', 'a', '', 3]]);
+    assert.deepEqual(drafts.changedLayers(draft), []);
+});
