@@ -12,13 +12,12 @@ function callOf(draft, layer, text) {
         : ['Hide', {name: draft.name, id: layer.id, filters: text, ...more}];
 }
 
-async function applyLayer(draft, layer) {
-    const text = drafts.layerText(layer);
+async function applyLayer(draft, {layer, text, moved}) {
     const answer = await call(...callOf(draft, layer, text));
     if (draft.revision !== undefined)
         draft.revision = answer?.revision ?? draft.revision + 1;
     drafts.settle(draft, layer, text);
-    if (layer.moved)
+    if (moved)
         await call('Keep', {name: draft.name});
     layer.moved = false;
 }
@@ -38,14 +37,16 @@ function askWhose(draft, theirs) {
 
 // Resolves to {done: true} when everything is in force, {problem} with the refusal (as a check
 // reports it), or {conflict}: what the user chose. A change of somebody else may not be in force
-// yet, so the draft takes over only its revision: the rest comes with a status.
+// yet, so the draft takes over only its revision: the rest comes with a status. What the user does
+// meanwhile is left for the next time.
 export async function applyDraft(draft, choose = askWhose) {
-    for (;;) {
-        const layer = drafts.changedLayers(draft)[0];
-        if (!layer)
-            return {done: true};
+    const changes = drafts.changedLayers(draft).map(
+        (layer) => ({layer, text: drafts.layerText(layer), moved: layer.moved}));
+    while (changes.length) {
+        const {layer} = changes[0];
         try {
-            await applyLayer(draft, layer);
+            await applyLayer(draft, changes[0]);
+            changes.shift();
         } catch (error) {
             const theirs = error.body ?? {};
             if (error.status !== 409 || !('revision' in theirs))
@@ -57,4 +58,5 @@ export async function applyDraft(draft, choose = askWhose) {
             draft.revision = theirs.revision;
         }
     }
+    return {done: true};
 }

@@ -75,11 +75,13 @@ export function changedLayers(draft) {
 
 // The layer is in force as `text`, which may be older than what is drawn now.
 export function settle(draft, layer, text) {
-    if (text === '' && layer.id !== '')
+    const drawn = layerText(layer);
+    const removed = text === '' && layer.id !== '';
+    if (removed && drawn === '')
         draft.layers = draft.layers.filter((other) => other !== layer);
-    layer.server = text;
+    layer.server = removed ? null : text;
     layer.error = null;
-    layer.touched = layer.touched && layerText(layer) !== text;
+    layer.touched = drawn !== text;
 }
 
 function byId(a, b) {
@@ -134,9 +136,10 @@ export function addLayer(draft, filter) {
     return layer;
 }
 
-// Takes a layer away: one that was never applied at once, others when the draft is applied.
+// Takes a layer away: one that was never applied at once, others when the draft is applied (next,
+// if it is just being applied).
 export function removeLayer(draft, layer) {
-    if (layer.server === null)
+    if (layer.server === null && !draft.busy)
         draft.layers = draft.layers.filter((other) => other !== layer);
     else
         layer.removed = true;

@@ -61,3 +61,27 @@ test('regions that replace the base stay until it is kept', async () => {
     assert.deepEqual(calls, [['Set', base, 2], ['Keep'], ['Hide', 'a', '', 3]]);
     assert.deepEqual(drafts.changedLayers(draft), []);
 });
+
+test('what is done meanwhile is not applied with the rest', async () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid', b: 'solid', c: 'solid', d: 'solid'}));
+    change(draft, 'a', 'pixelize');
+    change(draft, 'b', 'pixelize');
+    drafts.removeLayer(draft, layerOf(draft, 'c'));
+    const added = drafts.addLayer(draft, {kind: 'solid', options: {}, values: []});
+    draft.busy = true;
+    const calls = answerWith(() => {
+        change(draft, 'a', 'negate');
+        for (const layer of [layerOf(draft, 'd'), added])
+            drafts.removeLayer(draft, layer);
+        for (const id of ['b', 'c'])
+            drafts.revert(draft, layerOf(draft, id));
+        return [409, stream(2, {a: 'solid'})];
+    }, [200, {}], [200, {}], [200, {}], [200, {}]);
+    assert.deepEqual(await applyDraft(draft, async () => 'mine'), {done: true});
+    assert.deepEqual(calls.slice(1).map((call) => call.slice(1, 3)),
+        [['a', 'pixelize'], ['b', 'pixelize'], ['c', ''], ['page-1', 'solid']]);
+    assert.deepEqual(drafts.changedLayers(draft).map((layer) =>
+        [layer.id, layer.server, drafts.layerText(layer)]),
+    [['a', 'pixelize', 'negate'], ['b', 'pixelize', 'solid'], ['c', null, 'solid'],
+        ['d', 'solid', ''], ['page-1', 'solid', '']]);
+});
