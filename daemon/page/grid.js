@@ -38,6 +38,10 @@ function summary(streams) {
         : `${count(streams.length, 'stream')}, all running`;
 }
 
+function namesNow() {
+    return live.status.streams.map((stream) => stream.name);
+}
+
 function emptyPage() {
     if (getSession().setup)
         return [h('h2', {}, 'No streams yet'),
@@ -46,7 +50,7 @@ function emptyPage() {
     if (!mayBe('admin'))
         return [h('h2', {}, 'No streams yet'),
             h('p', {}, 'An administrator can add a camera here, or in the file halod.yaml.')];
-    return [h('h2', {}, 'Add the first camera'), cameraForm()];
+    return [h('h2', {}, 'Add the first camera'), cameraForm(namesNow)];
 }
 
 export function showGrid(root) {
@@ -54,7 +58,7 @@ export function showGrid(root) {
     const list = h('ul', {class: 'grid'});
     const empty = h('section', {class: 'card empty', hidden: true});
     const total = h('p', {class: 'muted', role: 'status'});
-    const add = button('Add a camera', addCamera);
+    const add = button('Add a camera', () => addCamera(namesNow));
     root.append(h('div', {class: 'head'}, h('h1', {}, 'Streams'), total, add), list, empty);
 
     function removeOthers(names) {

@@ -497,6 +497,21 @@ class Troubles(PageTest):
                        'how long to wait')
         self.assert_no_errors()
 
+    def test_camera_with_a_name_that_is_taken(self):
+        daemon = self.begin(anna='admin')
+        self.enter('anna', '')
+        self.page.click('Add a camera')
+        self.page.type('Input', 'test:size=64x48')
+        self.page.type('Name', 'door')
+        self.page.click('Add the camera')
+        self.page.wait_text('There is a stream with this name.')
+        self.page.type('Name', 'yard')
+        self.page.click('Add the camera')
+        daemon.wait_state('yard', 'running')
+        self.assertEqual(daemon.status('door')['base'], BASE)
+        self.page.wait('!document.querySelector("dialog")')
+        self.assert_no_errors()
+
     def test_stream_is_removed(self):
         daemon = self.begin({'door': self.small(), 'yard': self.small('yard')}, vera='view')
         self.enter('vera')
