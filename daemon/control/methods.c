@@ -270,8 +270,11 @@ const struct halo_method halo_methods[] = {
      HALO_METHOD_KEEP,
      HALO_ROLE_ADMIN,
      "Keeps a stream's filters, except for additions, or these settings of it, across restarts and "
-     "reloads; adds the stream if there is none.",
-     {STREAM_NAME, {HALO_FIELD_SETTINGS, HALO_PARAMETER_OBJECT, .optional = true}},
+     "reloads; adds the stream if there is none. With \"new\", the call is refused if there is "
+     "one.",
+     {STREAM_NAME,
+      {HALO_FIELD_SETTINGS, HALO_PARAMETER_OBJECT, .optional = true},
+      {HALO_FIELD_NEW, HALO_PARAMETER_BOOL, .optional = true}},
      RELOADED,
      HALO_ANSWERS_ONE,
      true,

@@ -90,6 +90,18 @@ static bool refuse_settings(struct halo_client *client, const json_t *settings)
     return false;
 }
 
+/* Two clients may choose one name: the second must not replace the input and the filters of the
+ * first. */
+static bool refuse_name(struct halo_client *client, const char *name)
+{
+    const struct halo_control_host *host = &halo_client_all(client)->host;
+    const bool taken = halo_daemon_stream(halo_supervisor_settings(host->supervisor), name);
+    if (taken)
+        halo_client_refuse(client, HALO_ERROR_REFUSED, "there is already a stream with this name",
+                           NULL, NULL);
+    return taken;
+}
+
 /* The chain last requested, without additions, which are kept anyway. A new reference; NULL:
  * refused. */
 static json_t *settings_now(struct halo_client *client, const char *name)
@@ -139,6 +151,8 @@ void halo_method_keep(struct halo_client *client, json_t *parameters)
     const char *name = halo_parameter_text(parameters, HALO_FIELD_NAME);
     json_t *settings = json_object_get(parameters, HALO_FIELD_SETTINGS);
     if (settings && refuse_settings(client, settings))
+        return;
+    if (json_is_true(json_object_get(parameters, HALO_FIELD_NEW)) && refuse_name(client, name))
         return;
     settings = settings ? json_incref(settings) : settings_now(client, name);
     if (settings && has_variable(settings))

@@ -61,6 +61,7 @@
 #define HALO_FIELD_PASSWORD  "password" /* string */
 #define HALO_FIELD_TOKEN     "token"    /* string: the secret of a token */
 #define HALO_FIELD_SETTINGS  "settings" /* object: keys of a stream in halod.yaml */
+#define HALO_FIELD_NEW       "new"      /* bool: only if there is no stream with this name */
 #define HALO_FIELD_CODE      "code"     /* string: creates the first administrator */
 #define HALO_FIELD_DEVICES   "devices"  /* array of objects */
 #define HALO_FIELD_CONTROL   "control" /* string: a camera's control, named as in `halod devices` */

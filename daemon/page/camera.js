@@ -64,7 +64,7 @@ export function cameraForm(taken, done = () => {}, cancel = null) {
                 name.showError('There is a stream with this name.');
                 return name.input.focus();
             }
-            await call('Keep', {name: wanted, settings: {
+            await call('Keep', {name: wanted, new: true, settings: {
                 input: input.input.value.trim(), filters: filters.input.value.trim()}});
             done();
         },

@@ -629,9 +629,14 @@ class Keeping(ApiTest):
     def test_new_stream(self):
         daemon = self.begin()
         answer = daemon.control('Keep', name='yard', settings={
-            'input': 'test:size=64x48', 'filters': 'pixelize=w=16:h=16'})
+            'input': 'test:size=64x48', 'filters': 'pixelize=w=16:h=16'}, new=True)
         self.assertEqual(answer['added'], ['yard'])
         daemon.wait_state('yard', 'running')
+        with self.assertRaises(Refused) as said:
+            daemon.control('Keep', name='yard', new=True, settings={
+                'input': 'test:size=32x32', 'filters': BASE})
+        self.assertEqual((said.exception.error, daemon.status('yard')['input']),
+                         ('Refused', 'test:size=64x48'))
         self.assertEqual(daemon.control('Forget', name='yard')['removed'], ['yard'])
 
     def test_what_cannot_be_kept(self):
