@@ -174,28 +174,22 @@ static void say_complete(const struct halo_job_file *job)
     json_decref(audit);
 }
 
-/* A join that was killed has left OUT complete and its folder. */
-static void remove_folder(struct halo_job_file *job)
+/* Another join has completed OUT. It may have been killed before it had removed the folder, and
+ * what this one had there may have kept it from doing so. */
+static int end_complete(const struct halo_job_file *job, const char *how)
 {
-    struct halo_error ignored = {0};
-    struct halo_segments *segments;
-    const struct halo_segments_job about = {.facts = job->manifest};
-    if (halo_segments_open_job(&segments, &job->settings, job->manifest, &about, &ignored) >= 0)
-        halo_segments_close(segments, true);
+    halo_log(HALO_LOG_INFO, "%s: %s", job->output, how);
+    halo_segments_remove(job->folder);
+    return HALO_EXIT_OK;
 }
 
-/* A second join may come when the first one has just named OUT. What the second one had in the
- * folder then may have kept the first one from removing it. */
 static int end_join(struct halo_job_file *job, struct halo_segments *segments,
                     struct halo_run_part_end *end)
 {
     const bool complete = !end->error.code && !end->signal;
-    if (!complete && is_joined(job)) {
-        halo_segments_close(segments, true);
-        halo_log(HALO_LOG_INFO, "%s: another join has completed it", job->output);
-        return HALO_EXIT_OK;
-    }
     halo_segments_close(segments, complete);
+    if (!complete && is_joined(job))
+        return end_complete(job, "another join has completed it");
     if (end->signal)
         return 128 + end->signal;
     if (!complete)
@@ -204,16 +198,14 @@ static int end_join(struct halo_job_file *job, struct halo_segments *segments,
     return HALO_EXIT_OK;
 }
 
+/* Whether this machine can still load the job does not matter if OUT is complete. */
 static int join(struct halo_job_file *job)
 {
     struct halo_run_part_end end = {.error = {0}};
     struct halo_segments *segments = NULL;
+    if (is_joined(job))
+        return end_complete(job, "is already complete");
     int code = halo_job_load(job, &end.error);
-    if (code >= 0 && is_joined(job)) {
-        halo_log(HALO_LOG_INFO, "%s: is already complete", job->output);
-        remove_folder(job);
-        return HALO_EXIT_OK;
-    }
     if (code >= 0)
         code = check_input(job, &end.error);
     if (code >= 0)

@@ -58,15 +58,15 @@ static bool is_temporary(const char *name)
 }
 
 /* Calls visit for each file, until it returns false. Returns whether it always returned true. */
-static bool walk(const struct halo_segments *s, bool (*visit)(int fd, const char *name))
+static bool walk(int folder, bool (*visit)(int fd, const char *name))
 {
-    const int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *e;
     bool ret = true;
     while (dir && ret && (e = readdir(dir)))
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            ret = visit(s->fd, e->d_name);
+            ret = visit(folder, e->d_name);
     if (dir)
         closedir(dir);
     return ret;
@@ -145,7 +145,7 @@ static int take_over(struct halo_segments *s, struct halo_error *err)
     json_t *manifest = NULL;
     const int read = halo_manifest_read(&manifest, s->folder);
     int code = 0;
-    if (read == -ENOENT && walk(s, is_left_over)) /* from a run that was killed early */
+    if (read == -ENOENT && walk(s->fd, is_left_over)) /* from a run that was killed early */
         goto end;
     if (read < 0)
         code = halo_fail_usage(err,
@@ -167,7 +167,7 @@ static int take_over(struct halo_segments *s, struct halo_error *err)
                                "begin again with -y",
                                s->folder);
     if (code == 0)
-        walk(s, s->settings->resume ? remove_temporary : remove_parts);
+        walk(s->fd, s->settings->resume ? remove_temporary : remove_parts);
 end:
     json_decref(manifest);
     return code;
@@ -289,12 +289,29 @@ void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), vo
     s->arg = arg;
 }
 
+static void remove_folder(const char *folder, int fd)
+{
+    walk(fd, remove_parts);
+    unlinkat(fd, "manifest.json", 0);         /* last: it says whether OUT is complete */
+    if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
+        halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
+}
+
 void halo_segments_abandon(struct halo_segments *s)
 {
-    walk(s, remove_parts);
-    unlinkat(s->fd, "manifest.json", 0);         /* last: it says whether OUT is complete */
-    if (rmdir(s->folder) < 0 && errno != ENOENT) /* another process may have removed it */
-        halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", s->folder, strerror(errno));
+    remove_folder(s->folder, s->fd);
+}
+
+void halo_segments_remove(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        remove_folder(folder, fd);
+        halo_beside_sync_folder(folder);
+        close(fd);
+    } else if (errno != ENOENT) {
+        halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
+    }
 }
 
 /* A folder that is kept must not take another file for its output. */
@@ -309,7 +326,7 @@ void halo_segments_close(struct halo_segments *s, bool remove)
 {
     if (!s)
         return;
-    const bool is_empty = !s->job.facts && s->fd >= 0 && walk(s, is_no_part);
+    const bool is_empty = !s->job.facts && s->fd >= 0 && walk(s->fd, is_no_part);
     if (s->fd >= 0 && (remove || is_empty)) {
         halo_segments_abandon(s);
         halo_beside_sync_folder(s->folder);

@@ -105,6 +105,9 @@ void halo_segments_close(struct halo_segments *s, bool remove);
 /* Removes the folder with everything that it contains, and frees nothing: for a process that ends
  * at once. Any thread. */
 void halo_segments_abandon(struct halo_segments *s);
+/* Removes a job's folder with everything that halod has put into it, or logs why it stays. It may
+ * be gone already. */
+void halo_segments_remove(const char *folder);
 
 /* Makes the cut list. Call it on a thread of its own. Returns as halo_cut_list_read(); 0 after
  * halo_segments_stop(). */

@@ -551,6 +551,22 @@ class Kills(JobTest):
         self.assertIn('already complete', self.join().err)
         self.assert_done(want)
 
+    def test_killed_join_and_upgrade(self):
+        """It was killed when it had named OUT. The job cannot be loaded any more."""
+        self.ENCODE = ['-preset', 'ultrafast']
+        mask = self.path('mask.png')
+        halotest.ffmpeg('-f', 'lavfi', '-i', 'color=white:320x120,format=gray,pad=320:240', '-frames:v', '1',
+                        mask)
+        self.split(chain=f'gblur=sigma=2:region=mask {mask}')
+        self.encode_all()
+        kept = self.path('kept')
+        shutil.copytree(self.parts, kept)
+        self.join()
+        os.rename(kept, self.parts)
+        os.unlink(mask)
+        self.assertIn('already complete', self.join().err)
+        self.assertFalse(os.path.exists(self.parts))
+
     def test_join_waits(self):
         self.ENCODE = ['-preset', 'ultrafast']
         self.split()
