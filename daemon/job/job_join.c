@@ -227,9 +227,7 @@ static int join_named(const char *name, void *arg)
     if (code >= 0 && (code = halo_job_read(&job, &err)) >= 0 && options->wait)
         halo_job_wait(&job, "part", NULL);
     if (code == -ENOENT && job.folder && is_joined(&job)) {
-        halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
-        rmdir(job.folder); /* a join that was killed has left it empty */
-        code = HALO_EXIT_OK;
+        code = end_complete(&job, "is already complete");
     } else {
         code = code < 0 ? halo_job_fail(&err) : join(&job);
     }

@@ -57,33 +57,41 @@ static bool is_temporary(const char *name)
     return !strncmp(name, mark, sizeof mark - 1) && strlen(name) == sizeof mark - 1 + 6;
 }
 
-/* Calls visit for each file, until it returns false. Returns whether it always returned true. */
+/* Calls visit for each file. Returns whether it always returned true. */
 static bool walk(int folder, bool (*visit)(int fd, const char *name))
 {
     const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *e;
-    bool ret = true;
-    while (dir && ret && (e = readdir(dir)))
+    bool ret = dir != NULL;
+    while (dir && (e = readdir(dir)))
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            ret = visit(folder, e->d_name);
+            ret &= visit(folder, e->d_name);
     if (dir)
         closedir(dir);
+    else if (fd >= 0)
+        close(fd);
     return ret;
+}
+
+static bool remove_file(int fd, const char *name)
+{
+    if (unlinkat(fd, name, 0) == 0 || errno == ENOENT) /* another process may have removed it */
+        return true;
+    halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", name, strerror(errno));
+    return false;
 }
 
 static bool remove_temporary(int fd, const char *name)
 {
-    if (is_temporary(name))
-        unlinkat(fd, name, 0);
-    return true;
+    return !is_temporary(name) || remove_file(fd, name);
 }
 
 static bool remove_parts(int fd, const char *name)
 {
     if (is_temporary(name) || is_part(name) || !strcmp(name, "submitted.json") ||
         !strcmp(name, HALO_SEGMENTS_AUDIT) || !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
-        unlinkat(fd, name, 0);
+        return remove_file(fd, name);
     return true;
 }
 
@@ -289,10 +297,11 @@ void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), vo
     s->arg = arg;
 }
 
+/* The manifest is last: it says whether OUT is complete, and who finds it tries again. */
 static void remove_folder(const char *folder, int fd)
 {
-    walk(fd, remove_parts);
-    unlinkat(fd, "manifest.json", 0);         /* last: it says whether OUT is complete */
+    if (walk(fd, remove_parts))
+        unlinkat(fd, "manifest.json", 0);
     if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
 }

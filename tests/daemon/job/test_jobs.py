@@ -567,6 +567,38 @@ class Kills(JobTest):
         self.assertIn('already complete', self.join().err)
         self.assertFalse(os.path.exists(self.parts))
 
+    def test_file_that_cannot_be_removed(self):
+        """The manifest stays until everything else is gone, so that the next join tries again."""
+        self.ENCODE = ['-preset', 'ultrafast']
+        self.split()
+        self.encode_all()
+        stays = os.path.join(self.parts, '.halod-abcdef')
+        os.mkdir(stays)
+        self.assertIn('.halod-abcdef: cannot be removed', self.join().err)
+        self.assertEqual(sorted(os.listdir(self.parts)), ['.halod-abcdef', 'manifest.json'])
+        self.assertIn('cannot be removed', self.join().err)
+        os.rmdir(stays)
+        self.join()
+        self.assert_done()
+
+    def test_killed_split_of_a_finished_job(self):
+        """It leaves a folder without a manifest beside a complete OUT."""
+        self.ENCODE = ['-preset', 'ultrafast']
+        self.split()
+        self.encode_all()
+        self.join()
+        os.mkdir(self.parts)
+        for name in ('.halod-abcdef', '000000.part', 'all.detections', 'mine'):
+            with open(os.path.join(self.parts, name), 'wb'):
+                pass
+        run = self.join()
+        self.assertIn('already complete', run.err)
+        self.assertIn('cannot be removed: Directory not empty', run.err)
+        self.assertEqual(os.listdir(self.parts), ['mine'])
+        os.unlink(os.path.join(self.parts, 'mine'))
+        self.join()
+        self.assert_done()
+
     def test_join_waits(self):
         self.ENCODE = ['-preset', 'ultrafast']
         self.split()
