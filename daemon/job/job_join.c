@@ -74,6 +74,37 @@ static bool is_joined(struct halo_job_file *job)
     return ret;
 }
 
+/* Checks that the folder has not the manifest of another job by now; it may have none. */
+static int check_manifest(const struct halo_job_file *job, struct halo_error *err)
+{
+    struct halo_error inner = {0};
+    struct halo_job_file now = {.folder = job->folder};
+    halo_job_look_again(job);
+    int code = halo_job_read(&now, &inner);
+    if (code >= 0 &&
+        !json_equal(json_object_get(now.manifest, "seal"), json_object_get(job->manifest, "seal")))
+        code = halo_fail(&inner, -ESTALE, "%s: was split again meanwhile", job->folder);
+    json_decref(now.manifest);
+    if (code >= 0 || code == -ENOENT)
+        return 0;
+    *err = inner;
+    return code;
+}
+
+static bool is_split_again(const struct halo_job_file *job)
+{
+    struct halo_error ignored = {0};
+    return check_manifest(job, &ignored) < 0;
+}
+
+/* What other processes have done meanwhile. Returns 0, or -errno with err filled. */
+static int check_others(struct halo_job_file *job, struct halo_error *err)
+{
+    if (is_joined(job)) /* and that join has begun to remove what describe() reads */
+        return halo_fail(err, -EEXIST, "%s: another join has completed it", job->output);
+    return check_manifest(job, err);
+}
+
 /* Writes OUT.job.json. Until then it is in the folder, where nothing stays if this is killed. */
 static int save_audit(const struct halo_job_file *job, const json_t *audit)
 {
@@ -104,9 +135,8 @@ static int check(void *arg, const char *path, const struct halo_joined *joined,
     if (code < 0)
         return code;
     json_t *audit = describe(job, st.st_size, joined, hash);
-    if (is_joined(job)) /* and that join has begun to remove what describe() reads */
-        code = halo_fail(err, -EEXIST, "%s: another join has completed it", job->output);
-    else if ((code = save_audit(job, audit)) < 0)
+    code = check_others(job, err);
+    if (code >= 0 && (code = save_audit(job, audit)) < 0)
         halo_fail(err, code, "%s: cannot be written: %s", job->audit, strerror(-code));
     json_decref(audit);
     return code;
@@ -179,7 +209,8 @@ static void say_complete(const struct halo_job_file *job)
 static int end_complete(const struct halo_job_file *job, const char *how)
 {
     halo_log(HALO_LOG_INFO, "%s: %s", job->output, how);
-    halo_segments_remove(job->folder);
+    if (!is_split_again(job))
+        halo_segments_remove(job->folder);
     return HALO_EXIT_OK;
 }
 
@@ -187,7 +218,7 @@ static int end_join(struct halo_job_file *job, struct halo_segments *segments,
                     struct halo_run_part_end *end)
 {
     const bool complete = !end->error.code && !end->signal;
-    halo_segments_close(segments, complete);
+    halo_segments_close(segments, complete && !is_split_again(job));
     if (!complete && is_joined(job))
         return end_complete(job, "another join has completed it");
     if (end->signal)

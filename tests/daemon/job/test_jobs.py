@@ -499,13 +499,16 @@ class Kills(JobTest):
         self.assert_done()
 
     def stopped_join(self):
-        """A process that has begun to write; None: it was too fast."""
+        """A process that has begun to write OUT, and not yet its audit trail; None: it was too fast."""
         join = start_halod('job', 'join', self.parts)
         with contextlib.suppress(FileNotFoundError):
-            while not any(name.startswith('.halod-') for name in os.listdir(self.parts)):
+            while not self.temporary():
                 pass
             join.send_signal(signal.SIGSTOP)
-            if os.path.exists(os.path.join(self.parts, 'manifest.json')):
+            os.waitid(os.P_PID, join.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            names = os.listdir(self.parts)
+            if len(self.temporary()) == 1 and 'manifest.json' in names and 'audit.json' not in names and \
+                    not os.path.exists(self.output + '.job.json'):
                 return join
         join.send_signal(signal.SIGCONT)
         ends(join)
@@ -527,6 +530,31 @@ class Kills(JobTest):
         self.assertIn('another join', err)
         self.assert_done()
         self.assertEqual(self.audit(), audit)
+
+    def test_join_across_another_split(self):
+        """The join of the old job was stopped while it wrote."""
+        self.ENCODE = ['-preset', 'ultrafast']
+        late = None
+        while not late:
+            for path in (self.output, self.output + '.job.json'):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            self.split('-y')
+            self.encode_all()
+            late = self.stopped_join()
+        self.split('-y', chain='solid=black')
+        seal = self.manifest()['seal']
+        self.segment(0)
+        late.send_signal(signal.SIGCONT)
+        code, err = ends(late)
+        self.assertEqual(code, 78, err)
+        self.assertIn('was split again', err)
+        self.assert_nothing()
+        self.assertEqual(self.manifest()['seal'], seal)
+        self.assertTrue(os.path.exists(self.part(0)))
+        self.encode_all()
+        self.join()
+        self.assert_done(self.whole(chain='solid=black'))
 
     def test_killed_join(self):
         self.ENCODE = ['-preset', 'ultrafast']
