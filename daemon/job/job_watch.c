@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod job watch: makes a job of each file that appears in a folder, once. What was done is seen
- * from the files: whether there is OUT, its folder, or its audit trail. */
+ * from the files: whether there is OUT, its folder, or its audit trail. A join that was killed has
+ * left both of the latter. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -92,6 +93,13 @@ static bool exists(const char *output, const char *suffix)
     return ret;
 }
 
+/* A job that has its audit trail and its folder was not joined to the end. */
+static bool is_done(const char *output)
+{
+    return exists(output, ".job.json") ? !exists(output, ".parts/manifest.json")
+                                       : exists(output, "");
+}
+
 /* Whether there is nothing to submit. */
 static bool is_submitted(const char *output)
 {
@@ -153,8 +161,7 @@ static void look_at(struct watch *w, const char *name)
         input = NULL;
     struct seen *seen =
         input && output && stat(input, &st) == 0 && S_ISREG(st.st_mode) ? remember(w, name) : NULL;
-    if (seen && !exists(output, "") && !exists(output, ".job.json") && !is_submitted(output) &&
-        has_settled(w, seen, &st)) {
+    if (seen && !is_done(output) && !is_submitted(output) && has_settled(w, seen, &st)) {
         const int code = handle(w, input, output);
         seen->failed = code != HALO_EXIT_OK && code != HALO_EXIT_TRY_AGAIN;
         if (seen->failed)

@@ -447,6 +447,24 @@ class Watch(JobTest):
         self.halod(*self.command('--once'))
         self.assertEqual(os.stat(os.path.join(self.to, 'a.mkv')).st_mtime_ns, before)
 
+    def test_killed_join(self):
+        """Before it named OUT, or before it removed the folder."""
+        self.put('a.mp4')
+        self.output = os.path.join(self.to, 'a.mkv')
+        self.parts = self.output + '.parts'
+        self.halod('job', 'split', '-segment_time', '1', '-i', os.path.join(self.new, 'a.mp4'), '-vf',
+                   'gblur=sigma=2', *self.ENCODE, self.output)
+        self.encode_all()
+        kept = self.path('kept')
+        shutil.copytree(self.parts, kept)
+        self.join()
+        for named in (True, False):
+            shutil.copytree(kept, self.parts)
+            if not named:
+                os.unlink(self.output)
+            self.halod(*self.command('--once'))
+            self.assertEqual(sorted(os.listdir(self.to)), ['a.mkv', 'a.mkv.job.json'])
+
     def test_file_that_grows(self):
         watch = start_halod(*self.command())
         self.addCleanup(watch.wait)
