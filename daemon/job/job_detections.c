@@ -124,14 +124,6 @@ struct halo_frozen *halo_job_frozen(struct halo_job_file *job)
     return halo_chain_has_cells(job->chain) ? &job->detections.frozen : NULL;
 }
 
-void halo_job_forget_detections(const struct halo_job_file *job)
-{
-    char *path = halo_job_all_detections(job);
-    if (path)
-        unlink(path);
-    free(path);
-}
-
 void halo_job_remove_detections(const struct halo_job_file *job)
 {
     for (int i = 0; i < job->segments; i++) {

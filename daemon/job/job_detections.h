@@ -30,9 +30,6 @@ int halo_job_load_detections(struct halo_job_file *job, struct halo_error *err);
 const struct halo_detections *halo_job_detections(const struct halo_job_file *job);
 struct halo_frozen *halo_job_frozen(struct halo_job_file *job);
 
-/* Removes all.detections of an earlier job in the same folder. */
-void halo_job_forget_detections(const struct halo_job_file *job);
-
 /* Removes the files about single segments, which all.detections has made superfluous. */
 void halo_job_remove_detections(const struct halo_job_file *job);
 

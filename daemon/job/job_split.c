@@ -189,10 +189,8 @@ static int make_folder(const struct split *s, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     const bool has_manifest = stat(path, &st) == 0;
     free(path);
-    if (!has_manifest || s->job.settings.overwrite) {
-        halo_job_forget_detections(&s->job);
-        return 0; /* parts that do not fit are encoded again */
-    }
+    if (!has_manifest || s->job.settings.overwrite)
+        return 0;
     return halo_fail_usage(
         err,
         "%s: is the folder of an earlier job or run: submit or join it, or begin "
@@ -331,6 +329,8 @@ static int split(struct split *s, struct halo_error *err)
         s->opened = true;
         code = check_stream(s, err);
     }
+    if (code >= 0)
+        code = halo_segments_clear(s->job.folder, err);
     if (code >= 0)
         code = halo_job_write(&s->job, err);
     if (code < 0)

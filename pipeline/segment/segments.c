@@ -87,12 +87,17 @@ static bool remove_temporary(int fd, const char *name)
     return !is_temporary(name) || remove_file(fd, name);
 }
 
-static bool remove_parts(int fd, const char *name)
+static bool remove_results(int fd, const char *name)
 {
-    if (is_temporary(name) || is_part(name) || !strcmp(name, "submitted.json") ||
-        !strcmp(name, HALO_SEGMENTS_AUDIT) || !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
+    if (is_part(name) || !strcmp(name, "submitted.json") || !strcmp(name, HALO_SEGMENTS_AUDIT) ||
+        !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
         return remove_file(fd, name);
     return true;
+}
+
+static bool remove_parts(int fd, const char *name)
+{
+    return remove_temporary(fd, name) && remove_results(fd, name);
 }
 
 static bool is_no_part(int fd, const char *name)
@@ -321,6 +326,18 @@ void halo_segments_remove(const char *folder)
     } else if (errno != ENOENT) {
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
     }
+}
+
+int halo_segments_clear(const char *folder, struct halo_error *err)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return halo_fail(err, -errno, "%s: %s", folder, strerror(errno));
+    const bool cleared = walk(fd, remove_results);
+    close(fd);
+    return cleared ? 0
+                   : halo_fail(err, -EACCES, "%s: what an earlier job has left cannot be removed",
+                               folder);
 }
 
 /* A folder that is kept must not take another file for its output. */

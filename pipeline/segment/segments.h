@@ -108,6 +108,9 @@ void halo_segments_abandon(struct halo_segments *s);
 /* Removes a job's folder with everything that halod has put into it, or logs why it stays. It may
  * be gone already. */
 void halo_segments_remove(const char *folder);
+/* Removes what an earlier job has left in the folder, but neither its manifest nor files that are
+ * being written. Returns 0, or -errno with err filled. */
+int halo_segments_clear(const char *folder, struct halo_error *err);
 
 /* Makes the cut list. Call it on a thread of its own. Returns as halo_cut_list_read(); 0 after
  * halo_segments_stop(). */

@@ -327,6 +327,23 @@ class Usage(DetectTest):
         self.complete()
         self.assert_done(self.whole(chain='solid=black:region=faces'))
 
+    def test_split_again_before_merge(self):
+        """What detectors answered for the old job does not count for the new one."""
+        self.split()
+        self.detect_all()
+        self.split('-y', chain='solid=white:region=faces')
+        self.assertEqual(self.in_parts('.detections'), [])
+        self.assertEqual((self.status()['stage'], self.status()['done']), ('detect', 0))
+
+    def test_split_that_is_refused(self):
+        """It takes nothing from the old job."""
+        self.split()
+        self.detect_all()
+        self.merge()
+        before = self.in_parts('')
+        self.split('-y', '-c:v', 'libx264', '-preset', 'x', code=64)
+        self.assertEqual(self.in_parts(''), before)
+
     def test_without_detectors(self):
         self.split(chain='gblur=sigma=2')
         self.assertIn('no detectors', self.detect(0).err)

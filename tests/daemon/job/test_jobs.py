@@ -230,6 +230,20 @@ class Usage(JobTest):
         self.assert_done(self.whole('-crf', '40'))
         self.assertIn('exists', self.split(code=64).err)
 
+    def test_split_again(self):
+        """Nothing that the old job has left counts for the new one."""
+        self.split()
+        self.encode_all()
+        with open(os.path.join(self.parts, 'submitted.json'), 'w', encoding='ascii') as file:
+            file.write('{}')
+        self.split('-y', '-crf', '40')
+        self.assertEqual(os.listdir(self.parts), ['manifest.json'])
+        self.assertEqual(self.status()['done'], 0)
+        os.mkdir(self.part(1))
+        before = self.manifest()
+        self.assertIn('cannot be removed', self.split('-y', code=75).err)
+        self.assertEqual(self.manifest(), before)
+
     def test_resume_is_not_a_job(self):
         self.split()
         self.refused('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf', 'gblur=sigma=2',
