@@ -60,6 +60,17 @@ void halo_job_print_command(const struct halo_job_submission *s, const struct ha
     }
 }
 
+bool halo_job_may_succeed(int code)
+{
+    return code == HALO_EXIT_TRY_AGAIN || code > 128;
+}
+
+int halo_job_fail_task(const char *what, int code, struct halo_error *err)
+{
+    return halo_fail(err, halo_job_may_succeed(code) ? -EAGAIN : -ECHILD,
+                     "%s ended with %d: the same command continues", what, code);
+}
+
 int halo_job_workers(const struct halo_job_submission *s)
 {
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);

@@ -63,6 +63,12 @@ void halo_job_print_command(const struct halo_job_submission *s, const struct ha
 int halo_job_pipe(char *const *argv, const char *input, char *output, size_t size,
                   struct halo_error *err);
 
+/* Whether another try may succeed after a task has ended with this exit code, or by a signal (128
+ * and more). */
+bool halo_job_may_succeed(int code);
+/* Returns the error for it: -EAGAIN if another try may succeed, or -ECHILD; with err filled. */
+int halo_job_fail_task(const char *what, int code, struct halo_error *err);
+
 /* Number of tasks at the same time on this machine. */
 int halo_job_workers(const struct halo_job_submission *s);
 

@@ -89,7 +89,6 @@ static int code_of(int status)
 
 static void end_task(struct local *l, pid_t pid, int code)
 {
-    const bool again = code == HALO_EXIT_TRY_AGAIN || code > 128;
     int i = 0;
     while (i < l->s->tasks && l->task[i].pid != pid)
         i++;
@@ -101,7 +100,7 @@ static void end_task(struct local *l, pid_t pid, int code)
     t->done = code == 0;
     if (t->done || ended_by)
         return;
-    if (again && t->tries < TRIES)
+    if (halo_job_may_succeed(code) && t->tries < TRIES)
         l->next = i < l->next ? i : l->next;
     else if (!l->code)
         l->code = code;
@@ -170,9 +169,7 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
         halo_log(HALO_LOG_INFO, "interrupted: the same command continues");
         raise(ended_by);
     }
-    return l.code
-               ? halo_fail(err, -ECHILD, "a task ended with %d: the same command continues", l.code)
-               : 0;
+    return l.code ? halo_job_fail_task("a task", l.code, err) : 0;
 }
 
 static void print(const struct halo_job_submission *s, FILE *to)

@@ -51,11 +51,7 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     const int code =
         line ? halo_job_pipe(argv, "", NULL, 0, err) : halo_fail(err, -ENOMEM, "out of memory");
     free(line);
-    return code > 0 ? halo_fail(err, -ECHILD,
-                                "parallel ended with %d: the same command, with "
-                                "--again, continues",
-                                code)
-                    : code;
+    return code > 0 ? halo_job_fail_task("parallel", code, err) : code;
 }
 
 const struct halo_job_engine_row halo_job_parallel = {.print = print, .submit = submit};

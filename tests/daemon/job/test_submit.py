@@ -82,6 +82,20 @@ class Local(Submit):
         self.submit('local', '--program', program)
         self.assert_done()
 
+    def test_exit_status(self):
+        """Whether another try may succeed follows from how the task ended."""
+        self.split()
+        program = self.path('halod')
+        for engine in ('local', 'parallel'):
+            for end, code in (('exit 75', 75), ('kill -9 $$', 75), ('exit 78', 1), ('exit 1', 1)):
+                if engine == 'parallel' and not shutil.which('parallel'):
+                    continue
+                with self.subTest((engine, end)):
+                    with open(program, 'w', encoding='ascii') as file:
+                        file.write(f'#!/bin/sh\n{end}\n')
+                    os.chmod(program, 0o755)
+                    self.assertIn('ended with', self.submit(engine, '--program', program, code=code).err)
+
     def test_usage(self):
         self.split()
         self.refused('job', 'submit', self.parts, says='--engine')
@@ -484,6 +498,20 @@ class Watch(JobTest):
         err = watch.communicate(timeout=20)[1].decode()
         self.assertEqual(watch.returncode, -signal.SIGTERM)
         self.assertEqual(err.count('a.mkv.parts: 4 segments'), 1, err)
+
+    def test_task_that_fails_for_a_while(self):
+        program, fine = self.path('halod'), self.path('fine')
+        with open(program, 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\n[ -e {fine} ] || exit 75\nexec {halotest.HALOD} "$@"\n')
+        os.chmod(program, 0o755)
+        self.put('a.mp4')
+        watch = start_halod(*self.command('--program', program))
+        self.addCleanup(watch.wait)
+        self.addCleanup(watch.kill)
+        self.assertIn(b'ended with 75', next(line for line in watch.stderr if b'ended' in line))
+        with open(fine, 'wb'):
+            pass
+        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
 
     def test_killed_watcher(self):
         """Each file becomes a job once, whenever the watcher is killed."""
