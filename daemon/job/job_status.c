@@ -114,7 +114,9 @@ static int look(struct status *s, struct halo_job_file *job, struct halo_error *
 {
     *s = (struct status){0};
     halo_job_look_again(job);
-    const int code = job->manifest ? 0 : halo_job_read(job, err);
+    json_decref(job->manifest); /* it may have been split again */
+    job->manifest = NULL;
+    const int code = halo_job_read(job, err);
     if (halo_job_is_complete(job)) {
         *err = (struct halo_error){0};
         look_at_audit(s, job);

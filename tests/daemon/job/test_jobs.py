@@ -244,6 +244,31 @@ class Usage(JobTest):
         self.assertIn('cannot be removed', self.split('-y', code=75).err)
         self.assertEqual(self.manifest(), before)
 
+    def watched(self):
+        """A process of status --watch that has shown something."""
+        watch = start_halod('job', 'status', '--watch', self.parts)
+        self.addCleanup(watch.kill)
+        self.assertIn(b'0 of 4', watch.stdout.readline())
+        return watch
+
+    def test_watched_status_of_a_job_that_is_split_again(self):
+        self.split()
+        watch = self.watched()
+        self.split('-y', '-crf', '40')
+        self.encode_all()
+        self.join()
+        out, err = watch.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(watch.returncode, 0, err)
+        self.assertIn(b'complete', out)
+
+    def test_watched_status_of_a_job_that_is_removed(self):
+        self.split()
+        watch = self.watched()
+        shutil.rmtree(self.parts)
+        code, err = ends(watch)
+        self.assertEqual(code, 75)
+        self.assertIn('no manifest', err)
+
     def test_resume_is_not_a_job(self):
         self.split()
         self.refused('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf', 'gblur=sigma=2',
