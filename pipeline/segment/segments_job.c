@@ -50,6 +50,17 @@ int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_set
     return code;
 }
 
+static int fail_look(const struct halo_segments *s, int number, int code, struct halo_error *err)
+{
+    char *path = halo_segments_path(s, number, s->job.detects ? "detections" : "part");
+    if (!path)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    code = s->job.detects ? halo_detections_fail(path, code, err)
+                          : halo_fail(err, code, "%s: cannot be read: %s", path, strerror(-code));
+    free(path);
+    return code;
+}
+
 int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
                        struct halo_error *err)
 {
@@ -57,8 +68,7 @@ int halo_segments_want(struct halo_segments *s, int number, bool *ret_damaged,
     const int code = halo_segments_look(s, e);
     *ret_damaged = code == -EBADMSG || code == -ESTALE;
     if (code < 0 && code != -ENOENT && !*ret_damaged)
-        return halo_fail(err, code, "%s: the part of segment %d cannot be read: %s", s->folder,
-                         number, strerror(-code));
+        return fail_look(s, number, code, err);
     e->state = code == 0 ? HALO_SEGMENT_DONE : HALO_SEGMENT_WAITING;
     return code < 0;
 }

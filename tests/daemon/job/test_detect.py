@@ -416,6 +416,7 @@ class Bad(DetectTest):
     def test_readable_by_others(self):
         os.chmod(self.detections(2), 0o640)
         self.refused_merge(78, 'others than its owner')
+        self.assertIn('others than its owner', self.assert_one_line(self.detect(2, code=78)))
         os.chmod(self.detections(2), 0o600)
         self.merge()
         os.chmod(self.merged, 0o604)
