@@ -218,7 +218,11 @@ static int end_join(struct halo_job_file *job, struct halo_segments *segments,
                     struct halo_run_part_end *end)
 {
     const bool complete = !end->error.code && !end->signal;
-    halo_segments_close(segments, complete && !is_split_again(job));
+    const bool full = segments && (end->error.code == -ENOSPC || end->error.code == -EDQUOT);
+    const bool removes = (complete || full) && !is_split_again(job);
+    if (full && removes) /* all parts are complete, so nobody needs these files */
+        halo_segments_remove_begun(segments);
+    halo_segments_close(segments, complete && removes);
     if (!complete && is_joined(job))
         return end_complete(job, "another join has completed it");
     if (end->signal)

@@ -328,6 +328,11 @@ void halo_segments_remove(const char *folder)
     }
 }
 
+void halo_segments_remove_begun(struct halo_segments *s)
+{
+    walk(s->fd, remove_temporary);
+}
+
 int halo_segments_clear(const char *folder, struct halo_error *err)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

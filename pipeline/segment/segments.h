@@ -91,6 +91,9 @@ void halo_segments_set_done(struct halo_segments *s, int number);
 /* Removes the parts that this process has begun and not completed: for a process that ends at once.
  * Any thread. */
 void halo_segments_give_up(struct halo_segments *s);
+/* Removes all files of the job that were begun and not completed, also those that other processes
+ * are writing, which then fail. */
+void halo_segments_remove_begun(struct halo_segments *s);
 /* Calls the job's check, if there is one. */
 int halo_segments_check(struct halo_segments *s, const char *path, const struct halo_joined *joined,
                         struct halo_error *err);

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -428,6 +429,27 @@ class BadInput(JobTest):
         self.assert_one_line(run)
         self.assert_nothing()
         self.assertEqual(len([n for n in os.listdir(self.parts) if n.startswith('.halod')]), 0)
+
+    def test_disk_that_killed_joins_have_filled(self):
+        if not can_unshare():
+            self.skipTest('no mount namespaces')
+        self.split()
+        self.encode_all()
+        size = 3 * sum(os.stat(self.part(n)).st_size for n in range(self.count())) + 100000
+        join = ' '.join(map(shlex.quote, halod_command('job', 'join', self.parts)))
+        script = f'''mount -t tmpfs none /mnt
+            cp -a {self.folder}/. /mnt
+            mount -t tmpfs -o size={size} none {self.folder}
+            cp -a /mnt/. {self.folder}
+            cat /dev/zero >{self.parts}/.halod-abcdef
+            {join}
+            echo $?
+            {join}
+            echo $? $(ls -A {self.folder})'''
+        done = subprocess.run(['unshare', '-rm', 'sh', '-c', script], env=halod_environment(), check=False,
+                              capture_output=True)
+        self.assertIn(b'out.mp4: cannot be written: No space', done.stderr)
+        self.assertEqual(done.stdout.decode().split(), ['75', '0', 'out.mp4', 'out.mp4.job.json'], done.stderr)
 
     def test_output_that_appeared(self):
         self.split()
