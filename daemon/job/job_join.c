@@ -102,7 +102,11 @@ static int check_others(struct halo_job_file *job, struct halo_error *err)
 {
     if (is_joined(job)) /* and that join has begun to remove what describe() reads */
         return halo_fail(err, -EEXIST, "%s: another join has completed it", job->output);
-    return check_manifest(job, err);
+    const int code = check_manifest(job, err);
+    if (code >= 0 && !job->settings.overwrite && access(job->output, F_OK) == 0)
+        return halo_fail(err, -EEXIST, "%s: this file exists now: remove it or split again with -y",
+                         job->output);
+    return code;
 }
 
 /* Writes OUT.job.json. Until then it is in the folder, where nothing stays if this is killed. */
