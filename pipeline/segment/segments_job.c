@@ -4,10 +4,12 @@
  * and two processes that encode the same segment write the same bytes. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "config/beside.h"
 #include "config/log.h"
 #include "kernels/clock.h"
 #include "pipeline/detect/detections.h"
@@ -167,6 +169,17 @@ static void say_faster(const struct halo_segment_entry *e)
     halo_log(HALO_LOG_INFO, "segment %d: another process was faster", e->segment.number);
 }
 
+static bool is_merged(const struct halo_segments *s)
+{
+    char *path;
+    if (asprintf(&path, "%s/" HALO_SEGMENTS_ALL_DETECTIONS, s->folder) < 0)
+        return false;
+    halo_beside_look_again(path);
+    const bool ret = access(path, F_OK) == 0;
+    free(path);
+    return ret;
+}
+
 int halo_segments_keep_detections(struct halo_segments *s, struct halo_segment_entry *e,
                                   struct halo_detections *detections, struct halo_error *err)
 {
@@ -179,12 +192,14 @@ int halo_segments_keep_detections(struct halo_segments *s, struct halo_segment_e
     memcpy(detections->id, id.hash.byte, sizeof detections->id);
     const int code = path ? halo_detections_save(detections, path, false, err)
                           : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        note_content(e, detections);
+    if (code >= 0 && !is_merged(s))
+        write_record(s, e);
+    else if (code >= 0) /* merge may have looked before it was there */
+        unlink(path);
     free(path);
-    if (code < 0)
-        return code;
-    note_content(e, detections);
-    write_record(s, e);
-    return 0;
+    return code;
 }
 
 /* ---- parts ---- */

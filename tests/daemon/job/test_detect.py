@@ -2,6 +2,7 @@
 """Jobs with detectors: detect, merge, and segments that are like a run that was not cut."""
 import os
 import shutil
+import signal
 import stat
 import time
 
@@ -514,6 +515,36 @@ class Kills(DetectTest):
         self.assertEqual(process.returncode, 143)
         self.assertLess(time.monotonic() - begin, 1 if not halotest.is_sanitized() else 3)
         self.assertEqual(self.in_parts('.detections'), [])
+
+    def stopped_detect(self, number):
+        """A process that has begun; None: it was too fast."""
+        process = start_halod('job', 'detect', self.parts, number)
+        self.assertTrue(wait_until(lambda: children(process.pid) or process.poll() is not None))
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        if not os.path.exists(self.detections(number)):
+            return process
+        process.kill()
+        process.communicate()
+        return None
+
+    def test_late_detect(self):
+        """One is stopped until all.detections is there, and leaves nothing then."""
+        self.split('-faces', self.detector('--do', 'slow=0.02'))
+        self.detect_all()
+        kept, late = self.path('kept'), None
+        self.merge()
+        os.rename(self.merged, kept)
+        while not late:
+            late = self.stopped_detect(0)
+        os.rename(kept, self.merged)
+        late.send_signal(signal.SIGCONT)
+        _, err = late.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(late.returncode, 0, err)
+        self.assertEqual(self.in_parts('.detections'), ['all.detections'])
+        self.encode_all()
+        self.join()
+        self.assert_done()
 
     def test_at_once(self):
         self.split()
