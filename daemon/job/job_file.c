@@ -160,7 +160,8 @@ int halo_job_read(struct halo_job_file *job, struct halo_error *err)
         return halo_fail(err, code, "%s: there is no manifest: halod job split writes it",
                          job->folder);
     if (code == -EBADMSG)
-        return halo_fail(err, -ESTALE, "%s: contains no manifest of this version of halod",
+        return halo_fail(err, -ESTALE,
+                         "%s: contains no manifest of this version of halod: split again with -y",
                          job->folder);
     if (code < 0)
         return halo_fail(err, code, "%s: its manifest cannot be read: %s", job->folder,

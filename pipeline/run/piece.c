@@ -169,10 +169,11 @@ int halo_piece_finish(struct halo_stream *s, struct halo_error *err)
     const bool cut = s->tracks.track[p->track].over; /* -t ends before the last packet */
     if (!cut &&
         (p->packets != p->segment.packets || memcmp(&hash, &p->segment.hash, sizeof hash) != 0))
-        return halo_fail(err, -ESTALE,
-                         "%s: has changed during the run, or cannot be read from the "
-                         "middle: run again, without -segments",
-                         s->settings->source.input);
+        return halo_fail(err, -ESTALE, "%s: has changed, or cannot be read from the middle: %s",
+                         s->settings->source.input,
+                         halo_segments_are_of_job(p->segments)
+                             ? "split again with -y, or use halod run without -segments"
+                             : "run again, without -segments");
     if (halo_piece_takes(p)) {
         halo_segments_set_done(p->segments, p->segment.number);
         return 0;

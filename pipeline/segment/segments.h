@@ -140,6 +140,8 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
 int halo_segments_finish(struct halo_segments *s, const struct halo_segment *segment,
                          struct halo_part_writer *part, int64_t frames, struct halo_error *err);
 
+/* Whether halo_segments_open_job() opened it. Any thread. */
+bool halo_segments_are_of_job(const struct halo_segments *s);
 /* What the job says; false and NULL without a job. Any thread. */
 bool halo_segments_detects(const struct halo_segments *s);
 const struct halo_detections *halo_segments_detections(const struct halo_segments *s);

@@ -121,6 +121,11 @@ static void write_record(const struct halo_segments *s, const struct halo_segmen
     free(path);
 }
 
+bool halo_segments_are_of_job(const struct halo_segments *s)
+{
+    return s->job.facts != NULL;
+}
+
 /* ---- detections ---- */
 
 bool halo_segments_detects(const struct halo_segments *s)

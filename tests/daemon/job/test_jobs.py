@@ -299,7 +299,7 @@ class BadInput(JobTest):
             self.fails(*command, code=78, says='changed')
         with open(os.path.join(self.parts, 'manifest.json'), 'w', encoding='ascii') as file:
             file.write('{"version": 1, "terms"')
-        self.fails('segment', self.parts, 0, code=78, says='no manifest')
+        self.fails('segment', self.parts, 0, code=78, says=('no manifest', 'split again with -y'))
         os.unlink(os.path.join(self.parts, 'manifest.json'))
         self.fails('segment', self.parts, 0, code=75, says='no manifest')
         self.fails('join', self.parts, code=75, says='no manifest')
@@ -381,6 +381,13 @@ class BadInput(JobTest):
         self.fails('segment', self.parts, 1 if codes[1] else codes.index(next(c for c in codes if c)),
                    code=75, says='in.mp4')
         self.fails('join', self.parts, code=75, says='in.mp4')
+
+    def test_other_packets(self):
+        self.split()
+        manifest = self.manifest()
+        manifest['segments'][1]['hash'] = manifest['segments'][0]['hash']
+        self.write_manifest(manifest)
+        self.fails('segment', self.parts, 1, code=78, says=('has changed', 'split again with -y'))
 
     def test_damaged_segment(self):
         self.split()
