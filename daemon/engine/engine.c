@@ -86,8 +86,10 @@ void engine_stream_set(struct engine_stream *stream, json_t *message)
             code = -EINVAL;
     if (code == 0)
         code = halo_live_set(stream->live, id, chains, &err);
-    if (code < 0) {
-        halo_fail(&err, -EAGAIN, "the stream has just started"); /* unless err is already set */
+    if (code < 0) { /* err may already be set */
+        if (!is_running(stream) && stream->phase != ENGINE_MAKING)
+            halo_fail(&err, -ECANCELED, "the stream has ended");
+        halo_fail(&err, -EAGAIN, "the stream has just started");
         engine_events.set(stream, id, &err);
     }
 }

@@ -5,18 +5,19 @@ import {call} from './api.js';
 import {ask} from './dialog.js';
 import * as drafts from './draft.js';
 
-function callOf(draft, layer, text) {
+function callOf(draft, id, text) {
     const more = draft.revision === undefined ? {} : {revision: draft.revision};
-    return layer.id === ''
+    return id === ''
         ? ['Set', {name: draft.name, filters: text, ...more}]
-        : ['Hide', {name: draft.name, id: layer.id, filters: text, ...more}];
+        : ['Hide', {name: draft.name, id, filters: text, ...more}];
 }
 
-async function applyLayer(draft, {layer, text, moved}) {
-    const answer = await call(...callOf(draft, layer, text));
+async function applyLayer(draft, {layer, id, text, moved}) {
+    const answer = await call(...callOf(draft, id, text));
     if (draft.revision !== undefined)
         draft.revision = answer?.revision ?? draft.revision + 1;
-    drafts.settle(draft, layer, text);
+    if (layer.id === id) // one that was renamed meanwhile is another one, and not applied yet
+        drafts.settle(draft, layer, text);
     if (moved)
         await call('Keep', {name: draft.name});
     layer.moved = false;
@@ -30,7 +31,7 @@ function describe({base, hides}) {
 // Somebody else was faster. Returns 'mine', 'theirs' or null.
 function askWhose(draft, theirs) {
     return ask('Somebody else was faster', [
-        `The filters of ${draft.name} were changed while you were editing. As last changed:`,
+        `The filters of ${draft.name} were changed while you were editing. Their version:`,
         ...describe(theirs),
     ], [['theirs', 'Load theirs', 'plain'], ['mine', 'Overwrite with mine']]);
 }
@@ -41,7 +42,7 @@ function askWhose(draft, theirs) {
 // meanwhile is left for the next time.
 export async function applyDraft(draft, choose = askWhose) {
     const changes = drafts.changedLayers(draft).map(
-        (layer) => ({layer, text: drafts.layerText(layer), moved: layer.moved}));
+        (layer) => ({layer, id: layer.id, text: drafts.layerText(layer), moved: layer.moved}));
     while (changes.length) {
         const {layer} = changes[0];
         try {

@@ -315,7 +315,7 @@ class Editor {
         if (conflict !== 'theirs')
             return;
         this.discard();
-        say('Your changes were discarded. What is shown is in force.');
+        say('What you had not applied yet was discarded. What is in force is shown in a moment.');
     }
 
     discard() {

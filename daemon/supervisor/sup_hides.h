@@ -31,7 +31,7 @@ struct sv_hides {
         bool broken;  /* it came from the file and cannot be used now */
     } hide[SV_HIDES]; /* sorted by id */
     int count;
-    int64_t revision; /* of the content; copied with it. Larger than those of earlier contents */
+    int64_t revision; /* identifies this content; grows with each change */
     bool lost;        /* the file has more than can be kept here, so it must not be overwritten */
 };
 

@@ -133,10 +133,11 @@ bool sv_request_sets(const struct sv_stream *stream)
     return next_set(stream, stream->sv->requests) != NULL;
 }
 
-static struct sv_request *waiting_set(const struct sv_stream *stream)
+/* A change of bases that waits. */
+static struct sv_request *waiting_base(const struct sv_stream *stream)
 {
     struct sv_request *request = next_set(stream, stream->sv->requests);
-    while (request && !request->waits)
+    while (request && (!request->waits || request->hide))
         request = next_set(stream, request->next);
     return request;
 }
@@ -164,12 +165,12 @@ int sv_request_rebase(struct sv_stream *stream, const struct halo_stream_setting
 
 bool sv_request_waits(const struct sv_stream *stream)
 {
-    return waiting_set(stream) != NULL;
+    return waiting_base(stream) != NULL;
 }
 
 void sv_request_refuse_waiting(struct sv_stream *stream, const char *why)
 {
-    for (struct sv_request *request; (request = waiting_set(stream));) {
+    for (struct sv_request *request; (request = waiting_base(stream));) {
         unlink_request(stream->sv, request);
         refuse(request, -EAGAIN, why);
         free_request(request);
@@ -183,8 +184,8 @@ static void swap(char **a, char **b)
     *b = kept;
 }
 
-/* Once new settings are coming, `stream->hides` belongs to them and already has what was requested
- * before; only a removal has waited for the answer. */
+/* Once new settings are coming, `stream->hides` belongs to them and already has the additions that
+ * were requested before; only removals have waited. */
 static void take_hides(struct sv_stream *stream, struct sv_request *request)
 {
     if (!stream->coming || request->waits) {
@@ -478,8 +479,8 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind,
     while (request && (request->id != answer->id || request->stream != stream ||
                        (request->kind != kind && !(request->kind == SV_CONTROL && kind == SV_SET))))
         request = request->next;
-    if (request && answer->ended && is_promised(request)) {
-        request->waits = true; /* the promise is kept at the next start */
+    if (request && answer->ended && request->kind == SV_SET) {
+        request->waits = true;
     } else if (request) {
         unlink_request(stream->sv, request);
         take_answer(request, answer);
@@ -489,16 +490,17 @@ void sv_request_answer(struct sv_stream *stream, enum sv_request_kind kind,
         close(answer->fd);
 }
 
-/* Whether the change takes effect at the next start: it waits for that, the settings file requests
- * it, or its client was told that it takes effect with the next frame. */
+/* Whether the change takes effect at the next start of the stream or of halod: it waits for that,
+ * the settings file requests it, or its client was told that it takes effect with the next
+ * frame. */
 static bool holds(const struct sv_request *request)
 {
     const struct sv_stream *stream = request->stream;
     if (request->kind != SV_SET || stream->place.removed)
         return false;
-    if (stream->sv->stopping) /* additions are stored for the next start of halod */
-        return is_promised(request) && !request->of_file;
-    return request->waits || ((request->of_file || is_promised(request)) && !stream->coming);
+    if (request->of_file)
+        return !stream->coming && !stream->sv->stopping;
+    return request->waits || is_promised(request);
 }
 
 static struct sv_request *oldest(const struct sv_stream *stream)
@@ -516,7 +518,7 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
         struct halo_error err = {0};
         unlink_request(stream->sv, request);
         if (!holds(request))
-            refuse(request, -EAGAIN, why);
+            fail(request, -EAGAIN, why);
         else if (fill_chains(request, &stream->hides, &err) < 0)
             fail(request, -EAGAIN, err.text);
         else

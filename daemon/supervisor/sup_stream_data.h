@@ -36,7 +36,7 @@ struct sv_stream {
     /* the settings in force, including changes made while running; owned */
     struct halo_stream_settings settings;
     struct sv_hides hides; /* the parts of settings.filters, or of coming->filters */
-    int64_t revision;      /* that was given to `hides` last, also if it was only requested */
+    int64_t revision;      /* the last one given out, also to changes not in force yet */
     /* replaces `settings` once the stream has left its engine; NULL: no new settings */
     struct halo_stream_settings *coming;
     char *camera_is; /* identity of the camera that the stream opened first (link.h), or NULL */

@@ -117,9 +117,9 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
 int halo_supervisor_regions(struct halo_supervisor *sv, const char *name, int64_t picture_us,
                             json_t *regions, struct halo_error *err);
 /* Applies new settings. Streams whose settings and mask images are the same as those in force are
- * not affected. If `kept` is not NULL, only what was stored for the stream of this name is new: the
- * filters that were set for other streams stay in force, unless their settings differ from those
- * last applied. On success, takes ownership of `settings`, and calls `reply` exactly once: as soon
+ * not affected. If `kept` is not NULL, only the stream of this name gets its stored filters: those
+ * that were set for other streams stay in force, unless their settings differ from those last
+ * applied. On success, takes ownership of `settings`, and calls `reply` exactly once: as soon
  * as all new filters are in force or refused, but within five seconds in any case. The result lists
  * the streams: {"added": [...], "removed": [...], "changed": [...], "set": [...], "refused":
  * [...]}; the entries of "refused" include the reasons. On failure, the caller keeps ownership of

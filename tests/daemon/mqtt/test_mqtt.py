@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # MQTT: what is published, what commands do, and what happens without the broker.
+import contextlib
 import json
 import os
 import re
@@ -235,8 +236,13 @@ class Commands(MqttTest):
     def hold(self, daemon):
         """The engine, for less than the three seconds after which it would be killed."""
         pid = daemon.pids()[0]
+
+        def go_on():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
         os.kill(pid, signal.SIGSTOP)
-        return lambda: os.kill(pid, signal.SIGCONT)
+        self.addCleanup(go_on)
+        return go_on
 
     def command(self, client, daemon, *commands):
         """Returns when the daemon has all of them: it tells of the last one, which is nonsense."""
@@ -251,10 +257,15 @@ class Commands(MqttTest):
         state, large = f'{HIDE}/sign', SIGN.replace('50%', '90%')
         daemon.control('Hide', name='door', id='sign', filters=SIGN)
         client.wait(state, 'ON')
-        go_on = self.hold(daemon)
-        other = Control(daemon.path)
+        other, events = Control(daemon.path), Control(daemon.path)
         self.addCleanup(other.close)
+        self.addCleanup(events.close)
+        events.send('Events', {}, more=True)
+        events.receive()
+        go_on = self.hold(daemon)
         other.send('Hide', {'name': 'door', 'id': 'sign', 'filters': large})
+        while events.receive().get('event', {}).get('event') != 'asked':
+            pass
         self.command(client, daemon, (f'{state}/set', b'ON'))
         go_on()
         other.receive()

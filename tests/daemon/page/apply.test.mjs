@@ -85,3 +85,16 @@ test('what is done meanwhile is not applied with the rest', async () => {
     [['a', 'pixelize', 'negate'], ['b', 'pixelize', 'solid'], ['c', null, 'solid'],
         ['d', 'solid', ''], ['page-1', 'solid', '']]);
 });
+
+test('a region that is renamed meanwhile is applied under its new name next time', async () => {
+    const draft = drafts.createDraft(stream(1, {}));
+    const added = drafts.addLayer(draft, {kind: 'solid', options: {}, values: []});
+    answerWith(() => {
+        drafts.rename(draft, added, 'sign');
+        return [200, {revision: 2}];
+    });
+    assert.deepEqual(await applyDraft(draft), {done: true});
+    drafts.sync(draft, stream(2, {'page-1': 'solid'}));
+    assert.deepEqual(draft.layers.map(({id, server}) => [id, server]),
+        [['', 'gblur=sigma=12'], ['page-1', 'solid'], ['sign', null]]);
+});

@@ -4,8 +4,8 @@
 
 In $STANDIN_FOLDER the file `holds` says what becomes of the changes it gets: [] answers them at
 once, a list answers them when the file `now` appears or the stream is stopped. Its items belong to
-the changes in their order: "ok", null for no answer, or the reason why not. With the file `slow`,
-the stream takes a second to stop."""
+the changes in their order: "ok", null for no answer, or the reason why not. While there is the file
+`stuck`, the stream does not stop."""
 import json
 import os
 import select
@@ -51,7 +51,8 @@ class Engine:
         elif do == 'set':
             self.tell('set', stream=stream, id=message['id'])
         elif do == 'stop':
-            time.sleep(1 if os.path.exists(path('slow')) else 0)
+            while os.path.exists(path('stuck')):
+                time.sleep(.01)
             self.answer_held()
             self.tell('gone', stream=stream)
 

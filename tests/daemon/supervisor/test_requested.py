@@ -106,51 +106,101 @@ class Requested(DaemonTest):
         both = self.hide(daemon, 'a'), self.hide(daemon, 'b')
         for one in both:
             self.assert_refused(one, PROMISE)
-        self.streams['door']['on_error'] = 'solid'
-        daemon.write(self.streams, state=self.path('state'))
-        self.assertEqual(daemon.control('Reload')['changed'], ['door'])
+        self.assertEqual(self.load(daemon, on_error='solid').receive()['changed'], ['door'])
         daemon.wait_state('door', 'running')
         self.assertEqual(self.hides(daemon), {'a': 'solid', 'b': 'solid'})
         self.assertTrue(wait_until(lambda: self.stored() == {'door': self.hides(daemon)}))
+
+    def restart(self, daemon):
+        """The stream stays in its engine until self.release()."""
+        self.tell('stuck')
+        self.ask(daemon, 'Restart', name='door').receive()
+
+    def release(self):
+        os.unlink(self.path('stuck'))
 
     def test_removal_that_failed(self):
         """What is requested after it does not bring it with it."""
         daemon = self.begin()
         self.hide(daemon, 's', SIGN).receive()
-        self.tell('holds', [ENDED])
-        self.tell('slow')
+        self.tell('holds', ['no memory'])
         removal = self.hide(daemon, 's', '')
-        self.ask(daemon, 'Restart', name='door').receive()
+        self.restart(daemon)
         later = self.hide(daemon, 'b')
-        self.assert_refused(removal, ENDED)
+        self.release()
+        self.assert_refused(removal, 'no memory')
         later.receive()
         self.assertEqual(self.hides(daemon), {'b': 'solid', 's': SIGN})
 
     def test_several_while_it_restarts(self):
-        """All are in force at the next start, and all clients are told so."""
+        """All are in force at the next start, and all clients are told so; also the first one,
+        which the engine had and did not get to."""
         daemon = self.begin()
         self.hide(daemon, 's', SIGN).receive()
         before = daemon.status('door')['revision']
-        self.tell('slow')
-        self.ask(daemon, 'Restart', name='door').receive()
-        asked = [self.hide(daemon, 's', ''), self.hide(daemon, 'a', SIGN),
-                 self.ask(daemon, 'Set', name='door', filters='avgblur=sizeX=9'), self.hide(daemon, 'b')]
+        self.tell('holds', [ENDED])
+        asked = [self.hide(daemon, 's', '')]
+        self.restart(daemon)
+        asked += [self.hide(daemon, 'a', SIGN),
+                  self.ask(daemon, 'Set', name='door', filters='avgblur=sizeX=9'),
+                  self.hide(daemon, 'b')]
+        self.assertEqual(daemon.status('door')['revision'], before)
+        self.release()
         revisions = [before] + [one.receive()['revision'] for one in asked]
         self.assertEqual(sorted(set(revisions)), revisions, 'they grow')
         status = daemon.status('door')
         self.assertEqual((status['base'], status['hides'], status['revision']),
                          ('avgblur=sizeX=9', {'a': SIGN, 'b': 'solid'}, revisions[-1]))
 
+    def load(self, daemon, **settings):
+        self.streams['door'].update(settings)
+        daemon.write(self.streams, state=self.path('state'))
+        return self.ask(daemon, 'Reload')
+
     def test_settings_and_an_addition_while_it_restarts(self):
         daemon = self.begin()
-        self.tell('slow')
-        self.ask(daemon, 'Restart', name='door').receive()
-        self.streams['door']['filters'] = 'avgblur=sizeX=9'
-        daemon.write(self.streams, state=self.path('state'))
-        reload, addition = self.ask(daemon, 'Reload'), self.hide(daemon, 'b')
+        self.restart(daemon)
+        reload, addition = self.load(daemon, filters='avgblur=sizeX=9'), self.hide(daemon, 'b')
+        self.release()
         self.assertEqual(reload.receive()['set'], ['door'])
         addition.receive()
         self.assertEqual(daemon.status('door')['filters'], 'avgblur=sizeX=9,solid')
+
+    def test_settings_when_the_stream_ends(self):
+        """The engine has them and does not get to them."""
+        daemon = self.begin()
+        self.tell('holds', [ENDED])
+        reload = self.load(daemon, filters='solid')
+        self.restart(daemon)
+        self.release()
+        self.assertEqual(reload.receive()['set'], ['door'])
+        self.assertEqual(daemon.status('door')['filters'], 'solid')
+
+    def test_additions_that_wait_and_new_settings(self):
+        """They are made to the new settings; a base that waits is replaced by them."""
+        daemon = self.begin()
+        self.hide(daemon, 's', SIGN).receive()
+        self.restart(daemon)
+        base = self.ask(daemon, 'Set', name='door', filters='pixelize=w=9')
+        both = self.hide(daemon, 's', ''), self.hide(daemon, 'a')
+        self.load(daemon, on_error='solid').receive()
+        self.assert_refused(base, 'new settings were loaded')
+        self.release()
+        for one in both:
+            one.receive()
+        daemon.wait_state('door', 'running')
+        status = daemon.status('door')
+        self.assertEqual((status['filters'], status['hides']), (BASE + ',solid', {'a': 'solid'}))
+
+    def test_while_halod_stops(self):
+        daemon = self.begin()
+        self.restart(daemon)
+        addition = self.hide(daemon, 'a')
+        daemon.process.terminate()
+        addition.receive()
+        self.release()
+        self.assertEqual(daemon.process.wait(20), 0)
+        self.assertEqual(self.stored(), {'door': {'a': 'solid'}})
 
     def test_keep_while_a_base_is_requested(self):
         daemon = self.begin()
