@@ -4,10 +4,11 @@
  * still counts.
  *
  * A change contains the texts of all chains, which become the stream's settings once it is in
- * force; they include the changes requested before it. If the engine ends meanwhile, a change
- * requested by the settings file takes effect at the next start. So does a change whose client was
- * told that it would still take effect. Each of these is then made to the chains in force, in the
- * order in which they were requested, so that it does not bring with it what has failed. */
+ * force; they include the changes requested before it. Three kinds of changes take effect at the
+ * next start if the engine ends or loses the stream before them: those that wait until it has
+ * released the stream, those of the settings file, and those whose client was told that they would
+ * still take effect. Each of them is then made to the chains in force, in the order in which they
+ * were requested, so that it does not bring with it what has failed. */
 #include "daemon/supervisor/sup_request.h"
 
 #include <errno.h>
