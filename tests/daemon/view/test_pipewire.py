@@ -340,9 +340,10 @@ class Restarts(PipewireTest):
             restarted = now()
             serials.add(self.wait_node()['device.serial'])
             self.assertLess(now() - restarted, 2 * PATIENCE)
-            player = self.player(NODE, frames=10)
-            self.assertEqual(player.finish(), 0)
+            player = self.player(NODE, 'i420')
+            self.assertIsNotNone(player.wait(lambda p: not is_blank(p, 'i420')))
             self.assert_filtered(self.shown(player))
+            player.close()
             before = before or daemon.descriptors()
         self.assertEqual(serials, {'halod-' + NODE})
         self.assertTrue(wait_until(lambda: daemon.descriptors() <= before),
