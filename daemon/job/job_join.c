@@ -214,7 +214,8 @@ static int end_complete(const struct halo_job_file *job, const char *how)
 {
     halo_log(HALO_LOG_INFO, "%s: %s", job->output, how);
     if (!is_split_again(job))
-        halo_segments_remove(job->folder);
+        halo_segments_remove(job->folder,
+                             json_string_value(json_object_get(job->manifest, "seal")));
     return HALO_EXIT_OK;
 }
 

@@ -302,25 +302,75 @@ void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), vo
     s->arg = arg;
 }
 
-/* The manifest is last: it says whether OUT is complete, and who finds it tries again. */
-static void remove_folder(const char *folder, int fd)
+/* Returns 0 if the manifest has the seal; -ESTALE if it has another one; or another -errno. */
+static int compare_seal(const char *path, const char *seal)
 {
-    if (walk(fd, remove_parts))
-        unlinkat(fd, "manifest.json", 0);
-    if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return -errno;
+    json_t *manifest = json_load_file(path, 0, NULL);
+    const char *now = json_string_value(json_object_get(manifest, "seal"));
+    const int ret = now && !strcmp(now, seal) ? 0 : -ESTALE;
+    json_decref(manifest);
+    return ret;
+}
+
+/* Removes the manifest if it has the seal. It is compared once more under another name, because
+ * split may have replaced it since; then it gets its name back. Returns 0 or -errno. */
+static int remove_sealed(const char *path, const char *seal)
+{
+    char *aside;
+    halo_beside_look_again(path);
+    int code = compare_seal(path, seal);
+    if (code < 0)
+        return code;
+    const int fd = halo_beside_make(path, 0, &aside);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    unlink(aside);
+    halo_beside_rename(path, aside); /* over NFS, it may have succeeded in any case */
+    halo_beside_look_again(aside);
+    if ((code = compare_seal(aside, seal)) == -ESTALE)
+        halo_beside_link(aside, path); /* unless there is a newer one */
+    else if (code == 0)
+        unlink(aside);
+    free(aside);
+    return code;
+}
+
+static int remove_manifest(const char *folder, int fd, const char *seal)
+{
+    char *path;
+    if (!seal)
+        return unlinkat(fd, "manifest.json", 0) < 0 ? -errno : 0;
+    if (asprintf(&path, "%s/manifest.json", folder) < 0)
+        return -ENOMEM;
+    const int code = remove_sealed(path, seal);
+    free(path);
+    return code;
+}
+
+/* The manifest goes last, so that a later join finds the folder and tries again. seal: that of the
+ * job, whose folder may be split again at any time; NULL: the folder is locked. */
+static void remove_folder(const char *folder, int fd, const char *seal)
+{
+    if (walk(fd, remove_parts) && remove_manifest(folder, fd, seal) == -ESTALE)
+        halo_log(HALO_LOG_WARNING, "%s: was split again meanwhile, and stays", folder);
+    else if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
 }
 
 void halo_segments_abandon(struct halo_segments *s)
 {
-    remove_folder(s->folder, s->fd);
+    remove_folder(s->folder, s->fd, s->seal);
 }
 
-void halo_segments_remove(const char *folder)
+void halo_segments_remove(const char *folder, const char *seal)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        remove_folder(folder, fd);
+        remove_folder(folder, fd, seal ? seal : "");
         halo_beside_sync_folder(folder);
         close(fd);
     } else if (errno != ENOENT) {
@@ -370,6 +420,7 @@ void halo_segments_close(struct halo_segments *s, bool remove)
     pthread_mutex_destroy(&s->writing);
     pthread_mutex_destroy(&s->lock);
     json_decref(s->terms);
+    free(s->seal);
     free(s->folder);
     free(s->output);
     for (int i = 0; i < s->count; i++)

@@ -101,16 +101,16 @@ int halo_segments_check(struct halo_segments *s, const char *path, const struct 
 /* From now on, notify(arg) is called when there is more to do, on other threads; it must not block.
  * Call this before halo_segments_read_input(). */
 void halo_segments_listen(struct halo_segments *s, void (*notify)(void *arg), void *arg);
-/* Unlocks the folder. If `remove` is set, removes it with everything that it contains. Accepts
- * NULL. */
+/* Unlocks the folder. If `remove` is set, removes it with everything that it contains; that of a
+ * job stays, with the manifest, if it was split again meanwhile. Accepts NULL. */
 void halo_segments_close(struct halo_segments *s, bool remove);
 
 /* Removes the folder with everything that it contains, and frees nothing: for a process that ends
  * at once. Any thread. */
 void halo_segments_abandon(struct halo_segments *s);
 /* Removes a job's folder with everything that halod has put into it, or logs why it stays. It may
- * be gone already. */
-void halo_segments_remove(const char *folder);
+ * be gone already. A manifest with another seal stays, and so does the folder. NULL: each does. */
+void halo_segments_remove(const char *folder, const char *seal);
 /* Removes what an earlier job has left in the folder, but neither its manifest nor files that are
  * being written. Returns 0, or -errno with err filled. */
 int halo_segments_clear(const char *folder, struct halo_error *err);

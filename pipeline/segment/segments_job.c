@@ -41,10 +41,13 @@ int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_set
     int code = halo_segments_create_state(&s, settings, terms, err);
     if (code < 0)
         return code;
+    const char *seal = json_string_value(json_object_get(manifest, "seal"));
     s->job = *job;
+    s->seal = strdup(seal ? seal : ""); /* none while it is being split */
     s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    code = s->fd < 0 ? halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno))
-                     : list_segments(s, manifest, err);
+    code = !s->seal    ? halo_fail(err, -ENOMEM, "out of memory")
+           : s->fd < 0 ? halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno))
+                       : list_segments(s, manifest, err);
     if (code < 0)
         halo_segments_close(s, false);
     else

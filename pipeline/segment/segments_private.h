@@ -30,6 +30,7 @@ struct halo_segments {
     char *folder, *output;
     int fd; /* of the folder, which is locked through it, except in a job */
     json_t *terms;
+    char *seal; /* of the job's manifest */
     atomic_int stop;
     struct halo_cut_input reading; /* used by the reader thread */
     struct halo_segments_job job;  /* const once streams run */

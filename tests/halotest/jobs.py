@@ -5,8 +5,9 @@ import itertools
 import json
 import os
 
-from halotest import HaloTest, audio_source, clip, ffmpeg, video_source
+from halotest import HaloTest, audio_source, clip, ffmpeg, start_halod, video_source
 from halotest.detector import STANDIN
+from halotest.played import first_libraries
 
 GOP = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '2', '-g', '10', '-pix_fmt',
        'yuv420p']
@@ -56,6 +57,17 @@ class JobTest(HaloTest):
 
     def join(self, code=0, **more):
         return self.halod('job', 'join', self.parts, code=code, **more)
+
+    def join_that_stops(self, name):
+        """A process that has completed OUT, and stops when it is to remove this file."""
+        nfs = {'LD_PRELOAD': first_libraries() + os.environ['HALO_STANDIN_NFS'],
+               'HALO_STANDIN_NFS_STOP': name}
+        join = start_halod('job', 'join', self.parts, environment=nfs)
+        self.addCleanup(join.kill)
+        os.waitid(os.P_PID, join.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        self.assertIsNone(join.poll())
+        self.assertTrue(os.path.exists(self.output))
+        return join
 
     def status(self, parts=None):
         return json.loads(self.halod('job', 'status', '--json', parts or self.parts).out)

@@ -646,6 +646,26 @@ class Kills(JobTest):
         self.join()
         self.assert_done(self.whole(chain='solid=black'))
 
+    def test_removal_across_another_split(self):
+        """A join that removes the folder keeps the job that was split again."""
+        self.ENCODE = ['-preset', 'ultrafast']
+        for name in ('000001.part', 'manifest.json'):
+            with self.subTest(name):
+                self.split('-y')
+                self.encode_all()
+                late = self.join_that_stops(name)
+                self.split('-y', chain='solid=black')
+                manifest = self.manifest()
+                self.segment(0)
+                late.send_signal(signal.SIGCONT)
+                code, err = ends(late)
+                self.assertEqual(code, 0, err)
+                self.assertEqual(self.manifest(), manifest)
+                self.assertIn('was split again meanwhile', err)
+                self.encode_all()
+                self.join()
+                self.assert_done(self.whole(chain='solid=black'))
+
     def test_killed_join(self):
         self.ENCODE = ['-preset', 'ultrafast']
         self.split()
