@@ -24,6 +24,9 @@ enum {
     LOCK_PAUSE_US = 100000,
 };
 
+/* Says that the job was submitted (daemon/job/job_submit.c). */
+#define MARK "submitted.json"
+
 /* ---- the folder ---- */
 
 char *halo_segments_folder_of(const struct halo_run_settings *settings)
@@ -89,7 +92,7 @@ static bool remove_temporary(int fd, const char *name)
 
 static bool remove_results(int fd, const char *name)
 {
-    if (is_part(name) || !strcmp(name, "submitted.json") || !strcmp(name, HALO_SEGMENTS_AUDIT) ||
+    if (is_part(name) || !strcmp(name, HALO_SEGMENTS_AUDIT) ||
         !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
         return remove_file(fd, name);
     return true;
@@ -351,13 +354,19 @@ static int remove_manifest(const char *folder, int fd, const char *seal)
     return code;
 }
 
-/* The manifest goes last, so that a later join finds the folder and tries again. seal: that of the
- * job, whose folder may be split again at any time; NULL: the folder is locked. */
+/* The manifest goes last, so that a later join finds the folder and tries again; only the mark goes
+ * after it, so that watch does not submit the job meanwhile. seal: that of the job, whose folder
+ * may be split again at any time; NULL: the folder is locked. */
 static void remove_folder(const char *folder, int fd, const char *seal)
 {
-    if (walk(fd, remove_parts) && remove_manifest(folder, fd, seal) == -ESTALE)
+    const int code = walk(fd, remove_parts) ? remove_manifest(folder, fd, seal) : -EACCES;
+    if (code == -ESTALE) {
         halo_log(HALO_LOG_WARNING, "%s: was split again meanwhile, and stays", folder);
-    else if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
+        return;
+    }
+    if (code == 0 || code == -ENOENT)
+        remove_file(fd, MARK);
+    if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
 }
 
@@ -388,7 +397,7 @@ int halo_segments_clear(const char *folder, struct halo_error *err)
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return halo_fail(err, -errno, "%s: %s", folder, strerror(errno));
-    const bool cleared = walk(fd, remove_results);
+    const bool cleared = walk(fd, remove_results) && remove_file(fd, MARK);
     close(fd);
     return cleared ? 0
                    : halo_fail(err, -EACCES, "%s: what an earlier job has left cannot be removed",

@@ -461,14 +461,31 @@ class Watch(JobTest):
         self.halod(*self.command('--once'))
         self.assertEqual(os.stat(os.path.join(self.to, 'a.mkv')).st_mtime_ns, before)
 
-    def test_killed_join(self):
-        """Before it named OUT, or before it removed the folder."""
+    def encode(self):
+        """All segments of a file that was put there."""
         self.put('a.mp4')
         self.output = os.path.join(self.to, 'a.mkv')
         self.parts = self.output + '.parts'
         self.halod('job', 'split', '-segment_time', '1', '-i', os.path.join(self.new, 'a.mp4'), '-vf',
                    'gblur=sigma=2', *self.ENCODE, self.output)
         self.encode_all()
+
+    def test_join_that_removes_the_folder(self):
+        """Until the manifest is gone, the folder says that the job was submitted."""
+        self.encode()
+        with open(os.path.join(self.parts, 'submitted.json'), 'w', encoding='ascii') as file:
+            json.dump({'engine': 'slurm', 'at': '2030-01-01T00:00:00Z'}, file)
+        join = self.join_that_stops('manifest.json')
+        self.assertEqual(self.halod(*self.command('--once')).err, '')
+        self.assertIn('manifest.json', os.listdir(self.parts))
+        join.send_signal(signal.SIGCONT)
+        out, err = join.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(join.returncode, 0, (out, err))
+        self.assertEqual(sorted(os.listdir(self.to)), ['a.mkv', 'a.mkv.job.json'])
+
+    def test_killed_join(self):
+        """Before it named OUT, or before it removed the folder."""
+        self.encode()
         kept = self.path('kept')
         shutil.copytree(self.parts, kept)
         self.join()
