@@ -297,6 +297,16 @@ static int find_files(struct split *s, struct halo_error *err)
     return code;
 }
 
+static int replace_manifest(struct split *s, struct halo_error *err)
+{
+    const int fd = halo_segments_clear(s->job.folder, s->job.settings.overwrite, err);
+    if (fd < 0)
+        return fd;
+    const int code = halo_job_write(&s->job, err);
+    close(fd);
+    return code;
+}
+
 static int split(struct split *s, struct halo_error *err)
 {
     json_t *words = NULL;
@@ -330,9 +340,7 @@ static int split(struct split *s, struct halo_error *err)
         code = check_stream(s, err);
     }
     if (code >= 0)
-        code = halo_segments_clear(s->job.folder, err);
-    if (code >= 0)
-        code = halo_job_write(&s->job, err);
+        code = replace_manifest(s, err);
     if (code < 0)
         rmdir(s->job.folder); /* if it is new */
     json_decref(words);

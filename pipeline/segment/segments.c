@@ -109,6 +109,11 @@ static bool is_no_part(int fd, const char *name)
     return !is_part(name);
 }
 
+static bool is_no_result(int fd, const char *name)
+{
+    return is_no_part(fd, name) && strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS) != 0;
+}
+
 static bool is_left_over(int fd, const char *name)
 {
     (void)fd;
@@ -116,14 +121,11 @@ static bool is_left_over(int fd, const char *name)
 }
 
 /* A process that was killed needs a moment to end, more so if it has used a GPU. */
-static int lock_folder(struct halo_segments *s, struct halo_error *err)
+static int lock_folder(int fd, const char *folder, struct halo_error *err)
 {
-    s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (s->fd < 0)
-        return halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno));
     int code = -1;
     for (int i = 0; i < LOCK_TRIES && code < 0; i++) {
-        code = flock(s->fd, LOCK_EX | LOCK_NB);
+        code = flock(fd, LOCK_EX | LOCK_NB);
         if (code < 0 && errno != EWOULDBLOCK)
             break;
         if (code < 0)
@@ -132,8 +134,15 @@ static int lock_folder(struct halo_segments *s, struct halo_error *err)
     if (code == 0)
         return 0;
     if (errno == EWOULDBLOCK)
-        return halo_fail(err, -EBUSY, "%s: another halod is writing this output", s->folder);
-    return halo_fail(err, -errno, "%s: cannot be locked: %s", s->folder, strerror(errno));
+        return halo_fail(err, -EBUSY, "%s: another halod is writing this output", folder);
+    return halo_fail(err, -errno, "%s: cannot be locked: %s", folder, strerror(errno));
+}
+
+static int open_and_lock(struct halo_segments *s, struct halo_error *err)
+{
+    s->fd = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return s->fd < 0 ? halo_fail(err, -errno, "%s: %s", s->folder, strerror(errno))
+                     : lock_folder(s->fd, s->folder, err);
 }
 
 /* The output of an earlier run with the same settings is complete if the file that it wrote has its
@@ -237,7 +246,7 @@ static int make_folder(struct halo_segments *s, bool *ret_made, struct halo_erro
         *ret_made = mkdir(s->folder, 0777) == 0;
         if (!*ret_made && errno != EEXIST)
             return halo_fail(err, -errno, "%s: cannot be created: %s", s->folder, strerror(errno));
-        const int code = lock_folder(s, err);
+        const int code = open_and_lock(s, err);
         if (code < 0 || is_there(s))
             return code;
         close(s->fd);
@@ -392,16 +401,38 @@ void halo_segments_remove_begun(struct halo_segments *s)
     walk(s->fd, remove_temporary);
 }
 
-int halo_segments_clear(const char *folder, struct halo_error *err)
+/* Whether the folder may be cleared. Without a manifest, halod cannot say whose results they are. */
+static int check_clear(const char *folder, int fd, bool overwrite, struct halo_error *err)
+{
+    json_t *manifest = NULL;
+    struct halo_error inner = {0};
+    const int read = halo_manifest_read(&manifest, folder);
+    const bool of_job = json_object_get(manifest, "job");
+    json_decref(manifest);
+    if (read == -ENOENT && !overwrite && !walk(fd, is_no_result))
+        return halo_fail_usage(err,
+                               "%s: contains results, but no manifest: remove it, or begin again "
+                               "with -y",
+                               folder);
+    if (read == -ENOENT || of_job || lock_folder(fd, folder, &inner) != -EBUSY)
+        return 0; /* a run cannot use what it cannot lock */
+    *err = inner;
+    return err->code;
+}
+
+int halo_segments_clear(const char *folder, bool overwrite, struct halo_error *err)
 {
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return halo_fail(err, -errno, "%s: %s", folder, strerror(errno));
-    const bool cleared = walk(fd, remove_results) && remove_file(fd, MARK);
+    int code = check_clear(folder, fd, overwrite, err);
+    if (code >= 0 && !(walk(fd, remove_results) && remove_file(fd, MARK)))
+        code =
+            halo_fail(err, -EACCES, "%s: what an earlier job has left cannot be removed", folder);
+    if (code >= 0)
+        return fd;
     close(fd);
-    return cleared ? 0
-                   : halo_fail(err, -EACCES, "%s: what an earlier job has left cannot be removed",
-                               folder);
+    return code;
 }
 
 /* A folder that is kept must not take another file for its output. */

@@ -111,9 +111,12 @@ void halo_segments_abandon(struct halo_segments *s);
 /* Removes a job's folder with everything that halod has put into it, or logs why it stays. It may
  * be gone already. A manifest with another seal stays, and so does the folder. NULL: each does. */
 void halo_segments_remove(const char *folder, const char *seal);
-/* Removes what an earlier job has left in the folder, but neither its manifest nor files that are
- * being written. Returns 0, or -errno with err filled. */
-int halo_segments_clear(const char *folder, struct halo_error *err);
+/* Removes what an earlier job or run has left in the folder, but neither its manifest nor files
+ * that are being written. Results without a manifest are only removed with `overwrite`. Returns a
+ * file descriptor, which keeps halod run out of a folder that it has used: the caller closes it
+ * when the new manifest is there. -EBUSY if a run is using the folder, a usage error, or another
+ * -errno, with err filled. */
+int halo_segments_clear(const char *folder, bool overwrite, struct halo_error *err);
 
 /* Makes the cut list. Call it on a thread of its own. Returns as halo_cut_list_read(); 0 after
  * halo_segments_stop(). */

@@ -245,6 +245,38 @@ class Usage(JobTest):
         self.assertIn('cannot be removed', self.split('-y', code=75).err)
         self.assertEqual(self.manifest(), before)
 
+    def test_folder_without_a_manifest(self):
+        """Without -y, the results in it stay, because their job is not known."""
+        os.mkdir(self.parts)
+        for name in ('000001.json', '000003.part', 'all.detections'):
+            with self.subTest(name):
+                path = os.path.join(self.parts, name)
+                with open(path, 'wb'):
+                    pass
+                self.assertIn('-y', self.assert_one_line(self.split(code=64)))
+                self.assertEqual(os.listdir(self.parts), [name])
+                self.split('-y')
+                self.assertEqual(os.listdir(self.parts), ['manifest.json'])
+                os.unlink(os.path.join(self.parts, 'manifest.json'))
+        self.split()
+
+    def test_folder_of_a_run(self):
+        """-y does not take it from a run that is writing."""
+        self.input = source(3, '320x240')
+        run = start_halod('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf', 'gblur=sigma=2',
+                          '-preset', 'placebo', self.output)
+        self.addCleanup(run.kill)
+        self.assertTrue(wait_until(lambda: os.path.exists(self.part(0)) or run.poll() is not None))
+        run.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, run.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        before = sorted(os.listdir(self.parts))
+        self.assertIn('another halod is writing', self.assert_one_line(self.split('-y', code=75)))
+        self.assertEqual(sorted(os.listdir(self.parts)), before)
+        run.send_signal(signal.SIGCONT)
+        code, err = ends(run)
+        self.assertEqual(code, 0, err)
+        self.assertFalse(os.path.exists(self.parts))
+
     def watched(self):
         """A process of status --watch that has shown something."""
         watch = start_halod('job', 'status', '--watch', self.parts)
