@@ -263,8 +263,8 @@ class Usage(JobTest):
     def test_folder_of_a_run(self):
         """-y does not take it from a run that is writing."""
         self.input = source(3, '320x240')
-        run = start_halod('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf', 'gblur=sigma=2',
-                          '-preset', 'placebo', self.output)
+        run = start_halod('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf',
+                          'gblur=sigma=2', '-preset', 'placebo', self.output)
         self.addCleanup(run.kill)
         self.assertTrue(wait_until(lambda: os.path.exists(self.part(0)) or run.poll() is not None))
         run.send_signal(signal.SIGSTOP)
@@ -602,28 +602,33 @@ class Kills(JobTest):
         """A process that has begun to write OUT, and not yet its audit trail; None: it was too fast."""
         join = start_halod('job', 'join', self.parts)
         with contextlib.suppress(FileNotFoundError):
-            while not self.temporary():
+            while join.poll() is None and not self.temporary():
                 pass
             join.send_signal(signal.SIGSTOP)
-            os.waitid(os.P_PID, join.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if join.returncode is None:
+                os.waitid(os.P_PID, join.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             names = os.listdir(self.parts)
             if len(self.temporary()) == 1 and 'manifest.json' in names and 'audit.json' not in names and \
                     not os.path.exists(self.output + '.job.json'):
                 return join
         join.send_signal(signal.SIGCONT)
-        ends(join)
+        code, err = ends(join)
+        self.assertEqual(code, 0, err)
         return None
 
-    def split_until_stopped(self):
+    def split_until_stopped(self, *options):
         late = None
-        while not late:
+        def is_stopped():
+            nonlocal late
             for path in (self.output, self.output + '.job.json'):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(path)
             shutil.rmtree(self.parts, ignore_errors=True)
-            self.split()
+            self.split(*options)
             self.encode_all()
             late = self.stopped_join()
+            return late
+        self.assertTrue(wait_until(is_stopped, timeout=100), 'each join was too fast')
         return late
 
     def test_output_that_appears_meanwhile(self):
@@ -646,11 +651,7 @@ class Kills(JobTest):
     def test_late_join(self):
         """One is stopped while it writes, until another one has completed OUT."""
         self.ENCODE = ['-preset', 'ultrafast']
-        late = None
-        while not late:
-            self.split('-y')
-            self.encode_all()
-            late = self.stopped_join()
+        late = self.split_until_stopped('-y')
         self.join()
         audit = self.audit()
         late.send_signal(signal.SIGCONT)
