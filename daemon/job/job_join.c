@@ -74,7 +74,7 @@ static bool is_joined(struct halo_job_file *job)
     return ret;
 }
 
-/* Checks that the folder has not the manifest of another job by now; it may have none. */
+/* Checks that the folder does not contain another job's manifest by now; no manifest is fine. */
 static int check_manifest(const struct halo_job_file *job, struct halo_error *err)
 {
     struct halo_error inner = {0};

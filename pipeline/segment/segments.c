@@ -401,7 +401,8 @@ void halo_segments_remove_begun(struct halo_segments *s)
     walk(s->fd, remove_temporary);
 }
 
-/* Whether the folder may be cleared. Without a manifest, halod cannot say whose results they are. */
+/* Checks whether the folder may be cleared. Without a manifest, nobody knows whose results these
+ * are. */
 static int check_clear(const char *folder, int fd, bool overwrite, struct halo_error *err)
 {
     json_t *manifest = NULL;
