@@ -60,16 +60,18 @@ static bool is_temporary(const char *name)
     return !strncmp(name, mark, sizeof mark - 1) && strlen(name) == sizeof mark - 1 + 6;
 }
 
-/* Calls visit for each file. Returns whether it always returned true. */
-static bool walk(int folder, bool (*visit)(int fd, const char *name))
+/* Calls visit for each file of the folder, which is open. Returns whether it always returned
+ * true. */
+static bool walk(const char *folder, int folder_fd,
+                 bool (*visit)(const char *folder, int fd, const char *name))
 {
-    const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *e;
     bool ret = dir != NULL;
     while (dir && (e = readdir(dir)))
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            ret &= visit(folder, e->d_name);
+            ret &= visit(folder, folder_fd, e->d_name);
     if (dir)
         closedir(dir);
     else if (fd >= 0)
@@ -77,45 +79,47 @@ static bool walk(int folder, bool (*visit)(int fd, const char *name))
     return ret;
 }
 
-static bool remove_file(int fd, const char *name)
+static bool remove_file(const char *folder, int fd, const char *name)
 {
     if (unlinkat(fd, name, 0) == 0 || errno == ENOENT) /* another process may have removed it */
         return true;
-    halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", name, strerror(errno));
+    halo_log(HALO_LOG_WARNING, "%s/%s: cannot be removed: %s", folder, name, strerror(errno));
     return false;
 }
 
-static bool remove_temporary(int fd, const char *name)
+static bool remove_temporary(const char *folder, int fd, const char *name)
 {
-    return !is_temporary(name) || remove_file(fd, name);
+    return !is_temporary(name) || remove_file(folder, fd, name);
 }
 
-static bool remove_results(int fd, const char *name)
+static bool remove_results(const char *folder, int fd, const char *name)
 {
     if (is_part(name) || !strcmp(name, HALO_SEGMENTS_AUDIT) ||
         !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
-        return remove_file(fd, name);
+        return remove_file(folder, fd, name);
     return true;
 }
 
-static bool remove_parts(int fd, const char *name)
+static bool remove_parts(const char *folder, int fd, const char *name)
 {
-    return remove_temporary(fd, name) && remove_results(fd, name);
+    return remove_temporary(folder, fd, name) && remove_results(folder, fd, name);
 }
 
-static bool is_no_part(int fd, const char *name)
+static bool is_no_part(const char *folder, int fd, const char *name)
 {
+    (void)folder;
     (void)fd;
     return !is_part(name);
 }
 
-static bool is_no_result(int fd, const char *name)
+static bool is_no_result(const char *folder, int fd, const char *name)
 {
-    return is_no_part(fd, name) && strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS) != 0;
+    return is_no_part(folder, fd, name) && strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS) != 0;
 }
 
-static bool is_left_over(int fd, const char *name)
+static bool is_left_over(const char *folder, int fd, const char *name)
 {
+    (void)folder;
     (void)fd;
     return is_temporary(name);
 }
@@ -170,7 +174,8 @@ static int take_over(struct halo_segments *s, struct halo_error *err)
     json_t *manifest = NULL;
     const int read = halo_manifest_read(&manifest, s->folder);
     int code = 0;
-    if (read == -ENOENT && walk(s->fd, is_left_over)) /* from a run that was killed early */
+    if (read == -ENOENT &&
+        walk(s->folder, s->fd, is_left_over)) /* from a run that was killed early */
         goto end;
     if (read < 0)
         code = halo_fail_usage(err,
@@ -192,7 +197,7 @@ static int take_over(struct halo_segments *s, struct halo_error *err)
                                "begin again with -y",
                                s->folder);
     if (code == 0)
-        walk(s->fd, s->settings->resume ? remove_temporary : remove_parts);
+        walk(s->folder, s->fd, s->settings->resume ? remove_temporary : remove_parts);
 end:
     json_decref(manifest);
     return code;
@@ -368,13 +373,13 @@ static int remove_manifest(const char *folder, int fd, const char *seal)
  * may be split again at any time; NULL: the folder is locked. */
 static void remove_folder(const char *folder, int fd, const char *seal)
 {
-    const int code = walk(fd, remove_parts) ? remove_manifest(folder, fd, seal) : -EACCES;
+    const int code = walk(folder, fd, remove_parts) ? remove_manifest(folder, fd, seal) : -EACCES;
     if (code == -ESTALE) {
         halo_log(HALO_LOG_WARNING, "%s: was split again meanwhile, and stays", folder);
         return;
     }
     if (code == 0 || code == -ENOENT)
-        remove_file(fd, MARK);
+        remove_file(folder, fd, MARK);
     if (rmdir(folder) < 0 && errno != ENOENT) /* another process may have removed it */
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
 }
@@ -398,7 +403,7 @@ void halo_segments_remove(const char *folder, const char *seal)
 
 void halo_segments_remove_begun(struct halo_segments *s)
 {
-    walk(s->fd, remove_temporary);
+    walk(s->folder, s->fd, remove_temporary);
 }
 
 /* Checks whether the folder may be cleared. Without a manifest, nobody knows whose results these
@@ -410,7 +415,7 @@ static int check_clear(const char *folder, int fd, bool overwrite, struct halo_e
     const int read = halo_manifest_read(&manifest, folder);
     const bool of_job = json_object_get(manifest, "job");
     json_decref(manifest);
-    if (read == -ENOENT && !overwrite && !walk(fd, is_no_result))
+    if (read == -ENOENT && !overwrite && !walk(folder, fd, is_no_result))
         return halo_fail_usage(err,
                                "%s: contains results, but no manifest: remove it, or begin again "
                                "with -y",
@@ -427,7 +432,7 @@ int halo_segments_clear(const char *folder, bool overwrite, struct halo_error *e
     if (fd < 0)
         return halo_fail(err, -errno, "%s: %s", folder, strerror(errno));
     int code = check_clear(folder, fd, overwrite, err);
-    if (code >= 0 && !(walk(fd, remove_results) && remove_file(fd, MARK)))
+    if (code >= 0 && !(walk(folder, fd, remove_results) && remove_file(folder, fd, MARK)))
         code =
             halo_fail(err, -EACCES, "%s: what an earlier job has left cannot be removed", folder);
     if (code >= 0)
@@ -448,7 +453,7 @@ void halo_segments_close(struct halo_segments *s, bool remove)
 {
     if (!s)
         return;
-    const bool is_empty = !s->job.facts && s->fd >= 0 && walk(s->fd, is_no_part);
+    const bool is_empty = !s->job.facts && s->fd >= 0 && walk(s->folder, s->fd, is_no_part);
     if (s->fd >= 0 && (remove || is_empty)) {
         halo_segments_abandon(s);
         halo_beside_sync_folder(s->folder);

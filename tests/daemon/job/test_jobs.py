@@ -745,7 +745,7 @@ class Kills(JobTest):
         self.encode_all()
         stays = os.path.join(self.parts, '.halod-abcdef')
         os.mkdir(stays)
-        self.assertIn('.halod-abcdef: cannot be removed', self.join().err)
+        self.assertIn('out.mp4.parts/.halod-abcdef: cannot be removed', self.join().err)
         self.assertEqual(sorted(os.listdir(self.parts)), ['.halod-abcdef', 'manifest.json'])
         self.assertIn('cannot be removed', self.join().err)
         os.rmdir(stays)
