@@ -3,6 +3,7 @@
 """The program under test is $HALOD. HALOTEST_ROUNDS says how often what is repeated is repeated."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # n
 from halotest.standin import Client
 
 HALOCTL = os.environ.get('HALOCTL', '')
+STANDIN_ENGINE_DAEMON = os.environ.get('STANDIN_ENGINE_DAEMON', '')
 ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 30))
 WIDTH, HEIGHT = 320, 240
 
@@ -68,7 +70,8 @@ class Control(Client):
 class Daemon:
     """halod -c with settings (a dict that is written as YAML, which JSON is)."""
 
-    def __init__(self, folder, streams, code=0, environment=None, wrapper=(), fds=(), **more):
+    def __init__(self, folder, streams, code=0, environment=None, wrapper=(), fds=(),
+                 program=HALOD, **more):
         self.folder, self.wanted_code = folder, code
         self.config = os.path.join(folder, 'halod.yaml')
         self.path = os.path.join(folder, 'control.sock')
@@ -76,7 +79,7 @@ class Daemon:
         self.log = os.path.join(folder, 'log')
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen(
-                [*wrapper, HALOD, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL,
+                [*wrapper, program, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL,
                 stdout=log, stderr=log, cwd=folder,
                 env={**halod_environment(), **(environment or {})})
         if not wait_until(lambda: 'ready' in self.logged() or self.process.poll() is not None) or \
@@ -274,6 +277,14 @@ class DaemonTest(HaloTest):
         daemon = Daemon(self.folder, streams or {'one': self.stream()}, **more)
         self.addCleanup(self.end, daemon)
         return daemon
+
+    def start_with_engine(self, engine, streams=None, environment=None, **more):
+        """A daemon whose engines are this program, which is told the version to name."""
+        about = subprocess.run([HALOD, '--version'], capture_output=True, text=True, check=True)
+        return self.start(streams, program=STANDIN_ENGINE_DAEMON, environment={
+            'STANDIN_ENGINE': engine, 'STANDIN_FOLDER': self.folder,
+            'STANDIN_VERSION': re.search(r'halod (\S+)', about.stdout)[1],
+            **(environment or {})}, **more)
 
     def end(self, daemon):
         if daemon.process.poll() is None:

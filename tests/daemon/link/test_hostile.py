@@ -3,29 +3,19 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 
-from halotest import daemon as daemontest
-from halotest.daemon import HALOD, PATIENCE, DaemonTest, Refused, is_sanitized, main, wait_until
+from halotest.daemon import (HALOD, PATIENCE, STANDIN_ENGINE_DAEMON, Control, DaemonTest,
+                             Refused, is_sanitized, main, wait_until)
 
-STANDIN = os.environ.get('STANDIN_ENGINE_DAEMON', '')
 HERE = os.path.dirname(os.path.abspath(__file__))
-ABOUT = subprocess.run([HALOD, '--version'], capture_output=True, text=True).stdout
 
 
 class Hostile(DaemonTest):
     def hostile(self, does, streams=None, **more):
-        environment = {
-            'STANDIN_ENGINE': os.path.join(HERE, 'standin_engine.py'), 'STANDIN_DOES': does,
-            'STANDIN_FOLDER': self.folder, 'HALOD': HALOD,
-            'STANDIN_VERSION': re.search(r'halod (\S+)', ABOUT)[1], **more}
-        real, daemontest.HALOD = daemontest.HALOD, STANDIN
-        try:
-            return self.start(streams or {'one': self.stream()}, environment=environment)
-        finally:
-            daemontest.HALOD = real
+        return self.start_with_engine(os.path.join(HERE, 'standin_engine.py'), streams,
+                                      {'STANDIN_DOES': does, 'HALOD': HALOD, **more})
 
     def pids_in(self, name):
         try:
@@ -512,7 +502,7 @@ class Hostile(DaemonTest):
         """It is not waited for at the end; what else there is to do then is done."""
         daemon = self.hostile('hello,serve_until_set', STANDIN_HANGS=self.path('hangs'))
         daemon.wait_state('one', 'running')
-        asks = daemontest.Control(daemon.path)
+        asks = Control(daemon.path)
         self.addCleanup(asks.close)
         asks.send('Facts')
         self.assertTrue(wait_until(lambda: os.path.exists(self.path('hangs'))), daemon.logged())
@@ -543,7 +533,7 @@ class Hostile(DaemonTest):
 
 
 if __name__ == '__main__':
-    if not os.access(STANDIN, os.X_OK):
+    if not os.access(STANDIN_ENGINE_DAEMON, os.X_OK):
         print('STANDIN_ENGINE_DAEMON does not name a program\n0 passed, 0 failed, 1 skipped')
         sys.exit(77)
     main()

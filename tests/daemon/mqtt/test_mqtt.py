@@ -13,7 +13,7 @@ import unittest
 
 import halotest
 from halotest import PATIENCE, mqtt
-from halotest.daemon import Control, DaemonTest, main, wait_until
+from halotest.daemon import DaemonTest, main, wait_until
 from halotest.mqtt import Broker, Client
 from halotest.standin import StandinTest
 
@@ -257,15 +257,8 @@ class Commands(MqttTest):
         state, large = f'{HIDE}/sign', SIGN.replace('50%', '90%')
         daemon.control('Hide', name='door', id='sign', filters=SIGN)
         client.wait(state, 'ON')
-        other, events = Control(daemon.path), Control(daemon.path)
-        self.addCleanup(other.close)
-        self.addCleanup(events.close)
-        events.send('Events', {}, more=True)
-        events.receive()
         go_on = self.hold(daemon)
-        other.send('Hide', {'name': 'door', 'id': 'sign', 'filters': large})
-        while events.receive().get('event', {}).get('event') != 'asked':
-            pass
+        other = self.ask(daemon, 'Hide', name='door', id='sign', filters=large)
         self.command(client, daemon, (f'{state}/set', b'ON'))
         go_on()
         other.receive()

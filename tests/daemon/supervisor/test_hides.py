@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 
-from halotest.daemon import Control, DaemonTest, Refused, main, wait_until
+from halotest.daemon import DaemonTest, Refused, main, wait_until
 from halotest.docs import ROOT
 
 BASE = 'gblur=sigma=12'
@@ -145,6 +145,13 @@ class Hides(DaemonTest):
         self.assertEqual(now['hides'], {'a': 'solid'})
         daemon.control('Set', name='door', filters='avgblur=sizeX=5', revision=now['revision'])
 
+    def refused(self, daemon, revision):
+        """What a change of this revision is answered."""
+        with self.assertRaises(Refused) as said:
+            daemon.control('Hide', name='door', id='a', filters=SIGN, revision=revision)
+        self.assertEqual(said.exception.error, 'Changed')
+        return said.exception.parameters
+
     def test_two_editors_at_once(self):
         """A change is requested and not in force yet: nobody is shown its revision, and nobody
         else can change the same chain."""
@@ -153,22 +160,11 @@ class Hides(DaemonTest):
         engine = daemon.engines()['cpu']['pid']
         os.kill(engine, signal.SIGSTOP)
         self.addCleanup(os.kill, engine, signal.SIGCONT)
-        first = Control(daemon.path)
-        self.addCleanup(first.close)
-        first.send('Hide', {'name': 'door', 'id': 'a', 'filters': 'solid', 'revision': before})
-
-        def refused():
-            with self.assertRaises(Refused) as said:
-                daemon.control('Hide', name='door', id='a', filters=SIGN, revision=before - 1)
-            self.assertEqual(said.exception.error, 'Changed')
-            return said.exception.parameters
-        self.assertTrue(wait_until(lambda: refused()['hides']))
-        status, now = daemon.status('door'), refused()
+        first = self.ask(daemon, 'Hide', name='door', id='a', filters='solid', revision=before)
+        self.assertTrue(wait_until(lambda: self.refused(daemon, before - 1)['hides']))
+        status, now = daemon.status('door'), self.refused(daemon, before)
         self.assertEqual((status['revision'], status['hides']), (before, {}))
         self.assertEqual(now['hides'], {'a': 'solid'})
-        with self.assertRaises(Refused) as said:
-            daemon.control('Hide', name='door', id='a', filters=SIGN, revision=before)
-        self.assertEqual(said.exception.error, 'Changed')
         os.kill(engine, signal.SIGCONT)
         self.assertEqual(first.receive()['revision'], now['revision'])
         status = daemon.status('door')

@@ -3,16 +3,10 @@
 # nothing that was promised to be hidden is lost.
 import json
 import os
-import re
-import subprocess
 
-from halotest import daemon as daemontest
-from halotest.daemon import HALOD, Control, DaemonTest, Refused, main, wait_until
+from halotest.daemon import STANDIN_ENGINE_DAEMON, DaemonTest, Refused, main, wait_until
 
-STANDIN = os.environ.get('STANDIN_ENGINE_DAEMON', '')
 HERE = os.path.dirname(os.path.abspath(__file__))
-VERSION = re.search(r'halod (\S+)', subprocess.run([HALOD, '--version'], capture_output=True,
-                                                   text=True, check=True).stdout)[1]
 BASE = 'gblur=sigma=12'
 SIGN = 'solid=region=rect 0 0 50% 50%'
 ENDED = 'the stream has ended'
@@ -25,17 +19,9 @@ class Requested(DaemonTest):
         self.tell('holds', [])
         self.streams = {'door': {'input': 'test:size=64x48', 'filters': BASE, 'backend': 'cpu',
                                  'outputs': [{'null': True}], **stream}}
-        real, daemontest.HALOD = daemontest.HALOD, STANDIN
-        try:
-            daemon = self.start(self.streams, state=self.path('state'), environment={
-                'STANDIN_ENGINE': os.path.join(HERE, 'slow_engine.py'),
-                'STANDIN_FOLDER': self.folder, 'STANDIN_VERSION': VERSION})
-        finally:
-            daemontest.HALOD = real
+        daemon = self.start_with_engine(os.path.join(HERE, 'slow_engine.py'), self.streams,
+                                        state=self.path('state'))
         daemon.wait_state('door', 'running')
-        self.events = self.connect(daemon)
-        self.events.send('Events', {}, more=True)
-        self.events.receive()
         return daemon
 
     def tell(self, name, what=''):
@@ -43,19 +29,6 @@ class Requested(DaemonTest):
         with open(self.path(name + '.new'), 'w', encoding='utf-8') as file:
             json.dump(what, file)
         os.rename(self.path(name + '.new'), self.path(name))
-
-    def connect(self, daemon):
-        control = Control(daemon.path)
-        self.addCleanup(control.close)
-        return control
-
-    def ask(self, daemon, method, **parameters):
-        """Returns once the daemon has the request, which it need not have answered."""
-        control = self.connect(daemon)
-        control.send(method, parameters)
-        while self.events.receive().get('event', {}).get('event') != 'asked':
-            pass
-        return control
 
     def hide(self, daemon, name, filters='solid'):
         return self.ask(daemon, 'Hide', name='door', id=name, filters=filters)
@@ -216,7 +189,7 @@ class Requested(DaemonTest):
 
 
 if __name__ == '__main__':
-    if not STANDIN:
+    if not STANDIN_ENGINE_DAEMON:
         print('STANDIN_ENGINE_DAEMON does not name a program\n0 passed, 0 failed, 1 skipped')
         raise SystemExit(77)
     main()
