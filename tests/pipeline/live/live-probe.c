@@ -58,16 +58,20 @@ static void hash(const uint8_t *data, int size, char *ret)
         sprintf(ret + 2 * i, "%02x", sum[i]);
 }
 
+/* What replaces an older one is never there in part: tests read it while others are made. */
 static void dump(const char *name, int number, const AVPacket *pkt, const char *mode)
 {
-    char path[500];
+    char path[500], made[510];
     if (!folder)
         return;
     snprintf(path, sizeof path, "%s/%s%d", folder, name, number);
-    FILE *f = fopen(path, mode);
+    snprintf(made, sizeof made, "%s%s", path, mode[0] == 'w' ? ".new" : "");
+    FILE *f = fopen(made, mode);
     if (f) {
         fwrite(pkt->data, 1, (size_t)pkt->size, f);
         fclose(f);
+        if (mode[0] == 'w')
+            rename(made, path);
     }
 }
 
