@@ -21,9 +21,10 @@
 
 enum {
     WARP = 32,
-    WARPS = 4,
+    WARPS = 8, /* one below the other: rows that several of them need are in the cache */
     THREADS = WARP * WARPS,
-    CELLS = 8, /* outputs of a thread in a row */
+    BLOCKS = 3, /* on a multiprocessor, for which the compiler limits registers */
+    CELLS = 8,  /* outputs of a thread in a row */
     PAIRS = CELLS / 2,
     WIDTH = WARP * CELLS,
     MAX_REACH = 2 /* elements to each side */,
@@ -41,7 +42,7 @@ struct variant {
         RADIUS = RADIUS_,
         CHANNELS = CHANNELS_,
         TAPS = 2 * RADIUS + 1,
-        ROWS = 4,
+        ROWS = 3,
         LOADS = ROWS + 2 * RADIUS,
         BESIDE = 1, /* pairs of cells on each side: at most MAX_REACH cells are needed */
         WORDS = PAIRS + 2 * BESIDE,
@@ -245,7 +246,7 @@ static __device__ inline void filter(const struct dense_launch<V> &launch,
 }
 
 template <class V, class Launch>
-static __global__ void __launch_bounds__(THREADS)
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
     dense_rows_kernel(const __grid_constant__ Launch launch)
 {
     halo_wait_for_kernel_before();
