@@ -101,8 +101,11 @@ void halo_stream_describe(const struct halo_stream *s, FILE *to)
     fputc('\n', to);
     for (int i = 0; i < s->tracks.count; i++)
         describe_track(s, &s->tracks.track[i], to);
-    if (s->cpu_seconds > 0)
-        fprintf(to, "  the CPU alone takes about %.2g s, with a GPU it takes about %.2g s: %s\n",
-                s->cpu_seconds, s->gpu_seconds,
-                s->cpu_seconds < s->gpu_seconds ? "the CPU is used" : "a GPU is used");
+    if (s->estimates[s->place] > 0)
+        fprintf(to,
+                "  estimates: %.2g s on the CPU, %.2g s with filtering on a GPU, %.2g s with "
+                "decoding on it, too: %s\n",
+                s->estimates[HALO_WORKLOAD_CPU], s->estimates[HALO_WORKLOAD_FILTER],
+                s->estimates[HALO_WORKLOAD_GPU],
+                s->place == HALO_WORKLOAD_CPU ? "the CPU is used" : "a GPU is used");
 }

@@ -171,7 +171,8 @@ static bool is_open_choice(const struct halo_run_settings *set)
  * could start and decode several. Trials measure one of both, and segments are short. */
 static bool begins_on_cpu(const struct halo_stream *s, const AVFormatContext *input)
 {
-    if (s->trial || s->piece.segments || halo_workload_gpu_decodes(input))
+    if (s->trial || s->piece.segments ||
+        (s->place != HALO_WORKLOAD_FILTER && halo_workload_gpu_decodes(input)))
         return false;
     for (int i = 0; i < s->chain->count; i++) {
         const char *strategy = s->chain->filter[i].common.strategy;
@@ -184,20 +185,22 @@ static bool begins_on_cpu(const struct halo_stream *s, const AVFormatContext *in
 /* A run that ends before a GPU has started does not use it. */
 static void choose_ring(void *arg, const AVFormatContext *input)
 {
+    static const char *const names[] = {"decoding and filtering on the CPU",
+                                        "decoding on the CPU, filtering on the GPU",
+                                        "filtering on the GPU"};
     struct ring_start *ring = arg;
-    const struct halo_run_settings *set = ring->stream->settings;
+    struct halo_stream *s = ring->stream;
+    const struct halo_run_settings *set = s->settings;
     struct halo_workload w = {.encodes = strcmp(set->output, "null:") != 0,
                               .processors = (int)sysconf(_SC_NPROCESSORS_ONLN)};
-    if (halo_workload_of(&w, input, &set->part, ring->stream->chain)) {
-        const double cpu = halo_workload_cpu_seconds(&w), gpu = halo_workload_gpu_seconds(&w);
-        ring->on_cpu = cpu < gpu;
-        ring->stream->cpu_seconds = cpu;
-        ring->stream->gpu_seconds = gpu;
-        halo_log(HALO_LOG_DEBUG, "filtering on the %s: about %.2g s, instead of %.2g s on the %s",
-                 ring->on_cpu ? "CPU" : "GPU", FFMIN(cpu, gpu), FFMAX(cpu, gpu),
-                 ring->on_cpu ? "GPU" : "CPU");
+    if (halo_workload_of(&w, input, &set->part, s->chain)) {
+        s->place = halo_workload_choose(&w, s->estimates);
+        ring->on_cpu = s->place == HALO_WORKLOAD_CPU;
+        for (int i = 0; i < HALO_WORKLOAD_PLACES; i++)
+            halo_log(HALO_LOG_DEBUG, "%s: about %.2g s%s", names[i], s->estimates[i],
+                     i == (int)s->place ? ": chosen" : "");
     }
-    ring->cpu_first = !ring->on_cpu && begins_on_cpu(ring->stream, input);
+    ring->cpu_first = !ring->on_cpu && begins_on_cpu(s, input);
     begin_ring(ring);
 }
 
@@ -227,6 +230,7 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
                                      .sink = s->sink,
                                      .only_filtered = halo_piece_is_segment(&s->piece),
                                      .in_segments = s->piece.segments != NULL,
+                                     .cpu_decodes = s->place == HALO_WORKLOAD_FILTER,
                                      .frozen = s->piece.frozen};
     int code = halo_tracks_open(&s->tracks, &route, err);
     if (code >= 0)

@@ -16,6 +16,7 @@
 #include "pipeline/run/piece.h"
 #include "pipeline/run/stream.h"
 #include "pipeline/run/tracks.h"
+#include "pipeline/run/workload.h"
 
 enum halo_stop {
     HALO_STOP_ASKED = 1,  /* reading ends; the output is completed with the frames that were read
@@ -42,7 +43,8 @@ struct halo_stream {
     struct halo_held_packets held;
     struct halo_piece piece;
     bool trial, only_opens;
-    double cpu_seconds, gpu_seconds; /* estimates of the run's length; 0: none was made */
+    double estimates[HALO_WORKLOAD_PLACES]; /* of the run's length; 0: none were made */
+    enum halo_workload_place place;         /* if there are estimates: what was chosen */
     struct halo_queue *to_filter, *in_gate, *to_encode;
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;

@@ -11,7 +11,8 @@
 #include "pipeline/run/workload.h"
 
 enum {
-    PROCESSORS = 4,      /* that one software decoder uses well */
+    PROCESSORS = 16,     /* that one software decoder uses well */
+    VP9_PROCESSORS = 4,  /* the same, of small frames */
     FFV1_PROCESSORS = 2, /* since a frame waits for the one before it */
     MAX_SOFTWARE = 8,
     SMALL = 1280 * 720, /* pixels of a frame */
@@ -41,13 +42,14 @@ static int count_worthwhile(const struct halo_route *route)
                : HALO_WORKLOAD_GPU_DECODERS;
 }
 
-/* Small frames are decoded no faster by several decoders than by one with as many threads. */
+/* Several decoders need more memory than one with as many threads, and are rarely faster. */
 static int count_in_software(const AVCodecParameters *par)
 {
-    const bool ffv1 = par->codec_id == AV_CODEC_ID_FFV1;
-    if ((int64_t)par->width * par->height < SMALL && !ffv1)
-        return 1;
-    return FFMIN(count_processors() / (ffv1 ? FFV1_PROCESSORS : PROCESSORS), MAX_SOFTWARE);
+    const bool small = (int64_t)par->width * par->height < SMALL;
+    const int each = par->codec_id == AV_CODEC_ID_FFV1           ? FFV1_PROCESSORS
+                     : par->codec_id == AV_CODEC_ID_VP9 && small ? VP9_PROCESSORS
+                                                                 : PROCESSORS;
+    return FFMIN(count_processors() / each, MAX_SOFTWARE);
 }
 
 static int choose_number(const struct halo_route *route, const AVStream *in, bool on_gpu)
@@ -79,6 +81,8 @@ int halo_track_open_decoders(struct halo_track *t, const struct halo_route *rout
     struct halo_decoders_settings all = {
         .decoder = halo_track_decoder(&settings->source, &settings->device, route->ring)};
     struct halo_decoder_settings *one = &all.decoder;
+    if (route->cpu_decodes)
+        one->hw.hwaccel = HALO_HWACCEL_NONE;
     const bool on_gpu = is_on_gpu(one, t->in);
     one->declared = halo_source_declares(route->source);
     all.most = choose_number(route, t->in, on_gpu);

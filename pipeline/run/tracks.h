@@ -76,6 +76,7 @@ struct halo_route {
     struct halo_sink *sink;
     bool only_filtered;         /* other tracks are dropped */
     bool in_segments;           /* the encoder's output must not depend on the machine */
+    bool cpu_decodes;           /* although the settings leave that open */
     struct halo_frozen *frozen; /* of the gates (gate.h) */
 };
 

@@ -8,7 +8,10 @@
 
 /* Seconds on one thread of the CPU for each byte of an encoded frame; and to start, of which most
  * is memory for frames, and so grows with the pixels of one. */
-static const double cpu_byte = 96e-9, cpu_start = 0.03, cpu_start_pixel = 50e-9;
+static const double cpu_byte = 96e-9, cpu_start = 0.03, cpu_start_pixel = 20e-9;
+
+/* Frames of a group, where that is not known: what encoders make of most clips. */
+static const double usual_group = 250;
 
 /* Nanoseconds for each pixel of the encoder, of which there are faster and slower ones. */
 static const double encode_ns = 15;
@@ -80,6 +83,25 @@ static bool is_decoded_on_gpus(enum AVCodecID codec)
            codec == AV_CODEC_ID_VP9 || codec == AV_CODEC_ID_AV1;
 }
 
+/* Frames of the longest group. The index of an MP4 file has all frames, but others have only those
+ * that were read until now, or none. */
+static double longest_group(const AVStream *st, double seconds, double rate)
+{
+    const int count = avformat_index_get_entries_count(st);
+    const double unit = av_q2d(st->time_base);
+    double longest = 0, latest = 0, key = 0;
+    for (int i = 0; i < count; i++) {
+        const AVIndexEntry *entry = avformat_index_get_entry((AVStream *)st, i);
+        latest = (double)entry->timestamp * unit;
+        if (i == 0 || entry->flags & AVINDEX_KEYFRAME) {
+            longest = fmax(longest, i == 0 ? 0 : latest - key);
+            key = latest;
+        }
+    }
+    longest = fmax(longest, latest - key);
+    return latest > 0.9 * seconds ? longest * rate : 0;
+}
+
 int halo_workload_tracks(const AVFormatContext *input)
 {
     int count = 0;
@@ -107,7 +129,7 @@ bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
     const double left = fmax(duration - fmax(part->seek, 0), 0);
     const double seconds = part->duration >= 0 ? fmin(part->duration, left) : left;
     double pixels = 0;
-    w->frames = w->filter_ns = 0;
+    w->frames = w->filter_ns = w->group = 0;
     for (unsigned i = 0; i < input->nb_streams; i++) {
         const AVStream *st = input->streams[i];
         const AVCodecParameters *par = st->codecpar;
@@ -119,6 +141,7 @@ bool halo_workload_of(struct halo_workload *w, const AVFormatContext *input,
         w->codec = par->codec_id;
         w->frames += rate * seconds;
         pixels += rate * seconds * par->width * par->height;
+        w->group = fmax(w->group, longest_group(st, duration, rate));
         w->filter_ns = fmax(w->filter_ns, chain_ns(chain, par->width, par->height));
     }
     if (!(w->frames >= 1))
@@ -138,7 +161,7 @@ static double encode_seconds(const struct halo_workload *w)
     return w->encodes ? w->pixels * encode_ns * 1e-9 : 0;
 }
 
-double halo_workload_cpu_seconds(const struct halo_workload *w)
+static double cpu_seconds(const struct halo_workload *w)
 {
     const double one = decode_seconds(w) + encode_seconds(w) + w->pixels * w->filter_ns * 1e-9;
     return cpu_start + w->pixels * cpu_start_pixel + w->frames * one / speed_of(w->processors);
@@ -154,20 +177,37 @@ int halo_workload_gpu_decoders(const struct halo_workload *w)
 {
     /* They start one after the other: n of them take n * gpu_decoder + time / n. */
     const double time = w->frames * gpu_decode_seconds(w);
-    return (int)fmin(fmax(sqrt(time / gpu_decoder), 1), HALO_WORKLOAD_GPU_DECODERS);
+    const double groups = w->group > 0 ? ceil(w->frames / w->group) : HALO_WORKLOAD_GPU_DECODERS;
+    const double most = fmin(groups, HALO_WORKLOAD_GPU_DECODERS);
+    return (int)fmin(fmax(sqrt(time / gpu_decoder), 1), most);
 }
 
-double halo_workload_gpu_seconds(const struct halo_workload *w)
+static double gpu_seconds(const struct halo_workload *w, bool decodes)
 {
-    const bool decodes = is_decoded_on_gpus(w->codec);
+    const double group = fmin(w->group > 0 ? w->group : usual_group, w->frames);
     const int decoders = decodes ? halo_workload_gpu_decoders(w) : 0;
     double frame = gpu_pass_frame + w->pixels * gpu_pass_pixel;
     double host = encode_seconds(w);
-    if (decodes)
-        frame = fmax(frame, gpu_decode_seconds(w) / decoders);
+    if (decodes) /* one decoder decodes a whole group */
+        frame = fmax(frame, gpu_decode_seconds(w) * fmax(1.0 / decoders, group / w->frames));
     else
         host += decode_seconds(w);
     frame = fmax(frame, host / speed_of(w->processors));
     return gpu_start + w->pixels * gpu_start_pixel + decoders * gpu_decoder + w->frames * frame +
            gpu_end;
+}
+
+/* The third way is for small frames with expensive filters. Its estimate is the least certain one,
+ * since it takes both a decoder's threads and a GPU. */
+enum halo_workload_place halo_workload_choose(const struct halo_workload *w,
+                                              double seconds[HALO_WORKLOAD_PLACES])
+{
+    const double clearly = 0.8;
+    seconds[HALO_WORKLOAD_CPU] = cpu_seconds(w);
+    seconds[HALO_WORKLOAD_FILTER] = gpu_seconds(w, false);
+    seconds[HALO_WORKLOAD_GPU] = gpu_seconds(w, is_decoded_on_gpus(w->codec));
+    const enum halo_workload_place best = seconds[HALO_WORKLOAD_CPU] < seconds[HALO_WORKLOAD_GPU]
+                                              ? HALO_WORKLOAD_CPU
+                                              : HALO_WORKLOAD_GPU;
+    return seconds[HALO_WORKLOAD_FILTER] < clearly * seconds[best] ? HALO_WORKLOAD_FILTER : best;
 }

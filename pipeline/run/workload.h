@@ -17,6 +17,7 @@
 struct halo_workload {
     enum AVCodecID codec;
     double frames;    /* number of frames to be filtered */
+    double group;     /* frames of the longest group, from one keyframe to the next; 0: unknown */
     double pixels;    /* of a frame */
     double bytes;     /* of an encoded frame */
     double filter_ns; /* time of the chain for each pixel, on one thread of the CPU */
@@ -35,10 +36,16 @@ int halo_workload_tracks(const AVFormatContext *input);
 /* Returns whether GPUs decode one of the input's video streams. */
 bool halo_workload_gpu_decodes(const AVFormatContext *input);
 
-double halo_workload_cpu_seconds(const struct halo_workload *w);
+enum halo_workload_place {
+    HALO_WORKLOAD_CPU,    /* the CPU decodes and filters */
+    HALO_WORKLOAD_FILTER, /* the CPU decodes, and a GPU filters */
+    HALO_WORKLOAD_GPU,    /* a GPU filters and, if GPUs decode the codec exactly, decodes */
+    HALO_WORKLOAD_PLACES
+};
 
-/* With a GPU that filters and, if GPUs decode the codec exactly, decodes. */
-double halo_workload_gpu_seconds(const struct halo_workload *w);
+/* Sets the estimates for all places, and returns the place that is to be used. */
+enum halo_workload_place halo_workload_choose(const struct halo_workload *w,
+                                              double seconds[HALO_WORKLOAD_PLACES]);
 
 /* No GPU has more than 7 engines for the codecs that it decodes in parts. */
 enum { HALO_WORKLOAD_GPU_DECODERS = 8 };

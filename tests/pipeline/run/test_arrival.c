@@ -132,7 +132,8 @@ static const struct halo_backend_ops device = {
 
 const struct halo_backend_ops *__wrap_halo_backend_find(const char *name);
 int __wrap_access(const char *path, int mode);
-double __wrap_halo_workload_cpu_seconds(const struct halo_workload *w);
+enum halo_workload_place __wrap_halo_workload_choose(const struct halo_workload *w,
+                                                     double seconds[HALO_WORKLOAD_PLACES]);
 int __real_access(const char *path, int mode);
 int __real_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
 int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame);
@@ -149,10 +150,13 @@ int __wrap_access(const char *path, int mode)
     return strcmp(path, "/dev/nvidiactl") == 0 ? 0 : __real_access(path, mode);
 }
 
-double __wrap_halo_workload_cpu_seconds(const struct halo_workload *w)
+enum halo_workload_place __wrap_halo_workload_choose(const struct halo_workload *w,
+                                                     double seconds[HALO_WORKLOAD_PLACES])
 {
     (void)w;
-    return 1e9;
+    seconds[HALO_WORKLOAD_CPU] = seconds[HALO_WORKLOAD_GPU] = 1e9;
+    seconds[HALO_WORKLOAD_FILTER] = 1;
+    return HALO_WORKLOAD_FILTER;
 }
 
 /* Lets the device start after some frames, and keeps the next one on the CPU until it is there. */

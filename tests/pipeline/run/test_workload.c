@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Estimates of runs: which of two is faster, where that is clear. */
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,9 +18,27 @@ static struct halo_workload workload(double pixels, double seconds)
                                   .processors = 16};
 }
 
-static bool is_faster_on_gpu(const struct halo_workload *w)
+static double seconds_of(const struct halo_workload *w, enum halo_workload_place place)
 {
-    return halo_workload_gpu_seconds(w) < halo_workload_cpu_seconds(w);
+    double seconds[HALO_WORKLOAD_PLACES];
+    halo_workload_choose(w, seconds);
+    return seconds[place];
+}
+
+static double cpu_seconds(const struct halo_workload *w)
+{
+    return seconds_of(w, HALO_WORKLOAD_CPU);
+}
+
+static double gpu_seconds(const struct halo_workload *w)
+{
+    return seconds_of(w, HALO_WORKLOAD_GPU);
+}
+
+static enum halo_workload_place place_of(const struct halo_workload *w)
+{
+    double seconds[HALO_WORKLOAD_PLACES];
+    return halo_workload_choose(w, seconds);
 }
 
 static const double small = 640 * 360, hd = 1920 * 1080, uhd = 3840 * 2160;
@@ -28,23 +47,45 @@ static void test_short_runs_stay_on_the_cpu(void **state)
 {
     (void)state;
     struct halo_workload w = workload(small, 20);
-    assert_false(is_faster_on_gpu(&w));
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_CPU);
     w = workload(hd, 2);
-    assert_false(is_faster_on_gpu(&w));
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_CPU);
     w = workload(uhd, 2); /* measured: 0.43 s instead of 0.80 s */
-    assert_false(is_faster_on_gpu(&w));
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_CPU);
+    w = workload(uhd, 10); /* measured: 1.26 s instead of 1.81 s, with two groups */
+    w.group = 250;
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_CPU);
 }
 
 static void test_long_runs_use_the_gpu(void **state)
 {
     (void)state;
-    struct halo_workload w = workload(uhd, 8);
-    assert_true(is_faster_on_gpu(&w));
+    struct halo_workload w = workload(uhd, 20);
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
+    w = workload(uhd, 8);
+    w.group = 30; /* so that several decoders work */
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
     w = workload(hd, 60);
-    assert_true(is_faster_on_gpu(&w));
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
     w = workload(hd, 20);
     w.filter_ns = 100; /* a large dense mask */
-    assert_true(is_faster_on_gpu(&w));
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
+}
+
+/* Measured with 480p, a minute, and discblur=radius=15: 1.34 s on the CPU, 1.06 s on the GPU,
+ * 0.70 s with frames that the CPU decodes. */
+static void test_small_frames_and_an_expensive_filter(void **state)
+{
+    (void)state;
+    struct halo_workload w = workload(854 * 480, 60);
+    w.filter_ns = 10;
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_FILTER);
+    w = workload(hd, 60);
+    w.filter_ns = 10;
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
+    w.codec = AV_CODEC_ID_FFV1;
+    assert_true(seconds_of(&w, HALO_WORKLOAD_FILTER) == seconds_of(&w, HALO_WORKLOAD_GPU));
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
 }
 
 /* Few processors make the GPU worthwhile sooner, and an encoder that needs them makes it matter
@@ -53,13 +94,13 @@ static void test_processors(void **state)
 {
     (void)state;
     struct halo_workload w = workload(hd, 15);
-    const double many = halo_workload_cpu_seconds(&w);
+    const double many = cpu_seconds(&w);
     w.processors = 2;
-    assert_true(halo_workload_cpu_seconds(&w) > 2 * many);
-    assert_true(is_faster_on_gpu(&w));
-    const double ratio = halo_workload_cpu_seconds(&w) / halo_workload_gpu_seconds(&w);
+    assert_true(cpu_seconds(&w) > 2 * many);
+    assert_int_equal(place_of(&w), HALO_WORKLOAD_GPU);
+    const double ratio = cpu_seconds(&w) / gpu_seconds(&w);
     w.encodes = true;
-    assert_true(halo_workload_cpu_seconds(&w) / halo_workload_gpu_seconds(&w) < ratio);
+    assert_true(cpu_seconds(&w) / gpu_seconds(&w) < ratio);
 }
 
 static void test_decoders(void **state)
@@ -69,6 +110,8 @@ static void test_decoders(void **state)
     assert_int_equal(halo_workload_gpu_decoders(&w), 1);
     w = workload(uhd, 64);
     assert_int_equal(halo_workload_gpu_decoders(&w), 8);
+    w.group = 640;
+    assert_int_equal(halo_workload_gpu_decoders(&w), 3);
     int before = 1;
     for (double seconds = 1; seconds < 100; seconds *= 1.5) {
         w = workload(uhd, seconds);
@@ -82,9 +125,9 @@ static void test_codec_of_no_gpu(void **state)
 {
     (void)state;
     struct halo_workload w = workload(uhd, 60);
-    const double with = halo_workload_gpu_seconds(&w);
+    const double with = gpu_seconds(&w);
     w.codec = AV_CODEC_ID_FFV1;
-    assert_true(halo_workload_gpu_seconds(&w) > 2 * with);
+    assert_true(gpu_seconds(&w) > 2 * with);
 }
 
 static AVFormatContext *make_input(double seconds)
@@ -124,6 +167,12 @@ static void test_header(void **state)
     assert_true(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
     assert_true(w.frames == 250 && w.pixels == 64 * 48);
     const double plain = w.filter_ns;
+    assert_true(w.group == 0);
+    f->streams[0]->time_base = (AVRational){1, 25};
+    for (int i = 0; i < 250; i++)
+        av_add_index_entry(f->streams[0], i, i, 1, 0, i % 40 ? 0 : AVINDEX_KEYFRAME);
+    assert_true(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
+    assert_true(fabs(w.group - 40) < 0.01);
     assert_true(halo_workload_of(&w, f, &(struct halo_source_part){4, -1}, blur));
     assert_true(w.frames == 150 && w.filter_ns > 3 * plain);
     assert_true(halo_workload_of(&w, f, &(struct halo_source_part){4, 2}, null));
@@ -145,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_runs_stay_on_the_cpu),
         cmocka_unit_test(test_long_runs_use_the_gpu),
+        cmocka_unit_test(test_small_frames_and_an_expensive_filter),
         cmocka_unit_test(test_processors),
         cmocka_unit_test(test_decoders),
         cmocka_unit_test(test_codec_of_no_gpu),
