@@ -89,6 +89,20 @@ static void describe_track(const struct halo_stream *s, const struct halo_track 
     }
 }
 
+static void describe_choice(const struct halo_stream *s, FILE *to)
+{
+    static const char *const chosen[] = {"the CPU is used", "the CPU decodes and a GPU filters",
+                                         "a GPU is used"};
+    const double filter = s->estimates[HALO_WORKLOAD_FILTER], gpu = s->estimates[HALO_WORKLOAD_GPU];
+    if (!(s->estimates[s->place] > 0))
+        return;
+    fprintf(to, "  the CPU alone takes about %.2g s, a GPU about %.2g s",
+            s->estimates[HALO_WORKLOAD_CPU], gpu);
+    if (filter != gpu)
+        fprintf(to, ", a GPU that only filters about %.2g s", filter);
+    fprintf(to, ": %s\n", chosen[s->place]);
+}
+
 void halo_stream_describe(const struct halo_stream *s, FILE *to)
 {
     char clock[32];
@@ -101,11 +115,5 @@ void halo_stream_describe(const struct halo_stream *s, FILE *to)
     fputc('\n', to);
     for (int i = 0; i < s->tracks.count; i++)
         describe_track(s, &s->tracks.track[i], to);
-    if (s->estimates[s->place] > 0)
-        fprintf(to,
-                "  estimates: %.2g s on the CPU, %.2g s with filtering on a GPU, %.2g s with "
-                "decoding on it, too: %s\n",
-                s->estimates[HALO_WORKLOAD_CPU], s->estimates[HALO_WORKLOAD_FILTER],
-                s->estimates[HALO_WORKLOAD_GPU],
-                s->place == HALO_WORKLOAD_CPU ? "the CPU is used" : "a GPU is used");
+    describe_choice(s, to);
 }

@@ -98,7 +98,7 @@ static double longest_group(const AVStream *st, double seconds, double rate)
             key = latest;
         }
     }
-    longest = fmax(longest, latest - key);
+    longest = fmax(longest, latest - key + 1 / rate); /* up to the end of the last frame */
     return latest > 0.9 * seconds ? longest * rate : 0;
 }
 
@@ -175,9 +175,11 @@ static double gpu_decode_seconds(const struct halo_workload *w)
 
 int halo_workload_gpu_decoders(const struct halo_workload *w)
 {
+    const double part = 0.05; /* of a group: durations are rounded, or those of the audio */
     /* They start one after the other: n of them take n * gpu_decoder + time / n. */
     const double time = w->frames * gpu_decode_seconds(w);
-    const double groups = w->group > 0 ? ceil(w->frames / w->group) : HALO_WORKLOAD_GPU_DECODERS;
+    const double groups =
+        w->group > 0 ? ceil(w->frames / w->group - part) : HALO_WORKLOAD_GPU_DECODERS;
     const double most = fmin(groups, HALO_WORKLOAD_GPU_DECODERS);
     return (int)fmin(fmax(sqrt(time / gpu_decoder), 1), most);
 }
@@ -197,8 +199,8 @@ static double gpu_seconds(const struct halo_workload *w, bool decodes)
            gpu_end;
 }
 
-/* The third way is for small frames with expensive filters. Its estimate is the least certain one,
- * since it takes both a decoder's threads and a GPU. */
+/* HALO_WORKLOAD_FILTER is for small frames with expensive filters. Its estimate is the least
+ * certain one, since it takes both a decoder's threads and a GPU. */
 enum halo_workload_place halo_workload_choose(const struct halo_workload *w,
                                               double seconds[HALO_WORKLOAD_PLACES])
 {

@@ -194,6 +194,15 @@ class Pipes(HaloTest):
         self.assertEqual([round(float(t) * 1000) for t in frame_times(output)],
                          [40 * n for n in range(25)])
 
+    def test_sizes_in_stdout(self):
+        """Muxers of AVI go back within what has not been written yet."""
+        run = self.halod('run', '-i', silent_clip('.mkv', 1), '-vf', 'null', '-c:v', 'rawvideo',
+                         '-f', 'avi', '-')
+        with open(self.path('out.avi'), 'wb') as file:
+            file.write(run.out)
+        self.assertEqual(halotest.raw_frames(self.path('out.avi')),
+                         halotest.raw_frames(silent_clip('.mkv', 1)))
+
     def test_empty_stdin(self):
         self.refused('run', '-i', '-', '-vf', 'null', self.path('out.mkv'), code=1, data=b'')
         self.assertEqual(os.listdir(self.folder), [])

@@ -112,6 +112,8 @@ static void test_decoders(void **state)
     assert_int_equal(halo_workload_gpu_decoders(&w), 8);
     w.group = 640;
     assert_int_equal(halo_workload_gpu_decoders(&w), 3);
+    w.group = w.frames - 0.5; /* a rounded duration */
+    assert_int_equal(halo_workload_gpu_decoders(&w), 1);
     int before = 1;
     for (double seconds = 1; seconds < 100; seconds *= 1.5) {
         w = workload(uhd, seconds);
@@ -170,9 +172,12 @@ static void test_header(void **state)
     assert_true(w.group == 0);
     f->streams[0]->time_base = (AVRational){1, 25};
     for (int i = 0; i < 250; i++)
-        av_add_index_entry(f->streams[0], i, i, 1, 0, i % 40 ? 0 : AVINDEX_KEYFRAME);
+        av_add_index_entry(f->streams[0], i, i, 1, 0, i % 140 ? 0 : AVINDEX_KEYFRAME);
     assert_true(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
-    assert_true(fabs(w.group - 40) < 0.01);
+    assert_true(fabs(w.group - 140) < 0.01);
+    av_add_index_entry(f->streams[0], 140, 140, 1, 0, 0); /* one group, up to the end */
+    assert_true(halo_workload_of(&w, f, &(struct halo_source_part){0, -1}, null));
+    assert_true(fabs(w.group - 250) < 0.01);
     assert_true(halo_workload_of(&w, f, &(struct halo_source_part){4, -1}, blur));
     assert_true(w.frames == 150 && w.filter_ns > 3 * plain);
     assert_true(halo_workload_of(&w, f, &(struct halo_source_part){4, 2}, null));
