@@ -181,7 +181,7 @@ int halo_workload_gpu_decoders(const struct halo_workload *w)
     const double groups =
         w->group > 0 ? ceil(w->frames / w->group - part) : HALO_WORKLOAD_GPU_DECODERS;
     const double most = fmin(groups, HALO_WORKLOAD_GPU_DECODERS);
-    return (int)fmin(fmax(sqrt(time / gpu_decoder), 1), most);
+    return (int)fmax(fmin(sqrt(time / gpu_decoder), most), 1);
 }
 
 static double gpu_seconds(const struct halo_workload *w, bool decodes)

@@ -114,6 +114,8 @@ static void test_decoders(void **state)
     assert_int_equal(halo_workload_gpu_decoders(&w), 3);
     w.group = w.frames - 0.5; /* a rounded duration */
     assert_int_equal(halo_workload_gpu_decoders(&w), 1);
+    w.group = 100 * w.frames;
+    assert_int_equal(halo_workload_gpu_decoders(&w), 1);
     int before = 1;
     for (double seconds = 1; seconds < 100; seconds *= 1.5) {
         w = workload(uhd, seconds);
