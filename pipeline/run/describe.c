@@ -91,8 +91,8 @@ static void describe_track(const struct halo_stream *s, const struct halo_track 
 
 static void describe_choice(const struct halo_stream *s, FILE *to)
 {
-    static const char *const chosen[] = {"the CPU is used", "the CPU decodes and a GPU filters",
-                                         "a GPU is used"};
+    static const char *const chosen[] = {"a GPU is used", "the CPU decodes and a GPU filters",
+                                         "the CPU is used"};
     const double filter = s->estimates[HALO_WORKLOAD_FILTER], gpu = s->estimates[HALO_WORKLOAD_GPU];
     if (!(s->estimates[s->place] > 0))
         return;

@@ -115,7 +115,6 @@ struct ring_start {
     struct halo_error err;
     pthread_t thread;
     bool begun, aside;
-    bool on_cpu;    /* although the settings leave the choice open */
     bool cpu_first; /* until the GPU has started */
     int ret;
 };
@@ -128,7 +127,7 @@ static void *ring_main(void *arg)
     ring.locked = (int64_t)s->settings->pinned_memory * MEBIBYTE;
     ring.stats = s->stats;
     ring.aside = start->cpu_first;
-    if (start->on_cpu)
+    if (s->place == HALO_WORKLOAD_CPU)
         ring.backend = "cpu";
     const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_OPEN_DEVICE);
     atomic_store(&s->opening, halo_now_ns());
@@ -185,9 +184,9 @@ static bool begins_on_cpu(const struct halo_stream *s, const AVFormatContext *in
 /* A run that ends before a GPU has started does not use it. */
 static void choose_ring(void *arg, const AVFormatContext *input)
 {
-    static const char *const names[] = {"decoding and filtering on the CPU",
+    static const char *const names[] = {"filtering on the GPU",
                                         "decoding on the CPU, filtering on the GPU",
-                                        "filtering on the GPU"};
+                                        "decoding and filtering on the CPU"};
     struct ring_start *ring = arg;
     struct halo_stream *s = ring->stream;
     const struct halo_run_settings *set = s->settings;
@@ -195,12 +194,11 @@ static void choose_ring(void *arg, const AVFormatContext *input)
                               .processors = (int)sysconf(_SC_NPROCESSORS_ONLN)};
     if (halo_workload_of(&w, input, &set->part, s->chain)) {
         s->place = halo_workload_choose(&w, s->estimates);
-        ring->on_cpu = s->place == HALO_WORKLOAD_CPU;
         for (int i = 0; i < HALO_WORKLOAD_PLACES; i++)
             halo_log(HALO_LOG_DEBUG, "%s: about %.2g s%s", names[i], s->estimates[i],
                      i == (int)s->place ? ": chosen" : "");
     }
-    ring->cpu_first = !ring->on_cpu && begins_on_cpu(s, input);
+    ring->cpu_first = s->place != HALO_WORKLOAD_CPU && begins_on_cpu(s, input);
     begin_ring(ring);
 }
 

@@ -44,7 +44,7 @@ struct halo_stream {
     struct halo_piece piece;
     bool trial, only_opens;
     double estimates[HALO_WORKLOAD_PLACES]; /* of the run's length; 0: none were made */
-    enum halo_workload_place place;         /* if there are estimates: what was chosen */
+    enum halo_workload_place place;         /* HALO_WORKLOAD_GPU: or what the settings say */
     struct halo_queue *to_filter, *in_gate, *to_encode;
     pthread_t source_thread, filter_thread, collect_thread, encode_thread;
     bool started;

@@ -37,9 +37,9 @@ int halo_workload_tracks(const AVFormatContext *input);
 bool halo_workload_gpu_decodes(const AVFormatContext *input);
 
 enum halo_workload_place {
-    HALO_WORKLOAD_CPU,    /* the CPU decodes and filters */
-    HALO_WORKLOAD_FILTER, /* the CPU decodes, and a GPU filters */
     HALO_WORKLOAD_GPU,    /* a GPU filters and, if GPUs decode the codec exactly, decodes */
+    HALO_WORKLOAD_FILTER, /* the CPU decodes, and a GPU filters */
+    HALO_WORKLOAD_CPU,    /* the CPU decodes and filters */
     HALO_WORKLOAD_PLACES
 };
 
