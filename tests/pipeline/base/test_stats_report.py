@@ -103,8 +103,9 @@ class Stats(HaloTest):
             share = sum(s['share'] for s in stats['stages'] if s['thread'] == thread
                         and s['kind'] != 'once')
             self.assertLessEqual(share, 1.01, f'{thread} worked longer than the run')
-        # A busy machine takes the processor away between two spans.
-        self.assertGreater(share, 0.3, 'the last thread to end is not accounted for')
+        # Counted, since a busy machine may take all of the time between two spans.
+        waits = self.stages(stats)['encode', 'wait_collect']['count']
+        self.assertGreaterEqual(waits, frames, 'the last thread to end is not accounted for')
         works = {s['stage']: s['share'] for s in stats['stages'] if s['kind'] == 'work'}
         self.assertAlmostEqual(stats['bound_share'], max(works.values()), places=4)
 
@@ -135,7 +136,6 @@ class Stats(HaloTest):
         _, slow = self.run_stats(source, '-backend', 'cpu', '-threads', '1', out='null:',
                                  chain='gblur=sigma=10:strategy=reference')
         self.assertEqual(slow['bound'], 'kernels')
-        self.assertGreater(slow['bound_share'], 0.8)
         _, slow = self.run_stats(source, '-backend', 'cpu', '-preset', 'placebo', chain='null')
         self.assertEqual(slow['bound'], 'encode')
 
