@@ -7,6 +7,7 @@
 
 #include "kernels/clock.h"
 #include "tests/pipeline/camera/played_camera.h"
+#include "tests/standin/v4l2_private.h"
 
 static void assert_mode(const struct halo_camera *camera, const char *format, int width, int height)
 {
@@ -143,6 +144,16 @@ static void unpacking(void **state)
 
 /* ---- reading ---- */
 
+/* Of the frame that comes next. */
+static uint32_t sequence_of(const struct halo_camera *camera)
+{
+    struct standin_camera *played = standin_camera_of(camera->fd);
+    pthread_mutex_lock(&played->lock);
+    const uint32_t ret = played->sequence;
+    pthread_mutex_unlock(&played->lock);
+    return ret;
+}
+
 static void newest_wins(void **state)
 {
     (void)state;
@@ -151,13 +162,17 @@ static void newest_wins(void **state)
     set.fps = 100;
     struct halo_camera *camera = open_it(&set, "formats=yuyv:64x32@100\n");
     must_read(camera);
-    usleep(200000); /* four buffers are full, and more was missed */
-    const int64_t before = halo_now_ns();
-    const int64_t old = must_read(camera), fresh = must_read(camera);
+    const uint32_t first = sequence_of(camera);
+    while (sequence_of(camera) < first + 12) /* four buffers are full, and more was missed */
+        usleep(10000);
+    put("control", "stall=1\n"); /* it does not wait for another one */
+    const int64_t old = must_read(camera);
+    put("control", "formats=yuyv:64x32@100\n");
+    const int64_t fresh = must_read(camera);
     halo_camera_counts(camera, &counts);
     assert_true(counts.late >= 2);
     assert_true(counts.missed >= 5);
-    assert_true(old < before && fresh > old);
+    assert_true(fresh > old);
     assert_true(counts.frames == 3 && counts.damaged == 0);
     halo_camera_close(camera);
 }
@@ -170,12 +185,12 @@ static void times_grow(void **state)
     struct halo_capture_settings set = wishes();
     set.fps = 200;
     for (size_t i = 0; i < 3; i++) {
+        const int64_t begin = halo_now_ns();
         struct halo_camera *camera = open_it(&set, controls[i]);
-        int64_t last = 0;
+        int64_t last = begin - 3 * INT64_C(1000000000);
         for (int n = 0; n < 12; n++) {
-            const int64_t pts = must_read(camera), now = halo_now_ns();
-            assert_true(pts > last && pts <= now + 12);
-            assert_true(now - pts < 3 * INT64_C(1000000000));
+            const int64_t pts = must_read(camera);
+            assert_true(pts > last && pts <= halo_now_ns() + 12);
             last = pts;
         }
         halo_camera_close(camera);
@@ -185,7 +200,7 @@ static void times_grow(void **state)
 static void damage(void **state)
 {
     (void)state;
-    struct halo_capture_settings set = wishes();
+    struct halo_capture_settings set = soon();
     struct halo_camera_counts counts;
     char jpeg[200], control[300], path[200];
     snprintf(path, sizeof path, "%s/torn", folder);
@@ -196,14 +211,20 @@ static void damage(void **state)
     const char *const controls[] = {"formats=yuyv:64x32@100\nerror=1\n",
                                     "formats=nv12:64x32@100\nshort=1\n", control};
     for (size_t i = 0; i < 3; i++) {
-        struct halo_camera *camera = open_it(&set, controls[i]);
-        const int64_t start = halo_now_ns();
-        fail_to_read(camera, HALO_V4L2_STALLED);
-        assert_in_range((halo_now_ns() - start) / 1000000, 250, 20000);
-        halo_camera_counts(camera, &counts);
-        assert_true(counts.frames == 0 && counts.damaged >= 5);
-        halo_camera_close(camera);
+        int64_t damaged = 0;
+        for (int n = 0; n < 50 && damaged < 5; n++) { /* one, where the machine is not busy */
+            struct halo_camera *camera = open_it(&set, controls[i]);
+            const int64_t start = halo_now_ns();
+            fail_to_read(camera, HALO_V4L2_STALLED);
+            assert_in_range((halo_now_ns() - start) / 1000000, 250, 20000);
+            halo_camera_counts(camera, &counts);
+            assert_int_equal(counts.frames, 0);
+            damaged += counts.damaged;
+            halo_camera_close(camera);
+        }
+        assert_true(damaged >= 5);
     }
+    set = wishes();
     memcpy(jpeg, "\xff\xd8", 2);
     memcpy(jpeg + sizeof jpeg - 3, "\xff\xd9", 2);
     put("torn", jpeg);
@@ -225,9 +246,11 @@ static void endings(void **state)
     fail_to_read(camera, HALO_V4L2_ABSENT); /* at once: a limit of time would say that it stalls */
     halo_camera_close(camera);
     refuse(&set, "gone=1\n", HALO_V4L2_ABSENT, "no camera: open: No such device");
+    set = soon();
     camera = open_it(&set, "formats=yuyv:64x32@100\n");
     put("control", "stall=1\n");
     fail_to_read(camera, HALO_V4L2_STALLED);
+    set = wishes();
     assert_int_equal(eventfd_write(wake, 1), 0);
     assert_int_equal(read_one(camera, &trouble, &err), 0);
     eventfd_t value;
@@ -304,7 +327,8 @@ static void check_words(const struct halo_error *err, enum halo_v4l2_trouble tro
 static void cell(enum halo_v4l2_call call, const char *name, int error, int when)
 {
     char control[300];
-    const struct halo_capture_settings set = {.stall = 2, .fps = 500, .controls = (char *)"gain=3"};
+    const struct halo_capture_settings set = {
+        .stall = 30, .fps = 500, .controls = (char *)"gain=3"};
     /* Lists end with EINVAL; one without formats is no camera's. */
     const bool empty = call == HALO_V4L2_ENUM && error == EINVAL;
     const enum halo_v4l2_trouble judged = empty ? HALO_V4L2_UNFIT : halo_v4l2_judge(call, error);

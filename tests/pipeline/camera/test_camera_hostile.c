@@ -55,7 +55,7 @@ static void times_past_all_bounds(void **state)
 static void stalls_although_woken(void **state)
 {
     (void)state;
-    struct halo_capture_settings set = wishes();
+    struct halo_capture_settings set = soon();
     enum halo_v4l2_trouble trouble;
     struct halo_error err = {0};
     struct halo_camera *camera = open_it(&set, "formats=yuyv:64x32@100\nstall=1\n");
@@ -82,11 +82,13 @@ static void lies(void **state)
     const char *const longer[] = {"formats=yuyv:64x32@100\nlie=used\n",
                                   "formats=mjpeg:64x32@100\nlie=used\n",
                                   "formats=nv12:64x32@100\nplanar=1\nlie=used\n"};
+    set = soon();
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
         camera = open_it(&set, longer[i]);
         fail_to_read(camera, HALO_V4L2_STALLED);
         halo_camera_close(camera);
     }
+    set = wishes();
     camera = open_it(&set, "formats=yuyv:64x32@100\nlie=stride\n");
     must_read(camera);
     assert_int_equal(camera->stride[0], 128);
