@@ -163,7 +163,7 @@ class FrameClient:
 
     def __init__(self, path):
         self.client = connect(path)
-        self.client.settimeout(10 * halotest.PATIENCE)
+        self.client.settimeout(30 * halotest.PATIENCE)
         self.caps, self.over, self.frames = None, False, 0
 
     def receive_exactly(self, size):

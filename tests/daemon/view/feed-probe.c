@@ -16,6 +16,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,10 @@ static struct halo_viewers *viewers[MAX_SOCKETS];
 static int sockets;
 static bool silent;
 static int64_t jump, count;
-static int64_t made;   /* pictures that a feed was given */
-static int64_t delay;  /* of the thread, at the last tick */
-static int64_t waited; /* us for the processor, between two ticks at most */
+static int64_t made;       /* pictures that a feed was given */
+static int64_t delay;      /* of the thread, at the last tick */
+static int64_t waited;     /* us for the processor, between two ticks at most */
+static atomic_llong stood; /* us that the whole process stood still, at most */
 static char line[LINE];
 static size_t line_size;
 
@@ -256,6 +258,19 @@ static int64_t delay_of_thread(void)
     return ret;
 }
 
+/* A thread that does nothing else is late where nothing of the process runs. */
+static void watch_clock(void *arg)
+{
+    (void)arg;
+    for (;;) {
+        const uint64_t begun = uv_hrtime();
+        uv_sleep(10);
+        const long long late = (long long)(uv_hrtime() - begun) / 1000 - 10000;
+        if (late > stood)
+            stood = late;
+    }
+}
+
 static void tick(uv_timer_t *timer)
 {
     static int64_t ticks, start;
@@ -300,10 +315,10 @@ static void print_status(void)
     for (int i = 0; i < sockets; i++)
         json_array_append_new(list, halo_viewers_status(viewers[i]));
     halo_feed_stats(coded.feed ? coded.feed : raw.feed, &stats);
-    json_t *all =
-        json_pack("{s:o, s:b, s:i, s:I, s:I, s:I, s:I}", "sockets", list, "card", stats.card,
-                  "takers", stats.takers, "cards", (json_int_t)stats.cards, "late",
-                  (json_int_t)stats.late, "made", (json_int_t)made, "waited", (json_int_t)waited);
+    json_t *all = json_pack("{s:o, s:b, s:i, s:I, s:I, s:I, s:I}", "sockets", list, "card",
+                            stats.card, "takers", stats.takers, "cards", (json_int_t)stats.cards,
+                            "late", (json_int_t)stats.late, "made", (json_int_t)made, "waited",
+                            (json_int_t)(waited + stood));
     json_dumpf(all, stdout, 0);
     puts("");
     fflush(stdout);
@@ -421,6 +436,7 @@ static void add_socket(char *path)
 
 int main(int argc, char **argv)
 {
+    static uv_thread_t watcher;
     loop = uv_default_loop();
     av_log_set_level(AV_LOG_ERROR);
     if (getenv("PROBE_DEBUG"))
@@ -440,6 +456,7 @@ int main(int argc, char **argv)
         begin_all();
     uv_timer_start(&clock_timer, tick, 0, 0);
     delay = delay_of_thread();
+    check(uv_thread_create(&watcher, watch_clock, NULL), "thread");
     puts("{\"ready\": true}");
     fflush(stdout);
     uv_run(loop, UV_RUN_DEFAULT);
