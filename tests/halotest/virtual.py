@@ -54,7 +54,7 @@ class Device(threading.Thread):
     def since(self, when):
         return [(t, p) for t, p in list(self.pictures) if t >= when]
 
-    def wait(self, card, since=0, timeout=15):
+    def wait(self, card, since=0, timeout=30):
         """When the first card, or picture that is none, came."""
         def find():
             return next((t for t, p in self.since(since) if is_card(p, self.size) == card), None)
