@@ -20,7 +20,7 @@ from halotest import (HALOD, HaloTest, PATIENCE, X264_B, audio_source, clip, ffm
 
 PROBE = os.environ['LIVE_PROBE']
 WIDTH, HEIGHT = 96, 64
-COUNT = 384  # after so many the pattern of this size begins anew
+COUNT = 384  # after so many the pattern of this size repeats
 SLIP = 900000  # us: a machine that stood still for a second does not catch up
 
 
