@@ -25,12 +25,12 @@ static void *wait_for_it(void *arg)
     return NULL;
 }
 
-/* Stands in the line, or has got its turn. */
-static void start(struct person *p)
+/* Has got its turn, or else stands in the line. Who gets a turn has a place for a moment, too. */
+static void start(struct person *p, bool gets_it)
 {
     *p = (struct person){.until = INT64_MAX};
     assert_int_equal(pthread_create(&p->thread, NULL, wait_for_it, p), 0);
-    while (!halo_turn_place(&p->turn) && !atomic_load(&p->got))
+    while (!atomic_load(&p->got) && (gets_it || !halo_turn_place(&p->turn)))
         sched_yield();
 }
 
@@ -39,7 +39,7 @@ static int begin(void **state)
     (void)state;
     atomic_store(&came, 0);
     for (int i = 0; i < MANY; i++)
-        start(&all[i]);
+        start(&all[i], i < HALO_TURNS);
     return 0;
 }
 
