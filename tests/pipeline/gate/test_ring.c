@@ -70,12 +70,15 @@ const struct halo_backend_ops *__wrap_halo_backend_find(const char *name)
     return strcmp(name, "cuda") == 0 ? &device : &halo_backend_cpu;
 }
 
+/* Seconds, by which nothing here is late: the test may stand still for a while. */
+enum { DEADLINE = 30, OPENING_DEADLINE = 3 };
+
 static struct halo_ring *create(const char *backend, int depth)
 {
     struct halo_error err = {0};
     struct halo_ring *ring = NULL;
     const struct halo_ring_settings settings = {
-        .backend = backend, .depth = depth, .threads = 1, .locked = -1, .deadline = 10};
+        .backend = backend, .depth = depth, .threads = 1, .locked = -1, .deadline = DEADLINE};
     assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
     return ring;
 }
@@ -180,31 +183,34 @@ static void is_stuck(struct halo_ring_watch watch, struct halo_ring *ring, int64
                      bool wanted)
 {
     struct halo_error err = {0};
-    assert_int_equal(halo_ring_watch_is_stuck(&watch, ring, opening, 1, &err), wanted);
+    assert_int_equal(halo_ring_watch_is_stuck(&watch, ring, opening, OPENING_DEADLINE, &err),
+                     wanted);
     assert_int_equal(err.device, wanted);
 }
 
-/* Who was stopped for a while has seen nothing of the device in that time. */
+/* Who was stopped for a while has seen nothing of the device in that time. Who looked "just now"
+ * did so in the future, which stays less than two seconds ago. */
 static void looks(void **state)
 {
-    const struct halo_ring_watch first = {0}, after = {ago(1), 0}, stopped = {ago(3), 0},
-                                 before = {ago(1), ago(9)};
+    const int64_t just_now = ago(-60);
+    const struct halo_ring_watch first = {0}, after = {just_now, 0}, stopped = {ago(3), 0},
+                                 before = {just_now, ago(20)};
     (void)state;
     is_stuck(first, NULL, 0, false);
-    is_stuck(first, NULL, ago(11), false);
-    is_stuck(first, NULL, ago(13), true);
-    is_stuck(after, NULL, ago(13), true);
-    is_stuck(stopped, NULL, ago(13), false);
-    is_stuck(before, NULL, ago(13), false);
+    is_stuck(first, NULL, ago(26), false);
+    is_stuck(first, NULL, ago(46), true);
+    is_stuck(after, NULL, ago(46), true);
+    is_stuck(stopped, NULL, ago(46), false);
+    is_stuck(before, NULL, ago(46), false);
     struct halo_ring *ring = create("cuda", 1);
     struct halo_lane *lane = halo_ring_acquire(ring);
-    is_stuck(first, ring, ago(13), false); /* it is open */
-    atomic_store(&lane->waiting, ago(11));
+    is_stuck(first, ring, ago(46), false); /* it is open */
+    atomic_store(&lane->waiting, ago(40));
     is_stuck(first, ring, 0, true);
     is_stuck(after, ring, 0, true);
     is_stuck(stopped, ring, 0, false);
     is_stuck(before, ring, 0, false);
-    atomic_store(&lane->waiting, ago(9));
+    atomic_store(&lane->waiting, ago(20));
     is_stuck(first, ring, 0, false);
     halo_ring_destroy(ring);
 }
@@ -265,10 +271,10 @@ static void a_device_that_never_starts_is_noticed(void **state)
     (void)state;
     pthread_mutex_lock(&starting);
     struct halo_ring *ring = create_aside();
-    struct halo_ring_watch watch = {0};
+    struct halo_ring_watch first = {0}, second = {0}; /* one may be stopped between two looks */
     struct halo_error err = {0};
-    assert_false(halo_ring_watch_is_stuck(&watch, ring, 0, 1, &err));
-    assert_true(halo_ring_watch_is_stuck(&watch, ring, 0, 1e-12, &err));
+    assert_false(halo_ring_watch_is_stuck(&first, ring, 0, OPENING_DEADLINE, &err));
+    assert_true(halo_ring_watch_is_stuck(&second, ring, 0, 1e-12, &err));
     assert_true(err.device);
     pthread_mutex_unlock(&starting);
     halo_ring_destroy(ring);
