@@ -34,6 +34,7 @@ static struct {
     bool after_run; /* it starts when the run is over */
     bool fails;     /* its third frame fails */
     bool may_start; /* from now on, all under lock */
+    bool arrives;   /* it may be used at any moment */
     bool arrived;
     int on_cpu, on_device, locked;
 } play = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -102,7 +103,7 @@ static int finish(struct halo_backend *b)
 static void *lock_memory(size_t size)
 {
     pthread_mutex_lock(&play.lock);
-    assert_true(play.arrived);
+    assert_true(play.arrives);
     play.locked++;
     pthread_mutex_unlock(&play.lock);
     return aligned_alloc(256, size);
@@ -177,6 +178,7 @@ int __wrap_halo_frame_submit(struct halo_backend *b, const struct halo_frame *fr
 
 void __wrap_halo_arrival_set(struct halo_arrival *a, enum halo_arrival_state state)
 {
+    set(&play.arrives);
     __real_halo_arrival_set(a, state);
     set(&play.arrived);
 }
@@ -288,7 +290,7 @@ static int reset(void **state)
 {
     (void)state;
     play.code = play.on_cpu = play.on_device = play.locked = 0;
-    play.after_run = play.fails = play.may_start = play.arrived = false;
+    play.after_run = play.fails = play.may_start = play.arrives = play.arrived = false;
     return 0;
 }
 
