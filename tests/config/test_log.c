@@ -23,17 +23,23 @@ static void with_stderr(int fd, void (*say)(void))
     close(saved);
 }
 
-/* A terminal hands its bytes on in pieces: until it is quiet. */
-static void read_back(int fd, char *text, size_t size)
+enum { PATIENCE_MS = 60000, QUIET_MS = 100 };
+
+/* A terminal hands its bytes on in pieces: until there are as many as wanted, and then it is quiet. */
+static void read_back(int fd, const char *wanted)
 {
+    char text[4096];
+    const size_t size = sizeof text;
     size_t length = 0;
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    while (length < size - 1 && poll(&ready, 1, 300) > 0) {
+    while (length < size - 1 &&
+           poll(&ready, 1, length < strlen(wanted) ? PATIENCE_MS : QUIET_MS) > 0) {
         const ssize_t n = read(fd, text + length, size - 1 - length);
         assert_true(n > 0);
         length += (size_t)n;
     }
     text[length] = '\0';
+    assert_string_equal(text, wanted);
 }
 
 static void say_on_pipe(void)
@@ -48,11 +54,9 @@ static void lines_on_a_pipe(void **state)
 {
     (void)state;
     int ends[2];
-    char text[4096];
     assert_int_equal(pipe(ends), 0);
     with_stderr(ends[1], say_on_pipe);
-    read_back(ends[0], text, sizeof text);
-    assert_string_equal(text, "halod: name a?b?[2J??\nhalod: two\n");
+    read_back(ends[0], "halod: name a?b?[2J??\nhalod: two\n");
     close(ends[0]);
     close(ends[1]);
 }
@@ -75,12 +79,10 @@ static void lines_of_streams(void **state)
 {
     (void)state;
     int ends[2];
-    char text[4096];
     assert_int_equal(pipe(ends), 0);
     with_stderr(ends[1], say_of_streams);
-    read_back(ends[0], text, sizeof text);
-    assert_string_equal(
-        text, "halod: stream door: gray is converted\n"
+    read_back(ends[0],
+              "halod: stream door: gray is converted\n"
               "halod: stream door: said already\n"
               "halod: stream door: stream 0 is a word of its own, stream doors: too\n"
               "halod: stream door: the GPU is away\n"
@@ -119,13 +121,11 @@ static void status_on_a_terminal(void **state)
     tcsetattr(terminal, TCSANOW, &raw);
 
     setenv("TERM", "xterm", 1);
-    char text[4096];
     with_stderr(terminal, say_on_terminal);
-    read_back(master, text, sizeof text);
-    assert_string_equal(text, "\r\033[K50 % of it," /* cut: a wrapped line cannot be cleared */
-                              "\r\033[Khalod: line\n50 % of it,"
-                              "\r\033[K"
-                              "halod: end\n");
+    read_back(master, "\r\033[K50 % of it," /* cut: a wrapped line cannot be cleared */
+                      "\r\033[Khalod: line\n50 % of it,"
+                      "\r\033[K"
+                      "halod: end\n");
     close(terminal);
     close(master);
 }
@@ -176,15 +176,13 @@ static void lines_of_a_service(void **state)
 {
     (void)state;
     int ends[2];
-    char text[4096];
     assert_int_equal(pipe(ends), 0);
     with_stderr(ends[1], say_as_service);
-    read_back(ends[0], text, sizeof text);
-    assert_string_equal(text, "halod: rtsp://me:***@cam/1?token=*** away\n"
-                              "halod: once\nhalod: once\n"
-                              /* repeated_lines() has left no other place */
-                              "halod: rtsp://me:***@cam/1?token=*** away (2 times more)\n"
-                              "halod: stream loops: stream 1 (subrip) is dropped\n");
+    read_back(ends[0], "halod: rtsp://me:***@cam/1?token=*** away\n"
+                       "halod: once\nhalod: once\n"
+                       /* repeated_lines() has left no other place */
+                       "halod: rtsp://me:***@cam/1?token=*** away (2 times more)\n"
+                       "halod: stream loops: stream 1 (subrip) is dropped\n");
     close(ends[0]);
     close(ends[1]);
 }
