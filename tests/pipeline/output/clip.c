@@ -7,9 +7,11 @@
 #include <libavutil/channel_layout.h>
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
+#include <libavutil/time.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/cmocka_all.h"
 
@@ -234,4 +236,22 @@ struct halo_output *clip_open_output(const struct clip *clip,
         fail_msg("%s", err.text);
     assert_int_equal(halo_output_begin(output, &clip->begin), 0);
     return output;
+}
+
+void clip_wait_written(struct halo_output *output, int packets)
+{
+    struct halo_output_stats stats;
+    const int64_t until = av_gettime_relative() + 60000000;
+    halo_output_stats(output, &stats);
+    while (stats.packets < packets && av_gettime_relative() < until) {
+        usleep(1000);
+        halo_output_stats(output, &stats);
+    }
+    assert_true(stats.packets >= packets);
+}
+
+void clip_end_output(struct halo_output *output, int packets)
+{
+    clip_wait_written(output, packets);
+    halo_output_destroy(output);
 }

@@ -29,6 +29,10 @@ void clip_destroy(struct clip *clip);
 /* An output that has begun with it. */
 struct halo_output *clip_open_output(const struct clip *clip,
                                      const struct halo_output_settings *settings);
+/* Waits until so many packets are written, or fails. */
+void clip_wait_written(struct halo_output *output, int packets);
+/* The same, and ends the output, which drops what it has not written in a few seconds. */
+void clip_end_output(struct halo_output *output, int packets);
 
 struct content {
     int pictures, sounds;

@@ -99,10 +99,11 @@ static void write_file(const char *name, const char *text)
 
 /* ---- outputs ---- */
 
-/* Packets with times in [from, to) seconds; moved: later by this many seconds. */
+/* Packets with times in [from, to) seconds; moved: later by this many seconds. Returns their number
+ * from the first key frame on. */
 static int feed(struct halo_output *output, double from, double to, double moved)
 {
-    int pictures = 0;
+    int fed = 0;
     AVPacket *pkt = av_packet_alloc();
     for (int i = 0; i < clip->count; i++) {
         const double at = (clip->pkt[i]->dts - clip->pkt[0]->dts) / 1e6 + 1e-4;
@@ -111,12 +112,12 @@ static int feed(struct halo_output *output, double from, double to, double moved
         assert_int_equal(av_packet_ref(pkt, clip->pkt[i]), 0);
         pkt->pts += (int64_t)(moved * 1e6);
         pkt->dts += (int64_t)(moved * 1e6);
-        pictures += pkt->stream_index == 0;
+        fed += fed || (pkt->stream_index == 0 && pkt->flags & AV_PKT_FLAG_KEY);
         halo_output_packet(output, pkt);
         av_packet_unref(pkt);
     }
     av_packet_free(&pkt);
-    return pictures;
+    return fed;
 }
 
 static struct halo_output_stats wait_state(struct halo_output *output, enum halo_output_state state)
@@ -132,25 +133,6 @@ static struct halo_output_stats wait_state(struct halo_output *output, enum halo
     return stats;
 }
 
-/* What was fed of these times, from the first key frame on. */
-static void wait_written(struct halo_output *output, double from, double to)
-{
-    const int64_t until = av_gettime_relative() + PATIENCE_US;
-    struct halo_output_stats stats;
-    int count = 0;
-    bool keyed = false;
-    for (int i = 0; i < clip->count; i++) {
-        const AVPacket *pkt = clip->pkt[i];
-        const double at = (pkt->dts - clip->pkt[0]->dts) / 1e6 + 1e-4;
-        keyed |= at >= from && pkt->stream_index == 0 && (pkt->flags & AV_PKT_FLAG_KEY);
-        count += keyed && at < to;
-    }
-    do {
-        usleep(5000);
-        halo_output_stats(output, &stats);
-    } while (stats.packets < count && av_gettime_relative() < until);
-    assert_int_equal(stats.packets, count);
-}
 
 static struct content read_all(const struct files *files)
 {
@@ -176,8 +158,7 @@ static void check_segments(const char *name, double segment_time, int wanted)
     setup_folder(name);
     settings.segment_time = segment_time;
     struct halo_output *output = clip_open_output(clip, &settings);
-    feed(output, 0, SECONDS + 1, 0);
-    halo_output_destroy(output);
+    clip_end_output(output, feed(output, 0, SECONDS + 1, 0));
     const struct files files = list();
     assert_int_equal(files.count, wanted);
     const struct content content = read_all(&files);
@@ -234,8 +215,7 @@ static void test_names_that_are_taken(void **state)
     write_file("deep/er/x.mkv", "mine");
     write_file("deep/er/x-2.mkv", "mine too");
     struct halo_output *output = clip_open_output(clip, &settings);
-    feed(output, 0, 6, 0);
-    halo_output_destroy(output);
+    clip_end_output(output, feed(output, 0, 6, 0));
     struct content content = {0};
     assert_int_equal(content_add(&content, in_folder("deep/er/x-1.mkv")), 0);
     assert_int_equal(content_add(&content, in_folder("deep/er/x-3.mkv")), 0);
@@ -273,15 +253,16 @@ static void test_switch(void **state)
     usleep(100000);
     assert_int_equal(list().count, 0);
     halo_output_switch(output, true);
-    feed(output, 1, 3, 0);
+    int fed = feed(output, 1, 3, 0);
     wait_state(output, HALO_OUTPUT_WRITING);
-    wait_written(output, 1, 3);
+    clip_wait_written(output, fed);
     halo_output_switch(output, false);
     const struct halo_output_stats stats = wait_state(output, HALO_OUTPUT_IDLE);
     assert_int_equal(stats.segments, 1);
+    assert_int_equal(stats.packets, fed);
     halo_output_switch(output, true);
-    feed(output, 3.5, 6, 0);
-    halo_output_destroy(output);
+    fed += feed(output, 3.5, 6, 0);
+    clip_end_output(output, fed);
     const struct files files = list();
     assert_int_equal(files.count, 2);
     struct content content = {0};
@@ -298,14 +279,14 @@ static void test_new_parameters(void **state)
     (void)state;
     setup_folder("x.mp4");
     struct halo_output *output = clip_open_output(clip, &settings);
-    feed(output, 0, 2, 0);
+    int fed = feed(output, 0, 2, 0);
     assert_int_equal(halo_output_begin(output, &clip->begin), 0); /* the same: goes on */
-    feed(output, 2, 4, 0);
+    fed += feed(output, 2, 4, 0);
     struct clip *plain = clip;
     clip = clip_create(2, 256, 0);
     assert_int_equal(halo_output_begin(output, &clip->begin), 0);
-    feed(output, 0, 2, 4);
-    halo_output_destroy(output);
+    fed += feed(output, 0, 2, 4);
+    clip_end_output(output, fed);
     struct content content = {0};
     assert_int_equal(content_add(&content, in_folder("x-1.mp4")), 0);
     assert_pictures(&content, 0, 50);
@@ -398,15 +379,19 @@ static void check_full(void (*make_full)(void), void (*make_fuller)(void), void 
     halo_output_stats(output, &stats);
     assert_non_null(strstr(stats.why, words));
     assert_non_null(strstr(stats.why, folder));
-    const int64_t dropped = stats.dropped, until = av_gettime_relative() + 4500000;
-    while (av_gettime_relative() < until)
+    const int64_t dropped = stats.dropped;
+    int64_t began = av_gettime_relative(), now = began;
+    while (now - began < 4500000 || (stats.failures < 2 && now - began < PATIENCE_US)) {
         feed_until(output, HALO_OUTPUT_IDLE, &second, 0);
+        halo_output_stats(output, &stats);
+        now = av_gettime_relative();
+    }
     assert_true(feed_until(output, HALO_OUTPUT_FAILED, &second, PATIENCE_US));
     halo_output_stats(output, &stats);
     assert_true(stats.dropped > dropped && stats.failures > 1);
-    const int64_t began = av_gettime_relative();
+    int64_t since = 0; /* it writes */
+    began = now = av_gettime_relative();
     make_room();
-    int64_t now = began, since = 0; /* since: it writes */
     while (now - began < PATIENCE_US && (!since || now - since < 2000000)) {
         feed_until(output, HALO_OUTPUT_IDLE, &second, 0);
         halo_output_stats(output, &stats);
@@ -615,8 +600,7 @@ static void test_keep_size(void **state)
     settings.segment_time = 1;
     settings.keep_size = 700000;
     struct halo_output *output = clip_open_output(clip, &settings);
-    feed(output, 0, SECONDS, 0);
-    halo_output_destroy(output);
+    clip_end_output(output, feed(output, 0, SECONDS, 0));
     assert_int_not_equal(access(in_folder("2001"), F_OK), 0); /* with its folder */
     assert_int_equal(access(in_folder(other), F_OK), 0);
     assert_int_equal(access(in_folder("2002/k-20021301-000000.mkv"), F_OK), 0);
@@ -734,11 +718,10 @@ static void test_hook(void **state)
     assert_non_null(started);
     struct halo_output *output = clip_open_output(clip, &settings);
     halo_output_listen(output, start_hook, started);
-    feed(output, 0, SECONDS, 0);
-    halo_output_destroy(output);
+    clip_end_output(output, feed(output, 0, SECONDS, 0));
     halo_hook_destroy(started);
     int ends = 0, most = 0, running = 0, begins = 0;
-    for (int tries = 0; tries < 100 && ends < SEGMENTS; tries++) {
+    for (int64_t waited = 0; waited < PATIENCE_US && ends < SEGMENTS; waited += 100000) {
         usleep(100000);
         FILE *f = fopen(log, "r");
         char line[PATH];
@@ -760,9 +743,11 @@ static void test_hook(void **state)
     assert_int_equal(ends, SEGMENTS);
     assert_in_range(most, 1, 4);
     siginfo_t left; /* WNOWAIT: the last one is for the hooks to reap */
-    for (int tries = 0; tries < 100 && !waitid(P_ALL, 0, &left, WEXITED | WNOHANG | WNOWAIT);
-         tries++)
+    for (int64_t waited = 0; waited < PATIENCE_US; waited += 10000) {
+        if (waitid(P_ALL, 0, &left, WEXITED | WNOHANG | WNOWAIT) < 0)
+            break;
         usleep(10000);
+    }
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left to be reaped */
     assert_int_equal(errno, ECHILD);
     remove_folder();
@@ -806,10 +791,10 @@ static void test_bounded(void **state)
         pkt->flags = i % 10 ? 0 : AV_PKT_FLAG_KEY;
         halo_output_packet(output, pkt);
     }
-    assert_true(av_gettime_relative() - began < 2000000);
+    assert_true(av_gettime_relative() - began < PATIENCE_US);
     struct halo_output_stats stats;
     halo_output_stats(output, &stats);
-    assert_true(stats.dropped > 3000);
+    assert_true(stats.dropped > 3000); /* nobody waited */
     av_packet_free(&pkt);
     halo_output_destroy(output);
     remove_folder();

@@ -79,9 +79,11 @@ static bool has(enum halo_hls_kind kind, int64_t number)
     return is_there(name);
 }
 
-/* Packets with times in [from, to) seconds; moved: later by this many seconds. */
-static void feed(struct halo_output *output, double from, double to, double moved)
+/* Packets with times in [from, to) seconds; moved: later by this many seconds. Returns their number
+ * from the first key frame on. */
+static int feed(struct halo_output *output, double from, double to, double moved)
 {
+    int fed = 0;
     AVPacket *pkt = av_packet_alloc();
     for (int i = 0; i < clip->count; i++) {
         const double at = (clip->pkt[i]->dts - clip->pkt[0]->dts) / 1e6 + 1e-4;
@@ -90,17 +92,18 @@ static void feed(struct halo_output *output, double from, double to, double move
         assert_int_equal(av_packet_ref(pkt, clip->pkt[i]), 0);
         pkt->pts += (int64_t)(moved * 1e6);
         pkt->dts += (int64_t)(moved * 1e6);
+        fed += fed || (pkt->stream_index == 0 && pkt->flags & AV_PKT_FLAG_KEY);
         halo_output_packet(output, pkt);
         av_packet_unref(pkt);
     }
     av_packet_free(&pkt);
+    return fed;
 }
 
 static void run_output(double from, double to)
 {
     struct halo_output *output = clip_open_output(clip, &settings);
-    feed(output, from, to, 0);
-    halo_output_destroy(output);
+    clip_end_output(output, feed(output, from, to, 0));
 }
 
 /* Reads the playlist to `list`. */
@@ -262,9 +265,8 @@ static void test_a_gap(void **state)
     setup_folder();
     settings.keep = 10;
     struct halo_output *output = clip_open_output(clip, &settings);
-    feed(output, 0, 3, 0);
-    feed(output, 3, 8, 3600);
-    halo_output_destroy(output);
+    const int fed = feed(output, 0, 3, 0);
+    clip_end_output(output, fed + feed(output, 3, 8, 3600));
     read_list();
     static const double lengths[] = {2, 1, 2, 2, 1};
     assert_int_equal(list.count, 5);
