@@ -4,7 +4,6 @@ import errno
 import os
 import select
 import signal
-import socket
 import stat
 import subprocess
 
@@ -280,11 +279,9 @@ class Opening(HaloTest):
                               self.fifo()), signal.SIGTERM, 143)
 
     def test_output_that_listens(self):
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            port = probe.getsockname()[1]
         self.ends(start_halod('run', '-i', halotest.silent_clip(), '-vf', 'null', '-f', 'nut',
-                              f'tcp://127.0.0.1:{port}?listen=1'), signal.SIGINT, 130)
+                              f'tcp://127.0.0.1:{halotest.free_port()}?listen=1'),
+                  signal.SIGINT, 130)
 
 
 class Unread(HaloTest):
