@@ -186,10 +186,10 @@ class Interrupted(HaloTest):
 
     def test_two_signals_at_once_are_one_wish(self):
         """timeout(1) signals its child and then the child's group. Two of one kind may come as one:
-        hence two kinds."""
+        hence two kinds. They come together where it is stopped meanwhile."""
         process, feeder = self.begin()
-        process.send_signal(signal.SIGINT)
-        process.send_signal(signal.SIGTERM)
+        for number in (signal.SIGSTOP, signal.SIGINT, signal.SIGTERM, signal.SIGCONT):
+            process.send_signal(number)
         code, error = self.finish(process)
         self.assertIn(code, (130, 143), error)
         self.assertGreater(frame_count(self.path('out.partial.mkv')), 1)
