@@ -204,8 +204,8 @@ class Interrupted(HaloTest):
         self.addCleanup(self.end, process)
         self.assertTrue(wait_until(lambda: os.listdir(self.folder)), 'no file in 20 seconds')
         process.send_signal(signal.SIGHUP)
-        code, error = self.finish(process)
-        self.assertEqual(code, 0, error)
+        _, error = process.communicate(timeout=halotest.RUN_TIMEOUT)
+        self.assertEqual(process.returncode, 0, error)
         self.assertEqual(os.listdir(self.folder), ['out.mkv'])
 
     def test_second_interrupt_ends_at_once(self):
