@@ -190,7 +190,7 @@ class Terminal(HaloTest):
                 break
             text += part
         os.close(master)
-        self.assertEqual(process.wait(10), 0, text[-500:])
+        self.assertEqual(process.wait(halotest.RUN_TIMEOUT), 0, text[-500:])
         shown = text.decode(errors='replace')
         self.assertTrue('\r' in shown.replace('\r\n', '\n') or '\x1b[' in shown, 'no bar')
         self.assertIn('fps', shown)

@@ -231,7 +231,7 @@ class Pipes(HaloTest):
         reader = threading.Thread(target=lambda: got.append(read(pipe)), daemon=True)
         reader.start()
         self.halod('run', '-y', '-i', source, '-vf', 'null', '-f', 'mpegts', pipe)
-        reader.join(10)
+        reader.join(halotest.RUN_TIMEOUT)
         self.assertTrue(got, 'nothing came through the pipe')
         output = self.path('piped.ts')
         with open(output, 'wb') as file:
