@@ -273,7 +273,13 @@ class Usage(Decoders):
         output, progress = self.path('out.mkv'), self.path('progress')
         run = start_halod('run', '-decoders', '4', '-i', source, '-vf', 'null', '-progress', progress,
                           '-c:v', 'libx264', '-preset', 'veryslow', output)
-        self.assertTrue(wait_until(lambda: os.path.exists(progress) and os.path.getsize(progress)))
+
+        def encodes():
+            if not os.path.exists(progress):
+                return False
+            with open(progress, encoding='ascii') as file:
+                return re.search(r'(?m)^frame=[1-9]', file.read())
+        self.assertTrue(wait_until(encodes))
         run.send_signal(signal.SIGTERM)
         _, err = run.communicate(timeout=halotest.RUN_TIMEOUT)
         self.assertEqual(run.returncode, 143, err)
