@@ -36,7 +36,7 @@ class Daemon(DaemonTest):
         daemon = self.start()
         daemon.wait_state('one', 'running')
         watcher = self.watcher('one.ts')
-        self.assertTrue(watcher.wait(card=False), daemon.logged())
+        self.assertTrue(watcher.wait(card=False, timeout=30), daemon.logged())
         subprocess.run([os.environ['HALOCTL'], '--socket', daemon.path, 'set', 'one', 'filters=solid'],
                        check=True, timeout=20 * PATIENCE)
         self.assertEqual(daemon.status('one')['filters'], 'solid')
@@ -49,7 +49,7 @@ class Daemon(DaemonTest):
         self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 10), daemon.logged())
         self.assertEqual(daemon.status('one')['filters'], 'solid')
         self.assertTrue(watcher.is_alive_process())
-        self.assertIsNotNone(watcher.first(card=True, since=hidden))
+        self.assertTrue(wait_until(lambda: watcher.first(card=True, since=hidden)))
         self.assertIsNone(watcher.first(card=False, since=hidden))
 
 
