@@ -90,6 +90,15 @@ class Device(HaloTest):
             self.assertGreater(took, limit)
             yield took
 
+    def hangs_soon(self, start, *options):
+        """The time of the deadline, a second, and that of a start. A busy machine takes longer, but
+        not in each of many runs."""
+        for _ in range(5):
+            took = min(self.hangs(*options))
+            if took < (1 + 1 + start) * PATIENCE:
+                return
+        self.fail(f'every run takes {took} seconds and more')
+
 
 class WithoutGpu(Device):
     def test_every_call(self):
@@ -126,12 +135,9 @@ class WithoutGpu(Device):
                 self.assert_same(run('cpu', fault=fault), 0)
 
     def test_no_answer(self):
-        times = []
         for fault in ('hang:1', 'hang:3', 'hang:50'):
             with self.subTest(fault):
-                times += self.hangs(fault)
-        times.sort()  # of a busy machine half of them count
-        self.assertLess(times[len(times) // 2], (1 + 1 + 2) * PATIENCE)  # deadline, a second, start
+                self.hangs_soon(2, fault)
 
     def test_no_answer_leaves_reports(self):
         """The deadline ends the process: what was there before stays, and nothing else."""
@@ -151,7 +157,7 @@ class WithoutGpu(Device):
         self.addCleanup(ran.stderr.close)
         self.addCleanup(ran.kill)
         try:
-            self.assertEqual(ran.wait(8 * PATIENCE), EXIT_DEVICE)
+            self.assertEqual(ran.wait(halotest.RUN_TIMEOUT), EXIT_DEVICE)
         except subprocess.TimeoutExpired:
             self.fail('it waits for others after the failure')
 
@@ -174,10 +180,12 @@ class WithoutGpu(Device):
         self.ends_soon(ran)
 
     def test_a_slow_reader_is_no_silent_device(self):
-        """Frames that wait for the sink are not late."""
-        ran = halotest.start_halod('run', '-v', 'warning', '-backend', 'cpu', '-gpu_timeout', '1',
+        """Frames that wait for the sink are not late. A halod that stands still for two seconds
+        notices, and one that does for less has as long as that for a frame."""
+        ran = halotest.start_halod('run', '-v', 'warning', '-backend', 'cpu', '-gpu_timeout', '2',
                                    '-i', source(10), '-vf', CHAIN, '-f', 'rawvideo', '-')
-        time.sleep(2.5)  # longer than -gpu_timeout
+        self.assertTrue(halotest.wait_until(lambda: halotest.is_full(ran.stdout)))
+        time.sleep(2.7)  # longer than -gpu_timeout, and than the time until one looks
         out, err = ran.communicate(timeout=60 * PATIENCE)
         self.assertEqual((ran.returncode, err), (0, b''))
         self.assertEqual(len(out), 250 * FRAME)
@@ -260,8 +268,7 @@ class Gpu(Device):
     def test_no_answer(self):
         for backend in ('cuda', 'auto'):
             self.backend = backend
-            for took in self.hangs('hang:30'):
-                self.assertLess(took, (1 + 1 + 3) * PATIENCE)  # the driver starts too
+            self.hangs_soon(3, 'hang:30')  # the driver starts too
 
     def calls(self, seconds):
         with tempfile.TemporaryDirectory() as folder:
