@@ -133,7 +133,6 @@ static struct halo_output_stats wait_state(struct halo_output *output, enum halo
     return stats;
 }
 
-
 static struct content read_all(const struct files *files)
 {
     static struct content content;

@@ -20,8 +20,8 @@ class Plan(HaloTest):
 
     def test_streams(self):
         # So few frames that a slow machine ends before the trial, too.
-        text = self.plan('-i', self.source(seconds=0.2), '-vf', 'gblur=sigma=2', '-preset', 'ultrafast',
-                         '-c:a', 'aac', '-backend', 'cpu')
+        text = self.plan('-i', self.source(seconds=0.2), '-vf', 'gblur=sigma=2', '-preset',
+                         'ultrafast', '-c:a', 'aac', '-backend', 'cpu')
         self.assertIn('a trial of all of it', text)
         self.assertRegex(text, r'stream 0: h264, 160x120 yuv420p, 25 frames a second: filtered')
         self.assertRegex(text, r'decode: 1 decoder on the CPU.*, 0.03 MB a frame')
