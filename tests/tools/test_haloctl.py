@@ -288,9 +288,10 @@ class Watch(HaloctlTest):
     def resize(self, fd, columns, rows):
         fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
 
-    def read_for(self, fd, seconds):
-        data, end = b'', time.monotonic() + seconds * PATIENCE
-        while time.monotonic() < end:
+    def read_until(self, fd, happened):
+        """What comes until happened(text), or until the program ends."""
+        data, end = b'', time.monotonic() + 60 * PATIENCE
+        while not happened(data.decode(errors='replace')) and time.monotonic() < end:
             if select.select([fd], [], [], 0.05)[0]:
                 try:
                     data += os.read(fd, 65536)
@@ -298,43 +299,50 @@ class Watch(HaloctlTest):
                     break
         return data.decode(errors='replace')
 
+    def read_to_end(self, fd):
+        return self.read_until(fd, lambda text: False)
+
+    def read_words(self, fd, *words):
+        text = self.read_until(fd, lambda text: all(word in text for word in words))
+        for word in words:
+            self.assertIn(word, text)
+
     def read_begin(self, fd):
         """Until it has a screen of its own, and all else that it needs."""
-        data, end = b'', time.monotonic() + 20 * PATIENCE
-        while b'\x1b[?1049h' not in data and time.monotonic() < end:
-            if select.select([fd], [], [], 0.05)[0]:
-                data += os.read(fd, 65536)
-        self.assertIn(b'\x1b[?1049h', data)
+        self.read_words(fd, '\x1b[?1049h')
 
-    def last_picture(self, text):
-        picture = text.rsplit('\x1b[H', 1)[-1]
-        return re.sub(r'\x1b\[[?0-9]*[A-Za-z]', '', picture)
+    def read_picture(self, fd, is_it):
+        """The lines of the first picture that is_it(lines), and is whole: the next one has begun."""
+        def found(said):
+            for picture in said.split('\x1b[H')[1:-1]:
+                text = re.sub(r'\x1b\[[?0-9]*[A-Za-z]|\r', '', picture)
+                lines = text.split('\n')
+                if is_it(lines):
+                    return lines
+            return None
+        said = self.read_until(fd, found)
+        self.assertTrue(found(said), said)
+        return found(said)
 
     def test_the_live_table(self):
         pid, fd = self.terminal(120, 24)
-        text = self.read_for(fd, 1)
-        self.assertIn('\x1b[?1049h', text)
-        self.assertIn('\x1b[32mrunning', text)
-        self.assertIn('q: quit', text)
+        self.read_words(fd, '\x1b[?1049h', '\x1b[32mrunning', 'q: quit')
         self.resize(fd, 30, 3)
-        lines = self.last_picture(self.read_for(fd, 1)).split('\r\n')
-        self.assertLessEqual(len(lines), 3, lines)
+        lines = self.read_picture(fd, lambda lines: len(lines) <= 3)
         self.assertTrue(all(len(line) <= 30 for line in lines), lines)
         os.write(fd, b'q')
-        self.assertIn('\x1b[?1049l', self.read_for(fd, 1))
+        self.assertIn('\x1b[?1049l', self.read_to_end(fd))
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
     def test_all_of_one_stream(self):
         """What status NAME shows, cut to the terminal."""
         whole = self.good('status', 'door').splitlines()
+        wanted = {line[:10].strip() for line in whole} - {''}
         pid, fd = self.terminal(40, 60, 'door')
-        text = self.read_for(fd, 1)
-        drawn = self.last_picture(text.rsplit('\x1b[H', 1)[0])  # the last one may not be whole
-        lines = [line.rstrip('\r') for line in drawn.split('\n')]
-        names = [line[:10].strip() for line in lines if line[:10].strip()]
-        self.assertLessEqual({line[:10].strip() for line in whole} - {''}, set(names))
+        lines = self.read_picture(fd, lambda lines: wanted <= {line[:10].strip() for line in lines})
         self.assertTrue(all(len(line) <= 40 for line in lines[:-1]), lines)
         os.write(fd, b'q')
+        self.read_to_end(fd)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
     def test_interrupts(self):
@@ -343,14 +351,14 @@ class Watch(HaloctlTest):
             pid, fd = self.terminal(100, 24, 'door')
             self.read_begin(fd)
             act(pid, fd)
-            self.assertIn('\x1b[?25h\x1b[?1049l', self.read_for(fd, 1))
+            self.assertIn('\x1b[?25h\x1b[?1049l', self.read_to_end(fd))
             self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
 
     def test_a_daemon_that_ends(self):
         pid, fd = self.terminal(100, 24)
         self.read_begin(fd)
         self.stop()
-        text = self.read_for(fd, 1)
+        text = self.read_to_end(fd)
         self.assertIn('closed the connection', text.split('\x1b[?1049l')[1])
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 1)
 
