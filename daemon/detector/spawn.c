@@ -27,6 +27,7 @@ struct halo_detector_process {
     uv_pipe_t words; /* the process's standard error */
     int open;        /* handles that are not closed yet */
     int socket;      /* our end of the process's descriptor 3 */
+    int other;       /* the process's end, until a connection was sent, or -1 */
     bool exited, destroyed, gpu;
     char *who;
     void (*on_exit)(void *arg, const char *why);
@@ -176,12 +177,12 @@ static int start(struct halo_detector_process *p, uv_loop_t *loop,
     p->handle.data = p->words.data = p;
     p->open = 2;
     p->socket = ends[0];
+    p->other = ends[1];
     p->window_began = uv_now(loop);
     const int code = spawn(p, how, command, words[1], ends[1]); /* initialises p->handle */
     p->handle.data = p;
     p->exited = code < 0;
     close(words[1]);
-    close(ends[1]);
     if (uv_pipe_open(&p->words, words[0]) < 0)
         close(words[0]);
     else
@@ -247,6 +248,15 @@ int halo_detector_spawn(struct halo_detector_process **ret, uv_loop_t *loop,
     return code;
 }
 
+static void close_other(struct halo_detector_process *p)
+{
+    if (p->other >= 0)
+        close(p->other);
+    p->other = -1;
+}
+
+/* The first connection can be sent even to a process that has ended already: then it closes, as if
+ * it had been sent in time, and the status says why the process ended. */
 int halo_detector_connect(struct halo_detector_process *process)
 {
     int ends[2];
@@ -259,6 +269,7 @@ int halo_detector_connect(struct halo_detector_process *process)
         return (int)code;
     code = halo_send_fds(process->socket, &part, 1, &ends[1], 1);
     close(ends[1]);
+    close_other(process);
     if (code > 0)
         return ends[0];
     close(ends[0]);
@@ -278,6 +289,7 @@ void halo_detector_destroy(struct halo_detector_process *process)
     if (!process || process->destroyed)
         return;
     process->destroyed = true;
+    close_other(process);
     close(process->socket);
     uv_close((uv_handle_t *)&process->words, on_closed);
     if (process->exited) {
