@@ -282,12 +282,11 @@ class Life(DetectorTest):
         wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
 
     def test_no_such_program(self):
-        probe = Probe(self)
+        probe, began = Probe(self), time.monotonic()
         probe.tell('want a faces own /nonexistent/find --fast')
         why = '/nonexistent/find: there is no such program'
         probe.expect(f'a faces: failed: {why}')
         probe.expect(f'a faces: answer 1 {why}')
-        began = time.monotonic()
         probe.tell('want a faces own /nonexistent/find --fast')
         probe.expect(f'a faces: failed: {why}')
         self.assertGreater(time.monotonic() - began, 0.2)
