@@ -4,8 +4,10 @@ import hashlib
 import itertools
 import json
 import os
+import time
 
-from halotest import HaloTest, audio_source, clip, ffmpeg, start_halod, video_source
+from halotest import (RUN_TIMEOUT, HaloTest, audio_source, clip, ffmpeg, is_sanitized, start_halod,
+                      video_source)
 from halotest.detector import STANDIN
 from halotest.played import first_libraries
 
@@ -28,6 +30,20 @@ def canonical(value):
         text = f'{value:.17g}'
         return text if '.' in text or 'e' in text else text + '.0'
     return json.dumps(value, ensure_ascii=False)
+
+
+def stopping(**where):
+    """The environment in which a process stops where this says: NEW is the beginning of the name of a
+    file that it creates, STOP the name of one that it is to remove."""
+    names = {'NEW': 'HALO_STANDIN_NFS_STOP_NEW', 'STOP': 'HALO_STANDIN_NFS_STOP'}
+    return {'LD_PRELOAD': first_libraries() + os.environ['HALO_STANDIN_NFS'],
+            **{names[key]: name for key, name in where.items()}}
+
+
+def wait_stopped(process):
+    """Whether it has stopped, and not ended."""
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    return process.poll() is None
 
 
 def source(seconds=4, size='160x120', suffix='.mp4'):
@@ -58,16 +74,33 @@ class JobTest(HaloTest):
     def join(self, code=0, **more):
         return self.halod('job', 'join', self.parts, code=code, **more)
 
+    def stopped(self, *words, **where):
+        """A process that has stopped where stopping() says."""
+        process = start_halod('job', *words, environment=stopping(**where))
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_stopped(process), words)
+        return process
+
     def join_that_stops(self, name):
         """A process that has completed OUT, and stops when it is to remove this file."""
-        nfs = {'LD_PRELOAD': first_libraries() + os.environ['HALO_STANDIN_NFS'],
-               'HALO_STANDIN_NFS_STOP': name}
-        join = start_halod('job', 'join', self.parts, environment=nfs)
-        self.addCleanup(join.kill)
-        os.waitid(os.P_PID, join.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        self.assertIsNone(join.poll())
+        join = self.stopped('join', self.parts, STOP=name)
         self.assertTrue(os.path.exists(self.output))
         return join
+
+    def assert_ends_soon(self, end):
+        """end() ends something, and says how long that took: where the machine was elsewhere four times,
+        the fifth one counts."""
+        most, times = 3 if is_sanitized() else 1, [end()]
+        while times[-1] >= most and len(times) < 5:
+            times.append(end())
+        self.assertLess(times[-1], most, times)
+
+    def seconds_to_end(self, process, number, code):
+        begin = time.monotonic()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=RUN_TIMEOUT)
+        self.assertEqual(process.returncode, code, err)
+        return time.monotonic() - begin
 
     def status(self, parts=None):
         return json.loads(self.halod('job', 'status', '--json', parts or self.parts).out)

@@ -3,20 +3,67 @@
  * it, and the server says that there is no such file, although it was renamed; the same happens to
  * links; locks are refused; and rename without replacing is not known. Removing a file may take
  * long: at the file that HALO_STANDIN_NFS_STOP names, the process stops, as by SIGSTOP, before the
- * file is removed, or renamed to be removed. */
+ * file is removed, or renamed to be removed. So may creating one: the process stops once, when it
+ * has created a file whose name begins as HALO_STANDIN_NFS_STOP_NEW says. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 static void stop_at(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = getenv("HALO_STANDIN_NFS_STOP");
-    if (name && !strcmp(slash ? slash + 1 : path, name))
+    const char *name = getenv("HALO_STANDIN_NFS_STOP");
+    if (name && !strcmp(name_of(path), name))
         raise(SIGSTOP);
+}
+
+static void stop_at_new(const char *path)
+{
+    static atomic_flag stopped = ATOMIC_FLAG_INIT;
+    const char *begin = getenv("HALO_STANDIN_NFS_STOP_NEW");
+    if (begin && !strncmp(name_of(path), begin, strlen(begin)) &&
+        !atomic_flag_test_and_set(&stopped))
+        raise(SIGSTOP);
+}
+
+static int open_by(const char *call, const char *path, int flags, mode_t mode)
+{
+    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, call);
+    const int ret = real(path, flags, mode);
+    if (ret >= 0 && flags & O_CREAT)
+        stop_at_new(path);
+    return ret;
+}
+
+/* A mode that was not given is not looked at. */
+int open(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    const mode_t mode = va_arg(more, mode_t);
+    va_end(more);
+    return open_by("open", path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    const mode_t mode = va_arg(more, mode_t);
+    va_end(more);
+    return open_by("open64", path, flags, mode);
 }
 
 int unlinkat(int folder, const char *name, int flags)

@@ -11,7 +11,8 @@ import time
 
 import halotest
 from halotest import halod_command, halod_environment, run_halod, start_halod, wait_until
-from halotest.jobs import DetectTest, JobTest, frames, sha256, source
+from halotest.jobs import (DetectTest, JobTest, frames, sha256, source, stopping,
+                           wait_stopped)
 
 
 class Submit(JobTest):
@@ -58,15 +59,29 @@ class Local(Submit):
     def test_interrupted(self):
         self.input = source(3, '320x240')
         self.ENCODE = ['-preset', 'placebo']
-        self.split()
-        local = start_halod('job', 'submit', '--engine', 'local', self.parts)
-        self.assertTrue(wait_until(lambda: any(n.startswith('.halod') for n in os.listdir(self.parts))))
-        local.send_signal(signal.SIGTERM)
-        out, err = local.communicate(timeout=halotest.RUN_TIMEOUT)
-        self.assertEqual(local.returncode, -signal.SIGTERM, (out, err))
+        self.assertTrue(any(self.interrupted() for _ in range(5)), 'it was too fast each time')
         self.assert_nothing()
         self.submit('local')
         self.assert_done()
+
+    def interrupted(self):
+        """Whether a task was encoding then."""
+        self.split()
+        local = start_halod('job', 'submit', '--engine', 'local', self.parts)
+
+        def begins():
+            names = os.listdir(self.parts) if os.path.exists(self.parts) else []
+            return any(n.startswith('.halod') for n in names) or local.poll() is not None
+        self.assertTrue(wait_until(begins, halotest.RUN_TIMEOUT))
+        local.send_signal(signal.SIGTERM)
+        out, err = local.communicate(timeout=halotest.RUN_TIMEOUT)
+        if local.returncode == 0:
+            self.assert_done()
+            os.unlink(self.output)
+            os.unlink(self.output + '.job.json')
+            return False
+        self.assertEqual(local.returncode, -signal.SIGTERM, (out, err))
+        return True
 
     def test_task_that_fails(self):
         self.split()
@@ -152,8 +167,9 @@ class Cluster:
     """Starts the pods of a Job as Kubernetes would: each index until it has succeeded, within its
     limit. kill: called with each pod that runs, and its index and attempt."""
 
-    def __init__(self, job, kill=None):
+    def __init__(self, job, kill=None, **environment):
         self.job, self.kill = job, kill or (lambda pod, index, attempt: None)
+        self.environment = environment
         self.failed = []
         self.attempts = {}
 
@@ -167,7 +183,7 @@ class Cluster:
         spec = self.job['spec']
         limit = spec.get('backoffLimitPerIndex', spec.get('backoffLimit'))
         container = spec['template']['spec']['containers'][0]
-        environment = halod_environment()
+        environment = {**halod_environment(), **self.environment}
         if spec.get('completionMode') == 'Indexed':
             environment['JOB_COMPLETION_INDEX'] = str(index)
         for attempt in range(limit + 1):
@@ -267,13 +283,18 @@ class Kubernetes(Submit):
         self.ENCODE = ['-preset', 'slower']
         self.split()
         def kill(pod, index, attempt):
+            """When it has begun to encode. The first one cannot have ended before."""
+            wait_stopped(pod)
+            if index:
+                pod.send_signal(signal.SIGCONT)
+                time.sleep(0.05 * index)
             if attempt < 2:
-                time.sleep(0.05 * (1 + index))
                 pod.send_signal(signal.SIGKILL if attempt else signal.SIGTERM)
+            pod.send_signal(signal.SIGCONT)
         encode, join = self.jobs()
-        cluster = Cluster(encode, kill)
+        cluster = Cluster(encode, kill, **stopping(NEW='.halod-'))
         self.assertEqual(cluster.run(), [])
-        self.assertGreater(max(cluster.attempts.values()), 1)
+        self.assertEqual(cluster.attempts[0], 3)
         self.assertEqual(Cluster(join).run(), [])
         self.assert_done()
 
@@ -506,13 +527,13 @@ class Watch(JobTest):
                 file.write(data[at:at + len(data) // 10 + 1])
                 file.flush()
                 time.sleep(0.1)
-        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
+        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv'], halotest.RUN_TIMEOUT))
         self.put('broken.mp4', 3000)
         time.sleep(1)
         self.put('broken.mp4')  # it is no longer
-        self.assertTrue(wait_until(lambda: 'broken.mkv' in self.done()))
+        self.assertTrue(wait_until(lambda: 'broken.mkv' in self.done(), halotest.RUN_TIMEOUT))
         watch.send_signal(signal.SIGTERM)
-        err = watch.communicate(timeout=20)[1].decode()
+        err = watch.communicate(timeout=halotest.RUN_TIMEOUT)[1].decode()
         self.assertEqual(watch.returncode, -signal.SIGTERM)
         self.assertEqual(err.count('a.mkv.parts: 4 segments'), 1, err)
 
@@ -528,7 +549,7 @@ class Watch(JobTest):
         self.assertIn(b'ended with 75', next(line for line in watch.stderr if b'ended' in line))
         with open(fine, 'wb'):
             pass
-        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
+        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv'], halotest.RUN_TIMEOUT))
 
     def test_killed_watcher(self):
         """Each file becomes a job once, whenever the watcher is killed."""
