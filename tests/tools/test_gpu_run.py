@@ -14,10 +14,10 @@ while [ $# -gt 0 ]; do
     --version) echo "cuda         {version}"; exit 0 ;;
     --help) echo "options: {hwaccel}"; exit 0 ;;
     -c)
-        mkdir "${{2%/*}}/files"
-        touch "${{2%/*}}/files/1.mkv" "${{2%/*}}/files/2.mkv"
         echo "engine gpu0 is running (process 1)"
         echo "stream clip: running"
+        mkdir "${{2%/*}}/files"
+        touch "${{2%/*}}/files/1.mkv" "${{2%/*}}/files/2.mkv"
         exec sleep 60 ;;
     -backend) backend=$2; shift ;;
     -hwaccel) [ "$2" = none ] || backend=nvdec; shift ;;
