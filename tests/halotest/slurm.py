@@ -185,6 +185,14 @@ def processes():
     return found
 
 
+def parent(pid):
+    try:
+        with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+            return int(file.read().rsplit(')', 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
 def kill_tree(pid):
     try:
         with open(f'/proc/{pid}/task/{pid}/children', encoding='ascii') as file:

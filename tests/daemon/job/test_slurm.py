@@ -11,7 +11,7 @@ import time
 import halotest
 from halotest import audio_source, clip, video_source
 from halotest.jobs import GOP, DetectTest, JobTest, frames, sha256
-from halotest.slurm import Slurm, missing, processes
+from halotest.slurm import Slurm, missing, parent, processes
 
 LONG = 600 * halotest.PATIENCE  # seconds
 WHOLE = os.environ.get('HALOTEST_SLURM') == 'whole'
@@ -32,8 +32,12 @@ class SlurmTest(JobTest):
         os.environ.update({name: '' for name in ('PARALLEL_SEQ', 'SLURM_ARRAY_TASK_ID')})
         self.program = self.path('halod')
         self.starts = self.path('starts')
+        self.write_program(f'sleep {self.SLEEP}')
+
+    def write_program(self, first):
+        """What tasks run: halod, after this has been done where segments are encoded."""
         with open(self.program, 'w', encoding='ascii') as file:
-            file.write(f'#!/bin/sh\n[ "$2" != segment ] || {{ echo "$6" >>{self.starts}; sleep {self.SLEEP}; }}\n'
+            file.write(f'#!/bin/sh\n[ "$2" != segment ] || {{ echo "$6" >>{self.starts}; {first}; }}\n'
                        f'exec {halotest.HALOD} "$@"\n')
         os.chmod(self.program, 0o755)
 
@@ -71,6 +75,14 @@ class SlurmTest(JobTest):
 
 
 class Nodes(SlurmTest):
+    def meet(self, nodes):
+        """Tasks wait until each node has begun one: or the first node could do them all."""
+        place = self.path(f'met-{nodes}')
+        os.mkdir(place)
+        self.write_program(f'touch {place}/$SLURMD_NODENAME; '
+                           f'while [ -e {place} ] && [ $(ls {place} | wc -l) -lt {nodes} ]; '
+                           'do sleep 0.1; done')
+
     def test_same_bytes(self):
         self.input = long_source(600 if WHOLE else 6)
         seconds = '30' if WHOLE else '1'
@@ -82,6 +94,7 @@ class Nodes(SlurmTest):
             os.unlink(name)
         for nodes in (1, 2, 4) if WHOLE else (3,):
             slurm = self.start(nodes)
+            self.meet(nodes)
             self.split(seconds=seconds)
             self.submit(slurm, self.parts)
             self.finish(slurm, 600)
@@ -126,9 +139,11 @@ class Kills(SlurmTest):
         self.killed = 0
 
     def kill_task(self):
-        tasks = [pid for pid, command in processes()
+        """Not the process that looks for a task's leaks: without it the task would wait for ever."""
+        found = {pid for pid, command in processes()
                  if f'{halotest.HALOD} job segment' in command and self.parts in command
-                 and not command.startswith('/bin/sh')]
+                 and not command.startswith('/bin/sh')}
+        tasks = [pid for pid in found if parent(pid) not in found]
         if not tasks:
             return
         try:
@@ -142,6 +157,11 @@ class Kills(SlurmTest):
         self.ENCODE = ['-preset', 'veryslow'] if not WHOLE else ['-preset', 'medium']
         self.split()
         self.assertEqual(self.count(), self.SEGMENTS)
+        # The last ones wait until all has been killed that is to be.
+        over = self.path('over')
+        self.write_program(
+            f'sleep {self.SLEEP}; [ "$6" -lt {self.SEGMENTS * 3 // 4} ] || '
+            f'while [ -e {self.starts} ] && [ ! -e {over} ]; do sleep 0.2; done')
         slurm = self.start(4)
         self.submit(slurm, '--cpus', 2, self.parts)
         plan = [(0.1, 'n2'), (0.3, 'slurmctld'), (0.4, 'n4')]
@@ -160,6 +180,9 @@ class Kills(SlurmTest):
                 slurm.kill(name)
                 self.killed += name != 'slurmctld'
                 down.append((time.monotonic() + (4 if name == 'slurmctld' else 2), name))
+            if not plan:
+                with open(over, 'wb'):
+                    pass
             for at, name in down[:]:
                 if time.monotonic() >= at:
                     down.remove((at, name))
