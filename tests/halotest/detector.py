@@ -45,7 +45,7 @@ class Connection:
     def send(self, message, fd=None):
         socket.send_fds(self.socket, [json.dumps(message).encode()], [] if fd is None else [fd])
 
-    def packet(self, timeout=20):
+    def packet(self, timeout=60):
         """The bytes of the next packet; the mask that came with it, if any, is in self.mask."""
         if not select.select([self.socket], [], [], timeout * PATIENCE)[0]:
             raise TimeoutError
@@ -64,13 +64,13 @@ class Connection:
             raise Ended
         return data
 
-    def receive(self, timeout=20):
+    def receive(self, timeout=60):
         return json.loads(self.packet(timeout))
 
     def hello(self, width, height, find='faces', stream='clip', rate=25, live=True):
         self.send({TYPE: 'hello', 'version': 1, 'stream': stream, 'find': find, 'width': width,
                    'height': height, 'rate': rate, 'live': live})
-        self.ready = self.receive(40)
+        self.ready = self.receive()
         return self.ready
 
     def frame(self, data, n=None, time_us=None, inside=None, seals=SEALS):
@@ -113,7 +113,7 @@ class Detector:
         self.connections.append(Connection(self))
         return self.connections[-1]
 
-    def wait(self, timeout=20):
+    def wait(self, timeout=60):
         """(exit status, lines on standard error) of one that ends."""
         end = time.monotonic() + timeout * PATIENCE
         lines = self.process.communicate(timeout=end - time.monotonic())[1].decode().splitlines()
@@ -124,7 +124,7 @@ class Detector:
         for connection in self.connections:
             connection.close()
         if self.process.stderr.closed:
-            return self.process.wait(20 * PATIENCE), []
+            return self.process.wait(60 * PATIENCE), []
         return self.wait()
 
     def kill(self):
