@@ -86,9 +86,13 @@ class Proof(HaloTest):
 
     def test_streams_that_are_blank(self):
         """All filters are skipped: nothing leaks, and nothing is proved."""
-        out = self.prove('run', '--wish', 'skip:1+', '--frames', '10', '--faults', '1', '--seconds',
-                         str(4 * PATIENCE), '--round', '2', code=1)
-        self.assertEqual(figure(out, 'judged'), 0)
+        for seconds in (4, 8, 16, 32):  # until something has come out
+            out = self.prove('run', '--wish', 'skip:1+', '--frames', '10', '--faults', '1',
+                             '--seconds', str(seconds * PATIENCE), '--round', str(seconds // 2),
+                             code=1)
+            self.assertEqual(figure(out, 'judged'), 0)
+            if figure(out, 'blank'):
+                break
         self.assertGreater(figure(out, 'blank'), figure(out, 'pictures'))
         self.assertIn('blank all the time', out)
 
@@ -110,7 +114,7 @@ class Proof(HaloTest):
         figures = served.figures
         for number in range(1, 5):  # by chance, the chains of a round hide little
             served.round(9, least=number * JUDGED, most=300 * PATIENCE)
-            if served.failures or figures.hidden >= 100 * JUDGED:
+            if served.failures or (figures.hidden >= 100 * JUDGED and figures.pictures > 200):
                 break
         print(figures.kinds, 'sample by sample:', figures.judged, 'blank:', figures.blank)
         self.assertEqual(served.failures, [])
