@@ -33,8 +33,8 @@ def canonical(value):
 
 
 def stopping(**where):
-    """The environment in which a process stops where this says: NEW is the beginning of the name of a
-    file that it creates, STOP the name of one that it is to remove."""
+    """The environment in which a process stops where this says: NEW is the beginning of the name of
+    a file that it creates, STOP the name of one that it is to remove."""
     names = {'NEW': 'HALO_STANDIN_NFS_STOP_NEW', 'STOP': 'HALO_STANDIN_NFS_STOP'}
     return {'LD_PRELOAD': first_libraries() + os.environ['HALO_STANDIN_NFS'],
             **{names[key]: name for key, name in where.items()}}
@@ -88,8 +88,8 @@ class JobTest(HaloTest):
         return join
 
     def assert_ends_soon(self, end):
-        """end() ends something, and says how long that took: where the machine was elsewhere four times,
-        the fifth one counts."""
+        """end() ends something, and says how long that took. Where the machine was elsewhere, up to
+        four times, the next one counts."""
         most, times = 3 if is_sanitized() else 1, [end()]
         while times[-1] >= most and len(times) < 5:
             times.append(end())

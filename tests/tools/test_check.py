@@ -234,7 +234,8 @@ class Check(unittest.TestCase):
         lines = self.check('--long', '--minutes', '1', at=1)
         self.assertEqual(self.parts(lines), SHORT)
         for part in LONG:
-            self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left', lines)
+            self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left',
+                          lines)
         self.assertEqual(lines[-1], f'4 passed, 0 failed, {len(LONG)} skipped')
 
     def test_time_that_is_left_counts(self):

@@ -155,8 +155,8 @@ class Examples(HaloTest):
         def logged():
             with open(log, encoding='utf-8', errors='replace') as file:
                 return file.read()
-        self.assertTrue(wait_until(lambda: 'ready' in logged() or daemon.poll() is not None, SECONDS),
-                        logged())
+        self.assertTrue(wait_until(lambda: 'ready' in logged() or daemon.poll() is not None,
+                                   SECONDS), logged())
         self.assertIsNone(daemon.poll(), logged())
 
     def start_default(self):

@@ -312,7 +312,7 @@ class Watch(HaloctlTest):
         self.read_words(fd, '\x1b[?1049h')
 
     def read_picture(self, fd, is_it):
-        """The lines of the first picture that is_it(lines), and is whole: the next one has begun."""
+        """The lines of the first whole picture that is_it(lines): the next one has begun."""
         def found(said):
             for picture in said.split('\x1b[H')[1:-1]:
                 text = re.sub(r'\x1b\[[?0-9]*[A-Za-z]|\r', '', picture)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # halod job: split, segment, join, status; whatever happens to tasks and files.
-import contextlib
 import hashlib
 import json
 import os
@@ -281,7 +280,8 @@ class Usage(JobTest):
             wait_until(lambda p=run: os.path.exists(self.part(0)) or p.poll() is not None,
                        halotest.RUN_TIMEOUT)
             run.send_signal(signal.SIGSTOP)
-            if wait_stopped(run) and os.path.exists(self.part(0)) and not os.path.exists(self.output):
+            if wait_stopped(run) and os.path.exists(self.part(0)) and \
+                    not os.path.exists(self.output):
                 return run
             run.send_signal(signal.SIGCONT)
             code, err = ends(run)

@@ -37,7 +37,8 @@ class SlurmTest(JobTest):
     def write_program(self, first):
         """What tasks run: halod, after this has been done where segments are encoded."""
         with open(self.program, 'w', encoding='ascii') as file:
-            file.write(f'#!/bin/sh\n[ "$2" != segment ] || {{ echo "$6" >>{self.starts}; {first}; }}\n'
+            file.write('#!/bin/sh\n'
+                       f'[ "$2" != segment ] || {{ echo "$6" >>{self.starts}; {first}; }}\n'
                        f'exec {halotest.HALOD} "$@"\n')
         os.chmod(self.program, 0o755)
 
@@ -139,7 +140,7 @@ class Kills(SlurmTest):
         self.killed = 0
 
     def kill_task(self):
-        """Not the process that looks for a task's leaks: without it the task would wait for ever."""
+        """Not the process that looks for a task's leaks, for which the task would wait for ever."""
         found = {pid for pid, command in processes()
                  if f'{halotest.HALOD} job segment' in command and self.parts in command
                  and not command.startswith('/bin/sh')}
