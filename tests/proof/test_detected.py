@@ -15,10 +15,13 @@ SHOWN, ENOUGH = 300, 50  # frames that show something: wished for, and required
 class DetectedTest(HaloTest):
     def test_no_frame_shows_its_own_spot(self):
         detected = Detected(PROGRAMS.get, self.folder, seed=os.getpid())
-        for _ in range(int(6 * PATIENCE)):
+        for number in range(int(18 * PATIENCE)):
             detected.round(10)
-            if not detected.started or detected.total('shown') >= SHOWN:
+            shown = detected.total('shown')
+            if shown >= SHOWN or (number >= 5 and shown >= ENOUGH) or \
+                    (number >= 2 and not detected.started):
                 break
+            detected.slow_down()
         detected.say()
         if not detected.started:
             self.skipTest('this daemon starts no detectors')
@@ -27,12 +30,14 @@ class DetectedTest(HaloTest):
 
     def test_a_frame_that_was_not_filtered_is_a_leak(self):
         """The checker finds open spots, and no others."""
-        detected = Detected(PROGRAMS.get, self.folder, filters='null')
-        detected.round(5 * PATIENCE)
-        shown = detected.total('shown')
-        self.assertGreater(shown, 0)
-        self.assertEqual(detected.total('leaks'), shown)
-        self.assertLess(detected.total('hidden'), shown / 4)  # cards
+        for seconds in (5, 10, 20, 40, 40):
+            detected = Detected(PROGRAMS.get, self.folder, filters='null')
+            detected.round(seconds * PATIENCE)
+            shown, hidden = detected.total('shown'), detected.total('hidden')
+            self.assertEqual(detected.total('leaks'), shown)
+            if hidden < shown / 4:  # cards: more of them where engines are slow to start
+                break
+        self.assertLess(hidden, shown / 4)
         self.assertTrue(detected.judge())
         detected = Detected(PROGRAMS.get, self.folder, filters='solid=black')
         detected.round(3)
