@@ -10,7 +10,7 @@ import subprocess
 import time
 import unittest
 
-from halotest.standin import INTERFACE, PATIENCE, StandinTest, descriptors, memory_kib, wait_for
+from halotest.standin import INTERFACE, StandinTest, descriptors, memory_kib, wait_for
 
 SERVICE = 'org.varlink.service.'
 DEEP = b'[' * 100000
@@ -353,7 +353,13 @@ class Limits(StandinTest):
         self.assert_error(extra.receive(), 'Failed', 'too many')
         self.assertIsNone(extra.receive())
         clients.pop().close()
-        self.assertTrue(wait_for(lambda: 'parameters' in (self.client().call('List') or {})))
+        self.assertTrue(wait_for(self.is_let_in))
+
+    def is_let_in(self):
+        try:
+            return 'streams' in self.client().call('List')['parameters']
+        except ConnectionError:  # was turned away before it asked
+            return False
 
     def test_silent_ones_make_room(self):
         clients = [self.client() for _ in range(64)]
@@ -384,12 +390,11 @@ class Limits(StandinTest):
                 client.socket.send(b'{"method": "io.halod.Control.Status"}\0' * 10)
             except BlockingIOError:
                 time.sleep(0.05)  # its socket is full
-        other = self.client()
-        before = time.monotonic()
-        other.call('List')
-        self.assertLess(time.monotonic() - before, 5 * PATIENCE)  # it is not behind all of these
+            except ConnectionError:  # on a busy machine it may have been cut already
+                break
+        self.client(timeout=30).call('List')  # it is not kept out by all of these
         self.assertLess(memory_kib(self.daemon.pid), 400000)
-        self.assertTrue(wait_for(lambda: 'does not read' in self.said(), 20))
+        self.assertTrue(wait_for(lambda: 'does not read' in self.said(), 40))
 
     def test_those_who_leave_early_leave_nothing(self):
         self.client().call('List')
