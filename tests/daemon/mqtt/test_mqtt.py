@@ -13,7 +13,7 @@ import unittest
 
 import halotest
 from halotest import PATIENCE, mqtt
-from halotest.daemon import DaemonTest, main, wait_until
+from halotest.daemon import DaemonTest, Refused, main, wait_until
 from halotest.mqtt import Broker, Client
 from halotest.standin import StandinTest
 
@@ -62,8 +62,8 @@ class MqttTest(DaemonTest):
         self.assertTrue(wait_until(lambda: daemon.pids() and daemon.pids() != pids and
                                    daemon.state('door') == 'running'), daemon.logged())
 
-    def wait_log(self, daemon, words):
-        self.assertTrue(wait_until(lambda: words in daemon.logged()), daemon.logged())
+    def wait_log(self, daemon, words, timeout=20):
+        self.assertTrue(wait_until(lambda: words in daemon.logged(), timeout), daemon.logged())
 
 
 class Published(MqttTest):
@@ -74,24 +74,29 @@ class Published(MqttTest):
         reader = self.reader('one.ts')
         client.wait(STATUS, 'online')
         client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'running')
-        client.wait('halod/door/state', lambda text: json.loads(text)['latency_p99_ms'] > 0, 30)
-        state = client.state('door')
+
+        def has_numbers(text):
+            state = json.loads(text)
+            return state['latency_p99_ms'] > 0 and state['rate'] > 0 and state['viewers'] == 1
+        state = json.loads(client.wait('halod/door/state', has_numbers, 40))
         self.assertEqual(set(state), {'state', 'why', 'rate', 'latency_p50_ms', 'latency_p99_ms',
                                       'viewers', 'coverage'})
-        self.assertEqual((state['why'], state['viewers']), ('', 1))
-        self.assertGreater(state['rate'], 0)
+        self.assertEqual(state['why'], '')
         reader.close()
         client.wait(HIDE, 'OFF')
         daemon.control('Stop', name='door')
-        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'stopped', 5)
+        # Before the next numbers would be due, which come every ten seconds.
+        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'stopped', 9)
 
     def test_numbers_every_ten_seconds(self):
+        begun = time.monotonic()
         _, client, daemon = self.both()
         client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'running')
         daemon.wait_pictures('door', 12 * 25, timeout=60)
         running = [when for when, topic, payload in client.all if topic == 'halod/door/state'
                    and json.loads(payload)['state'] == 'running']
-        self.assertLessEqual(len(running), 4)  # also at events of the beginning
+        # Also at events of the beginning.
+        self.assertLessEqual(len(running), 3 + (time.monotonic() - begun) / 10)
 
     def test_discovery(self):
         _, client, daemon = self.both()
@@ -244,34 +249,47 @@ class Commands(MqttTest):
         self.addCleanup(go_on)
         return go_on
 
-    def command(self, client, daemon, *commands):
-        """Returns when the daemon has all of them: it tells of the last one, which is nonsense."""
-        for topic, payload in commands:
+    def both_and_another(self):
+        """With a stream that is off, where commands are obeyed at once."""
+        return self.both(streams={'door': self.door(), 'off': self.door(enabled=False)})
+
+    def command(self, client, *commands):
+        """Returns when the daemon has all of them: it has obeyed the last one, to the stream that is
+        off."""
+        client.wait('halod/off/hide', bool)
+        last = 'OFF' if client.last['halod/off/hide'] == 'ON' else 'ON'
+        for topic, payload in (*commands, ('halod/off/hide/set', last.encode())):
             client.publish(topic, payload)
-        client.publish('halod/nobody/hide/set', b'ON')
-        self.wait_log(daemon, 'halod/nobody/hide/set was ignored')
+        client.wait('halod/off/hide', last)
 
     def test_on_does_not_undo_what_somebody_else_does(self):
         """It is on already, and a larger region is requested and not in force yet."""
-        _, client, daemon = self.both()
+        _, client, daemon = self.both_and_another()
         state, large = f'{HIDE}/sign', SIGN.replace('50%', '90%')
         daemon.control('Hide', name='door', id='sign', filters=SIGN)
         client.wait(state, 'ON')
-        go_on = self.hold(daemon)
-        other = self.ask(daemon, 'Hide', name='door', id='sign', filters=large)
-        self.command(client, daemon, (f'{state}/set', b'ON'))
-        go_on()
-        other.receive()
+        for _ in range(5):  # again where the engine was held for too long, and was killed
+            daemon.wait_state('door', 'running')
+            held, go_on = daemon.pids(), self.hold(daemon)
+            other = self.ask(daemon, 'Hide', name='door', id='sign', filters=large)
+            self.command(client, (f'{state}/set', b'ON'))
+            go_on()
+            with contextlib.suppress(Refused):
+                other.receive()
+                break
+            self.assertTrue(wait_until(lambda: daemon.pids() != held), daemon.logged())
+        else:
+            self.fail(daemon.logged())
         self.assertEqual(daemon.status('door')['hides'], {'sign': large})
 
     def test_off_and_on_while_it_restarts(self):
-        _, client, daemon = self.both()
+        _, client, daemon = self.both_and_another()
         client.wait(HIDE, 'OFF')
         client.publish(SET, b'ON')
         client.wait(HIDE, 'ON')
         go_on = self.hold(daemon)
         daemon.control('Restart', name='door')
-        self.command(client, daemon, (SET, b'OFF'), (SET, b'ON'))
+        self.command(client, (SET, b'OFF'), (SET, b'ON'))
         go_on()
         daemon.wait_state('door', 'running')
         self.assertEqual(daemon.status('door')['hides'], {'shutter': 'solid'})
@@ -296,6 +314,8 @@ class Commands(MqttTest):
         lines = b'ON\nOFF\n' * 500 + b'ON\n'
         subprocess.run([mqtt.PUBLISH, '-h', '127.0.0.1', '-p', str(client.broker.port), '-t', SET,
                         '-l'], input=lines, check=True, timeout=60 * PATIENCE)
+        # The broker has read them all: none of them overtakes the next one, of another client.
+        self.assertTrue(wait_until(lambda: [topic for _, topic, _ in client.all].count(SET) > 1000))
         self.assertTrue(wait_until(lambda: daemon.status('door')['hides'] != {}))
         client.publish(SET, b'OFF')
         self.assertTrue(wait_until(lambda: daemon.status('door')['hides'] == {}))
@@ -304,6 +324,7 @@ class Commands(MqttTest):
     def test_malformed(self):
         _, client, daemon = self.both()
         client.wait(HIDE, 'OFF')
+        begun = time.monotonic()
         for payload in (b'', b'on', b'ON ', b'1', b'OF', b'\0', b'ON\0', b'\xff' * 3, b'x' * 70000,
                         b'{"state": "ON"}'):
             client.publish(SET, payload)
@@ -316,7 +337,7 @@ class Commands(MqttTest):
         client.publish(SET, b'ON')
         client.wait(HIDE, 'ON')
         lines = [line for line in daemon.logged().split('\n') if 'was ignored' in line]
-        self.assertEqual(len(lines), 1, lines)
+        self.assertTrue(1 <= len(lines) <= 1 + (time.monotonic() - begun) // 30, lines)
 
     def test_retained(self):
         broker = self.broker()
@@ -387,11 +408,9 @@ class Lost(MqttTest):
         client.wait(HIDE, 'OFF')
         broker.process.send_signal(signal.SIGSTOP)
         until = time.monotonic() + 3 * PATIENCE
-        while time.monotonic() < until:
-            before = time.monotonic()
+        while time.monotonic() < until:  # one who waited for the broker would wait for ever
             daemon.control('Hide', name='door', id='sign', filters=SIGN)
             daemon.control('Hide', name='door', id='sign', filters='')
-            self.assertLess(time.monotonic() - before, 2 * PATIENCE)
         daemon.control('Hide', name='door', id='shutter', filters='solid')
         broker.process.send_signal(signal.SIGCONT)
         client.wait(HIDE, 'ON', 90)
@@ -401,7 +420,7 @@ class Lost(MqttTest):
         broker.process.send_signal(signal.SIGSTOP)
         daemon = self.begin(broker)
         daemon.wait_state('door', 'running')
-        self.wait_log(daemon, 'does not answer the login')
+        self.wait_log(daemon, 'does not answer the login', 60)  # after fifteen seconds
         broker.process.send_signal(signal.SIGCONT)
         self.client(broker).wait(STATUS, 'online', 60)
 
@@ -447,9 +466,10 @@ class Lost(MqttTest):
         held = {target for target in halotest.daemon.links(daemon.pids()[0]).values()}
         self.assertFalse(held & {f'socket:[{inode}]' for inode in inodes})
         for number in os.listdir(f'/proc/{daemon.process.pid}/fdinfo'):
-            with open(f'/proc/{daemon.process.pid}/fdinfo/{number}') as file:
-                flags = int(file.read().split('flags:')[1].split()[0], 8)
-            self.assertTrue(int(number) < 3 or flags & os.O_CLOEXEC, number)
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                with open(f'/proc/{daemon.process.pid}/fdinfo/{number}') as file:
+                    flags = int(file.read().split('flags:')[1].split()[0], 8)
+                self.assertTrue(int(number) < 3 or flags & os.O_CLOEXEC, number)
 
 
 @unittest.skipUnless(shutil.which('openssl'), 'openssl is not installed')
