@@ -11,7 +11,6 @@ import ssl
 import struct
 import subprocess
 import threading
-import time
 import warnings
 
 from halotest import docs
@@ -347,7 +346,7 @@ class Sessions(ApiTest):
             self.assertEqual(page.login('anna', 'wrong horse'), 403)
         status, headers, _ = page.ask('/api/login', {'user': 'anna', 'password': PASSWORD})
         self.assertEqual(status, 429, 'also with the right one')
-        self.assertGreater(int(headers['retry-after']), 10)
+        self.assertIn(int(headers['retry-after']), range(1, 16))  # less what has passed
         self.assertIn('wrong user name or password from 127.0.0.1', daemon.logged())
 
     def test_guesses_at_once(self):
@@ -681,8 +680,8 @@ def messages(data):
 
 class Live(ApiTest):
     def read(self, path, enough, *options):
-        """What came until there was enough, for at most 20 seconds."""
-        curl = subprocess.Popen(['curl', '-sN', '-m', '20', *options, f'http://{self.host}{path}'],
+        """What came until there was enough, for at most 60 seconds."""
+        curl = subprocess.Popen(['curl', '-sN', '-m', '60', *options, f'http://{self.host}{path}'],
                                 stdout=subprocess.PIPE)
         data = b''
         while not enough(data):
@@ -701,14 +700,14 @@ class Live(ApiTest):
         def kinds(data):
             return [(kind, slot) for kind, slot, _ in messages(data)]
 
+        begun = []
+
         def enough(data):
+            if data and not begun:
+                begun.append(daemon.control('Hide', name='door', id='a', filters='solid'))
             return kinds(data).count(('F', 255)) > 20 and ('J', 0) in kinds(data) and \
                 ('E', 0) in kinds(data)
-        timer = threading.Timer(1, lambda: daemon.control('Hide', name='door', id='a',
-                                                          filters='solid'))
-        timer.start()
         data = self.read('/api/live?tiles=door,nosuch&video=door', enough)
-        timer.join()
         found = list(messages(data))
         self.assertTrue(enough(data), kinds(data))
         of = {kind: [payload for k, _, payload in found if k == kind] for kind in 'JBIFESX'}
@@ -788,10 +787,13 @@ class Live(ApiTest):
 
     def test_events(self):
         daemon = self.begin()
-        timer = threading.Timer(0.5, lambda: daemon.control('Restart', name='door'))
-        timer.start()
-        data = self.read('/api/events', lambda data: b'"asked"' in data and data.count(b'\n\n') > 3)
-        timer.join()
+        begun = []
+
+        def enough(data):
+            if data and not begun:
+                begun.append(daemon.control('Restart', name='door'))
+            return b'"asked"' in data and data.count(b'\n\n') > 3
+        data = self.read('/api/events', enough)
         lines = [line for line in data.decode().split('\n\n') if line.startswith('data: ')]
         events = [json.loads(line[6:]) for line in lines[:-1]]
         self.assertIn('asked', [event['event'] for event in events])
@@ -810,7 +812,8 @@ class Live(ApiTest):
         daemon.control('RemoveToken', name='wall')
         daemon.control('AddToken', name='wall', role='view')
         try:
-            self.assertTrue(wait_until(lambda: all(curl.poll() is not None for curl in curls), 10))
+            # Those that read slowly would be cut after thirty seconds anyway.
+            self.assertTrue(wait_until(lambda: all(curl.poll() is not None for curl in curls), 20))
         finally:
             for curl in curls:
                 curl.kill()
@@ -822,12 +825,14 @@ class Live(ApiTest):
         self.add(daemon, 'vera', 'view')
         page = self.browser()
         page.login('vera')
-        begun = time.monotonic()
-        timer = threading.Timer(1, lambda: daemon.control('RemoveUser', name='vera'))
-        timer.start()
-        self.read('/api/live?video=door', lambda data: False, '-b', page.jar)
-        timer.join()
-        self.assertLess(time.monotonic() - begun, 15, 'it ends with the session')
+        with subprocess.Popen(['curl', '-sN', '-m', '30', '-b', page.jar,
+                               f'http://{self.host}/api/live?video=door'],
+                              stdout=subprocess.PIPE) as curl:
+            self.assertTrue(curl.stdout.read(1))
+            daemon.control('RemoveUser', name='vera')
+            while curl.stdout.read(1 << 16):
+                pass
+        self.assertNotEqual(curl.returncode, 28, 'it ends with the session, not with its time')
 
     def test_stuck_pages(self):
         """Pages that do not read slow nobody, and their memory is bounded."""
