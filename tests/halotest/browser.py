@@ -81,7 +81,7 @@ class Browser:
 
     # ---- scripts ----
 
-    def wait(self, condition, what='', timeout=20):
+    def wait(self, condition, what='', timeout=60):
         """Until an expression is true in the page; returns its value."""
         value = None
 
@@ -97,7 +97,7 @@ class Browser:
         """What the page shows, as text."""
         return self.script('return `${location.href}\\n${document.body?.innerText ?? ""}`')[:3000]
 
-    def wait_text(self, words, timeout=20):
+    def wait_text(self, words, timeout=60):
         self.wait(f'document.body.innerText.includes({json.dumps(words)})', words, timeout)
 
     # ---- what a user does ----
@@ -105,13 +105,13 @@ class Browser:
     def find(self, text=None, css=None, label=None):
         how, what = ('css', css) if css else ('label', label) if label else ('text', text)
         found = []
-        if not wait_until(lambda: found.append(self.script(FIND, how, what)) or found[-1]):
+        if not wait_until(lambda: found.append(self.script(FIND, how, what)) or found[-1], 60):
             raise AssertionError(f'there is no {what!r} to be seen:\n{self.text()}')
         return found[-1]
 
     def act(self, action, **which):
         """On an element that the page may just be replacing."""
-        end = time.monotonic() + 20 * PATIENCE
+        end = time.monotonic() + 60 * PATIENCE
         while True:
             try:
                 element = self.find(**which)
@@ -204,7 +204,7 @@ class Chromium(Browser):
         def ready():
             with contextlib.suppress(OSError):
                 return self.ask('GET', '/status')['ready']
-        if not wait_until(ready):
+        if not wait_until(ready, 60):
             raise AssertionError('chromedriver does not start')
 
     def ask(self, method, path, **body):
