@@ -84,7 +84,8 @@ class Commands(Served):
         daemon = self.serve()
         daemon.wait_state('one', 'running')
         daemon.wait_state('two', 'running')
-        self.assertEqual(self.good('list').split(), ['one', 'running', 'two', 'running'])
+        self.assertTrue(wait_until(
+            lambda: self.good('list').split() == ['one', 'running', 'two', 'running']))
         self.assertTrue(wait_until(lambda: '320x240' in self.good('status')))
         self.assertEqual(self.good('set', 'one', 'filters=gblur=sigma=9'), '')
         self.assertIn('gblur=sigma=9', self.good('status', 'one'))
