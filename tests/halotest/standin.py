@@ -21,7 +21,7 @@ JPEG = b'\xff\xd8' + b'\xff\xfe\xff\xf0' + b'no picture ' * 5955 + b'\0' * 3 + b
 class Client:
     """A connection to the control socket, in Varlink's wire format."""
 
-    def __init__(self, path, timeout=10):
+    def __init__(self, path, timeout=30):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(path)  # waits where many do
         self.socket.settimeout(timeout * PATIENCE)

@@ -392,7 +392,7 @@ class Limits(StandinTest):
                 time.sleep(0.05)  # its socket is full
             except ConnectionError:  # on a busy machine it may have been cut already
                 break
-        self.client(timeout=30).call('List')  # it is not kept out by all of these
+        self.client().call('List')  # it is not kept out by all of these
         self.assertLess(memory_kib(self.daemon.pid), 400000)
         self.assertTrue(wait_for(lambda: 'does not read' in self.said(), 40))
 

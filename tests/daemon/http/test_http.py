@@ -475,7 +475,7 @@ class Limits(HttpTest):
 
     def test_one_who_asks_without_end_holds_up_nobody(self):
         """After each answer the next request is there already."""
-        client, control = self.connect(), self.client(timeout=30)
+        client, control = self.connect(), self.client()
         requests = f'GET / HTTP/1.1\r\nHost: {self.http}\r\n\r\n'.encode() * 1000
 
         def pump(way):

@@ -347,8 +347,8 @@ class Editing(PageTest):
         self.page.wait('document.activeElement.matches(".region-shape")', 'focus on the shape')
         before = self.page.script('return document.activeElement.getAttribute("aria-label")')
         self.page.press('Shift+Right', 'Down')
-        self.assertNotEqual(before, self.page.script(
-            'return document.activeElement.getAttribute("aria-label")'))
+        self.page.wait(
+            f'document.activeElement.getAttribute("aria-label") !== {json.dumps(before)}')
         for side in 'Width', 'Height':
             self.tab_to(f'{side}, rectangle 1, percent')
             self.page.press('4', '0')
@@ -404,8 +404,7 @@ class Editing(PageTest):
         box = .3, .3, .7, .7
         self.assertNotIn('Hide only these', self.page.text(), 'nothing was drawn')
         self.draw((.25, .2), (.75, .2), (.8, .8), (.2, .8), (.25, .2))
-        self.assertEqual(self.page.script('return document.querySelector(".filter select").value'),
-                         'hide')
+        self.page.wait('document.querySelector(".filter select")?.value === "hide"')
         self.choose_black()
         self.page.click('Hide only these')
         self.apply()
