@@ -706,37 +706,50 @@ class Live(ApiTest):
         def enough(data):
             if data and not begun:
                 begun.append(daemon.control('Hide', name='door', id='a', filters='solid'))
-            return kinds(data).count(('F', 255)) > 20 and ('J', 0) in kinds(data) and \
-                ('E', 0) in kinds(data)
+            last = ''.join(kind for kind, _ in kinds(data)).rpartition('I')[2]
+            return last.count('F') > 20 and ('J', 0) in kinds(data) and ('E', 0) in kinds(data)
         data = self.read('/api/live?tiles=door,nosuch&video=door', enough)
         found = list(messages(data))
         self.assertTrue(enough(data), kinds(data))
         of = {kind: [payload for k, _, payload in found if k == kind] for kind in 'JBIFESX'}
         self.assertEqual(of['J'][0][:2], b'\xff\xd8')
-        begin = json.loads(of['B'][0])
+        begin = json.loads(of['B'][-1])  # on a busy machine a card may come before the stream
         self.assertRegex(begin['mime'], r'^video/mp4; codecs="avc1\.[0-9a-f]{6}"$')
         self.assertEqual((begin['width'], begin['height']), (320, 240))
         self.assertEqual(of['I'][0][4:8], b'ftyp')
         self.assertEqual({fragment[4:8] for fragment in of['F']}, {b'moof'})
         self.assertEqual(json.loads(of['S'][0])['status']['streams'][0]['name'], 'door')
         self.assertIn(('X', 1), kinds(data))
+        last = max(at for at, (kind, *_) in enumerate(found) if kind == 'I')
         with open(self.path('live.mp4'), 'wb') as file:
-            file.write(of['I'][0] + b''.join(of['F']))
+            file.write(b''.join(payload for kind, _, payload in found[last:] if kind in 'IF'))
         gray = call([FFMPEG, '-v', 'error', '-i', self.path('live.mp4'), '-f', 'rawvideo',
                      '-pix_fmt', 'gray', '-'])
         self.assertGreater(len(gray) // (320 * 240), 15)
 
     def test_mp4_plays(self):
         self.begin()
-        data = self.read('/door/live.mp4', lambda data: data.count(b'moof') > 30)
+        # On a busy machine frames are dropped, and a card may come before the stream, which has
+        # other parameters.
+        data = self.read('/door/live.mp4',
+                         lambda data: data[data.rfind(b'ftyp'):].count(b'moof') > 30)
+        is_first = data.count(b'ftyp') == 1
+        data = data[data.rindex(b'ftyp') - 4:data.rindex(b'moof') - 4]
         with open(self.path('live.mp4'), 'wb') as file:
-            file.write(data[:data.rindex(b'moof') - 4])
-        packets = call(['ffprobe', '-v', 'error', '-show_entries', 'packet=pts_time,duration_time',
-                        '-of', 'csv=p=0', self.path('live.mp4')]).decode().split()
-        times = [[float(word) for word in line.strip(',').split(',')] for line in packets]
-        self.assertEqual(times[0][0], 0)
-        for (begin, lasts), (following, _) in zip(times, times[1:]):
-            self.assertAlmostEqual(begin + lasts, following, 4, 'no gaps')
+            file.write(data)
+        packets = call(['ffprobe', '-v', 'error', '-show_entries', 'packet=pts', '-of', 'csv=p=0',
+                        self.path('live.mp4')]).decode().split()
+        fragments = []  # (begin, duration)
+        for at in (found.end() for found in re.finditer(b'tfhd', data)):
+            flags, _, lasts = struct.unpack('>III', data[at:at + 12])
+            self.assertEqual(flags & 0xb, 8, 'the first that follows is the duration')
+            tfdt = data.index(b'tfdt', at)
+            fragments.append((struct.unpack('>Q', data[tfdt + 8:tfdt + 16])[0], lasts))
+        self.assertGreater(len(fragments), 20)
+        self.assertEqual(fragments[0][0] == 0, is_first)
+        self.assertEqual([int(word.strip(',')) for word in packets], [at for at, _ in fragments])
+        for (begin, lasts), (following, _) in zip(fragments, fragments[1:]):
+            self.assertEqual(begin + lasts, following, 'no gaps')
 
     def test_engine_dies(self):
         """The same connection shows a card and then the stream, with times that go on."""
