@@ -256,7 +256,7 @@ class Commands(MqttTest):
         return self.both(streams={'door': self.door(), 'off': self.door(enabled=False)})
 
     def command(self, client, *commands):
-        """Returns when the daemon has all of them: it has obeyed the last one, which is to the stream
+        """Returns when the daemon has all of them: it has obeyed the last one, of the stream
         that is off."""
         client.wait('halod/off/hide', bool)
         last = 'OFF' if client.last['halod/off/hide'] == 'ON' else 'ON'
