@@ -278,11 +278,11 @@ class Watch(HaloctlTest):
     def terminal(self, columns, rows, *words):
         pid, fd = pty.fork()
         if pid == 0:
+            self.resize(0, columns, rows)  # before it looks
             os.environ['TERM'] = 'xterm'
             os.execv(HALOCTL, [HALOCTL, '--socket', self.socket, 'status', '--watch', '-n', '0.2',
                                *words])
         self.addCleanup(os.close, fd)
-        self.resize(fd, columns, rows)
         return pid, fd
 
     def resize(self, fd, columns, rows):
