@@ -4,6 +4,7 @@
 descriptors from 3 and the environment of sd_listen_fds(3)."""
 import os
 import socket
+import struct
 import sys
 import threading
 import time
@@ -12,34 +13,54 @@ from halotest.daemon import (HALOD, PATIENCE, Control, DaemonTest, Reader, call,
                         free_port, halod_environment, links, main, wait_until)
 
 
+SO_TIMESTAMPNS = 35
+TIMESPEC = struct.Struct('@qq')
+
+
+def sent_at(control):
+    """When the kernel got a datagram, which says it by the other clock."""
+    [stamp] = [data for _, kind, data in control if kind == SO_TIMESTAMPNS]
+    seconds, ns = TIMESPEC.unpack(stamp)
+    return time.monotonic() - (time.time_ns() - seconds * 10**9 - ns) / 1e9
+
+
 class Manager(threading.Thread):
-    """Notes when what was told: .messages is a list of (time, {KEY: value})."""
+    """Notes when what was told, however late this process reads it: .messages is a list of (time,
+    {KEY: value})."""
 
     def __init__(self, path):
         super().__init__(daemon=True)
         self.path, self.messages = path, []
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         self.socket.bind(path)
         self.heard = None  # called with each message, at once
+        self.over = False
         self.start()
 
     def run(self):
         while True:
             try:
-                data = self.socket.recv(1 << 16)
+                data, control, _, _ = self.socket.recvmsg(1 << 16, 256)
             except OSError:
                 return
             if data == b'end':
                 return
             message = dict(line.split('=', 1) for line in data.decode().splitlines() if '=' in line)
-            self.messages.append((time.monotonic(), message))
+            self.messages.append((sent_at(control), message))
             if self.heard:
                 self.heard(message)
 
+    def hear_all(self):
+        """Until all that was told has been noted; nothing is noted any more."""
+        if not self.over:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+                end.sendto(b'end', self.path)
+        self.over = True
+        self.join()
+
     def close(self):
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.sendto(b'end', self.path)
-        self.join(5)
+        self.hear_all()
         self.socket.close()
 
     def times(self, key, since=0):
@@ -97,7 +118,7 @@ class ServiceTest(DaemonTest):
             words['WATCHDOG_USEC'] = str(int(watchdog * 1e6))
         return self.start(streams, environment=words, **more), manager
 
-    def until(self, condition, what, timeout=20):
+    def until(self, condition, what, timeout=60):
         """what() says how it stands where the condition does not come true."""
         if not wait_until(condition, timeout):
             self.fail(what())
