@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # noqa: F401
+from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, Waits, call, descriptors,  # noqa: F401
                       free_port, halod_environment, is_sanitized, main, memory_kib, wait_until)
 from halotest.standin import Client
 
@@ -52,7 +52,7 @@ class Refused(Exception):
 class Control(Client):
     """One connection to the control socket, on which errors are exceptions."""
 
-    def __init__(self, path, timeout=20):
+    def __init__(self, path, timeout=60):
         super().__init__(path, timeout)
 
     def receive(self):
@@ -114,14 +114,16 @@ class Daemon:
 
     def kill_engine_of(self, name, number=signal.SIGKILL):
         """Of an engine that is not there the process is 0, which for kill() is the caller's group."""
-        pid = self.engines()[self.status(name)['engine']]['pid']
+        status = self.status()
+        engine = {stream['name']: stream['engine'] for stream in status['streams']}[name]
+        pid = {one['name']: one['pid'] for one in status['engines']}.get(engine)
         if not pid:
-            raise AssertionError(f'{name} has no engine: {self.status(name)}\n{self.logged()}')
+            raise AssertionError(f'{name} has no engine: {status}\n{self.logged()}')
         os.kill(pid, number)
 
     def filtered_anew(self, name):
         """(pictures that were filtered, when that was told): numbers come every half second."""
-        before, end = self.status(name)['filtered'], time.monotonic() + 2 * PATIENCE
+        before, end = self.status(name)['filtered'], time.monotonic() + 30 * PATIENCE
         while (now := self.status(name)['filtered']) == before and time.monotonic() < end:
             time.sleep(0.01)
         return now, time.monotonic()
@@ -133,15 +135,21 @@ class Daemon:
         last, ended = self.filtered_anew(name)
         return (last - first) / (ended - begun)
 
-    def wait_pictures(self, name, count, timeout=20):
+    def wait_pictures(self, name, count, timeout=60):
         """Until so many more are filtered: a while of the stream's time, which takes no less of the
         clock's, and on a busy machine more."""
         wanted = self.status(name)['filtered'] + count
         if not wait_until(lambda: self.status(name)['filtered'] >= wanted, timeout):
             raise AssertionError(f'no {count} pictures: {self.status(name)}\n{self.logged()}')
 
-    def wait_state(self, name, state, timeout=20):
-        if not wait_until(lambda: self.state(name) == state, timeout):
+    def runs(self, name):
+        """Also where it is late now and then, because the machine is busy."""
+        return self.state(name) in ('running', 'overloaded')
+
+    def wait_state(self, name, state, timeout=60):
+        """A stream of which the machine is late runs; whether it recovers is another question."""
+        wanted = ('running', 'overloaded') if state == 'running' else (state,)
+        if not wait_until(lambda: self.state(name) in wanted, timeout):
             raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.logged()}')
 
     def descriptors(self):
@@ -156,7 +164,7 @@ class Daemon:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            return self.process.wait(20 * PATIENCE)
+            return self.process.wait(60 * PATIENCE)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -249,7 +257,7 @@ class Watcher(threading.Thread):
                 return when
         return None
 
-    def wait(self, card, since=0, timeout=10):
+    def wait(self, card, since=0, timeout=60):
         wait_until(lambda: self.first(card, since), timeout)
         return self.first(card, since)
 
@@ -306,7 +314,7 @@ class DaemonTest(HaloTest):
     def fetch(self, path, name='http.sock'):
         """The body of an answer over HTTP, from a Unix socket."""
         with socket.socket(socket.AF_UNIX) as client:
-            client.settimeout(10 * PATIENCE)
+            client.settimeout(60 * PATIENCE)
             client.connect(self.path(name))
             client.sendall(f'GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n'.encode())
             data = b''
