@@ -65,16 +65,18 @@ class Many(DaemonTest):
 
     def test_a_stop_in_the_line(self):
         """A stream that waits for its turn ends when it is told to; the others keep theirs."""
-        daemon = self.with_standin(self.streams(7), OPENING=700)
+        daemon = self.with_standin(self.streams(7), OPENING=700, LOG='-')
         self.assertTrue(wait_until(lambda: any(
             stream['turn'] > 1 for stream in daemon.status()['streams'])), daemon.logged())
         last = max(daemon.status()['streams'], key=lambda stream: stream['turn'])['name']
         daemon.control('Stop', name=last)
-        self.assertTrue(wait_until(lambda: not daemon.status(last)['engine'], 0.6), daemon.logged())
+        self.assertTrue(wait_until(lambda: not daemon.status(last)['engine']), daemon.logged())
         for i in range(7):
             if f's{i}' != last:
                 daemon.wait_state(f's{i}', 'running')
         self.assertEqual(daemon.state(last), 'stopped')
+        # It did not wait for its turn, which would have opened its decoder.
+        self.assertEqual(daemon.logged().splitlines().count('decoder'), 6, daemon.logged())
 
 
 if __name__ == '__main__':
