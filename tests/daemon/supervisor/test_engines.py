@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Engines that die, hang, and come back; what viewers see meanwhile.
+import contextlib
 import glob
 import os
 import signal
 import time
 
 from halotest.daemon import PATIENCE, DaemonTest, links, main, wait_until
-from halotest import alone
+from halotest import Waits, alone, need_faults
 
 CARD_S = 0.5 * PATIENCE     # without anything to see
 BACK_S = 3 * PATIENCE       # until pictures are filtered again
@@ -43,20 +44,22 @@ class Engines(DaemonTest):
         watcher = self.watcher('a.ts')
         self.assertTrue(watcher.wait(card=False))
         daemon.filtered_anew('a')
-        killed = time.monotonic()
+        killed, waits = time.monotonic(), Waits()
         os.kill(daemon.pids()[0], signal.SIGKILL)
         self.assertTrue(wait_until(lambda: daemon.state('a') == 'running'
-                                   and daemon.status('a')['restarts'] == 1, 10), daemon.logged())
+                                   and daemon.status('a')['restarts'] == 1), daemon.logged())
         back = watcher.wait(card=False, since=killed + 0.3)
         self.assertIsNotNone(back, daemon.logged())
-        self.assertLess(back - killed, BACK_S)
+        late = waits.seconds()
+        self.assertLess(back - killed, BACK_S + late)
         daemon.filtered_anew('a')
+        late = waits.seconds()
         for reader in readers:
             self.assertFalse(reader.ended, daemon.logged())
             gaps = reader.gaps(killed)
             first = next((gap for gap in gaps if gap > 0.3), 0)  # to the card; another may follow
-            self.assertLess(first, CARD_S)
-            self.assertLess(max(gaps), CARD_S + 0.2 * PATIENCE)
+            self.assertLess(first, CARD_S + late)
+            self.assertLess(max(gaps), CARD_S + 0.2 * PATIENCE + late)
         self.assertTrue(watcher.is_alive_process())
         self.assertIn('signal 9', daemon.logged())
 
@@ -67,38 +70,40 @@ class Engines(DaemonTest):
         daemon.wait_state('one', 'running')
         reader, watcher = self.reader('one.nut'), self.watcher('one.nut')
         self.assertTrue(watcher.wait(card=False))
-        stopped = time.monotonic()
+        stopped, waits = time.monotonic(), Waits()
         pid = daemon.pids()[0]
         os.kill(pid, signal.SIGSTOP)
         card = watcher.wait(card=True, since=stopped)
         self.assertIsNotNone(card, daemon.logged())
-        self.assertLess(card - stopped, 1.5 * PATIENCE)
-        self.assertTrue(wait_until(lambda: daemon.pids() and daemon.pids()[0] != pid, 10))
+        self.assertLess(card - stopped, 1.5 * PATIENCE + waits.seconds())
+        self.assertTrue(wait_until(lambda: daemon.pids() not in ([], [pid])))
         back = watcher.wait(card=False, since=card)
         self.assertIsNotNone(back, daemon.logged())
-        self.assertLess(back - stopped, SILENCE_S + BACK_S)
+        late = waits.seconds()
+        self.assertLess(back - stopped, SILENCE_S + BACK_S + late)
         self.assertFalse(reader.ended)
-        self.assertLess(reader.longest_gap(stopped), CARD_S + 0.2 * PATIENCE)  # as cards are apart
+        self.assert_no_gap(reader.gaps(stopped), CARD_S + 0.2 * PATIENCE + late)  # as cards are apart
         self.assertIn('silent', daemon.logged())
 
     def test_pauses_grow(self):
         """An engine that dies again and again is started with pauses, and never given up."""
-        daemon = self.start()
+        need_faults()
+        dies, begun = self.path('dies'), time.monotonic()
+        with open(dies, 'w'):
+            pass
+        daemon = self.start(environment={'HALOD_FAULT': f'kill:{dies}'})
+        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] >= 4),
+                        daemon.logged())
+        self.assertGreater(time.monotonic() - begun, 0.25 + 0.5 + 1)  # the first one is at once
+        os.unlink(dies)
         daemon.wait_state('one', 'running')
-        for _ in range(4):
-            self.assertTrue(wait_until(daemon.pids, 10))
-            pid, begun = daemon.pids()[0], time.monotonic()
-            os.kill(pid, signal.SIGKILL)
-            self.assertTrue(wait_until(lambda pid=pid: pid not in daemon.pids()))
-        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 10), daemon.logged())
-        self.assertGreater(time.monotonic() - begun, 0.3)
         self.assertGreaterEqual(daemon.engines()['cpu']['restarts'], 4)
 
     @alone
     def test_kills_while_it_works(self):
         """An engine that filtered is started again at once, however often it is killed."""
         daemon = self.start()
-        pauses = []
+        pauses, waits = [], Waits()
         for number in range(6):  # with pauses that grow the sixth would come after four seconds
             self.assertTrue(wait_until(lambda number=number: (
                 daemon.status('one')['restarts'] == number and
@@ -108,7 +113,7 @@ class Engines(DaemonTest):
             os.kill(pid, signal.SIGKILL)
             self.assertTrue(wait_until(lambda pid=pid: daemon.pids() not in ([], [pid])))
             pauses.append(time.monotonic() - killed)
-        self.assert_no_gap(pauses, 1.5 * PATIENCE)
+        self.assert_no_gap(pauses, 1.5 * PATIENCE + waits.seconds())
         daemon.wait_state('one', 'running')
 
     def all_run(self, daemon, names):
@@ -147,8 +152,11 @@ class Engines(DaemonTest):
             self.all_run(daemon, names)
             pids = daemon.pids()
             self.assertLess(len(pids), 4, daemon.engines())
+            daemon.process.send_signal(signal.SIGSTOP)  # all at once, for who sees it
             for pid in pids:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # those that had nothing to do end
+                    os.kill(pid, signal.SIGKILL)
+            daemon.process.send_signal(signal.SIGCONT)
             self.assertTrue(wait_until(lambda pids=pids: not set(pids) & set(daemon.pids())))
         self.all_run(daemon, names)
         self.assertNotIn('isolated', daemon.logged())
@@ -174,7 +182,7 @@ class Engines(DaemonTest):
         daemon.process.kill()
         daemon.process.wait()
         self.assertTrue(wait_until(lambda: not any(os.path.exists(f'/proc/{pid}')
-                                                   for pid in pids), 5))
+                                                   for pid in pids)))
         again = self.start()
         again.wait_state('one', 'running')
         self.reader('one.ts')
