@@ -60,6 +60,12 @@ class Engine:
             if message['do'] == 'quit':
                 sys.exit(0)
 
+    def wait_for(self, *links):
+        """Until one of them can be read; who waits says that it lives."""
+        while not (ready := select.select(links, [], [], 0.3)[0]):
+            self.tell(tell='stats', streams={})
+        return ready
+
     def survey(self):
         """The GPUs of the machine."""
         for gpus in json.loads(os.environ.get('STANDIN_GPUS', '[[]]')):
@@ -69,10 +75,7 @@ class Engine:
 
     def serve(self, at_set):
         """Notes each start's settings; at_set(message) says whether it goes on."""
-        while True:
-            if not select.select([self.link], [], [], 0.3)[0]:
-                self.tell(tell='stats', streams={})
-                continue
+        while self.wait_for(self.link):
             message = json.loads(self.link.recv(1 << 18) or b'{"do": "quit"}')
             self.stream = message.get('stream', self.stream)
             if message['do'] == 'quit':
@@ -97,14 +100,14 @@ class Engine:
         self.serve(lambda message: os._exit(1))
 
     def serve_one_at_a_time(self):
-        """As on a GPU with memory for one stream."""
+        """As on a GPU with memory for one stream. Notes each start."""
         inside = []
-        while True:
-            if not select.select([self.link], [], [], 0.3)[0]:
-                self.tell(tell='stats', streams={})
-                continue
+        while self.wait_for(self.link):
             message = json.loads(self.link.recv(1 << 18) or b'{"do": "quit"}')
             stream = message.get('stream')
+            if message['do'] == 'start':
+                with open(os.path.join(FOLDER, 'settings'), 'a') as file:
+                    print(message['settings'], file=file)
             if message['do'] == 'quit':
                 sys.exit(0)
             elif message['do'] == 'start' and inside:
@@ -119,7 +122,7 @@ class Engine:
 
     def serve_slow_ends(self):
         """As with a file on a slow disk."""
-        self.at_end = lambda: time.sleep(1.5)  # a slow disk
+        self.at_end = self.sleep  # a slow disk
         self.serve(lambda message: os._exit(1))
 
     def serve_held_ends(self):
@@ -220,10 +223,14 @@ class Engine:
             self.tell(tell='stats', streams={}, gpus=value)
         self.tell(tell='stats', streams={}, gpus=[good[0], *bad, good[1]])
 
-    def waits(self):
-        for _ in range(8):
+    def sleep(self):
+        for _ in range(5):
             self.tell(tell='stats', streams={})
             time.sleep(0.3)
+
+    def waits(self):
+        """Until the test says so."""
+        self.wait_for_end()
 
     def ring_pipe(self):
         reading, _ = os.pipe()
@@ -290,10 +297,7 @@ class Engine:
     def want(self):
         """Notes what the detector says first, or why there is none."""
         self.ask('want')
-        while True:
-            if not select.select([self.link], [], [], 0.3)[0]:
-                self.tell(tell='stats', streams={})
-                continue
+        while self.wait_for(self.link):
             data, fds, _, _ = socket.recv_fds(self.link, 1 << 18, 2)
             message = json.loads(data or b'{"do": "quit"}')
             if message['do'] == 'quit':
@@ -303,6 +307,8 @@ class Engine:
         self.detectors.extend(socket.socket(fileno=fd) for fd in fds)
         for link in self.detectors:
             link.setblocking(True)
+        if fds:
+            self.wait_for(self.detectors[-1])
         words = self.detectors[-1].recv(100).decode() if fds else message['why']
         with open(os.path.join(FOLDER, 'detected'), 'a') as file:
             print(message['id'], message['find'], words, file=file)

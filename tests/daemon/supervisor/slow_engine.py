@@ -52,7 +52,8 @@ class Engine:
             self.tell('set', stream=stream, id=message['id'])
         elif do == 'stop':
             while os.path.exists(path('stuck')):
-                time.sleep(.01)
+                self.tell('stats', streams={})
+                time.sleep(.05)
             self.answer_held()
             self.tell('gone', stream=stream)
 

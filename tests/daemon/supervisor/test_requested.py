@@ -4,7 +4,8 @@
 import json
 import os
 
-from halotest.daemon import STANDIN_ENGINE_DAEMON, DaemonTest, Refused, main, wait_until
+from halotest.daemon import (PATIENCE, STANDIN_ENGINE_DAEMON, DaemonTest, Refused, main,
+                             wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BASE = 'gblur=sigma=12'
@@ -172,7 +173,7 @@ class Requested(DaemonTest):
         daemon.process.terminate()
         addition.receive()
         self.release()
-        self.assertEqual(daemon.process.wait(20), 0)
+        self.assertEqual(daemon.process.wait(60 * PATIENCE), 0)
         self.assertEqual(self.stored(), {'door': {'a': 'solid'}})
 
     def test_keep_while_a_base_is_requested(self):
