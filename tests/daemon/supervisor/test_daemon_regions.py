@@ -8,9 +8,9 @@ import subprocess
 import threading
 import time
 
-from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, WIDTH, Control, DaemonTest, Refused, is_sanitized, main,
-                        wait_until)
-from halotest import alone
+from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, UNNOTICED, WIDTH, Control, DaemonTest, Refused,
+                        is_sanitized, main, wait_until)
+from halotest import Waits, alone
 from halotest.feed_probe import FrameClient
 from halotest.standin import INTERFACE
 
@@ -41,7 +41,20 @@ class RegionTest(DaemonTest):
 
     def wait_seen(self, daemon, name='one'):
         """Until the session has pictures as old as those of seen_us()."""
-        self.assertTrue(wait_until(lambda: daemon.status(name)['filtered'] > 10, 20), daemon.logged())
+        self.assertTrue(wait_until(lambda: daemon.status(name)['filtered'] > 10), daemon.logged())
+
+    def taken(self, daemon, *regions):
+        """The picture of an update that the engine has taken: it refuses those of pictures that it
+        has not got yet, because the machine is late."""
+        before, pictures = self.feed_of(daemon)['updates'], []
+
+        def is_taken():
+            pictures.append(seen_us())
+            self.tell(daemon, *regions, picture=pictures[-1])
+            wait_until(lambda: self.feed_of(daemon)['updates'] > before, 2)
+            return self.feed_of(daemon)['updates'] > before
+        self.assertTrue(wait_until(is_taken), daemon.logged())
+        return pictures[-1]
 
 
 def is_raw(luma, x, y, w, h):
@@ -111,29 +124,29 @@ class Viewer(threading.Thread):
 
 class Detector(threading.Thread):
     """Tells where the thing was in pictures of a viewer: late, of few, and now and then it misses it,
-    but not where it has not seen it before. `away` silences it from the next word that has found the
+    but not where it has not seen it before. leave() silences it from the next word that has found the
     thing: after one that has missed it the thing is shown for a while, as nothing was there."""
 
     def __init__(self, daemon, viewer, delay=0.1, every=3):
         super().__init__(daemon=True)
         self.control, self.viewer = Control(daemon.path), viewer
         self.delay, self.every, self.over = delay, every, False
-        self.logged, self.away = [], False
+        self.logged, self.away, self.missed, self.turns = [], False, False, 0
         while not viewer.times.empty():
             viewer.times.get()
         self.start()
 
     def run(self):
         count = found = 0
-        missed = False
         while not self.over:
+            self.turns += 1
             try:
                 us = self.viewer.times.get(timeout=0.1)
             except queue.Empty:
                 continue
             count += 1
             found = 0 if self.away else found
-            if self.away and not missed or count % self.every:
+            if self.away and not self.missed or count % self.every:
                 continue
             time.sleep(max(0, us / 1e6 + self.delay - time.monotonic()))
             x, y, w, h = self.viewer.thing.box(us)
@@ -146,6 +159,12 @@ class Detector(threading.Thread):
                 found += 1
             except Refused:
                 pass  # the stream is being restarted
+            self.missed = missed
+
+    def leave(self):
+        """Until it says no more: its next turn but one has begun, and the last word has been read."""
+        self.away, turns = True, self.turns
+        assert wait_until(lambda: self.turns > turns + 1 and not self.missed)
 
     def close(self):
         self.over = True
@@ -171,7 +190,7 @@ class Seen(RegionTest):
         return detector
 
     def wait_shown(self, since=0):
-        self.assertTrue(wait_until(lambda: any(p[2] for p in self.viewer.since(since)), 10),
+        self.assertTrue(wait_until(lambda: any(p[2] for p in self.viewer.since(since))),
                         (self.viewer.pictures[-20:], self.feed_of(self.daemon), self.daemon.logged()))
 
     def assert_hidden(self, pictures):
@@ -188,33 +207,36 @@ class Seen(RegionTest):
         detector = self.detect()
         self.wait_shown()
         time.sleep(2.5)  # of the thing's way
-        detector.away = True
-        time.sleep(1.5 * PATIENCE)  # the silence
-        silent = detector.logged[-1] + 700_000 + int(200_000 * PATIENCE)
+        detector.leave()
+        silent = detector.logged[-1] + 900_000  # of the pictures' time
+        self.assertTrue(wait_until(lambda: len(self.viewer.since(silent)) > 10))
         quiet = self.viewer.since(silent)
-        self.assertGreater(len(quiet), 3)
         self.assertEqual([p for p in quiet if p[1] or p[2]], [], 'the detector is silent')
         detector.away = False
         self.wait_shown(quiet[-1][0])
         time.sleep(0.5)  # more of its way
-        self.assert_hidden(self.viewer.pictures)
-        self.assertGreater(sum(p[2] for p in self.viewer.pictures), 25, 'the rest is shown')
-        self.assertEqual(self.daemon.state('one'), 'running')
+        self.assertTrue(wait_until(lambda: sum(p[2] for p in list(self.viewer.pictures)) > 25),
+                        'the rest is shown')
+        self.assert_hidden(list(self.viewer.pictures))
+        self.assertTrue(self.daemon.runs('one'))
 
     def test_an_engine_that_is_killed(self):
         self.begin()
         detector = self.detect()
         self.wait_shown()
-        detector.away = True
+        detector.leave()
         self.daemon.kill_engine_of('one')
         killed = time.monotonic_ns() // 1000
         self.assertTrue(wait_until(lambda: self.daemon.status('one')['restarts'] == 1))
         self.assertTrue(wait_until(lambda: self.daemon.status('one')['filtered'] > 20))
-        if not self.viewer.is_alive():  # of an encoding that began again
-            self.viewer = Viewer(self.path('one.fd'), self.viewer.thing)
-            self.addCleanup(self.viewer.close)
-            detector.viewer = self.viewer
-        self.assertTrue(wait_until(lambda: len(self.viewer.since(killed + 200_000)) > 10))
+
+        def come():
+            if not self.viewer.is_alive():  # of an encoding that began again
+                self.viewer = Viewer(self.path('one.fd'), self.viewer.thing)
+                self.addCleanup(self.viewer.close)
+                detector.viewer = self.viewer
+            return len(self.viewer.since(killed + 200_000)) > 10
+        self.assertTrue(wait_until(come))
         after = self.viewer.since(killed + 200_000)
         self.assertEqual([p for p in after if p[1] or p[2]], [], 'the new engine knows nothing')
         self.viewer.thing.begin()
@@ -247,15 +269,15 @@ class Seen(RegionTest):
         viewers = {name: Viewer(self.path(f'{name}.fd')) for name in ('one', 'same', 'other', 'mask')}
         for viewer in viewers.values():
             self.addCleanup(viewer.close)
-        self.assertTrue(wait_until(lambda: all(len(v.pictures) > 10 for v in viewers.values()), 20))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 30, 20))
+        self.assertTrue(wait_until(lambda: all(len(v.pictures) > 10 for v in viewers.values())))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 30))
         status = daemon.status('one')
         self.assertAlmostEqual(status['region_feed']['pictures'] / status['filtered'], 2, delta=0.2)
-        until = time.monotonic() + 1
-        while time.monotonic() < until:
-            self.tell(daemon, rect(0, 170, 200, 70, id='left'))
-            time.sleep(0.05)  # what is told holds for a short time
-        self.assertEqual([sum(p[2] for p in v.pictures[-5:]) for v in viewers.values()], [5, 5, 5, 5])
+
+        def are_shown():
+            self.tell(daemon, rect(0, 170, 200, 70, id='left'))  # which holds for a short time
+            return [sum(p[2] for p in v.pictures[-5:]) for v in viewers.values()] == [5, 5, 5, 5]
+        self.assertTrue(wait_until(are_shown), self.feed_of(daemon))
         at = len(viewers['one'].pictures)
         self.assertGreater(at, 20)
         left, right = (4, 180, 140, 50), (240, 180, 70, 50)
@@ -272,7 +294,7 @@ class Seen(RegionTest):
             seen[name] = is_raw(luma, *left), is_raw(luma, *right)
             return any(seen[name])
         for name in viewers:
-            wait_until(lambda name=name: look(name), 5)
+            wait_until(lambda name=name: look(name))
         self.assertEqual(seen, {'one': (False, True), 'same': (False, True), 'other': (True, False),
                                 'mask': (False, True)})
 
@@ -316,18 +338,22 @@ class Told(RegionTest):
         feed = self.feed_of(daemon)
         self.assertEqual((feed['state'], feed['why'], feed['everything_hidden'], feed['age_s']),
                          ('silent', 'none yet', True, None))
-        self.assertTrue(wait_until(lambda: self.tell(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8)) is not None and
-                                   self.feed_of(daemon)['state'] == 'told'), daemon.logged())
-        feed = self.feed_of(daemon)
-        self.assertEqual((feed['regions'], feed['everything_hidden'], feed['refused']), (2, False, 0))
+        feed = {}
+
+        def is_told():
+            self.tell(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8))  # which holds for a short time
+            feed.update(self.feed_of(daemon))
+            return feed['state'] == 'told' and \
+                'halod_region_feed_silent{stream="one"} 0' in self.fetch('/metrics')
+        self.assertTrue(wait_until(is_told), daemon.logged())
+        self.assertEqual((feed['regions'], feed['everything_hidden']), (2, False))
         self.assertGreaterEqual(feed['updates'], 1)
         self.assertLess(feed['age_s'], 5 * PATIENCE)
-        self.assertIn('halod_region_feed_silent{stream="one"} 0', self.fetch('/metrics'))
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['why'] == 'silent'))
         text = self.fetch('/metrics')
         self.assertIn('halod_region_feed_silent{stream="one"} 1', text)
         self.assertNotIn('halod_region_feed_silent{stream="two"}', text)
-        self.assertEqual(daemon.state('one'), 'running')
+        self.assertTrue(daemon.runs('one'))
         seen = []
         while len(seen) < 2:
             event = listener.receive()['event']
@@ -338,7 +364,7 @@ class Told(RegionTest):
         self.assertIn('its detector is sending regions', daemon.logged())
         run = subprocess.run([HALOCTL, '--socket', daemon.path, 'status', 'one'], capture_output=True, text=True)
         self.assertRegex(run.stdout, r'(?m)^regions    everything is hidden: silent, updated \d+\.\d s ago$')
-        self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, 0 of them refused; \d+ frames, ')
+        self.assertRegex(run.stdout, r'(?m)^ +\d+ updates, \d+ of them refused; \d+ frames, ')
 
     def test_what_is_refused(self):
         daemon = self.start({'one': self.feed(), 'two': self.stream('two'),
@@ -390,27 +416,33 @@ class Told(RegionTest):
         self.assertEqual(self.feed_of(daemon)['updates'], 0)
         # The largest that is allowed reaches the engine.
         self.wait_seen(daemon)
-        self.tell(daemon, *[{'kind': 'polygon', 'id': 'x' * 30 + str(i), 'unit': 'relative', 'ttl': 0.123456789012345,
-                             'corners': [[x / 7.1234567890123, y / -9e3] for x, y in corners]}
-                            for i in range(10)], *[{**good, 'id': f'y{i}'} for i in range(54)])
+        self.taken(daemon, *[{'kind': 'polygon', 'id': 'x' * 30 + str(i), 'unit': 'relative', 'ttl': 0.123456789012345,
+                              'corners': [[x / 7.1234567890123, y / -9e3] for x, y in corners]}
+                             for i in range(10)], *[{**good, 'id': f'y{i}'} for i in range(54)])
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['regions'] == 64), self.feed_of(daemon))
 
     def test_older_updates_are_counted(self):
         daemon = self.start({'one': self.feed()})
         daemon.wait_state('one', 'running')
         self.wait_seen(daemon)
-        at = seen_us()
-        self.tell(daemon, picture=at)
-        self.tell(daemon, rect(1, 2, 3, 4), picture=at - 1000)
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['refused'] == 1), self.feed_of(daemon))
-        self.assertEqual(self.feed_of(daemon)['updates'], 1)
+
+        def is_refused():
+            """But not of a feed that was silent meanwhile."""
+            at, before = self.taken(daemon), self.feed_of(daemon)
+            self.tell(daemon, rect(1, 2, 3, 4), picture=at - 1000)
+
+            def count(key):
+                return self.feed_of(daemon)[key] - before[key]
+            self.assertTrue(wait_until(lambda: count('refused') or count('updates')))
+            return (count('refused'), count('updates')) == (1, 0)
+        self.assertTrue(wait_until(is_refused), self.feed_of(daemon))
 
     def test_updates_about_pictures_to_come_are_counted(self):
         """Nobody has found nothing there: all stays hidden."""
         daemon = self.start({'one': self.feed()})
         daemon.wait_state('one', 'running')
         self.wait_seen(daemon)
-        for count, ahead in enumerate((900_000, 2_000_000, 5_000_000, 55_000_000), 1):
+        for count, ahead in enumerate((5_000_000, 10_000_000, 30_000_000, 55_000_000), 1):
             self.tell(daemon, picture=now_us() + ahead)
             self.assertTrue(wait_until(lambda count=count: self.feed_of(daemon)['refused'] == count),
                             (ahead, self.feed_of(daemon)))
@@ -431,7 +463,7 @@ class Told(RegionTest):
 
     def test_an_engine_that_does_not_read(self):
         """Updates of thirty KiB each, far more than a socket holds: none waits but the newest."""
-        daemon = self.start({'one': self.feed()})
+        daemon = self.start({'one': self.feed()}, environment=UNNOTICED)
         daemon.wait_state('one', 'running')
         pid, memory = daemon.engines()['cpu']['pid'], daemon.memory()
         corners = [[i / 3, i * i / 7] for i in range(64)]
@@ -444,7 +476,7 @@ class Told(RegionTest):
         finally:
             os.kill(pid, signal.SIGCONT)
         grown = daemon.memory() - memory
-        self.tell(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8))
+        self.taken(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8))
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['regions'] == 2), self.feed_of(daemon))
         self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
         if not is_sanitized():
@@ -459,7 +491,7 @@ class Told(RegionTest):
         flooder = Control(daemon.path)
         self.addCleanup(flooder.close)
         before = daemon.rate('one', 1.5)  # on this machine, with all that it has to do
-        began, sent, memory = time.monotonic(), 0, daemon.memory()
+        began, sent, memory, waits = time.monotonic(), 0, daemon.memory(), Waits()
         filtered = daemon.status('one')['filtered']
         while time.monotonic() - began < 3:
             batch = b''
@@ -474,13 +506,14 @@ class Told(RegionTest):
                 time.sleep(ahead)
         took = time.monotonic() - began
         self.assertIsNone(daemon.process.poll(), daemon.logged())
-        self.assertEqual(daemon.state('one'), 'running')
+        late = waits.seconds()
+        self.assertTrue(daemon.runs('one'))
         status = daemon.status('one')
-        self.assertGreater((status['filtered'] - filtered) / took, 0.6 * before / PATIENCE, daemon.logged())
+        self.assertGreater((status['filtered'] - filtered) / took, 0.3 * before / PATIENCE, daemon.logged())
         self.assertLess(status['region_feed']['updates'], 1100 * took)
         self.assertGreater(status['region_feed']['updates'], 10 * took / PATIENCE)
         self.assertEqual(status['restarts'], 0)
-        self.assertLess(reader.longest_gap(began), 1 * PATIENCE)
+        self.assert_no_gap(reader.gaps(began), 1 * PATIENCE + late)
         if not is_sanitized():
             self.assertLess(daemon.memory() - memory, 4096)
         print(f'{sent / took:.0f} updates a second, {status["region_feed"]["updates"]} reached the engine')
