@@ -8,10 +8,10 @@ import socket
 import subprocess
 import time
 
-from halotest.daemon import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, WIDTH, Control,
-                        DaemonTest, Refused, call, costs_of, halod_environment, is_sanitized, links,
-                        main, wait_until)
-from halotest import docs, plain_clip
+from halotest.daemon import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, UNNOTICED, WIDTH,
+                        Control, DaemonTest, Refused, call, costs_of, halod_environment,
+                        is_sanitized, links, main, wait_until)
+from halotest import Waits, docs, plain_clip
 
 
 class States(DaemonTest):
@@ -49,12 +49,15 @@ class States(DaemonTest):
 
     def test_a_file_ends(self):
         """A file without loop: ended, its viewers are closed, and start begins it again."""
-        clip = plain_clip(seconds=3)
+        clip = self.path('clip.mp4')  # comes when its viewer is there
         daemon = self.start({'one': self.stream(input=clip, realtime=True)})
         reader = self.reader('one.ts')
+        os.symlink(plain_clip(seconds=3), clip)
         daemon.wait_state('one', 'ended')
         self.assertTrue(wait_until(lambda: reader.ended))
-        self.assertFalse(os.path.exists(self.path('one.ts')))
+        self.assertTrue(wait_until(lambda: not os.path.exists(self.path('one.ts'))))
+        os.unlink(clip)
+        os.symlink(plain_clip(seconds=60), clip)
         daemon.control('Start', name='one')
         daemon.wait_state('one', 'running')
         self.reader('one.ts')
@@ -72,7 +75,7 @@ class States(DaemonTest):
         daemon = self.start({'one': self.stream(input=source, loop=True, realtime=True),
                              'two': self.stream('two')})
         self.assertTrue(wait_until(lambda: daemon.state('one') in ('waiting', 'restarting')))
-        self.assertIn('later.mkv', daemon.status('one')['why'])
+        self.assertTrue(wait_until(lambda: 'later.mkv' in daemon.status('one')['why']))
         daemon.wait_state('two', 'running')
         with open(plain_clip('.mkv', seconds=2), 'rb') as clip, open(source + '.new', 'wb') as to:
             to.write(clip.read())
@@ -143,17 +146,22 @@ class Changes(DaemonTest):
         daemon.wait_state('one', 'running')
         reader = self.reader('one.ts')
         before = daemon.status('one')
-        answers = []
+        answers, gaps, waits = [], [], Waits()
         for sigma in range(2, 8):
             begun = time.monotonic()
             daemon.control('Set', name='one', filters=f'gblur=sigma={sigma}')
             answers.append(time.monotonic() - begun)
+            size = reader.size
+            self.assertTrue(wait_until(lambda: reader.size > size))
+            gaps.append(reader.longest_gap(begun))
         after = daemon.status('one')
         self.assertEqual(after['filters'], 'gblur=sigma=7')
-        self.assertLess(sorted(answers)[len(answers) // 2], 1 * PATIENCE)
         self.assertEqual(after['restarts'], 0)
         self.assertEqual(after['dropped'].get('filter', 0), before['dropped'].get('filter', 0))
-        self.assert_no_gap(reader.gaps(reader.times[0]), 0.4 * PATIENCE)
+        # Most of them: what is wrong is wrong each time.
+        late = waits.seconds()
+        self.assertLess(sorted(answers)[len(answers) // 2], 1 * PATIENCE + late)
+        self.assertLess(sorted(gaps)[len(gaps) // 2], 0.4 * PATIENCE + late)
 
     def test_a_wrong_set(self):
         daemon = self.start()
@@ -233,7 +241,9 @@ class Changes(DaemonTest):
         for name in ('one', 'two'):
             daemon.wait_state(name, 'running')
         part = 100 / (WIDTH * HEIGHT)
-        self.assertTrue(wait_until(lambda: 'coverage' in daemon.status('one')))
+        for name in ('one', 'two'):
+            self.assertTrue(wait_until(lambda name=name: 'coverage' in daemon.status(name)))
+        self.assertTrue(wait_until(lambda: 'half' in daemon.status('one')['rendition_coverage']))
         status = daemon.status('one')
         self.assertEqual(status['coverage']['planes'], [part] * 3)
         self.assertFalse(status['coverage']['feed'])
@@ -384,7 +394,7 @@ class Changes(DaemonTest):
 
     def test_set_while_it_stops(self):
         """What the engine still writes under the old filters is read by nobody after the answer."""
-        daemon = self.start()
+        daemon = self.start(environment=UNNOTICED)
         daemon.wait_state('one', 'running')
         self.reader('one.ts')
 
@@ -405,7 +415,7 @@ class Changes(DaemonTest):
 
     def test_set_while_another_waits(self):
         """The later one holds, though the engine may still agree to the one before."""
-        daemon = self.start()
+        daemon = self.start(environment=UNNOTICED)
         daemon.wait_state('one', 'running')
         for _ in range(3):
             engine = daemon.pids()[0]
@@ -424,11 +434,15 @@ class Changes(DaemonTest):
         """Who asked is answered, whatever becomes of the engine."""
         daemon = self.start()
         daemon.wait_state('one', 'running')
-        os.kill(daemon.pids()[0], signal.SIGSTOP)
-        begun = time.monotonic()
-        with self.assertRaises(Refused):
-            daemon.control('Set', name='one', filters='avgblur=sizeX=3')
-        self.assertLess(time.monotonic() - begun, 5.5 * PATIENCE)
+
+        def answered():
+            daemon.wait_state('one', 'running')
+            daemon.kill_engine_of('one', signal.SIGSTOP)
+            begun = time.monotonic()
+            with self.assertRaises(Refused):
+                daemon.control('Set', name='one', filters='avgblur=sizeX=3')
+            return time.monotonic() - begun
+        self.assert_once(answered, 5.5 * PATIENCE)
 
     def test_snapshot(self):
         daemon = self.start()
@@ -541,7 +555,7 @@ class Reloads(DaemonTest):
 
     def test_set_before_it_is_strict(self):
         """A stream that the file has closed takes no open chain while it leaves."""
-        daemon = self.start(self.both(privacy='off'))
+        daemon = self.start(self.both(privacy='off'), environment=UNNOTICED)
         daemon.wait_state('two', 'running')
         os.kill(daemon.pids()[0], signal.SIGSTOP)
         daemon.write(self.both())
@@ -567,14 +581,17 @@ class Reloads(DaemonTest):
         self.assertIsNotNone(dark.wait(False))
         self.assertIsNotNone(plain.wait(False))
         count = len(dark.pictures)
+
+        def sums(watcher):
+            """Cards are gray, and neither dark nor light: they stand for what comes late."""
+            return [sum(shown) for _, shown in list(watcher.pictures) if not watcher.is_card(shown)]
         daemon.write(stream(plain='null', dark='sobel=scale=0.5'))
         self.assertEqual(self.reload(daemon)['set'], ['one'])
         self.assertTrue(wait_until(lambda: 'filters are now' in daemon.logged()), daemon.logged())
         self.assertEqual(daemon.status('one')['renditions'],
                          {'dark': 'sobel=scale=0.5', 'plain': 'null'})
         self.assertTrue(wait_until(lambda: len(dark.pictures) > count + 25))
-        light = [sum(picture) for _, picture in plain.pictures]
-        self.assertLess(max(sum(picture) for _, picture in dark.pictures), min(light) / 2)
+        self.assertLess(max(sums(dark)), min(sums(plain)) / 2)
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
     def test_renditions_by_name(self):
@@ -595,7 +612,7 @@ class Reloads(DaemonTest):
 
     def test_the_file_holds_against_what_waits(self):
         """Filters that an engine has not agreed to yet are not what the file says."""
-        daemon = self.start()
+        daemon = self.start(environment=UNNOTICED)
         daemon.wait_state('one', 'running')
         pid = daemon.pids()[0]
         os.kill(pid, signal.SIGSTOP)
@@ -610,13 +627,14 @@ class Reloads(DaemonTest):
 
     def test_set_before_it_takes_effect(self):
         """Filters that are set while a stream leaves for its new settings hold in these."""
-        daemon = self.start(self.both())
+        daemon = self.start(self.both(), environment=UNNOTICED)
         daemon.wait_state('two', 'running')
         os.kill(daemon.pids()[0], signal.SIGSTOP)
         daemon.write(self.both(input='test:size=160x120:rate=10'))
         self.reload(daemon)
-        daemon.control('Set', name='two', filters='gblur=sigma=9')
+        other = self.ask(daemon, 'Set', name='two', filters='gblur=sigma=9')
         os.kill(daemon.pids()[0], signal.SIGCONT)
+        other.receive()
         self.assertTrue(wait_until(lambda: daemon.status('two')['width'] == 160), daemon.logged())
         self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
 
@@ -714,7 +732,7 @@ class Rounds(DaemonTest):
         if number % 3 == 0:
             before = daemon.status('a')['restarts']
             daemon.kill_engine_of('a')
-            self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] > before, 10))
+            self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] > before))
         if number % 3 == 1:
             self.reload(daemon, 3 + number % 9)
         if number % 3 == 2:
@@ -738,7 +756,9 @@ class Rounds(DaemonTest):
         self.unstick()
         for name in 'abcd':
             self.assertTrue(wait_until(lambda: daemon.status(name)['viewers'] == 0))
-        time.sleep(4)  # what is freed late, and engines that end when they have nothing to do
+        self.assertTrue(wait_until(lambda: all(
+            engine['streams'] for engine in daemon.status()['engines'])), daemon.engines())
+        time.sleep(4)  # what is freed late
         looks = [self.costs(daemon)]
         for _ in range(5):  # a file that is just written is open in one, and not in the next
             time.sleep(0.05)
@@ -752,6 +772,20 @@ class Rounds(DaemonTest):
         cut = sum(output.get('cut', 0) for name in 'ab'
                   for output in daemon.status(name)['outputs'])
         return self.settled(daemon), cut
+
+    def has_grown(self, daemon, first):
+        """What has more than it had, and does not come down."""
+        grown = {}
+
+        def is_back():
+            grown.clear()
+            for pid, now in self.costs(daemon).items():
+                grown.update({(now['name'], key): (first[pid][key], now[key])
+                              for key in ('descriptors', 'threads')
+                              if pid in first and now[key] > first[pid][key]})
+            return not grown
+        wait_until(is_back)
+        return grown
 
     def test_nothing_grows(self):
         """Descriptors, threads and memory are the same after many rounds of all that happens."""
@@ -768,12 +802,11 @@ class Rounds(DaemonTest):
               f'{cut} stuck viewers were cut')
         self.assertGreaterEqual(len(first), 3, 'no engine is compared')
         self.assertEqual(sorted(first), sorted(last), 'another process')
+        self.assertEqual(self.has_grown(daemon, first), {})
         for pid, a in first.items():
             b, c = middle[pid], last[pid]
             print(f'{a["name"]}: ' + ', '.join(
                 f'{key} {a[key]}, {b[key]}, {c[key]}' for key in ('descriptors', 'threads', 'KiB')))
-            for key in ('descriptors', 'threads'):
-                self.assertLessEqual(c[key], a[key], key)
             if not is_sanitized():
                 self.assertLess(c['KiB'] - b['KiB'], 12288)
 
