@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 
-from halotest.daemon import DaemonTest, Refused, main, wait_until
+from halotest.daemon import UNNOTICED, DaemonTest, Refused, main, wait_until
 from halotest.docs import ROOT
 
 BASE = 'gblur=sigma=12'
@@ -13,11 +13,12 @@ SIGN = 'solid=region=rect 0 0 50% 50%'
 
 
 class Hides(DaemonTest):
-    def begin(self, filters=BASE, **stream):
+    def begin(self, filters=BASE, environment=None, **stream):
         state = self.path('state')
         os.makedirs(state, exist_ok=True)
         daemon = self.start({'door': {'input': 'test:size=64x48', 'filters': filters,
-                                      'outputs': [{'null': True}], **stream}}, state=state)
+                                      'outputs': [{'null': True}], **stream}}, state=state,
+                            environment=environment)
         daemon.wait_state('door', 'running')
         return daemon
 
@@ -155,7 +156,7 @@ class Hides(DaemonTest):
     def test_two_editors_at_once(self):
         """A change is requested and not in force yet: nobody is shown its revision, and nobody
         else can change the same chain."""
-        daemon = self.begin()
+        daemon = self.begin(environment=UNNOTICED)
         before = daemon.status('door')['revision']
         engine = daemon.engines()['cpu']['pid']
         os.kill(engine, signal.SIGSTOP)
@@ -210,7 +211,7 @@ class Hides(DaemonTest):
         self.assertTrue(wait_until(lambda: 'is lost if halod restarts' in daemon.logged()))
         os.unlink(self.path('state'))
         os.rename(self.path('gone'), self.path('state'))
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'a': 'solid'}}, 30))
+        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'a': 'solid'}}))
 
     def test_damaged_file(self):
         os.makedirs(self.path('state'))
