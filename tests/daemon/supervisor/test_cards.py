@@ -8,7 +8,7 @@ import threading
 import time
 
 from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, Keeper, Watcher, free_port, main, wait_until)
-from halotest import FFPROBE, alone, need_faults, raw_frames, silent_clip
+from halotest import FFPROBE, Waits, alone, need_faults, raw_frames, silent_clip
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
 SOURCE = 160, 120  # of silent_clip()
@@ -37,6 +37,8 @@ class Source:
     def send(self, connection):
         step = len(self.data) // 40 + 1
         for at in range(0, len(self.data), step):
+            if self.over:
+                return
             connection.sendall(self.data[at:at + step])
             time.sleep(0.05)
 
@@ -89,7 +91,7 @@ class Cards(CardTest):
                 {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}}])})
         daemon.wait_state('front-door', 'waiting')
         time.sleep(1.5 * PATIENCE)  # in the first second its own shape may come
-        waits = []
+        waits, late = [], Waits()
         for name in ('one.ts', 'one.mkv', 'one.nut', 'raw.nut'):
             keeper = Keeper(self.path(name))
             self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
@@ -100,14 +102,14 @@ class Cards(CardTest):
             rows = self.decode(keeper.data, form, 'away-' + name)
             self.assertEqual((len(rows[0]), len(rows)), (1280, 720), name)
             self.assert_words(rows)
-        self.assert_no_gap(waits, 0.5 * PATIENCE)
+        self.assert_no_gap(waits, 0.5 * PATIENCE + late.seconds())
         keeper = Keeper(self.path('one.ts'))
         self.assertTrue(wait_until(lambda: daemon.status('front-door')['cards'] > 2))
         self.assertTrue(wait_until(lambda: daemon.status('front-door')['card']), daemon.logged())
         status = daemon.status('front-door')
         self.assertEqual((status['filtered'], status['encoded']), (0, 0))
         watcher = self.watcher('one.nut', '-fpsprobesize', '0', *SOON)
-        self.assertIsNotNone(watcher.wait(card=True, timeout=20), daemon.logged())
+        self.assertIsNotNone(watcher.wait(card=True), daemon.logged())
         with open(silent_clip('.ts', 2), 'rb') as file:
             source = Source(port, file.read())
         self.addCleanup(source.close)
@@ -123,10 +125,14 @@ class Cards(CardTest):
             {'unix': self.path('one.' + form)} for form in ('ts', 'mkv', 'nut')])})
         self.wait_size(daemon, 'one', (1280, 720))
         for form in ('ts', 'mkv', 'nut'):
-            begun = time.monotonic()
-            subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('one.' + form),
-                            '-frames:v', '1', '-f', 'null', '-'], check=True, timeout=20 * PATIENCE)
-            self.assertLess(time.monotonic() - begun, 4.5 * PATIENCE, form)  # it would be 5
+            def first():
+                begun = time.monotonic()
+                subprocess.run(
+                    [FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('one.' + form),
+                     '-frames:v', '1', '-f', 'null', '-'], check=True, timeout=60 * PATIENCE)
+                return time.monotonic() - begun
+            with self.subTest(form):
+                self.assert_once(first, 4.5 * PATIENCE)  # it would be 5
 
     def test_files_have_none(self):
         """A recording of a source that comes, goes and comes: pictures alone, in one file."""
@@ -157,7 +163,7 @@ class Cards(CardTest):
         self.assertEqual(len(files), 1)
         frames = raw_frames(files[0], filters='scale=12:8:flags=area', pixel_format='gray')
         shown = [frames[i:i + 96] for i in range(0, len(frames), 96)]
-        self.assertGreater(len(shown), 60)
+        self.assertGreater(len(shown) + sum(status['dropped'].values()), 40)  # of both times
         self.assertLessEqual(len(shown), status['filtered'])
         self.assertFalse([n for n, picture in enumerate(shown) if Watcher.is_card(picture)])
 
@@ -212,9 +218,10 @@ class Cards(CardTest):
         self.assertFalse(keeper.ended)
         keeper.close()
         self.assertTrue(wait_until(lambda: not daemon.status('one')['viewers']))
-        source.go.release()
+        for _ in range(8):  # for so long that it is seen
+            source.go.release()
         self.wait_size(daemon, 'one', SOURCE)
-        self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'), daemon.logged())
+        daemon.wait_state('one', 'running')
 
 
 class Dying(CardTest):
@@ -233,7 +240,7 @@ class Dying(CardTest):
             environment={'HALOD_FAULT': fault})
         keepers = {name: Keeper(self.path(name)) for name in ('one.ts', 'one.nut', 'raw.nut')}
         for name, keeper in keepers.items():
-            self.assertTrue(wait_until(lambda k=keeper: k.size > 0, 10), f'{name}\n{daemon.logged()}')
+            self.assertTrue(wait_until(lambda k=keeper: k.size > 0), f'{name}\n{daemon.logged()}')
         self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 1), daemon.logged())
         before = {name: keeper.size for name, keeper in keepers.items()}
         for name, keeper in keepers.items():
@@ -242,8 +249,8 @@ class Dying(CardTest):
             keeper.close()
             form = 'mpegts' if name.endswith('.ts') else 'nut'
             self.assert_words(self.decode(keeper.data, form, 'dying-' + name))
-        status = daemon.status('one')
-        self.assertEqual((status['filtered'], status['card']), (0, False), 'nobody looks now')
+        self.assertTrue(wait_until(lambda: not daemon.status('one')['card']), 'nobody looks now')
+        self.assertEqual(daemon.status('one')['filtered'], 0)
 
     def test_killed(self):
         self.dies('kill:1')
