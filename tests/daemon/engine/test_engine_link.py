@@ -19,7 +19,7 @@ STACK = 8 << 20
 class EngineLink(HaloTest):
     def start(self):
         self.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.link.settimeout(10 * PATIENCE)
+        self.link.settimeout(60 * PATIENCE)
         environment = {**halod_environment(), 'GLIBC_TUNABLES': 'glibc.pthread.stack_cache_size=0'}
         with theirs, open(self.path('log'), 'wb') as log:
             self.engine = subprocess.Popen(
@@ -32,7 +32,7 @@ class EngineLink(HaloTest):
     def end(self):
         self.link.close()
         try:
-            self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.logged())
+            self.assertEqual(self.engine.wait(60 * PATIENCE), 0, self.logged())
         finally:
             self.engine.kill()
             self.engine.wait()
@@ -46,7 +46,7 @@ class EngineLink(HaloTest):
 
     def wait(self, tell, **more):
         """The next message of that kind with these words in it; a dead engine sends none."""
-        until = time.monotonic() + 10 * PATIENCE
+        until = time.monotonic() + 60 * PATIENCE
         while time.monotonic() < until:
             data, descriptors, _, _ = socket.recv_fds(self.link, 1 << 18, 4)
             for descriptor in descriptors:
@@ -92,10 +92,13 @@ class EngineLink(HaloTest):
         while (message := self.wait('stats')).get('streams', {}).keys() != {'one'}:
             pass
         self.assertEqual(message['streams']['one']['region_feed']['why'], 'none yet')
-        self.do('regions', stream='one', picture=time.monotonic_ns() // 1000, regions=[rect])
-        while not (feed := self.wait('stats')['streams'].get('one', {}).get('region_feed', {})).get('updates'):
-            pass
-        self.assertEqual((feed['updates'], feed['regions'], feed['why']), (1, 1, ''))
+        feed = {}
+        while feed.get('why') != '':  # what is told holds for a short time
+            self.do('regions', stream='one', picture=time.monotonic_ns() // 1000, regions=[rect])
+            while not (feed := self.wait('stats')['streams'].get('one', {}).get('region_feed')):
+                pass
+        self.assertGreaterEqual(feed['updates'], 1)
+        self.assertEqual(feed['regions'], 1)
         for name in ('one', 'two'):
             self.do('stop', stream=name)
             self.wait('gone', stream=name)
@@ -115,7 +118,7 @@ class EngineLink(HaloTest):
         self.do('set', stream='one', id=1, chains=[])
         self.link.shutdown(socket.SHUT_WR)  # the end comes after these words
         self.engine.send_signal(signal.SIGCONT)
-        self.assertEqual(self.engine.wait(10 * PATIENCE), 0, self.logged())
+        self.assertEqual(self.engine.wait(60 * PATIENCE), 0, self.logged())
 
     def test_questions_too_early(self):
         """Whatever cannot be had yet is refused, in words."""

@@ -79,7 +79,7 @@ class Restricted(ServiceTest):
         self.reader('door.ts')
         daemon.control('Set', name='one', filters='avgblur=sizeX=5')
         Control(self.path('control.sock')).close()
-        with socket.create_connection(('127.0.0.1', port), timeout=10) as client:
+        with socket.create_connection(('127.0.0.1', port), timeout=60) as client:
             client.sendall(f'GET /one/snapshot.jpg HTTP/1.0\r\nHost: localhost:{port}\r\n\r\n'
                            .encode())
             self.assertIn(b'200 OK', client.makefile('rb').read())
