@@ -4,8 +4,8 @@
 import json
 import os
 
-from halotest.daemon import (PATIENCE, STANDIN_ENGINE_DAEMON, DaemonTest, Refused, main,
-                             wait_until)
+from halotest.daemon import (PATIENCE, STANDIN_ENGINE_DAEMON, UNNOTICED, DaemonTest, Refused,
+                             main, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BASE = 'gblur=sigma=12'
@@ -21,7 +21,7 @@ class Requested(DaemonTest):
         self.streams = {'door': {'input': 'test:size=64x48', 'filters': BASE, 'backend': 'cpu',
                                  'outputs': [{'null': True}], **stream}}
         daemon = self.start_with_engine(os.path.join(HERE, 'slow_engine.py'), self.streams,
-                                        state=self.path('state'))
+                                        UNNOTICED, state=self.path('state'))
         daemon.wait_state('door', 'running')
         return daemon
 
