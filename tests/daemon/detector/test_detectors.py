@@ -95,7 +95,7 @@ class Probe:
         return match
 
     def until_logged(self, words):
-        wait_until(lambda: any(words in line for line in self.log), 30 * PATIENCE)
+        self.test.assertTrue(wait_until(lambda: any(words in line for line in self.log)), self.log)
 
 
 class DetectorTest(HaloTest):
@@ -189,7 +189,7 @@ class Confinement(DetectorTest):
             self.assertRegex(file.read(), r'Max core file size +1 +1 ')
 
     def pid(self, probe):
-        wait_until(lambda: any('started (process' in line for line in probe.log), 30 * PATIENCE)
+        probe.until_logged('started (process')
         [line] = [line for line in probe.log if 'started (process' in line]
         return int(re.search(r'process (\d+)', line).group(1))
 
@@ -228,14 +228,14 @@ class Life(DetectorTest):
         seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
         self.assertEqual(seen, ['a faces: closed', f'a faces: failed: {why}'])
         probe.until_logged(f'stream a: the detector of faces: {why}')
-        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+        self.assertTrue(wait_until(lambda: not is_alive(pid)))
 
     def test_ends_with_its_last_client(self):
         probe = Probe(self)
         probe.tell(f'want a faces own {self.obedient()}')
         pid = self.connected(probe)
         probe.tell('leave a faces')
-        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+        self.assertTrue(wait_until(lambda: not is_alive(pid)))
         probe.expect('a faces: closed')
         probe.tell('status a faces')
         probe.expect('a faces: status none')
@@ -253,7 +253,7 @@ class Life(DetectorTest):
         probe.expect(f'b faces: status up {first} 0')
         self.assertTrue(is_alive(first))
         probe.tell('leave b faces')
-        wait_until(lambda: not is_alive(first), 30 * PATIENCE)
+        self.assertTrue(wait_until(lambda: not is_alive(first)))
 
     def test_not_shared(self):
         probe = Probe(self)
@@ -270,7 +270,7 @@ class Life(DetectorTest):
         probe.tell(f'want a faces own {self.obedient()} --other')
         seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(3))
         self.assertIn('a faces: started', seen)
-        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+        self.assertTrue(wait_until(lambda: not is_alive(pid)))
 
     def test_ends_with_its_parent(self):
         """Also if the parent is killed."""
@@ -279,7 +279,7 @@ class Life(DetectorTest):
         pid = self.connected(probe)
         probe.process.send_signal(signal.SIGKILL)
         probe.process.wait()
-        wait_until(lambda: not is_alive(pid), 30 * PATIENCE)
+        self.assertTrue(wait_until(lambda: not is_alive(pid)))
 
     def test_no_such_program(self):
         probe, began = Probe(self), time.monotonic()
