@@ -70,7 +70,7 @@ class Client(threading.Thread):
             self.all.append((time.monotonic(), message['topic'], message.get('payload') or ''))
             self.last[message['topic']] = message.get('payload') or ''
 
-    def wait(self, topic, payload, timeout=20):
+    def wait(self, topic, payload, timeout=60):
         """Until the last message is this one, or satisfies this function."""
         fits = payload if callable(payload) else lambda text: text == payload
         if not wait_until(lambda: topic in self.last and fits(self.last[topic]), timeout):
