@@ -292,18 +292,18 @@ class Prompt(CameraTest):
         """Of a source of its rate nearly every picture is written, and at once; without an engine
         its own ones come in time."""
         def measure():
-            device = Device(self.dev)
-            daemon = self.play()
+            devices, daemon = [Device(self.dev)], self.play()
             try:
-                again = self.measure(device, daemon)
-                again.unplug()
+                self.measure(devices, daemon)
             finally:
                 self.end(daemon)
                 with contextlib.suppress(OSError):  # it may be unplugged
-                    device.unplug()
+                    devices[-1].unplug()
         self.best_of(measure)
 
-    def measure(self, device, daemon):
+    def measure(self, devices, daemon):
+        """devices: the one that is there; another one that comes is added."""
+        [device] = devices
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
         time.sleep(1)  # the rhythm of its beginning is not measured
         before, began = self.output(daemon), time.monotonic()
@@ -330,9 +330,9 @@ class Prompt(CameraTest):
         self.assertTrue(wait_until(lambda: self.output(daemon)['state'] == 'absent'))
         time.sleep(0.6)  # longer than it looks for it every time
         again, plugged = Device(self.dev), time.monotonic()
+        devices.append(again)
         self.assertTrue(wait_until(lambda: again.pictures), daemon.logged())
         self.assertLess(again.pictures[0][0] - plugged, 0.5 * PATIENCE)
-        return again
 
 
 main()

@@ -307,7 +307,7 @@ class Restarts(PipewireTest):
         self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)))
         identity = self.session.nodes()[NODE]['object.id']
         stood_in = []
-        for number in range(min(ROUNDS // 4, 50)):
+        for number in range(min(max(ROUNDS // 4, 1), 50)):
             killed = now()
             daemon.kill_engine_of('one')
             self.assertTrue(wait_until(lambda n=number: daemon.status('one')['restarts'] > n))
