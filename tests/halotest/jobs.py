@@ -88,12 +88,8 @@ class JobTest(HaloTest):
         return join
 
     def assert_ends_soon(self, end):
-        """end() ends something, and says how long that took. Where the machine was elsewhere, up to
-        four times, the next one counts."""
-        most, times = 3 if is_sanitized() else 1, [end()]
-        while times[-1] >= most and len(times) < 5:
-            times.append(end())
-        self.assertLess(times[-1], most, times)
+        """end() ends something, and says how long that took."""
+        self.assert_once(end, 3 if is_sanitized() else 1, 5)
 
     def seconds_to_end(self, process, number, code):
         begin = time.monotonic()

@@ -197,7 +197,7 @@ class LiveTest(HaloTest):
                 self.assertAlmostEqual(b['pts'] - a['pts'], step, delta=tolerance)
 
     def assert_prompt(self, measure, seconds):
-        self.best_of(lambda: self.assertLess(measure(), seconds * PATIENCE))
+        self.assert_once(measure, seconds * PATIENCE, 3)
 
     def dropped(self, stats):
         return sum(value for key, value in stats.items() if key.startswith('drop_'))
