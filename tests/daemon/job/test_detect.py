@@ -510,7 +510,7 @@ class Kills(DetectTest):
 
         def end():
             process = start_halod('job', 'detect', self.parts, 0)
-            self.assertTrue(wait_until(lambda: children(process.pid), halotest.RUN_TIMEOUT))
+            self.assertTrue(wait_until(lambda: children(process.pid)))
             return self.seconds_to_end(process, signal.SIGTERM, 143)
         self.assert_ends_soon(end)
         self.assertEqual(self.in_parts('.detections'), [])
@@ -518,8 +518,7 @@ class Kills(DetectTest):
     def stopped_detect(self, number):
         """A process that has begun; None: it was too fast."""
         process = start_halod('job', 'detect', self.parts, number)
-        wait_until(lambda: children(process.pid) or process.poll() is not None,
-                   halotest.RUN_TIMEOUT)
+        wait_until(lambda: children(process.pid) or process.poll() is not None)
         process.send_signal(signal.SIGSTOP)
         if wait_stopped(process) and not os.path.exists(self.detections(number)):
             return process

@@ -277,8 +277,7 @@ class Usage(JobTest):
             run = start_halod('run', '-resume', '-segment_time', '1', '-i', self.input, '-vf',
                               'gblur=sigma=2', '-preset', 'placebo', self.output)
             self.addCleanup(run.kill)
-            wait_until(lambda p=run: os.path.exists(self.part(0)) or p.poll() is not None,
-                       halotest.RUN_TIMEOUT)
+            wait_until(lambda p=run: os.path.exists(self.part(0)) or p.poll() is not None)
             run.send_signal(signal.SIGSTOP)
             if wait_stopped(run) and os.path.exists(self.part(0)) and \
                     not os.path.exists(self.output):

@@ -72,7 +72,7 @@ class Local(Submit):
         def begins():
             names = os.listdir(self.parts) if os.path.exists(self.parts) else []
             return any(n.startswith('.halod') for n in names) or local.poll() is not None
-        self.assertTrue(wait_until(begins, halotest.RUN_TIMEOUT))
+        self.assertTrue(wait_until(begins))
         local.send_signal(signal.SIGTERM)
         out, err = local.communicate(timeout=halotest.RUN_TIMEOUT)
         if local.returncode == 0:
@@ -527,11 +527,11 @@ class Watch(JobTest):
                 file.write(data[at:at + len(data) // 10 + 1])
                 file.flush()
                 time.sleep(0.1)
-        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv'], halotest.RUN_TIMEOUT))
+        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
         self.put('broken.mp4', 3000)
         time.sleep(1)
         self.put('broken.mp4')  # it is no longer
-        self.assertTrue(wait_until(lambda: 'broken.mkv' in self.done(), halotest.RUN_TIMEOUT))
+        self.assertTrue(wait_until(lambda: 'broken.mkv' in self.done()))
         watch.send_signal(signal.SIGTERM)
         err = watch.communicate(timeout=halotest.RUN_TIMEOUT)[1].decode()
         self.assertEqual(watch.returncode, -signal.SIGTERM)
@@ -549,7 +549,7 @@ class Watch(JobTest):
         self.assertIn(b'ended with 75', next(line for line in watch.stderr if b'ended' in line))
         with open(fine, 'wb'):
             pass
-        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv'], halotest.RUN_TIMEOUT))
+        self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
 
     def test_killed_watcher(self):
         """Each file becomes a job once, whenever the watcher is killed."""
