@@ -384,7 +384,8 @@ class Hostile(DaemonTest):
                 ('killed', 'the engine was ended by signal 9 (Killed)'), ('closes', killed)):
             daemon = self.hostile('hello,start,running,' + end)
             self.assertTrue(wait_until(
-                lambda wanted=wanted: daemon.engines()['cpu']['last_failure'] == wanted), daemon.logged())
+                lambda wanted=wanted: daemon.engines()['cpu']['last_failure'] == wanted),
+                daemon.logged())
             self.assertIn('engine cpu: ' + wanted, daemon.logged())
             self.assertIn('stream one: restarting: ' + wanted, daemon.logged())
             self.end(daemon)

@@ -8,8 +8,8 @@ import subprocess
 import threading
 import time
 
-from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, UNNOTICED, WIDTH, Control, DaemonTest, Refused,
-                        is_sanitized, main, wait_until)
+from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, UNNOTICED, WIDTH, Control, DaemonTest,
+                             Refused, is_sanitized, main, wait_until)
 from halotest import Waits, alone
 from halotest.feed_probe import FrameClient
 from halotest.standin import INTERFACE
@@ -124,8 +124,8 @@ class Viewer(threading.Thread):
 
 class Detector(threading.Thread):
     """Tells where the thing was in pictures of a viewer: late, of few, and now and then it misses it,
-    but not where it has not seen it before. leave() silences it from the next word that has found the
-    thing: after one that has missed it the thing is shown for a while, as nothing was there."""
+    but not where it has not seen it before. leave() silences it from the next word that has found
+    the thing: after one that has missed it the thing is shown for a while, as nothing was there."""
 
     def __init__(self, daemon, viewer, delay=0.1, every=3):
         super().__init__(daemon=True)
@@ -162,7 +162,8 @@ class Detector(threading.Thread):
             self.missed = missed
 
     def leave(self):
-        """Until it says no more: its next turn but one has begun, and the last word has been read."""
+        """Until it says no more: its next turn but one has begun, and its last word has found
+        the thing."""
         self.away, turns = True, self.turns
         assert wait_until(lambda: self.turns > turns + 1 and not self.missed)
 
@@ -416,7 +417,8 @@ class Told(RegionTest):
         self.assertEqual(self.feed_of(daemon)['updates'], 0)
         # The largest that is allowed reaches the engine.
         self.wait_seen(daemon)
-        self.taken(daemon, *[{'kind': 'polygon', 'id': 'x' * 30 + str(i), 'unit': 'relative', 'ttl': 0.123456789012345,
+        self.taken(daemon, *[{'kind': 'polygon', 'id': 'x' * 30 + str(i), 'unit': 'relative',
+                              'ttl': 0.123456789012345,
                               'corners': [[x / 7.1234567890123, y / -9e3] for x, y in corners]}
                              for i in range(10)], *[{**good, 'id': f'y{i}'} for i in range(54)])
         self.assertTrue(wait_until(lambda: self.feed_of(daemon)['regions'] == 64), self.feed_of(daemon))
@@ -509,7 +511,8 @@ class Told(RegionTest):
         late = waits.seconds()
         self.assertTrue(daemon.runs('one'))
         status = daemon.status('one')
-        self.assertGreater((status['filtered'] - filtered) / took, 0.3 * before / PATIENCE, daemon.logged())
+        self.assertGreater((status['filtered'] - filtered) / took, 0.3 * before / PATIENCE,
+                           daemon.logged())
         self.assertLess(status['region_feed']['updates'], 1100 * took)
         self.assertGreater(status['region_feed']['updates'], 10 * took / PATIENCE)
         self.assertEqual(status['restarts'], 0)

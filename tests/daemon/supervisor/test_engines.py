@@ -82,7 +82,8 @@ class Engines(DaemonTest):
         late = waits.seconds()
         self.assertLess(back - stopped, SILENCE_S + BACK_S + late)
         self.assertFalse(reader.ended)
-        self.assert_no_gap(reader.gaps(stopped), CARD_S + 0.2 * PATIENCE + late)  # as cards are apart
+        # As cards are apart.
+        self.assert_no_gap(reader.gaps(stopped), CARD_S + 0.2 * PATIENCE + late)
         self.assertIn('silent', daemon.logged())
 
     def test_pauses_grow(self):

@@ -17,8 +17,8 @@ BLUR = 'gblur=sigma=12'
 
 
 class Rows(threading.Thread):
-    """A viewer of a raw stream: how much neighbours in the middle rows of each picture differ. What is
-    black stands for pictures that come late."""
+    """A viewer of a raw stream: how much neighbours in the middle rows of each picture differ.
+    What is black stands for pictures that come late."""
 
     SIZE = WIDTH * 8
 

@@ -49,8 +49,8 @@ class ViewerTest(HaloTest):
         self.assertTrue(wait_until(lambda: len(recorder.at) >= before + parts), f'{before} parts')
 
     def waited(self, probe):
-        """Seconds that the probe had to wait for the processor, or stood still, at most from one frame
-        to the next: by so much anything of its may come later."""
+        """Seconds that the probe had to wait for the processor, or stood still, at most from one
+        frame to the next: by so much anything of its may come later."""
         return probe.status()['waited'] / 1e6
 
     def save(self, recorder, name):
@@ -73,7 +73,8 @@ class ViewerTest(HaloTest):
         return copy
 
     def kinds(self, path, width=320, height=240):
-        """One letter a picture: p(attern), g(ray card), b(lack); each as often as it follows itself."""
+        """One letter a picture: p(attern), g(ray card), b(lack); each as often as it follows itself.
+        The pictures are in self.pictures."""
         data, found = raw_frames(path), []
         size = int(width * height * AREA[probe_video(path)['pix_fmt']])
         self.assertEqual(len(data) % size, 0)
