@@ -1278,7 +1278,12 @@ class Prompt(LiveTest):
         live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
         live.wait('begin')
         waits = []
-        for _ in range(3):
+
+        def are_prompt():
+            """The least of each."""
+            first, others = map(min, zip(*waits))
+            return first < 0.5 * PATIENCE and others < 1.2 * PATIENCE
+        while len(waits) < 3 or (len(waits) < 8 and not are_prompt()):
             count, begin = len(live.found('card')), time.monotonic()
             live.tell('watch 0 on')
             live.wait('card', count=count + 3)
@@ -1287,8 +1292,7 @@ class Prompt(LiveTest):
             live.tell('watch 0 off')
             live.stats()
         live.stop()
-        self.assertLess(min(first for first, _ in waits), 0.5 * PATIENCE, waits)
-        self.assertLess(min(others for _, others in waits), 1.2 * PATIENCE, waits)
+        self.assertTrue(are_prompt(), waits)
 
     def test_card_of_a_source_that_ends(self):
         data = open(silent_clip('.ts', 2), 'rb').read()
