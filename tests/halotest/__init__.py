@@ -170,8 +170,9 @@ def processor_waits():
 
 class Waits:
     """Measures, from its creation on, for how long the threads of a test and of its programs have
-    waited for a processor, all together: by so much anything of theirs may come later. Of a machine
-    that has nothing else to do these are milliseconds."""
+    waited for a processor, all together: by so much anything of theirs may come later. On a machine
+    that has nothing else to do these are milliseconds, and some tenths of a second where programs
+    of the test start: they wait for each other, too."""
 
     def __init__(self):
         self.begun = processor_waits()
