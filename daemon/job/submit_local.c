@@ -24,23 +24,32 @@ struct local {
     const struct halo_job_submission *s;
     const struct halo_job_step *step;
     struct task *task;
-    int running, next; /* no task before it has to be started */
-    int code;          /* of the first task that failed */
+    int running, next;        /* no task before it has to be started */
+    int code;                 /* of the first task that failed */
+    int ended_by;             /* the signal that ends all this, or 0 */
+    sigset_t awaited, before; /* signals: await() takes them; blocked before */
 };
 
-static volatile sig_atomic_t ended_by;
-
-static void note_signal(int number)
+/* Starts a process with the signals that were blocked before. Returns it or -errno. */
+static pid_t spawn_words(const struct local *l, char *const *words)
 {
-    ended_by = number;
+    pid_t pid;
+    posix_spawnattr_t attr;
+    if (posix_spawnattr_init(&attr) != 0)
+        return -ENOMEM;
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&attr, &l->before);
+    const int code = -posix_spawnp(&pid, words[0], NULL, &attr, words, environ);
+    posix_spawnattr_destroy(&attr);
+    return code < 0 ? code : pid;
 }
 
-/* Starts a step, or task `number` of it. Returns the process or -errno. */
-static pid_t spawn(const struct halo_job_submission *s, const struct halo_job_step *step,
-                   const char *number)
+/* Starts the step, or task `number` of it. Returns the process or -errno. */
+static pid_t spawn(const struct local *l, const char *number)
 {
+    const struct halo_job_submission *s = l->s;
+    const struct halo_job_step *step = l->step;
     char of[16];
-    pid_t pid;
     int n = 0;
     const char **argv = calloc((size_t)s->jobs + 8, sizeof *argv);
     if (!argv)
@@ -56,23 +65,53 @@ static pid_t spawn(const struct halo_job_submission *s, const struct halo_job_st
     for (int i = 0; i < s->jobs; i++)
         argv[n++] = s->job[i].folder;
     argv[n++] = number;
-    const int code = -posix_spawnp(&pid, argv[0], NULL, NULL, (char *const *)argv, environ);
+    const pid_t pid = spawn_words(l, (char *const *)argv);
     free(argv);
-    return code < 0 ? code : pid;
+    return pid;
+}
+
+/* Those that end all this, unless they are ignored, and what says that a process has ended. */
+static void await_signals(struct local *l)
+{
+    static const int ends[] = {SIGTERM, SIGINT};
+    struct sigaction now;
+    sigemptyset(&l->awaited);
+    sigaddset(&l->awaited, SIGCHLD);
+    signal(SIGCHLD, SIG_DFL); /* if it was ignored, no process could be waited for */
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&l->awaited, ends[i]);
+    sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
+}
+
+/* Waits until a process has ended, of this program or of what it was before exec(). Returns it;
+ * or 0, once, when a signal ends all this. */
+static pid_t await(struct local *l, int *status)
+{
+    for (;;) {
+        const pid_t pid = waitpid(-1, status, WNOHANG);
+        if (pid != 0)
+            return pid;
+        const int number = sigwaitinfo(&l->awaited, NULL);
+        if (number > 0 && number != SIGCHLD && !l->ended_by) {
+            l->ended_by = number;
+            return 0;
+        }
+    }
 }
 
 static void start_tasks(struct local *l)
 {
     char number[16];
     const int most = halo_job_workers(l->s);
-    while (l->running < most && l->next < l->s->tasks && !l->code && !ended_by) {
+    while (l->running < most && l->next < l->s->tasks && !l->code && !l->ended_by) {
         struct task *t = &l->task[l->next];
         if (t->done || t->pid) {
             l->next++;
             continue;
         }
         snprintf(number, sizeof number, "%d", l->next);
-        t->pid = spawn(l->s, l->step, number);
+        t->pid = spawn(l, number);
         if (t->pid < 0) {
             l->code = HALO_EXIT_FAILED;
             break;
@@ -98,7 +137,7 @@ static void end_task(struct local *l, pid_t pid, int code)
     t->pid = 0;
     l->running--;
     t->done = code == 0;
-    if (t->done || ended_by)
+    if (t->done || l->ended_by)
         return;
     if (halo_job_may_succeed(code) && t->tries < TRIES)
         l->next = i < l->next ? i : l->next;
@@ -108,33 +147,34 @@ static void end_task(struct local *l, pid_t pid, int code)
 
 static void run_tasks(struct local *l)
 {
-    int status;
-    bool told = false;
     for (;;) {
+        int status;
         start_tasks(l);
         if (l->running == 0)
             return;
-        const pid_t pid = waitpid(-1, &status, 0);
+        const pid_t pid = await(l, &status);
         if (pid > 0)
             end_task(l, pid, code_of(status));
-        for (int i = 0; ended_by && !told && i < l->s->tasks; i++)
+        for (int i = 0; pid == 0 && i < l->s->tasks; i++)
             if (l->task[i].pid > 0)
                 kill(l->task[i].pid, SIGTERM);
-        told = ended_by;
     }
 }
 
 /* Does what is done once for each job. Returns the exit code. */
-static int run_once(const struct local *l)
+static int run_once(struct local *l)
 {
     int status = 0;
-    const pid_t pid = spawn(l->s, l->step, NULL);
+    const pid_t pid = spawn(l, NULL);
     if (pid < 0)
         return HALO_EXIT_FAILED;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        if (ended_by)
+    for (;;) {
+        const pid_t ended = await(l, &status);
+        if (ended == pid)
+            return code_of(status);
+        if (ended == 0)
             kill(pid, SIGTERM);
-    return code_of(status);
+    }
 }
 
 static void run_step(struct local *l)
@@ -151,24 +191,20 @@ static void run_step(struct local *l)
 static int submit(const struct halo_job_submission *s, char *id, size_t size,
                   struct halo_error *err)
 {
-    const struct sigaction note = {.sa_handler = note_signal}; /* interrupts waitpid() */
     struct local l = {.s = s, .task = calloc((size_t)s->tasks, sizeof *l.task)};
     (void)id;
     (void)size;
     if (!l.task)
         return halo_fail(err, -ENOMEM, "out of memory");
-    struct sigaction before[2];
-    sigaction(SIGTERM, &note, &before[0]);
-    sigaction(SIGINT, &note, &before[1]);
-    for (l.step = s->step; l.step < s->step + s->steps && !l.code && !ended_by; l.step++)
+    await_signals(&l);
+    for (l.step = s->step; l.step < s->step + s->steps && !l.code && !l.ended_by; l.step++)
         run_step(&l);
     free(l.task);
-    sigaction(SIGTERM, &before[0], NULL);
-    sigaction(SIGINT, &before[1], NULL);
-    if (ended_by) {
+    if (l.ended_by) {
         halo_log(HALO_LOG_INFO, "interrupted: the same command continues");
-        raise(ended_by);
+        raise(l.ended_by);
     }
+    sigprocmask(SIG_SETMASK, &l.before, NULL);
     return l.code ? halo_job_fail_task("a task", l.code, err) : 0;
 }
 

@@ -64,6 +64,15 @@ class Local(Submit):
         self.submit('local')
         self.assert_done()
 
+    def test_ignored_signals(self):
+        """Where the end of processes was ignored at the start, tasks are seen to end all the same."""
+        self.split()
+        command = halod_command('job', 'submit', '--engine', 'local', self.parts)
+        subprocess.run(['bash', '-c', 'trap "" CHLD INT; exec "$@"', 'bash', *command], check=True,
+                       env=halod_environment(), timeout=halotest.RUN_TIMEOUT,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.assert_done()
+
     def interrupted(self):
         """Whether a task was encoding then."""
         self.split()
