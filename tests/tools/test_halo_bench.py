@@ -21,7 +21,7 @@ TINY = ('--backend', 'cpu', '--threads', '2', '--size', '64x48', '--planes', '2'
 
 def bench(*arguments, stdout=subprocess.PIPE, cache='/nonexistent'):
     done = subprocess.run([HALO_BENCH, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=120,
+                          stdout=stdout, stderr=subprocess.PIPE, text=True, timeout=600,
                           env=dict(os.environ, XDG_CACHE_HOME=cache))
     return done.returncode, done.stdout, done.stderr
 
