@@ -147,12 +147,16 @@ class Live:
 
     def time_to_stop(self):
         """Ends it; without what a sanitizer does when all is over."""
-        begin = time.monotonic()
-        self.tell('stop')
-        self.wait('destroyed')
-        took = time.monotonic() - begin
+        took = self.time_to('stop', 'destroyed')
         self.end()
         return took
+
+    def time_to(self, command, kind):
+        """Seconds from a command to a line of this kind."""
+        begin = time.monotonic()
+        self.tell(command)
+        self.wait(kind)
+        return time.monotonic() - begin
 
     def end(self, timeout=60):
         self.process.wait(timeout * PATIENCE)
@@ -1235,10 +1239,7 @@ class Prompt(LiveTest):
         def answer():
             live = self.live(f'input={self.path("none.mkv")}', *RAW)
             live.wait_state('waiting')
-            begin = time.monotonic()
-            live.tell('snapshot 1 png')
-            live.wait('snapshot')
-            took = time.monotonic() - begin
+            took = live.time_to('snapshot 1 png', 'snapshot')
             live.stop()
             return took
         self.assert_prompt(answer, 2.2)
