@@ -28,6 +28,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "tests/standin/open_call.h"
+
 enum { LIMIT = 4096, USAGE = 0x10E00001 };
 
 static atomic_bool is_device[LIMIT];
@@ -76,28 +78,16 @@ static int connect_to(const char *path)
     return fd;
 }
 
-static int open_any(const char *name, const char *path, int flags, mode_t mode)
+static int open_any(const char *path, int flags, mode_t mode, standin_open_fn *real)
 {
     char there[108];
-    if (rewrite(path, there, sizeof there))
-        return connect_to(there);
-    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, name);
-    return real(path, flags, mode);
+    return rewrite(path, there, sizeof there) ? connect_to(there) : real(path, flags, mode);
 }
 
-#define OPEN(name)                                                                                 \
-    int name(const char *path, int flags, ...)                                                     \
-    {                                                                                              \
-        va_list more;                                                                              \
-        va_start(more, flags);                                                                     \
-        const mode_t mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(more, mode_t) : 0;            \
-        va_end(more);                                                                              \
-        return open_any(#name, path, flags, mode);                                                 \
-    }
 #undef open
 #undef open64
-OPEN(open)
-OPEN(open64)
+STANDIN_OPEN_CALL(open, open_any)
+STANDIN_OPEN_CALL(open64, open_any)
 
 int close(int fd)
 {

@@ -7,14 +7,14 @@
  * has created a file whose name begins as HALO_STANDIN_NFS_STOP_NEW says. */
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+
+#include "tests/standin/open_call.h"
 
 static const char *name_of(const char *path)
 {
@@ -38,33 +38,16 @@ static void stop_at_new(const char *path)
         raise(SIGSTOP);
 }
 
-static int open_by(const char *call, const char *path, int flags, mode_t mode)
+static int open_any(const char *path, int flags, mode_t mode, standin_open_fn *real)
 {
-    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, call);
     const int ret = real(path, flags, mode);
     if (ret >= 0 && flags & O_CREAT)
         stop_at_new(path);
     return ret;
 }
 
-/* A mode that was not given is not looked at. */
-int open(const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    const mode_t mode = va_arg(more, mode_t);
-    va_end(more);
-    return open_by("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-    va_list more;
-    va_start(more, flags);
-    const mode_t mode = va_arg(more, mode_t);
-    va_end(more);
-    return open_by("open64", path, flags, mode);
-}
+STANDIN_OPEN_CALL(open, open_any)
+STANDIN_OPEN_CALL(open64, open_any)
 
 int unlinkat(int folder, const char *name, int flags)
 {

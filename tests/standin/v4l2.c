@@ -17,6 +17,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/standin/open_call.h"
+
 #define REAL(type, name, ...)                                                                      \
     type (*real)(__VA_ARGS__);                                                                     \
     *(void **)&real = dlsym(RTLD_NEXT, name)
@@ -57,7 +59,7 @@ static const char *node_of(const char *path, char *real_path)
     return strstr(real_path, "/dev/video") && is_below(slash + 1, "video") ? slash + 1 : NULL;
 }
 
-static int open_any(const char *path, int flags, mode_t mode, int (*real)(const char *, int, ...))
+static int open_any(const char *path, int flags, mode_t mode, standin_open_fn *real)
 {
     char buffer[PATH_MAX], target[PATH_MAX];
     const char *to = rewrite(path, buffer);
@@ -65,25 +67,8 @@ static int open_any(const char *path, int flags, mode_t mode, int (*real)(const 
     return node ? standin_camera_open(node) : real(to, flags, mode);
 }
 
-int open(const char *path, int flags, ...)
-{
-    REAL(int, "open", const char *, int, ...);
-    va_list list;
-    va_start(list, flags);
-    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
-    va_end(list);
-    return open_any(path, flags, mode, real);
-}
-
-int open64(const char *path, int flags, ...)
-{
-    REAL(int, "open64", const char *, int, ...);
-    va_list list;
-    va_start(list, flags);
-    const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;
-    va_end(list);
-    return open_any(path, flags, mode, real);
-}
+STANDIN_OPEN_CALL(open, open_any)
+STANDIN_OPEN_CALL(open64, open_any)
 
 int access(const char *path, int mode)
 {
