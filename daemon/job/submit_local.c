@@ -70,8 +70,8 @@ static pid_t spawn(const struct local *l, const char *number)
     return pid;
 }
 
-/* Those that end all this, unless they are ignored, and what says that a process has ended. */
-static void await_signals(struct local *l)
+/* Those that end all this, unless they are ignored, and SIGCHLD: from now on await() takes them. */
+static void block_signals(struct local *l)
 {
     static const int ends[] = {SIGTERM, SIGINT};
     struct sigaction now;
@@ -84,8 +84,8 @@ static void await_signals(struct local *l)
     sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
 }
 
-/* Waits until a process has ended, of this program or of what it was before exec(). Returns it;
- * or 0, once, when a signal ends all this. */
+/* Waits until a child has ended, which may be one from before exec(). Returns it; or 0, once, when
+ * a signal ends all this. */
 static pid_t await(struct local *l, int *status)
 {
     for (;;) {
@@ -196,7 +196,7 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     (void)size;
     if (!l.task)
         return halo_fail(err, -ENOMEM, "out of memory");
-    await_signals(&l);
+    block_signals(&l);
     for (l.step = s->step; l.step < s->step + s->steps && !l.code && !l.ended_by; l.step++)
         run_step(&l);
     free(l.task);

@@ -142,7 +142,7 @@ class WatchdogTest(ServiceTest):
         """Of two seconds: twice within them, on a machine with other work mostly."""
         gaps = self.gaps(manager, since)
         self.assertLess(gaps[len(gaps) // 2], 1.6 * PATIENCE)
-        self.assertLess(gaps[-1], 7 * PATIENCE)  # who waited for what stands would do so for longer
+        self.assertLess(gaps[-1], 7 * PATIENCE)  # a wait for the stuck stage would be longer
 
 
 class Watchdog(WatchdogTest):

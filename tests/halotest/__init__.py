@@ -110,7 +110,7 @@ def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL, environment=None
 
 
 def wait_until(condition, timeout=60):
-    """The time is generous: whoever waits in vain has failed anyway."""
+    """The time is generous: a wait in vain is a failure anyway."""
     end = time.monotonic() + timeout * PATIENCE
     while time.monotonic() < end:
         if condition():
@@ -120,8 +120,8 @@ def wait_until(condition, timeout=60):
 
 
 def is_full(pipe):
-    """Whether who writes into it has to wait: asked of another end, since how much it holds says
-    nothing about a writer that stands still."""
+    """Whether a writer has to wait. Another end of the pipe is asked: how much the pipe holds says
+    nothing, since its writer may have been stopped."""
     end = os.open(f'/proc/self/fd/{pipe.fileno()}', os.O_WRONLY | os.O_NONBLOCK)
     try:
         return not select.select([], [end], [], 0)[1]
@@ -646,8 +646,8 @@ class HaloTest(unittest.TestCase):
         return self.filtered(source, name, '-c:v', 'ffv1', *options, chain=chain)
 
     def best_of(self, check, times=3):
-        """Checks what is measured, until it is good, so many times at most: where the machine was
-        elsewhere, so was the test."""
+        """Calls check() until it passes, so many times at most: a busy machine may spoil a
+        measurement, a defect spoils all of them."""
         for left in reversed(range(times)):
             try:
                 return check()
@@ -662,8 +662,8 @@ class HaloTest(unittest.TestCase):
         self.assertLess(longest, 2 * seconds)
 
     def assert_once(self, measure, seconds, tries=4):
-        """measure() tells seconds, of one in so many tries less than these: what is wrong takes too
-        long each time, but a machine that was elsewhere only now and then."""
+        """measure() returns seconds: one of so many tries must take less than these. A defect takes
+        too long each time, a busy machine now and then."""
         took = []
         while not took or took[-1] >= seconds and len(took) < tries:
             took.append(measure())

@@ -25,8 +25,8 @@ def sent_at(control):
 
 
 class Manager(threading.Thread):
-    """Notes when what was told, however late this process reads it: .messages is a list of (time,
-    {KEY: value})."""
+    """Notes each message and when it was sent, however late this process reads it: .messages is a
+    list of (time, {KEY: value})."""
 
     def __init__(self, path):
         super().__init__(daemon=True)

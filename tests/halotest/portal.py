@@ -33,7 +33,7 @@ def missing():
 
 
 def begin(session):
-    """In a session of halotest.pipewire, which ends it. Nobody who asks too early asks again."""
+    """In a session of halotest.pipewire, which ends it. A client that asks too early does not ask again."""
     folder = session.path('portals')
     os.mkdir(folder)
     with open(os.path.join(folder, 'halotest.portal'), 'w', encoding='utf-8') as file:

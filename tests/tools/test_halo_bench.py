@@ -209,8 +209,8 @@ class Ring(Bench):
         self.assertLess(row['p50_us'], row['max_us'])
 
     def test_paced_rate(self):
-        """The last frame has an interval as well: never more than was asked for. Less only where
-        the machine was elsewhere: not five times."""
+        """The last frame has an interval as well: never more than was asked for. Less only on
+        a busy machine: not five times."""
         def rate():
             row = self.run_ring('--formats', 'gray', '--streams', streams, '--fps', fps, '--alone',
                                 5, '--limit', limit)['results'][-1]

@@ -397,7 +397,7 @@ class Limits(StandinTest):
             begun = time.monotonic()
             self.client().call('List')
             return time.monotonic() - begun
-        # It is not kept out by all of these; once it may be late where the machine is elsewhere.
+        # It is not kept out by all of these; on a busy machine, two answers may be late.
         self.assertLess(min(list_streams() for _ in range(3)), 5)
         self.assertLess(memory_kib(self.daemon.pid), 400000)
         self.assertTrue(wait_for(lambda: 'does not read' in self.said(), 40))

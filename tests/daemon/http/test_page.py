@@ -884,7 +884,7 @@ class Latency(PageTest):
                                        input=f'udp://127.0.0.1:{port}')}, vera='view')
         self.enter('vera')
         self.wait_playing()
-        for _ in range(3):  # again where the machine was elsewhere
+        for _ in range(3):  # again if the machine was busy
             self.page.script(AGES, BITS, 50)  # until it plays smoothly
             ages = sorted(self.page.script(AGES, BITS, 250))
             half, most = ages[len(ages) // 2], ages[len(ages) * 95 // 100]

@@ -101,7 +101,7 @@ class VirtualCamera(CameraTest):
         self.assertTrue(wait_until(lambda: device.pictures[-1][0] > back + 0.5))
         self.end(process)
         self.assertEqual(device.formats, [f'YU12 {WIDTH}x{HEIGHT}'])
-        # Half a second to the card, and three to the picture, but where the machine was elsewhere.
+        # Half a second to the card and three to the picture, or more on a busy machine.
         self.assertLess(min(card for card, _ in steps), 2 * PATIENCE, steps)
         self.assertLess(min(back for _, back in steps), 6 * PATIENCE, steps)
         self.assertGreater(max(stood_in), 5)  # at the camera's rate

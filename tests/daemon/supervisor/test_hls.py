@@ -88,8 +88,8 @@ class HlsTest(DiskTest):
             self.assertLess(max(frame) - min(frame), 8)
 
     def kept(self):
-        """What is listed, each segment as a file of ours: of the next list, where this machine was
-        elsewhere for so long that halod has removed one."""
+        """The segments that are listed, each as a file of ours: those of the next list if halod has
+        removed one meanwhile."""
         found = []
 
         def are_there():

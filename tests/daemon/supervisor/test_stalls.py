@@ -87,7 +87,7 @@ class Stalls(DaemonTest):
         steps = self.steps_of(self.path('a.mkv'))
         self.assertGreater(len(steps), STALL_S * RATE)
         self.assertLessEqual(sum(steps) - len(steps), dropped + RATE // 2)  # told twice a second
-        # Who waited for what is stuck would do so for as long.
+        # A stream that waited for the stuck one would do so for as long.
         self.assertLess(max(steps + self.steps_seen_by(viewer)), STALL_S * RATE // 2)
         self.assertGreater(len(halotest.packets(self.path('b.mkv'), 'v:0')), 0)
 

@@ -258,7 +258,7 @@ static int64_t delay_of_thread(void)
     return ret;
 }
 
-/* A thread that does nothing else is late where nothing of the process runs. */
+/* A thread that does nothing else is late if the process was stopped. */
 static void watch_clock(void *arg)
 {
     (void)arg;

@@ -83,7 +83,7 @@ class VirtualCamera(CameraTest):
         back = device.wait(card=False, since=card)
         self.assertIsNotNone(back, daemon.logged())
         stood_in.append(sum(t < back for t, _ in device.since(stopped)))
-        # Ten of them and more, but where the machine was elsewhere.
+        # Ten of them and more, or fewer on a busy machine.
         self.assertGreater(max(stood_in), 5, stood_in)
         count = len(device.pictures)
         # Never more than its rate; a few that were held up may come at once.

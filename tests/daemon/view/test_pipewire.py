@@ -241,7 +241,7 @@ class Consumers(PipewireTest):
         self.assertEqual(times, sorted(times))
         late = sorted(came - taken for came, taken, _, _ in player.pictures)
         self.assertGreaterEqual(late[0], 0)
-        self.assertLess(late[0], 2 * PATIENCE)  # but where the machine was elsewhere
+        self.assertLess(late[0], 2 * PATIENCE)  # the rest may have met a busy machine
         self.assertLess(late[-1], 20 * PATIENCE)
 
     @unittest.skipUnless(shutil.which('gst-launch-1.0'), 'no gst-launch-1.0')
@@ -309,7 +309,7 @@ class Restarts(PipewireTest):
         rounds, stood_in = min(max(ROUNDS // 4, 1), 50), []
 
         def is_steady():
-            """Ten pictures came without an engine, or fewer where the machine was elsewhere."""
+            """Ten pictures came without an engine, or fewer on a busy machine."""
             return max(stood_in) > 5
         while len(stood_in) < rounds or (len(stood_in) < rounds + 6 and not is_steady()):
             number, killed = len(stood_in), now()

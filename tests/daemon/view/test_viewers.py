@@ -259,7 +259,7 @@ class Silence(ViewerTest):
         # Raw ones so slow that the reader may pause for three seconds.
         for name, *options in ['a.ts'], ['a.mkv'], ['a.nut'], ['raw.nut', 'rate=10']:
             with self.subTest(name):
-                for _ in range(3):  # where the machine was elsewhere, so was the probe
+                for _ in range(3):  # a busy machine may have stopped the probe
                     gap, most = self.check_card(name, *options)
                     if gap < most:
                         break
@@ -277,7 +277,7 @@ class Silence(ViewerTest):
         self.assertEqual(probe.status()['late'], 0)
         waited = self.waited(probe)
         probe.quit()
-        # Cards are 0.5 apart; where one is missing, 0.9.
+        # Cards are 0.5 apart, or 0.9 if one is missing.
         return max(float(b - a) for a, b in zip(times, times[1:])), 0.85 + waited
 
     def test_sound_is_silent_then_in_sync(self):
@@ -372,7 +372,7 @@ class Prompt(ViewerTest):
         client.close()
         waits = [b[0] - a[0] for a, b in zip(seen, seen[1:]) if not a[1] and b[1]]
         self.assertEqual(len(waits), 4)
-        # Some of them may be late: where the machine was elsewhere, so was this reader.
+        # Some of them may be late: a busy machine may have stopped this reader.
         self.assertLess(sorted(waits)[1], 0.5 * PATIENCE + self.waited(probe), waits)
 
     def test_late_viewer_sees_the_card_at_once(self):

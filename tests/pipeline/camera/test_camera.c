@@ -212,7 +212,7 @@ static void damage(void **state)
                                     "formats=nv12:64x32@100\nshort=1\n", control};
     for (size_t i = 0; i < 3; i++) {
         int64_t damaged = 0;
-        for (int n = 0; n < 50 && damaged < 5; n++) { /* one, where the machine is not busy */
+        for (int n = 0; n < 50 && damaged < 5; n++) { /* once, if the machine is idle */
             struct halo_camera *camera = open_it(&set, controls[i]);
             const int64_t start = halo_now_ns();
             fail_to_read(camera, HALO_V4L2_STALLED);
