@@ -27,7 +27,11 @@ from fractions import Fraction
 FFMPEG = os.environ.get('FFMPEG', 'ffmpeg')
 FFPROBE = os.environ.get('FFPROBE', 'ffprobe')
 HALOD = os.environ.get('HALOD', '')
-PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 1))  # for builds that are very slow
+# ALONE: "only" where nothing but this test runs, "no" where anything may run beside it: no assertion
+# depends on time there, and a wait ends when what it waits for is there, or after so long that the
+# test is stuck.
+ALONE = os.environ.get('HALOTEST_ALONE')
+PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 15 if ALONE == 'no' else 1))
 RUN_TIMEOUT = 60 * PATIENCE  # seconds; generous because sanitizer builds are slow
 EXIT_SKIPPED = 77
 
@@ -168,6 +172,11 @@ def processor_waits():
     return found
 
 
+def measures_time():
+    """For what only a test that is marked `@alone` may use."""
+    assert ALONE != 'no', 'a test that is not marked @alone measures time'
+
+
 class Waits:
     """Measures, from its creation on, for how long the threads of a test and of its programs have
     waited for a processor, all together: by so much anything of theirs may come later. On a machine
@@ -175,6 +184,7 @@ class Waits:
     of the test start: they wait for each other, too."""
 
     def __init__(self):
+        measures_time()
         self.begun = processor_waits()
 
     def seconds(self):
@@ -648,6 +658,7 @@ class HaloTest(unittest.TestCase):
     def best_of(self, check, times=3):
         """Calls check() until it passes, so many times at most: a busy machine may spoil a
         measurement, a defect spoils all of them."""
+        measures_time()
         for left in reversed(range(times)):
             try:
                 return check()
@@ -657,6 +668,7 @@ class HaloTest(unittest.TestCase):
 
     def assert_no_gap(self, gaps, seconds):
         """But one, which is not twice as long: where the machine was elsewhere, so was the test."""
+        measures_time()
         second, longest = [0, *sorted(gaps)][-2:]
         self.assertLess(second, seconds)
         self.assertLess(longest, 2 * seconds)
@@ -664,6 +676,7 @@ class HaloTest(unittest.TestCase):
     def assert_once(self, measure, seconds, tries=4):
         """measure() returns seconds: one of so many tries must take less than these. A defect takes
         too long each time, a busy machine now and then."""
+        measures_time()
         took = []
         while not took or took[-1] >= seconds and len(took) < tries:
             took.append(measure())
