@@ -10,4 +10,10 @@
 
 #include <cmocka.h>
 
+/* cmocka 2 has a name for each type and deprecates the one of cmocka 1. */
+#ifdef assert_uint_in_range
+#undef assert_in_range
+#define assert_in_range assert_uint_in_range
+#endif
+
 #endif

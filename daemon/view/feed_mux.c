@@ -12,6 +12,7 @@
 
 #include "daemon/view/begin.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/packet_ring.h"
 
@@ -34,11 +35,7 @@ struct halo_feed_mux {
 
 /* ---- bytes ---- */
 
-#if LIBAVFORMAT_VERSION_MAJOR >= 61
-static int write_bytes(void *opaque, const uint8_t *data, int size)
-#else
-static int write_bytes(void *opaque, uint8_t *data, int size)
-#endif
+static int write_bytes(void *opaque, halo_av_written *data, int size)
 {
     struct halo_feed_mux *mux = opaque;
     const AVPacket *pkt = mux->current;
@@ -60,7 +57,7 @@ static int take_extradata(AVCodecParameters *par, const AVPacket *key)
     size_t size = 0;
     int code = !filter || !pkt ? AVERROR(ENOMEM) : av_bsf_alloc(filter, &bsf);
     if (code >= 0)
-        code = avcodec_parameters_copy(bsf->par_in, par);
+        code = halo_av_parameters_copy(bsf->par_in, par);
     if (code >= 0)
         code = av_bsf_init(bsf);
     if (code >= 0)
@@ -88,7 +85,7 @@ static bool keeps_extradata_in_packets(enum AVCodecID id)
 static int add_stream(struct halo_feed_mux *mux, const AVCodecParameters *par, const AVPacket *key)
 {
     AVStream *st = avformat_new_stream(mux->format, NULL);
-    if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
+    if (!st || halo_av_parameters_copy(st->codecpar, par) < 0)
         return AVERROR(ENOMEM);
     AVCodecParameters *own = st->codecpar;
     own->codec_tag =
@@ -165,7 +162,7 @@ static int fail_av(const struct halo_feed_mux *mux, struct halo_error *err, int 
 {
     char text[200];
     return halo_fail(err, halo_av_errno(averror), "%s: %s", mux->set.muxer,
-                     halo_av_reason(averror, text, sizeof text));
+                     halo_av_reason(averror, NULL, text, sizeof text));
 }
 
 /* MPEG-TS can signal new parameters in its packets if the codecs do not change. */
@@ -178,7 +175,7 @@ static int go_on(struct halo_feed_mux *mux, const struct halo_live_begin *begin,
         return halo_fail(err, -EPIPE,
                          "the stream's parameters changed, which %s cannot signal: reconnect",
                          mux->set.muxer);
-    const int code = avcodec_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
+    const int code = halo_av_parameters_copy(mux->format->streams[0]->codecpar, begin->video);
     mux->format->streams[0]->codecpar->codec_tag = 0;
     return code < 0 ? fail_av(mux, err, code) : 0;
 }

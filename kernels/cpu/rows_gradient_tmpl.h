@@ -73,7 +73,7 @@ static inline v32 narrow_root(v32 a, v32 b, const struct halo_conv *c)
 static inline v32 wide_root(v32 a, v32 b, const struct halo_conv *c)
 {
     const int64_t limit = (int64_t)c->limit, scale = c->scale, max = halo_sample_max(c->depth);
-    v32 ret;
+    v32 ret = {0};
     for (int i = 0; i < LANES; i++) {
         const int64_t square = (int64_t)a[i] * a[i] + (int64_t)b[i] * b[i];
         const int64_t t = (square < limit ? square : limit) * scale >> c->scale_bits;

@@ -16,8 +16,8 @@
 #include "config/log.h"
 #include "config/option.h"
 
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static char last_line[300]; /* FFmpeg's last error line, under log_lock */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* for the lines of codecs */
+static _Thread_local char thread_line[HALO_AV_LINE];         /* of what this thread has called */
 
 int halo_av_errno(int averror)
 {
@@ -47,31 +47,37 @@ void halo_av_probe(struct halo_complaints *complaints)
     probe = complaints;
 }
 
-/* A decoder's frame threads use copies of its context, with the same opaque. */
-static struct halo_complaints *complaints_of(void *avcl, const AVClass *class)
+/* The packet of a codec's context, or of one of its threads; NULL for all other contexts. */
+static const struct halo_av_packet *packet_of(void *avcl, const AVClass *class)
 {
-    if (class == avcodec_get_class()) {
-        const AVCodecContext *c = avcl;
-        return c->codec && av_codec_is_decoder(c->codec) ? c->opaque : NULL;
-    }
-    if (class == avformat_get_class()) {
-        const AVFormatContext *f = avcl;
-        return f->iformat ? f->opaque : NULL;
-    }
-    return NULL;
+    return class == avcodec_get_class() ? ((const AVCodecContext *)avcl)->opaque : NULL;
+}
+
+static struct halo_complaints *demuxer_complaints(void *avcl, const AVClass *class)
+{
+    const AVFormatContext *f = class == avformat_get_class() ? avcl : NULL;
+    return f && f->iformat ? f->opaque : NULL;
+}
+
+/* What a part of a codec (a parser of parameter sets, a hardware accelerator) belongs to. */
+static const struct halo_av_packet *packet_above(void *avcl, const AVClass *class)
+{
+    void *parent = class && class->parent_log_context_offset
+                       ? *(void **)((char *)avcl + class->parent_log_context_offset)
+                       : NULL;
+    return parent ? packet_of(parent, *(const AVClass **)parent) : NULL;
 }
 
 /* FFmpeg returns the same error for a frame that is too large as for damage, so only the log line
- * shows it. The line is logged by a part of the decoder: the parent context is the decoder's. */
-static void note_too_large(void *avcl, const AVClass *class, const char *text)
+ * shows it, which a part of the decoder logs. */
+static void note_too_large(const AVClass *class, const struct halo_av_packet *above,
+                           const char *text)
 {
     unsigned width, height;
     if (!class || !class->parent_log_context_offset ||
         sscanf(text, "Picture size %ux%u exceeds specified max", &width, &height) != 2)
         return;
-    void *parent = *(void **)((char *)avcl + class->parent_log_context_offset);
-    struct halo_complaints *to = parent ? complaints_of(parent, *(const AVClass **)parent) : NULL;
-    to = to ? to : probe;
+    struct halo_complaints *to = above ? above->complaints : probe;
     if (to)
         atomic_store(&to->too_large, (long long)width << 32 | height);
 }
@@ -115,13 +121,14 @@ static void count_decoders(struct halo_complaints *to, int64_t time, int level, 
     atomic_fetch_add(&to->lines, 1); /* last: a thread that sees the count sees the time, too */
 }
 
-static void count_complaint(void *avcl, const AVClass *class, int level, const char *format)
+static void count_complaint(void *avcl, const AVClass *class, const struct halo_av_packet *packet,
+                            int level, const char *format)
 {
-    struct halo_complaints *to = complaints_of(avcl, class);
-    if (to && class == avcodec_get_class())
-        count_decoders(to, ((const AVCodecContext *)avcl)->reordered_opaque, level, format);
-    else if (to && level <= AV_LOG_ERROR)
-        atomic_fetch_add(&to->lines, 1);
+    struct halo_complaints *demuxer = demuxer_complaints(avcl, class);
+    if (packet)
+        count_decoders(packet->complaints, packet->time, level, format);
+    else if (demuxer && level <= AV_LOG_ERROR)
+        atomic_fetch_add(&demuxer->lines, 1);
 }
 
 /* If hardware decoding cannot be set up, these lines follow another one, which has the reason. */
@@ -146,31 +153,39 @@ static void cut_advice(char *text)
     }
 }
 
-static void keep_line(void *avcl, int level, const char *format, va_list args)
+/* Keeps a line for halo_av_reason(); one that begins with a blank continues the one before. */
+static void keep_line(char *line, const char *name, const char *text)
+{
+    const size_t kept = *text == ' ' ? strlen(line) : 0;
+    if (kept)
+        snprintf(line + kept, HALO_AV_LINE - kept, "%.200s", text);
+    else
+        snprintf(line, HALO_AV_LINE, "%.40s: %.250s", name, text);
+}
+
+static void take_line(void *avcl, int level, const char *format, va_list args)
 {
     const enum halo_log_level shown = halo_log_get_level();
     const AVClass *class = avcl ? *(const AVClass **)avcl : NULL;
+    const struct halo_av_packet *own = packet_of(avcl, class);
     if (level <= AV_LOG_INFO)
-        count_complaint(avcl, class, level, format);
+        count_complaint(avcl, class, own, level, format);
     if (level > AV_LOG_ERROR && shown < HALO_LOG_DEBUG)
         return;
     if (level > AV_LOG_VERBOSE)
         return;
-    char text[sizeof last_line];
+    char text[HALO_AV_LINE];
     vsnprintf(text, sizeof text, format, args);
     text[strcspn(text, "\n")] = 0;
     cut_advice(text);
     if (!*text)
         return;
-    note_too_large(avcl, class, text);
+    const struct halo_av_packet *above = packet_above(avcl, class), *packet = own ? own : above;
+    note_too_large(class, above, text);
     const char *name = class ? class->item_name(avcl) : "ffmpeg";
     if (level <= AV_LOG_ERROR && !is_echo(text)) {
         pthread_mutex_lock(&log_lock);
-        const size_t kept = *text == ' ' ? strlen(last_line) : 0; /* the line continues */
-        if (kept)
-            snprintf(last_line + kept, sizeof last_line - kept, "%.200s", text);
-        else
-            snprintf(last_line, sizeof last_line, "%.40s: %.250s", name, text);
+        keep_line(packet ? packet->complaints->line : thread_line, name, text);
         pthread_mutex_unlock(&log_lock);
     }
     if (shown >= HALO_LOG_DEBUG)
@@ -179,34 +194,33 @@ static void keep_line(void *avcl, int level, const char *format, va_list args)
 
 void halo_av_init_log(void)
 {
-    /* keep_line() chooses what is shown; but some libraries print by themselves, by this level. */
+    /* take_line() chooses what is shown; but some libraries print by themselves, by this level. */
     const bool debug = halo_log_get_level() >= HALO_LOG_DEBUG;
     av_log_set_level(debug ? AV_LOG_VERBOSE : AV_LOG_ERROR);
     if (!debug) /* SVT-AV1 does not use FFmpeg's log and obeys only this variable */
         setenv("SVT_LOG", "0", 0);
-    av_log_set_callback(keep_line);
+    av_log_set_callback(take_line);
 }
 
-const char *halo_av_last_line(char *text, size_t size)
+const char *halo_av_last_line(struct halo_complaints *complaints, char *text, size_t size)
 {
     pthread_mutex_lock(&log_lock);
-    snprintf(text, size, "%s", last_line);
-    *last_line = 0;
+    snprintf(text, size, "%s", complaints && *complaints->line ? complaints->line : thread_line);
+    if (complaints)
+        *complaints->line = 0;
+    *thread_line = 0;
     pthread_mutex_unlock(&log_lock);
     return text;
 }
 
-const char *halo_av_reason(int averror, char *text, size_t size)
+const char *halo_av_reason(int averror, struct halo_complaints *complaints, char *text, size_t size)
 {
-    char words[AV_ERROR_MAX_STRING_SIZE];
+    char words[AV_ERROR_MAX_STRING_SIZE], line[HALO_AV_LINE];
     av_strerror(averror, words, sizeof words);
-    pthread_mutex_lock(&log_lock);
-    if (*last_line)
-        snprintf(text, size, "%s (%s)", words, last_line);
+    if (*halo_av_last_line(complaints, line, sizeof line))
+        snprintf(text, size, "%s (%s)", words, line);
     else
         snprintf(text, size, "%s", words);
-    *last_line = 0;
-    pthread_mutex_unlock(&log_lock);
     return text;
 }
 

@@ -15,27 +15,29 @@
 /* Returns the negative errno that is nearest to averror. Any thread. */
 int halo_av_errno(int averror);
 
-/* Writes FFmpeg's message for averror, followed by the last error line that FFmpeg logged since the
- * previous call, if any. Example: "Invalid data found (h264: error while decoding MB 3 4)". Returns
- * text. */
-const char *halo_av_reason(int averror, char *text, size_t size);
+struct halo_complaints;
 
-/* Writes only FFmpeg's last error line, or "" if none was logged since the previous call. Returns
- * text. */
-const char *halo_av_last_line(char *text, size_t size);
+/* Writes FFmpeg's message for averror, followed by the last error line that FFmpeg logged since the
+ * previous call, if any. Example: "Invalid data found (h264: error while decoding MB 3 4)". With
+ * complaints, that is the line of their decoder or encoder, from any of its threads, if it logged one;
+ * otherwise the line that anything else logged on the calling thread. Returns text. */
+const char *halo_av_reason(int averror, struct halo_complaints *complaints, char *text,
+                           size_t size);
+
+/* Writes only this line, or "" if none was logged since the previous call. Returns text. */
+const char *halo_av_last_line(struct halo_complaints *complaints, char *text, size_t size);
 
 /* Redirects FFmpeg's log to halod: the last error line is kept for halo_av_reason(), and the whole
  * log is shown at -v debug. Call this once, before any thread is started, because it may set an
  * environment variable. */
 void halo_av_init_log(void);
 
-/* Counts the error lines that a decoder or demuxer logs. The field `opaque` of the decoder's or
- * demuxer's context must point to this struct (in a decoder's context, before the decoder is
- * opened). Decoders that conceal damage report it only in their log, because frames that are
- * decoded on several threads lose their error flags. If reordered_opaque in a decoder's context
- * contains the time of the packet that is being decoded, that time is recorded, too. It is also
- * recorded for lines that the decoder's own threads log, because each of these threads works with
- * its own context, which has a copy of reordered_opaque. */
+enum { HALO_AV_LINE = 300 }; /* bytes of a line that is kept */
+
+/* Counts the error lines that a decoder or demuxer logs. Decoders that conceal damage report it only
+ * in their log, because frames that are decoded on several threads lose their error flags. The
+ * field `opaque` of a demuxer's context must point to this struct, that of a decoder's or encoder's
+ * context to a struct halo_av_packet. */
 struct halo_complaints {
     atomic_int lines;
     atomic_llong too_large; /* size of a frame that max_pixels forbids, as width << 32 | height; 0:
@@ -46,6 +48,17 @@ struct halo_complaints {
                                counted */
     const char *const *harmless; /* prefixes of lines that are not counted; NULL-terminated, or
                                     NULL */
+    char line[HALO_AV_LINE];     /* a codec's last error line; private to av.c */
+};
+
+/* What a codec works on. `opaque` in its context must point to one before it is opened (or be NULL),
+ * and in a decoder's context to another one with each packet. FFmpeg hands each packet, with the
+ * context's `opaque` of that moment, to the next of the decoder's threads, which keeps both until its
+ * next packet: a line that is logged there finds its packet, and through it the stream. Hence what
+ * `opaque` pointed to must stay valid for as many packets as the decoder has threads. */
+struct halo_av_packet {
+    struct halo_complaints *complaints;
+    int64_t time; /* of the packet; recorded in complaints->latest */
 };
 
 /* From now on, if a decoder on this thread rejects a frame because it is too large, the frame's

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/base/av_version.h"
+
 enum {
     ONE = 1 << 16,
     ONE_W = 1 << 30,
@@ -46,7 +48,7 @@ int halo_display_of(const void *matrix, size_t size)
 int halo_display_of_stream(const AVStream *stream)
 {
     size_t size = 0;
-    const uint8_t *matrix = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+    const uint8_t *matrix = halo_av_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
     return halo_display_of(matrix, size);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/camera/camera_private.h"
 #include "pipeline/picture/raw_picture_private.h"
 
@@ -112,10 +113,10 @@ static struct halo_raw_picture *make_raw(struct halo_camera *c,
     halo_camera_unpack(c, taken, f);
     f->color_range = c->mode.range;
     f->colorspace = c->mode.space;
-    f->interlaced_frame = c->mode.interlaced;
+    halo_av_frame_set_fields(f, c->mode.interlaced ? HALO_AV_INTERLACED : 0);
     f->sample_aspect_ratio = (AVRational){1, 1};
     f->pts = time_of(c, taken);
-    f->pkt_duration = duration_of(c);
+    halo_av_frame_set_duration(f, duration_of(c));
     raw->frame = f;
     raw->format = f->format;
     return raw;

@@ -14,7 +14,7 @@
 
 #include "config/beside.h"
 
-static const char magic[8] = "halod d1";
+static const char magic[] = "halod d1";
 
 struct head {
     char magic[8];
@@ -199,7 +199,7 @@ static int write_all(struct halo_detections *d, FILE *file)
     struct AVMurMur3 *hash = av_murmur3_alloc();
     if (!hash)
         return -ENOMEM;
-    memcpy(head.magic, magic, sizeof magic);
+    memcpy(head.magic, magic, sizeof head.magic);
     memcpy(head.id, d->id, sizeof head.id);
     memcpy(head.name, d->name, sizeof head.name);
     lay_out(d, &head, piece);
@@ -336,7 +336,8 @@ static int read_all(struct halo_detections *d, FILE *file, int64_t size,
         return -ENOMEM;
     av_murmur3_init(hash);
     int code = get(file, hash, &head, sizeof head);
-    if (code == 0 && (memcmp(head.magic, magic, sizeof magic) != 0 || !is_long_enough(&head, size)))
+    if (code == 0 &&
+        (memcmp(head.magic, magic, sizeof head.magic) != 0 || !is_long_enough(&head, size)))
         code = -EBADMSG;
     if (code == 0)
         code = read_pieces(d, &head, file, hash);

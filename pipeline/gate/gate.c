@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "kernels/fault.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/base/stats.h"
 #include "pipeline/gate/adapt.h"
 #include "pipeline/gate/gate_ways.h"
@@ -153,15 +154,14 @@ int halo_gate_set_device(struct halo_gate *gate, AVBufferRef *device, AVBufferRe
 static int describe_output(AVFrame *out, const AVFrame *raw, const struct halo_gate *gate)
 {
     out->pts = raw->pts;
-    out->pkt_duration = raw->pkt_duration;
+    halo_av_frame_set_duration(out, halo_av_frame_duration(raw));
     out->sample_aspect_ratio = raw->sample_aspect_ratio;
     out->color_range = raw->color_range;
     out->color_primaries = raw->color_primaries;
     out->color_trc = raw->color_trc;
     out->colorspace = raw->colorspace;
     out->chroma_location = raw->chroma_location;
-    out->interlaced_frame = raw->interlaced_frame;
-    out->top_field_first = raw->top_field_first;
+    halo_av_frame_set_fields(out, halo_av_frame_fields(raw));
     if (gate->plan->format != gate->plan->input.format && halo_format_is_rgb(gate->plan->format))
         out->colorspace = AVCOL_SPC_RGB;
     static const enum AVFrameSideDataType kept[] = {AV_FRAME_DATA_A53_CC,
@@ -363,7 +363,8 @@ static bool find_planes(void *arg, struct halo_plane *ret)
 static int take_regions(struct halo_pending *pending, const struct halo_raw_picture *raw)
 {
     struct halo_gate *gate = pending->gate;
-    const int spill = raw->spill | (raw->frame->interlaced_frame ? HALO_SPILL_Y : 0);
+    const int spill =
+        raw->spill | (halo_av_frame_fields(raw->frame) & HALO_AV_INTERLACED ? HALO_SPILL_Y : 0);
     enum halo_gate_known known;
     pending->way = halo_gate_ways_choose(&gate->ways, raw->turn, spill,
                                          halo_adapter_scales(gate->adapter), &known);

@@ -10,6 +10,7 @@
 #include "config/log.h"
 #include "kernels/backend.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/base/display.h"
 #include "pipeline/input/decode_judge.h"
@@ -22,6 +23,7 @@
 enum {
     MAX_SKIPPED = 1000, /* largest number of packets to skip, because a demuxer that marks no
                            keyframes must not make the stream disappear */
+    MAX_PACKETS = 128,  /* in a decoder's threads at the same time */
 };
 
 struct halo_decoder {
@@ -36,8 +38,10 @@ struct halo_decoder {
     struct halo_decode_memory *memory; /* NULL if FFmpeg allocates frames */
     AVCodecContext *codec;
     AVFrame *frame;
-    int64_t last_pts, last_duration; /* of the last frame delivered */
-    int64_t packet_time;             /* of the last packet sent */
+    int64_t last_pts, last_duration;            /* of the last frame delivered */
+    int64_t packet_time;                        /* of the last packet sent */
+    struct halo_av_packet packets[MAX_PACKETS]; /* ring buffer: the newest packets sent */
+    unsigned next_packet;
     struct halo_decode_judge judge;
     int skipped; /* packets before the first keyframe */
     bool started;
@@ -47,10 +51,19 @@ struct halo_decoder {
     char refusal[200]; /* refusal of the `hw` that was destroyed */
 };
 
-/* av.c finds the complaints of a context through opaque; these are the judge's. */
+/* The complaints that a context's opaque leads to are the judge's. */
 static struct halo_decoder *decoder_of(const AVCodecContext *c)
 {
-    return (void *)((char *)c->opaque - offsetof(struct halo_decoder, judge.complaints));
+    const struct halo_av_packet *packet = c->opaque;
+    return (void *)((char *)packet->complaints - offsetof(struct halo_decoder, judge.complaints));
+}
+
+/* Tells the log the time of the packet that the decoder gets next. */
+static void set_packet_time(struct halo_decoder *d, int64_t time)
+{
+    struct halo_av_packet *packet = &d->packets[d->next_packet++ % MAX_PACKETS];
+    *packet = (struct halo_av_packet){&d->judge.complaints, time};
+    d->codec->opaque = packet;
 }
 
 static int get_buffer(AVCodecContext *c, AVFrame *frame, int flags)
@@ -76,12 +89,7 @@ static int set_memory(struct halo_decoder *d, const AVCodec *codec)
     if (!d->memory && !(d->memory = halo_decode_memory_create(d->settings.memory)))
         return -ENOMEM;
     d->codec->get_buffer2 = get_buffer;
-#if LIBAVCODEC_VERSION_MAJOR < 60
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    d->codec->thread_safe_callbacks = 1;
-#pragma GCC diagnostic pop
-#endif
+    halo_av_allow_parallel_callbacks(d->codec);
     return 0;
 }
 
@@ -106,10 +114,10 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     int code = avcodec_parameters_to_context(d->codec, par);
     d->codec->pkt_timebase = d->stream->time_base;
-    d->codec->thread_count = d->settings.threads;
+    d->codec->thread_count = FFMIN(d->settings.threads, MAX_PACKETS - 1);
     d->codec->flags |= AV_CODEC_FLAG_UNALIGNED; /* otherwise it crops less than the stream
                                                    specifies */
-    d->codec->opaque = &d->judge.complaints;
+    set_packet_time(d, INT64_MIN);
     if (d->settings.most_pixels)
         d->codec->max_pixels = d->settings.most_pixels;
     const bool conceal =
@@ -128,11 +136,11 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     if (code >= 0)
         code = avcodec_open2(d->codec, codec, NULL);
     halo_decode_judge_forget(&d->judge);
-    return code >= 0
-               ? 0
-               : halo_fail(err, halo_av_errno(code),
-                           "%s: stream %d: the %s decoder could not be opened: %s", d->name,
-                           d->stream->index, codec->name, halo_av_reason(code, why, sizeof why));
+    return code >= 0 ? 0
+                     : halo_fail(err, halo_av_errno(code),
+                                 "%s: stream %d: the %s decoder could not be opened: %s", d->name,
+                                 d->stream->index, codec->name,
+                                 halo_av_reason(code, &d->judge.complaints, why, sizeof why));
 }
 
 /* Resets the state: nothing is known about the stream's first packet yet. */
@@ -261,7 +269,7 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, const char *why, str
 static int fail_decoding(struct halo_decoder *d, int64_t ts, int averror, struct halo_error *err)
 {
     char why[400];
-    return fail_damaged(d, ts, halo_av_reason(averror, why, sizeof why), err);
+    return fail_damaged(d, ts, halo_av_reason(averror, &d->judge.complaints, why, sizeof why), err);
 }
 
 /* Called at the first keyframe. In a file that declares its duration, the packets before it were
@@ -307,8 +315,9 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     if (pkt)
         halo_decode_judge_packet(&d->judge, pkt, d->packet_time);
-    d->codec->reordered_opaque =
+    const int64_t time =
         d->packet_time == AV_NOPTS_VALUE ? d->judge.complaints.until - 1 : d->packet_time;
+    set_packet_time(d, time);
     int code = avcodec_send_packet(d->codec, pkt);
     if (d->hw && halo_decode_hw_opened(d->hw) < 0)
         return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
@@ -318,6 +327,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
         d->hw = NULL;
         if ((code = open_codec(d, err)) < 0)
             return code;
+        set_packet_time(d, time);
         code = avcodec_send_packet(d->codec, pkt);
     }
     if (code >= 0 || (code == AVERROR_EOF && !pkt))
@@ -330,7 +340,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
 static void set_time(struct halo_decoder *d, AVFrame *frame)
 {
     int64_t pts = frame->best_effort_timestamp;
-    int64_t duration = frame->pkt_duration;
+    int64_t duration = halo_av_frame_duration(frame);
     if (duration <= 0 && d->stream->avg_frame_rate.num > 0)
         duration = av_rescale_q(1, av_inv_q(d->stream->avg_frame_rate), d->stream->time_base);
     if (pts == AV_NOPTS_VALUE)

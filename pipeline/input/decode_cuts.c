@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/base/av_version.h"
 #include "pipeline/input/nal_units.h"
 
 enum {
@@ -234,7 +235,8 @@ bool halo_cuts_init(struct halo_cuts *cuts, const AVStream *stream)
     }
     if (par->field_order > AV_FIELD_PROGRESSIVE)
         cuts->reason = "it is interlaced";
-    if (par->codec_id == AV_CODEC_ID_H264 && par->profile == FF_PROFILE_H264_HIGH_444_PREDICTIVE)
+    if (par->codec_id == AV_CODEC_ID_H264 &&
+        par->profile == HALO_AV_PROFILE_H264_HIGH_444_PREDICTIVE)
         cuts->reason = "streams of its profile are not cut";
     return !cuts->reason;
 }

@@ -164,7 +164,7 @@ enum AVPixelFormat halo_decode_hw_choose(struct halo_decode_hw *hw, const AVCode
         return open_on_gpu(hw);
     char what[200], why[400];
     describe(c, software, what, sizeof what);
-    halo_av_last_line(why, sizeof why);
+    halo_av_last_line(((const struct halo_av_packet *)c->opaque)->complaints, why, sizeof why);
     const char *words = !hw->tried ? "NVDEC does not support this format"
                         : *why     ? why
                                    : "NVDEC could not be started";

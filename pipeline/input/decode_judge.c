@@ -2,6 +2,7 @@
  * Checks whether decoded frames are undamaged (decode_judge.h). */
 #include "pipeline/input/decode_judge.h"
 
+#include "pipeline/base/av_version.h"
 #include "pipeline/input/decode_traits.h"
 
 void halo_decode_judge_init(struct halo_decode_judge *j, const AVCodecParameters *par, bool live)
@@ -90,7 +91,7 @@ bool halo_decode_judge_picture(struct halo_decode_judge *j, const AVFrame *frame
         count_early(j);
     }
     j->delivered = true;
-    j->interlaced |= frame->interlaced_frame;
+    j->interlaced |= halo_av_frame_fields(frame) & HALO_AV_INTERLACED;
     j->pictures++;
     return has_flags(j, frame, codec) || ((j->traits & HALO_HONEST) && complains(j));
 }

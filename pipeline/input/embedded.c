@@ -214,7 +214,7 @@ static bool find_comments(const uint8_t *data, size_t size, size_t *ret_at, size
  * contained an image. */
 static int clean_vorbis(AVCodecParameters *par, bool *ret_found)
 {
-    static const uint8_t bare[16] = "\3vorbis\0\0\0\0\0\0\0\0\1";
+    static const uint8_t bare[16] = {3, 'v', 'o', 'r', 'b', 'i', 's', [15] = 1};
     enum { FIRST = 30, LACING = 3 };
     const uint8_t *data = par->extradata;
     const size_t size = (size_t)par->extradata_size;

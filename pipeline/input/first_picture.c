@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <libavcodec/avcodec.h>
 
+#include "pipeline/base/av_version.h"
+
 enum { MAX_AHEAD = 300 }; /* packets of all streams */
 
 int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVStream *stream,
@@ -39,8 +41,9 @@ int halo_first_fields(struct halo_source *source, AVStream *stream, struct halo_
     if (!frame)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int code = halo_first_picture(frame, source, stream, err);
-    if (code >= 0 && frame->interlaced_frame)
-        stream->codecpar->field_order = frame->top_field_first ? AV_FIELD_TT : AV_FIELD_BB;
+    const int fields = code >= 0 ? halo_av_frame_fields(frame) : 0;
+    if (fields & HALO_AV_INTERLACED)
+        stream->codecpar->field_order = fields & HALO_AV_TOP_FIRST ? AV_FIELD_TT : AV_FIELD_BB;
     av_frame_free(&frame);
     return code;
 }

@@ -8,17 +8,18 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/input/first_picture.h"
 
 static void of_container(struct halo_hdr *hdr, const AVStream *st)
 {
     size_t size;
     const uint8_t *data =
-        av_stream_get_side_data(st, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size);
+        halo_av_stream_side_data(st, AV_PKT_DATA_MASTERING_DISPLAY_METADATA, &size);
     hdr->has_display = data && size >= sizeof hdr->display;
     if (hdr->has_display)
         memcpy(&hdr->display, data, sizeof hdr->display);
-    data = av_stream_get_side_data(st, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size);
+    data = halo_av_stream_side_data(st, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, &size);
     hdr->has_light = data && size >= sizeof hdr->light;
     if (hdr->has_light)
         memcpy(&hdr->light, data, sizeof hdr->light);
@@ -44,7 +45,7 @@ static void of_picture(struct halo_hdr *hdr, const AVFrame *frame)
 static const char *rest_of(const AVStream *st, bool hdr)
 {
     size_t size;
-    const uint8_t *data = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
+    const uint8_t *data = halo_av_stream_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
     const AVDOVIDecoderConfigurationRecord *conf = (const void *)data;
     if (data && size >= sizeof *conf && conf->dv_bl_signal_compatibility_id == 0)
         return "without this metadata, players show the output in wrong colours";
@@ -54,7 +55,8 @@ static const char *rest_of(const AVStream *st, bool hdr)
 static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
 {
     const bool plus = first && av_frame_get_side_data(first, AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
-    const bool vision = av_stream_get_side_data(st, AV_PKT_DATA_DOVI_CONF, NULL);
+    size_t size;
+    const bool vision = halo_av_stream_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
     if (plus || vision)
         halo_log(HALO_LOG_WARNING,
                  "stream %d: %s metadata is left out, because it describes unfiltered frames: %s",
@@ -85,7 +87,7 @@ int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStre
 
 static int put(AVStream *out, enum AVPacketSideDataType type, const void *data, size_t size)
 {
-    uint8_t *to = av_stream_new_side_data(out, type, size);
+    uint8_t *to = halo_av_stream_new_side_data(out, type, size);
     if (!to)
         return -ENOMEM;
     memcpy(to, data, size);

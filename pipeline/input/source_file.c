@@ -234,7 +234,7 @@ static int demux(struct halo_source *s, AVPacket *pkt, struct halo_error *err)
         const int code = complains ? -EBADMSG : halo_av_errno(ret);
         const int damaged = fail_damaged(
             s, code, halo_whole_end(s->whole),
-            halo_av_reason(complains ? AVERROR_INVALIDDATA : ret, why, sizeof why), err);
+            halo_av_reason(complains ? AVERROR_INVALIDDATA : ret, NULL, why, sizeof why), err);
         if (damaged < 0)
             return damaged;
         atomic_store(&s->complaints.lines, 0);
@@ -279,7 +279,7 @@ static int check_torn(struct halo_source *s, const AVPacket *pkt, bool jumped,
         if (!jumped && (!pkt || --s->patience == 0)) {
             s->torn = -1;
             return fail_damaged(s, -EBADMSG, s->torn_time,
-                                halo_av_reason(AVERROR_INVALIDDATA, why, sizeof why), err);
+                                halo_av_reason(AVERROR_INVALIDDATA, NULL, why, sizeof why), err);
         }
         if (jumped)
             s->torn = -1;

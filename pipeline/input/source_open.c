@@ -131,7 +131,7 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
         code = -EINVAL;
     else if (code < 0)
         halo_fail(err, halo_av_errno(code), "%s: cannot be read: %s", set->input,
-                  halo_av_reason(code, why, sizeof why));
+                  halo_av_reason(code, NULL, why, sizeof why));
     av_dict_free(&options);
     if (code >= 0 && !forced && !strcmp(f->iformat->name, "tty"))
         code = halo_fail(err, -EBADMSG,
@@ -175,7 +175,7 @@ static int find_streams(AVFormatContext *f, const struct halo_source_settings *s
     const int code = probe_streams(f, set->max_pixels, complaints);
     if (code < 0)
         return halo_fail(err, halo_av_errno(code), "%s: its streams cannot be read: %s", name,
-                         halo_av_reason(code, why, sizeof why));
+                         halo_av_reason(code, NULL, why, sizeof why));
     for (unsigned i = 0; i < f->nb_streams; i++)
         if (f->streams[i]->codecpar->codec_type == AVMEDIA_TYPE_VIDEO &&
             f->streams[i]->codecpar->width <= 0)

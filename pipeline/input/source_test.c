@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/option.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/base/canary.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/picture_pool.h"
@@ -241,7 +242,7 @@ int halo_test_source_read(struct halo_test_source *t, struct halo_raw_picture **
     f->colorspace = space_of(t->format);
     f->sample_aspect_ratio = (AVRational){1, 1};
     f->pts = t->next++;
-    f->pkt_duration = 1;
+    halo_av_frame_set_duration(f, 1);
     raw->frame = f;
     raw->format = t->format;
     *ret = raw;

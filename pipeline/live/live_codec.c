@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/live/live_encoding.h"
@@ -130,7 +131,7 @@ static int open_headers(struct halo_live_encoding *e)
          id != AV_CODEC_ID_MPEG1VIDEO && id != AV_CODEC_ID_MPEG2VIDEO))
         return 0;
     if (av_bsf_alloc(filter, &e->codec.headers) < 0 ||
-        avcodec_parameters_copy(e->codec.headers->par_in, par) < 0 ||
+        halo_av_parameters_copy(e->codec.headers->par_in, par) < 0 ||
         av_bsf_init(e->codec.headers) < 0)
         return -ENOMEM;
     return 0;
@@ -229,7 +230,7 @@ static int open_raw(struct halo_live_encoding *e, struct halo_error *err)
 {
     const struct halo_live_format *shape = e->live->format;
     AVCodecParameters *par = e->codec.out->streams[0]->codecpar;
-    if (avcodec_parameters_copy(par, shape->like->streams[0]->codecpar) < 0)
+    if (halo_av_parameters_copy(par, shape->like->streams[0]->codecpar) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     av_freep(&par->extradata);
     par->extradata_size = 0;
@@ -297,7 +298,7 @@ int halo_live_codec_pack(struct halo_live_encoding *e, const struct halo_output_
     const AVRational rate = halo_live_codec_rate(e);
     pkt->duration = rate.num > 0 && av_cmp_q(rate, e->live->format->framerate)
                         ? av_rescale_q(1, av_inv_q(rate), HALO_LIVE_TIME)
-                        : from->pkt_duration;
+                        : halo_av_frame_duration(from);
     pkt->flags |= AV_PKT_FLAG_KEY;
     av_frame_free(&scaled);
     return 1;

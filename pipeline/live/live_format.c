@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/input/first_picture.h"
@@ -22,7 +23,7 @@
 static int copy_stream(AVFormatContext *like, const AVStream *from)
 {
     AVStream *to = avformat_new_stream(like, NULL);
-    if (!to || avcodec_parameters_copy(to->codecpar, from->codecpar) < 0)
+    if (!to || halo_av_parameters_copy(to->codecpar, from->codecpar) < 0)
         return -ENOMEM;
     to->time_base = HALO_LIVE_TIME;
     to->avg_frame_rate = from->avg_frame_rate;

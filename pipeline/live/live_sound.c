@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/live/live_clock.h"
@@ -50,7 +51,7 @@ static int open_adts(struct halo_live_input *in, AVPacket *first)
     size_t size = 0;
     int code = filter ? av_bsf_alloc(filter, &in->adts) : AVERROR_BSF_NOT_FOUND;
     if (code >= 0)
-        code = avcodec_parameters_copy(in->adts->par_in, par);
+        code = halo_av_parameters_copy(in->adts->par_in, par);
     if (code >= 0)
         code = av_bsf_init(in->adts);
     if (code >= 0)
@@ -136,7 +137,7 @@ int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err
     int code = is_copied(e->what) ? 0 : open_audio(e, err);
     if (code >= 0)
         code = e->sound.audio ? halo_audio_describe(e->sound.audio, out)
-                              : avcodec_parameters_copy(out->codecpar, in->codecpar);
+                              : halo_av_parameters_copy(out->codecpar, in->codecpar);
     out->codecpar->codec_tag = 0;
     e->sound.is = code >= 0;
     e->sound.last = AV_NOPTS_VALUE;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/output/container.h"
 
 enum {
@@ -57,7 +58,7 @@ static int open_decoder(struct halo_audio *a)
 
 static enum AVSampleFormat choose_format(const AVCodec *codec, enum AVSampleFormat from)
 {
-    const enum AVSampleFormat *list = codec->sample_fmts;
+    const enum AVSampleFormat *list = halo_av_sample_formats(codec);
     for (int i = 0; list && list[i] != AV_SAMPLE_FMT_NONE; i++)
         if (av_get_packed_sample_fmt(list[i]) == av_get_packed_sample_fmt(from))
             return list[i];
@@ -67,7 +68,7 @@ static enum AVSampleFormat choose_format(const AVCodec *codec, enum AVSampleForm
 /* The same rate, otherwise the lowest above it, otherwise the highest one supported. */
 static int choose_rate(const AVCodec *codec, int rate)
 {
-    const int *list = codec->supported_samplerates;
+    const int *list = halo_av_sample_rates(codec);
     int above = 0, highest = 0;
     for (int i = 0; list && list[i]; i++) {
         highest = FFMAX(highest, list[i]);
@@ -80,7 +81,7 @@ static int choose_rate(const AVCodec *codec, int rate)
 static int choose_layout(AVCodecContext *c, const AVCodec *codec, const AVChannelLayout *from)
 {
     AVChannelLayout known = {0};
-    const AVChannelLayout *list = codec->ch_layouts;
+    const AVChannelLayout *list = halo_av_channel_layouts(codec);
     if (from->order == AV_CHANNEL_ORDER_UNSPEC)
         av_channel_layout_default(&known, from->nb_channels);
     else if (av_channel_layout_copy(&known, from) < 0)
@@ -143,15 +144,15 @@ int halo_audio_open(struct halo_audio **ret, const char *input, const AVStream *
     if (code < 0) {
         halo_fail(err, halo_av_errno(code), "%s: stream %d: cannot decode %s audio: %s", input,
                   in->index, avcodec_get_name(in->codecpar->codec_id),
-                  halo_av_reason(code, why, sizeof why));
+                  halo_av_reason(code, NULL, why, sizeof why));
     } else if ((code = open_encoder(a, codec, container)) < 0) {
-        halo_fail_usage(err,
-                        "stream %d: the audio encoder %s does not accept %d Hz, %d channels: %s",
-                        in->index, codec->name, a->decoder->sample_rate,
-                        a->decoder->ch_layout.nb_channels, halo_av_reason(code, why, sizeof why));
+        halo_fail_usage(
+            err, "stream %d: the audio encoder %s does not accept %d Hz, %d channels: %s",
+            in->index, codec->name, a->decoder->sample_rate, a->decoder->ch_layout.nb_channels,
+            halo_av_reason(code, NULL, why, sizeof why));
     } else if ((code = open_resampler(a)) < 0) {
         halo_fail(err, halo_av_errno(code), "stream %d: cannot resample the audio: %s", in->index,
-                  halo_av_reason(code, why, sizeof why));
+                  halo_av_reason(code, NULL, why, sizeof why));
     }
     if (code < 0) {
         halo_audio_close(a);
@@ -177,7 +178,7 @@ void halo_audio_close(struct halo_audio *a)
 int halo_audio_describe(const struct halo_audio *a, AVStream *out)
 {
     out->time_base = a->encoder->time_base;
-    return avcodec_parameters_from_context(out->codecpar, a->encoder) < 0 ? -ENOMEM : 0;
+    return halo_av_parameters_from_context(out->codecpar, a->encoder) < 0 ? -ENOMEM : 0;
 }
 
 AVRational halo_audio_time_base(const struct halo_audio *a)
@@ -267,7 +268,7 @@ static int fail_damaged(const struct halo_audio *a, int averror, struct halo_err
     return halo_fail(err, halo_av_errno(averror), "%s: damaged at %s: stream %d (%s): %s", a->input,
                      halo_av_clock(time, clock, sizeof clock), a->in->index,
                      avcodec_get_name(a->decoder->codec_id),
-                     halo_av_reason(averror, why, sizeof why));
+                     halo_av_reason(averror, NULL, why, sizeof why));
 }
 
 int halo_audio_send(struct halo_audio *a, const AVPacket *pkt, struct halo_error *err)
@@ -343,5 +344,5 @@ int halo_audio_receive(struct halo_audio *a, AVPacket *pkt, struct halo_error *e
     if (code == AVERROR_EOF)
         return 0;
     return halo_fail(err, halo_av_errno(code), "the audio encoder %s failed: %s",
-                     a->encoder->codec->name, halo_av_reason(code, why, sizeof why));
+                     a->encoder->codec->name, halo_av_reason(code, NULL, why, sizeof why));
 }

@@ -2,6 +2,7 @@
  * Copies and serializes the description of an encoding (begin_wire.h). All numbers are sent as
  * int64_t. */
 #include "pipeline/output/begin_wire.h"
+#include "pipeline/base/av_version.h"
 
 #include <errno.h>
 #include <libavutil/channel_layout.h>
@@ -25,7 +26,7 @@ static int copy_parameters(AVCodecParameters **ret, const AVCodecParameters *fro
     if (!from)
         return 0;
     *ret = avcodec_parameters_alloc();
-    return *ret && avcodec_parameters_copy(*ret, from) >= 0 ? 0 : -ENOMEM;
+    return *ret && halo_av_parameters_copy(*ret, from) >= 0 ? 0 : -ENOMEM;
 }
 
 static int copy_packet(AVPacket **ret, const AVPacket *from)

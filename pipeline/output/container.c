@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 
 #define ID(name) AV_CODEC_ID_##name
 
@@ -177,7 +178,7 @@ const enum AVPixelFormat *halo_container_formats(const AVOutputFormat *container
         AV_PIX_FMT_GRAY10, AV_PIX_FMT_YUV420P10, AV_PIX_FMT_YUV422P10, AV_PIX_FMT_YUV444P10,
         AV_PIX_FMT_GRAY12, AV_PIX_FMT_YUV420P12, AV_PIX_FMT_YUV422P12, AV_PIX_FMT_YUV444P12,
         AV_PIX_FMT_NONE};
-    return strcmp(container->name, "yuv4mpegpipe") ? encoder->pix_fmts : y4m;
+    return strcmp(container->name, "yuv4mpegpipe") ? halo_av_pixel_formats(encoder) : y4m;
 }
 
 enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVCodecID id)

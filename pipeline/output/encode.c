@@ -13,6 +13,7 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
@@ -30,6 +31,8 @@ struct timing {
 
 struct halo_encoder {
     AVCodecContext *codec;
+    struct halo_complaints complaints; /* the encoder's log; `opaque` in its context leads here */
+    struct halo_av_packet logged;
     struct halo_encoder_input input;
     struct SwsContext *convert; /* NULL: the encoder accepts the gate's format */
     int64_t last_pts;
@@ -129,10 +132,11 @@ static int encoder_options(const struct halo_encoder_settings *set, const AVCode
     return set->live ? halo_encode_live_options(c, codec, ret) : 0;
 }
 
-static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averror,
+static int fail_refused(struct halo_encoder *e, const AVCodec *codec, int averror,
                         struct halo_error *err)
 {
     char why[400];
+    const AVCodecContext *c = e->codec;
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(c->pix_fmt);
     const char *format = av_get_pix_fmt_name(c->pix_fmt);
     if (c->width & ((1 << d->log2_chroma_w) - 1) || c->height & ((1 << d->log2_chroma_h) - 1))
@@ -143,7 +147,8 @@ static int fail_refused(const AVCodecContext *c, const AVCodec *codec, int averr
     return halo_fail_usage(
         err,
         "the encoder %s does not accept these settings (%dx%d, %s): %s; -v debug may show more",
-        codec->name, c->width, c->height, format, halo_av_reason(averror, why, sizeof why));
+        codec->name, c->width, c->height, format,
+        halo_av_reason(averror, &e->complaints, why, sizeof why));
 }
 
 /* x265 calls libnuma, which several threads must not call at the same time. */
@@ -166,10 +171,10 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
     else if (code == AVERROR(EINVAL) || code == AVERROR(ERANGE) ||
              code == AVERROR_OPTION_NOT_FOUND || code == AVERROR_EXTERNAL ||
              code == AVERROR_INVALIDDATA)
-        code = fail_refused(e->codec, codec, code, err);
+        code = fail_refused(e, codec, code, err);
     else if (code < 0)
         code = halo_fail(err, halo_av_errno(code), "the encoder %s could not be opened: %s",
-                         codec->name, halo_av_reason(code, why, sizeof why));
+                         codec->name, halo_av_reason(code, &e->complaints, why, sizeof why));
     av_dict_free(&options);
     return code;
 }
@@ -222,6 +227,8 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     e->input = *input;
     e->last_pts = AV_NOPTS_VALUE;
     AVCodecContext *c = e->codec;
+    e->logged.complaints = &e->complaints;
+    c->opaque = &e->logged;
     halo_encode_choose(c, codec, settings, input);
     if (container->flags & AVFMT_GLOBALHEADER)
         c->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
@@ -265,7 +272,7 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out)
     out->sample_aspect_ratio = e->codec->sample_aspect_ratio;
     if (halo_hdr_describe(&e->input.hdr, out) < 0)
         return -ENOMEM;
-    return avcodec_parameters_from_context(out->codecpar, e->codec) < 0 ? -ENOMEM : 0;
+    return halo_av_parameters_from_context(out->codecpar, e->codec) < 0 ? -ENOMEM : 0;
 }
 
 bool halo_encoder_converts(const struct halo_encoder *e)
@@ -370,11 +377,11 @@ void halo_encoder_force_key(struct halo_encoder *e)
 }
 
 /* A failure in hardware may be temporary. */
-static int fail_codec(const struct halo_encoder *e, int averror, struct halo_error *err)
+static int fail_codec(struct halo_encoder *e, int averror, struct halo_error *err)
 {
     char why[400];
     const char *name = e->codec->codec->name;
-    halo_av_reason(averror, why, sizeof why);
+    halo_av_reason(averror, &e->complaints, why, sizeof why);
     if (e->in_hardware)
         return halo_fail_device(err, "the encoder %s failed: %s", name, why);
     return halo_fail(err, halo_av_errno(averror), "the encoder %s failed: %s", name, why);
@@ -422,7 +429,7 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
     e->force_key = false;
     frame->color_range = e->codec->color_range;
     e->pending[e->sent++ % PENDING] =
-        (struct timing){pts, missing ? 1 : av_rescale_q(picture->pkt_duration, from, to)};
+        (struct timing){pts, missing ? 1 : av_rescale_q(halo_av_frame_duration(picture), from, to)};
     return code < 0 ? code : missing;
 }
 

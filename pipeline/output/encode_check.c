@@ -11,6 +11,7 @@
 
 #include "config/option.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/output/encode_choose.h"
 #include "pipeline/output/nvenc.h"
 
@@ -104,7 +105,7 @@ int halo_encode_check(const char *name, const char *key, const char *value, stru
 /* Whether it accepts no frames in host memory, as encoders on devices do, except NVENC. */
 static bool takes_no_pictures(const AVCodec *codec)
 {
-    const enum AVPixelFormat *at = codec->pix_fmts;
+    const enum AVPixelFormat *at = halo_av_pixel_formats(codec);
     if (codec->type != AVMEDIA_TYPE_VIDEO || !at)
         return false;
     for (; *at != AV_PIX_FMT_NONE; at++)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "pipeline/base/av_version.h"
 #include "pipeline/output/begin_wire.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/sink_file.h"
@@ -71,8 +72,8 @@ static int add_stream(struct halo_live_sink *s, const struct halo_live_begin *be
 {
     AVStream *st = avformat_new_stream(halo_sink_format(s->sink), NULL);
     s->like = avcodec_parameters_alloc();
-    if (!st || !s->like || avcodec_parameters_copy(st->codecpar, begin->video) < 0 ||
-        avcodec_parameters_copy(s->like, begin->video) < 0)
+    if (!st || !s->like || halo_av_parameters_copy(st->codecpar, begin->video) < 0 ||
+        halo_av_parameters_copy(s->like, begin->video) < 0)
         return -ENOMEM;
     st->codecpar->codec_tag = 0; /* the encoder's container may have another tag */
     st->time_base = MICROSECONDS;

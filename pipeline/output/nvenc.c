@@ -157,7 +157,7 @@ static int open_hardware(struct halo_encoder **ret, const AVCodec *codec, struct
         return err->code;
     if (!gate || halo_gate_set_device(gate, in.device, &in.frames) < 0)
         in.frames = NULL;
-    halo_av_reason(0, old, sizeof old); /* an earlier line would be mistaken for the reason */
+    halo_av_reason(0, NULL, old, sizeof old); /* an earlier line would be mistaken for the reason */
     int r = halo_encoder_open(ret, codec, &own, &in, err);
     if (r >= 0)
         say_changes(codec, &in, settings, &own);

@@ -20,6 +20,7 @@
 #include "config/beside.h"
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/output_mux.h"
 #include "pipeline/output/output_names.h"
@@ -47,14 +48,7 @@ struct file_place {
     char path[PATH_MAX];
 };
 
-/* FFmpeg 7 passes const bytes. */
-#if LIBAVFORMAT_VERSION_MAJOR < 61
-typedef uint8_t written_byte;
-#else
-typedef const uint8_t written_byte;
-#endif
-
-static int write_bytes(void *opaque, written_byte *bytes, int size)
+static int write_bytes(void *opaque, halo_av_written *bytes, int size)
 {
     struct file_place *f = opaque;
     if (f->error)
@@ -166,7 +160,7 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
     if (f->error)
         fail(f, -f->error, NULL, err);
     else
-        fail(f, halo_av_errno(code), halo_av_reason(code, why, sizeof why), err);
+        fail(f, halo_av_errno(code), halo_av_reason(code, NULL, why, sizeof why), err);
     unlink(f->path);
     close_segment(f);
     return f->error ? -f->error : halo_av_errno(code);
@@ -191,8 +185,9 @@ static int write_file(struct halo_place *place, const AVPacket *pkt, struct halo
         return 0;
     }
     char why[400];
-    return f->error ? fail(f, -f->error, NULL, err)
-                    : fail(f, halo_av_errno(code), halo_av_reason(code, why, sizeof why), err);
+    return f->error
+               ? fail(f, -f->error, NULL, err)
+               : fail(f, halo_av_errno(code), halo_av_reason(code, NULL, why, sizeof why), err);
 }
 
 /* After a failure the muxer's trailer is not written: the first error is kept. */

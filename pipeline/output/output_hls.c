@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/hls_folder.h"
 #include "pipeline/output/output_mux.h"
@@ -73,14 +74,7 @@ static int code_of(int averror)
 
 /* ---- the muxer's bytes ---- */
 
-/* FFmpeg 7 passes const bytes. */
-#if LIBAVFORMAT_VERSION_MAJOR < 61
-typedef uint8_t written_byte;
-#else
-typedef const uint8_t written_byte;
-#endif
-
-static int take_bytes(void *opaque, written_byte *bytes, int size)
+static int take_bytes(void *opaque, halo_av_written *bytes, int size)
 {
     struct hls_place *h = opaque;
     uint8_t *more = av_fast_realloc(h->bytes, &h->room, h->size + (size_t)size);

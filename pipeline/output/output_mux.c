@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Writes packets of a live stream to a muxer (output_mux.h). */
 #include "pipeline/output/output_mux.h"
+#include "pipeline/base/av_version.h"
 
 #include <libavutil/avstring.h>
 #include <libavutil/dict.h>
@@ -14,7 +15,7 @@ enum {
 static int add_stream(AVFormatContext *format, const AVCodecParameters *par, AVRational clock)
 {
     AVStream *st = avformat_new_stream(format, NULL);
-    if (!st || avcodec_parameters_copy(st->codecpar, par) < 0)
+    if (!st || halo_av_parameters_copy(st->codecpar, par) < 0)
         return AVERROR(ENOMEM);
     /* The encoder's container may have another tag. Of the two tags for HEVC in MP4, Apple's
      * players know one, which FFmpeg does not choose. */

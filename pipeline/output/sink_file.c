@@ -164,7 +164,7 @@ static int fail_write(const struct halo_sink *sink, int averror, struct halo_err
                          "stopped, and the end of the output is missing",
                          sink->settings->output, GRACE_US / 1000000);
     return halo_fail(err, code, "%s: cannot be written: %s%s", sink->settings->output,
-                     halo_av_reason(averror, why, sizeof why),
+                     halo_av_reason(averror, NULL, why, sizeof why),
                      sink->target.kind == HALO_TARGET_FILE ? "; no file with that name remains"
                                                            : "");
 }
@@ -184,7 +184,7 @@ static int fail_header(const struct halo_sink *sink, int averror, struct halo_er
         return fail_write(sink, averror, err);
     return halo_fail_usage(
         err, "%s: %s does not accept these streams: %s: choose %s%s", out, container,
-        halo_av_reason(averror, why, sizeof why),
+        halo_av_reason(averror, NULL, why, sizeof why),
         sink->settings->source.no_audio
             ? "another codec with -c:v"
             : "other codecs with -c:v and -c:a, or omit the audio with -an",

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 
 enum {
     MAX_TEXT = 1 << 20, /* bytes of one subtitle */
@@ -81,7 +82,7 @@ int halo_subtitle_open(struct halo_subtitle **ret, const AVStream *in, enum AVCo
         return halo_fail(err, halo_av_errno(code),
                          "stream %d: cannot convert %s subtitles to %s: %s", in->index,
                          avcodec_get_name(in->codecpar->codec_id), avcodec_get_name(to),
-                         halo_av_reason(code, why, sizeof why));
+                         halo_av_reason(code, NULL, why, sizeof why));
     }
     *ret = s;
     return 0;
@@ -99,7 +100,7 @@ void halo_subtitle_close(struct halo_subtitle *s)
 int halo_subtitle_describe(const struct halo_subtitle *s, AVStream *out)
 {
     out->time_base = s->time_base;
-    return avcodec_parameters_from_context(out->codecpar, s->encoder) < 0 ? -ENOMEM : 0;
+    return halo_av_parameters_from_context(out->codecpar, s->encoder) < 0 ? -ENOMEM : 0;
 }
 
 static int encode(struct halo_subtitle *s, const AVSubtitle *text, AVPacket *pkt)
@@ -143,5 +144,5 @@ int halo_subtitle_convert(struct halo_subtitle *s, AVPacket *pkt, struct halo_er
     if (code >= 0)
         return code > 0;
     return halo_fail(err, halo_av_errno(code), "stream %d: a subtitle is damaged: %s", s->index,
-                     halo_av_reason(code, why, sizeof why));
+                     halo_av_reason(code, NULL, why, sizeof why));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/daemon.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/picture_pool.h"
 #include "pipeline/picture/raw_picture_private.h"
@@ -225,7 +226,7 @@ static int spill_of(const struct halo_orient *o, const AVFrame *from, const AVFr
 {
     const int fields = o->quarters & 1 ? HALO_SPILL_X : HALO_SPILL_Y;
     return (to->width & 1 ? HALO_SPILL_X : 0) | (to->height & 1 ? HALO_SPILL_Y : 0) |
-           (from->interlaced_frame ? fields : 0);
+           (halo_av_frame_fields(from) & HALO_AV_INTERLACED ? fields : 0);
 }
 
 int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struct halo_error *err)
@@ -244,7 +245,7 @@ int halo_orient_pass(struct halo_orient *o, struct halo_raw_picture **raw, struc
         return halo_fail(err, -ENOMEM, "out of memory for a frame");
     }
     to->pts = from->pts;
-    to->pkt_duration = from->pkt_duration;
+    halo_av_frame_set_duration(to, halo_av_frame_duration(from));
     to->color_range = from->color_range;
     to->colorspace = from->colorspace;
     to->color_primaries = from->color_primaries;

@@ -5,6 +5,7 @@
 #include <libavutil/mathematics.h>
 #include <libavutil/mem.h>
 
+#include "pipeline/base/av_version.h"
 #include "pipeline/region/verdict.h"
 
 int64_t halo_raw_picture_pts(const struct halo_raw_picture *raw)
@@ -21,7 +22,8 @@ void halo_raw_picture_move(struct halo_raw_picture *raw, int64_t pts, AVRational
                            AVRational to)
 {
     raw->frame->pts = pts;
-    raw->frame->pkt_duration = av_rescale_q(raw->frame->pkt_duration, from, to);
+    halo_av_frame_set_duration(raw->frame,
+                               av_rescale_q(halo_av_frame_duration(raw->frame), from, to));
 }
 
 void halo_raw_picture_judge(struct halo_raw_picture *raw, struct halo_verdict *verdict)

@@ -221,13 +221,14 @@ static int decode(const char *path, enum AVCodecID id, const AVPacket *packet, A
     const AVCodec *codec = avcodec_find_decoder(id);
     AVCodecContext *context = codec ? avcodec_alloc_context3(codec) : NULL;
     struct halo_complaints complaints = {0}; /* of missing rows: they would not be hidden */
+    struct halo_av_packet whole = {&complaints, 0};
     int code = context ? 0 : codec ? AVERROR(ENOMEM) : AVERROR_DECODER_NOT_FOUND;
     if (code >= 0) {
         context->thread_count = 1;
         context->max_pixels = (int64_t)HALO_MAX_MASK_SIDE * HALO_MAX_MASK_SIDE;
         context->err_recognition = AV_EF_CRCCHECK | AV_EF_EXPLODE;
         context->discard_damaged_percentage = 0;
-        context->opaque = &complaints;
+        context->opaque = &whole;
         code = avcodec_open2(context, codec, NULL);
     }
     if (code >= 0)

@@ -11,6 +11,7 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/input/embedded.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/container.h"
@@ -178,15 +179,17 @@ static int copy_tags(const struct halo_run_settings *set, const AVDictionary *in
 
 static int copy_side_data(const AVStream *in, AVStream *out, enum halo_role role)
 {
-    for (int i = 0; i < in->nb_side_data; i++) {
-        const AVPacketSideData *side = &in->side_data[i];
+    int count;
+    const AVPacketSideData *all = halo_av_stream_all_side_data(in, &count);
+    for (int i = 0; i < count; i++) {
+        const AVPacketSideData *side = &all[i];
         /* For a filtered stream, only the side data that players need to show it. */
         if (role == HALO_ROLE_FILTER && side->type != AV_PKT_DATA_DISPLAYMATRIX &&
             side->type != AV_PKT_DATA_STEREO3D && side->type != AV_PKT_DATA_SPHERICAL)
             continue;
         if (role == HALO_ROLE_COPY && !halo_embedded_side_data_is_plain(side->type))
             continue;
-        uint8_t *data = av_stream_new_side_data(out, side->type, side->size);
+        uint8_t *data = halo_av_stream_new_side_data(out, side->type, side->size);
         if (!data)
             return -ENOMEM;
         memcpy(data, side->data, side->size);
@@ -201,7 +204,7 @@ int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AV
     if (copy_side_data(in, out, role) < 0)
         return -ENOMEM;
     if (role == HALO_ROLE_COPY) {
-        if (avcodec_parameters_copy(out->codecpar, in->codecpar) < 0)
+        if (halo_av_parameters_copy(out->codecpar, in->codecpar) < 0)
             return -ENOMEM;
         out->codecpar->codec_tag = 0; /* the muxer chooses its own */
         out->time_base = in->time_base;

@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/decoders.h"
@@ -103,7 +104,8 @@ static bool is_mov(const AVOutputFormat *container)
 /* FFmpeg's muxers write the rotation only into containers of the MOV family. */
 static void say_rotation_lost(const AVStream *in, const AVOutputFormat *container)
 {
-    const uint8_t *matrix = av_stream_get_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, NULL);
+    size_t size;
+    const uint8_t *matrix = halo_av_stream_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, &size);
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
     if (matrix && angle != 0 && !is_mov(container))
         halo_log(HALO_LOG_WARNING,

@@ -72,6 +72,6 @@ int halo_joined_check(const char *path, const struct halo_joined *joined, const 
     avformat_close_input(&f);
     if (code < 0)
         return halo_fail(err, halo_av_errno(code), "%s: cannot be read back: %s", name,
-                         halo_av_reason(code, why, sizeof why));
+                         halo_av_reason(code, NULL, why, sizeof why));
     return compare(&found, joined, name, err);
 }

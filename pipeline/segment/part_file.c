@@ -15,7 +15,7 @@
 
 enum { END = -1 }; /* the size in the record after the last packet */
 
-static const char magic[8] = "halod p1";
+static const char magic[] = "halod p1";
 
 struct head {
     char magic[8];
@@ -72,7 +72,7 @@ int halo_part_create(struct halo_part_writer **ret, const char *path, const stru
         code = halo_fail(err, -ENOMEM, "out of memory");
     }
     struct head head = {.id = *id, .codec = par->codec_id, .extradata_size = par->extradata_size};
-    memcpy(head.magic, magic, sizeof magic);
+    memcpy(head.magic, magic, sizeof head.magic);
     if (code >= 0)
         code = put(w, &head, sizeof head, err);
     if (code >= 0)
@@ -181,7 +181,7 @@ static int check_file(FILE *file, const struct halo_part_id *id, struct halo_par
     if (fread(&end, sizeof end, 1, file) != 1)
         return ferror(file) ? -EIO : -EBADMSG;
     if (memcmp(&found, &end.hash, sizeof found) != 0 ||
-        memcmp(head.magic, magic, sizeof magic) != 0)
+        memcmp(head.magic, magic, sizeof head.magic) != 0)
         return -EBADMSG;
     if (memcmp(&head.id, id, sizeof *id) != 0)
         return -ESTALE;
@@ -219,7 +219,7 @@ static int check_encoder(struct halo_part_reader *r, const AVCodecParameters *pa
                          struct halo_error *err)
 {
     struct head head;
-    if (fread(&head, sizeof head, 1, r->file) != 1 || memcmp(head.magic, magic, sizeof magic))
+    if (fread(&head, sizeof head, 1, r->file) != 1 || memcmp(head.magic, magic, sizeof head.magic))
         return fail_read(r, err);
     bool same = head.codec == (int32_t)par->codec_id && head.extradata_size == par->extradata_size;
     uint8_t *extradata = same && head.extradata_size ? malloc((size_t)head.extradata_size) : NULL;

@@ -121,7 +121,8 @@ static void frames(struct bytes *to, int subtype)
 
 static void streaming_interface(struct bytes *to)
 {
-    static const uint8_t yuy2[16] = "YUY2\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71";
+    static const uint8_t yuy2[16] = {'Y',  'U', 'Y', '2',  0, 0,    0x10, 0,
+                                     0x80, 0,   0,   0xaa, 0, 0x38, 0x9b, 0x71};
     interface(to, STREAMING, 1, 2);
     int start = to->count;
     begin_class(to, 15, 1);

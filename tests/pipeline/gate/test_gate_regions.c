@@ -7,6 +7,7 @@
 
 #include "kernels/clock.h"
 #include "kernels/frame.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/gate_plan.h"
@@ -377,7 +378,7 @@ static bool has_need(const AVFrame *frame, int x, int y, int spill)
 static void check_spill(struct fixture *f, int64_t time, int said, int spill)
 {
     int hidden = 0;
-    f->raw.frame->interlaced_frame = said & HALO_SPILL_Y;
+    halo_av_frame_set_fields(f->raw.frame, said & HALO_SPILL_Y ? HALO_AV_INTERLACED : 0);
     f->raw.spill = said & HALO_SPILL_X;
     struct halo_output_picture *picture = pass(f, time);
     const AVFrame *out = halo_output_picture_frame(picture);
@@ -464,7 +465,7 @@ static void unplanned_feeds(void **state)
     (void)state;
     begin(&f, "solid=white:region=feed,gblur=sigma=3:planes=1:region=rect 54 0 10 10");
     halo_gate_set_feed(f.gate, f.feed);
-    f.raw.frame->interlaced_frame = 1;
+    halo_av_frame_set_fields(f.raw.frame, HALO_AV_INTERLACED);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const int64_t time = f.now + (int64_t)i * SECOND;
         f.raw.turn = rows[i].turn;
@@ -504,7 +505,7 @@ static void oriented(void **state)
         raw->format = frame->format = AV_PIX_FMT_YUV420P;
         frame->width = rows[i].width;
         frame->height = rows[i].height;
-        frame->interlaced_frame = rows[i].fields;
+        halo_av_frame_set_fields(frame, rows[i].fields ? HALO_AV_INTERLACED : 0);
         assert_int_equal(av_frame_get_buffer(frame, 0), 0);
         assert_int_equal(
             halo_orient_create(&orient, memory, rows[i].quarters, HALO_MIRROR_NONE, &err), 0);

@@ -159,9 +159,9 @@ static void advice_of_ffmpeg_is_cut(void **state)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[400];
-        halo_av_last_line(line, sizeof line);
+        halo_av_last_line(NULL, line, sizeof line);
         av_log(NULL, AV_LOG_ERROR, "%s\n", rows[i][0]);
-        assert_string_equal(halo_av_last_line(line, sizeof line), rows[i][1]);
+        assert_string_equal(halo_av_last_line(NULL, line, sizeof line), rows[i][1]);
     }
 }
 
