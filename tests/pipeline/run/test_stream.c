@@ -144,27 +144,6 @@ static int make_input(void **state)
     return n != sizeof pictures;
 }
 
-/* Options of FFmpeg's own program are no use to those who run halod. */
-static void advice_of_ffmpeg_is_cut(void **state)
-{
-    (void)state;
-    static const char *const rows[][2] = {
-        {"Non full-range YUV is non-standard, set strict_std_compliance to at most unofficial.",
-         "ffmpeg: Non full-range YUV is non-standard"},
-        {"It is experimental, add '-strict -2' if you want to use it.",
-         "ffmpeg: It is experimental"},
-        {"Rate 23/1. Set -strict option to 'unofficial'!", "ffmpeg: Rate 23/1"},
-        {"Use vstrict=-2 / -strict -2 to use it anyway.", ""},
-        {"Non-strict, or strictly so", "ffmpeg: Non-strict, or strictly so"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char line[400];
-        halo_av_last_line(NULL, line, sizeof line);
-        av_log(NULL, AV_LOG_ERROR, "%s\n", rows[i][0]);
-        assert_string_equal(halo_av_last_line(NULL, line, sizeof line), rows[i][1]);
-    }
-}
-
 static int remove_input(void **state)
 {
     (void)state;
@@ -178,7 +157,6 @@ int main(void)
         cmocka_unit_test_teardown(test_scaler_before_the_filters, all_well),
         cmocka_unit_test_teardown(test_scaler_before_the_encoder, all_well),
         cmocka_unit_test_teardown(test_failure_without_words, all_well),
-        cmocka_unit_test(advice_of_ffmpeg_is_cut),
     };
     return cmocka_run_group_tests(tests, make_input, remove_input);
 }
