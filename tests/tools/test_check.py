@@ -292,9 +292,48 @@ class Setup(unittest.TestCase):
             output = re.search(r'apt-get install --no-install-recommends ((?:.*\\\n)*.*)\n',
                              file.read())
         with open(os.path.join(ROOT, 'tools/setup')) as file:
-            build = file.read().split('"$want" = quick')[0]
+            build = re.findall(r'^build +\S+ +(\S+)', file.read(), re.M)
         self.assertEqual(sorted(output[1].replace('\\\n', ' ').split()),
-                         sorted({*re.findall(r'^ *need (\S+)', build, re.M), 'systemd', 'udev'}))
+                         sorted([*build, 'systemd', 'udev', 'scdoc']))
+
+    def setup(self, want, **programs):
+        """tools/setup as root of a system that has these programs, and little else."""
+        programs = {'id': 'echo 0', **programs}
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ('cat', 'date', 'dirname', 'env', 'find', 'grep', 'mktemp', 'readlink', 'rm',
+                         'sed', 'sh', 'tail', 'tr'):
+                os.symlink(shutil.which(name), os.path.join(folder, name))
+            for name, text in programs.items():
+                path = os.path.join(folder, name.replace('_', '-'))
+                with open(path, 'x', encoding='utf-8') as file:
+                    file.write('#!/bin/sh\n' + text)
+                os.chmod(path, stat.S_IRWXU)
+            done = subprocess.run(['sh', os.path.join(ROOT, 'tools/setup'), want], text=True,
+                                  env={'PATH': folder, 'TMPDIR': folder}, timeout=60,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        return done.stdout.splitlines()
+
+    def test_in_one_line(self):
+        """On other systems, and where nothing may be installed, the packages are named."""
+        for programs, begin in (({'dnf': ''}, 'dnf install meson ninja-build pkgconf-pkg-config '),
+                                ({'pacman': ''}, 'pacman -S --needed meson ninja pkgconf '),
+                                ({}, "Debian's), and run this again: meson ninja-build pkg-config "),
+                                ({'apt_get': '', 'id': 'echo 1000'}, 'there is no sudo; as root, run: ')):
+            lines = self.setup('build', **programs)
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn(begin, lines[0])
+
+    def test_what_a_release_lacks(self):
+        """What the build needs ends it; what needs others is skipped, and the rest is installed."""
+        apt = {'apt_get': 'case $* in *install*) echo "E: $*"; exit 100 ;; esac',
+               'apt_cache': 'case $3 in $LACKS) exit 100 ;; esac'}
+        for lacks, last in (('clang-format-14', ' libcmocka-dev'),
+                            ('libuv1-dev', ' has no package libuv1-dev, which the build needs')):
+            lines = self.setup('quick', **{**apt, 'apt_cache': apt['apt_cache'].replace('$LACKS', lacks)})
+            self.assertTrue(lines[-1].endswith(last), lines)
+            self.assertIn(f' has no package {lacks}', lines[1])
 
 
 class Documents(unittest.TestCase):
