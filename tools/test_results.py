@@ -1,24 +1,50 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """test_results.py LOG [cut]: prints the results in Meson's testlog.json: the numbers "PASSED FAILED
-SKIPPED" in one line, and then the name of each failed test in a line of its own. A log that does
-not exist counts as empty. With cut, interrupted tests are left out."""
+SKIPPED" in one line, and then a line "failed NAME (RESULT)" or "skipped NAME: WHY" for each test
+that did not pass, and behind the first one that failed the last lines that it said, each behind "| ".
+A log that does not exist counts as empty. With cut, interrupted tests are left out."""
 import json
+import re
 import sys
 
-passed, skipped, failed = 0, 0, []
-try:
-    with open(sys.argv[1], encoding="utf-8", errors="replace") as log:
-        for line in log:
-            test = json.loads(line)
-            if test["result"] in ("OK", "EXPECTEDFAIL"):
-                passed += 1
-            elif test["result"] == "SKIP":
-                skipped += 1
-            elif test["result"] != "INTERRUPT" or "cut" not in sys.argv:
-                failed.append(f"{test['name']} ({test['result'].lower()})")
-except FileNotFoundError:
-    pass
-print(passed, len(failed), skipped)
-for name in failed:
-    print(name)
+LINES = 30
+
+
+def said(test):
+    return [line for key in ('stdout', 'stderr') for line in test.get(key, '').splitlines()
+            if line.strip()]
+
+
+def why(test):
+    """The last line that gives a reason, or the last line."""
+    lines = [line.strip() for line in said(test)]
+    reasons = [re.sub(r'.*\bskipped:? ', '', line).strip('"\'') for line in lines
+               if re.search(r'\bskipped:? [^0-9]', line)]
+    return (reasons or lines or ['it does not say why'])[-1]
+
+
+def main():
+    passed, skipped, failed, lines = 0, 0, 0, []
+    try:
+        with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
+            for test in map(json.loads, log):
+                result, name = test['result'], test['name'].rpartition(' / ')[2]
+                if result in ('OK', 'EXPECTEDFAIL'):
+                    passed += 1
+                elif result == 'SKIP':
+                    skipped += 1
+                    lines.append(f'skipped {name}: {why(test)}')
+                elif result != 'INTERRUPT' or 'cut' not in sys.argv:
+                    lines.append(f'failed {name} ({result.lower()})')
+                    if not failed:
+                        lines += ['| ' + line for line in said(test)[-LINES:]]
+                    failed += 1
+    except FileNotFoundError:
+        pass
+    print(passed, failed, skipped)
+    print('\n'.join(lines))
+
+
+if __name__ == '__main__':
+    main()

@@ -13,9 +13,9 @@ import unittest
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 QUICK = ['quick']
-SHORT = ['sanitized', 'plain', 'cuda', 'vm']
-LONG = ['wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants', 'kernels', 'nfs',
-        'packages', 'threads', 'cameras', 'full']
+SHORT = ['sanitized', 'plain', 'cuda']
+LONG = ['vm', 'debian13', 'wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants',
+        'kernels', 'nfs', 'packages', 'timed', 'threads', 'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
@@ -28,12 +28,14 @@ for program in daemon/halod tests/kernels/kernels-check tests/kernels/kernels-ac
     cp "$0-program" $folder/$program
 done
 [ $1 = test ] || exit 0
-[ $folder != build-check ] || timeout 60 sh -c "until [ -z '$AWAITED' ] || [ -s '$AWAITED' ]; do
-    [ -e tools ] || exit; sleep 0.05; done"
-[ -e tools ] || exit
 log=$folder/meson-logs/check.json
-echo '{"name": "one", "result": "OK"}' >$log
-[ $folder != "$BAD" ] || echo '{"name": "two", "result": "FAIL"}' >>$log
+echo '{"name": "halod:a / one", "result": "OK"}' >$log
+echo '1/3 halod:a / one   OK   0.01s'
+[ -z "$LACKS" ] || printf '%s\\n' '{"name": "halod:b / four", "result": "SKIP", "stdout": "skipped: no lamp\\nend"}' >>$log
+[ $folder != "$BAD" ] || {
+    printf '%s\\n' '{"name": "halod:a+c / two", "result": "FAIL", "stdout": "it was\\nred"}' >>$log
+    echo '2/3 halod:a+c / two   FAIL   0.01s'
+}
 [ $folder = "$SLOW" ] || exit 0
 echo '{"name": "three", "result": "INTERRUPT"}' >>$log
 exec sleep 30
@@ -47,7 +49,7 @@ class Check(unittest.TestCase):
         for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm',
                      'tests/tools', 'tests/pipeline/input'):
             os.makedirs(self.path(name))
-        for name in ('check', 'test_results.py', 'test_targets.py'):
+        for name in ('check', 'progress.py', 'test_results.py', 'test_targets.py'):
             shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
         self.program('bin/meson', MESON)
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
@@ -61,12 +63,10 @@ class Check(unittest.TestCase):
             self.program('tests/vm/' + name, '#!/bin/sh\necho 2 passed, 0 failed, 0 skipped\n')
         self.program('tools/prove-privacy', '#!/bin/sh\necho proved\n')
         self.program('tests/gpu/run', '#!/bin/sh\necho no GPU\nexit 77\n')
-        # What is made ahead would hardly get a processor beside other tests.
+        self.program('tests/tools/release', '#!/bin/sh\necho 2 passed, 0 failed\n')
         for name in ('bin/ninja', 'bin/ffmpeg', 'bin/nvcc', 'bin/aarch64-linux-gnu-gcc',
-                     'bin/qemu-aarch64', 'bin/chrt', 'bin/renice', 'tools/setup'):
+                     'bin/qemu-aarch64', 'tools/setup'):
             self.program(name, '#!/bin/sh\n')
-        with open(self.path('tools/check'), encoding='utf-8') as file:
-            self.program('tools/check', file.read().replace('/proc/self/autogroup', '/dev/null'))
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -106,7 +106,7 @@ class Check(unittest.TestCase):
     def test_parts(self):
         lines = self.check()
         self.assertEqual(self.parts(lines), SHORT)
-        self.assertEqual(lines[-1], '4 passed, 0 failed, 0 skipped')
+        self.assertEqual(lines[-1], '3 passed, 0 failed, 0 skipped')
         self.assertEqual(self.parts(self.check('mutants', 'plain')), ['mutants', 'plain'])
         lines = self.check('--long')
         self.assertEqual(self.parts(lines), SHORT + LONG)
@@ -124,22 +124,6 @@ class Check(unittest.TestCase):
         lines = self.check('quick', 'plain')
         self.assertEqual(self.parts(lines), ['quick', 'plain'])
         self.assertIn('setup check', lines)
-
-    def ninja(self, text):
-        """What is run in the folder of a build that is made ahead."""
-        self.program('bin/ninja', f'#!/bin/sh\n[ "$4" != build-plain ] || {text}\n')
-
-    def test_what_is_made_ahead(self):
-        """While the first tests run; what fails there counts where it is needed."""
-        self.ninja('{ [ -e made ] || { echo made >made; exit 1; }; }')
-        self.assertEqual(self.check(AWAITED='made')[-1], '4 passed, 0 failed, 0 skipped')
-        self.assertTrue(os.path.exists(self.path('made')))
-        self.ninja('exit 1')
-        self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 1\n'
-                     'echo 2 passed, 0 failed, 0 skipped\n')
-        lines = self.check(code=1)
-        self.assertEqual(lines[-1], '2 passed, 2 failed, 0 skipped')
-        self.assertIn('failed: build-plain: compile', lines)
 
     def test_what_is_built(self):
         """Of build-plain what its tests need, for the virtual machine three programs, for a release
@@ -170,45 +154,6 @@ class Check(unittest.TestCase):
                 '-k 10 -C build-release daemon/halod',
                 '-k 10 -C build-plain'])
 
-    def test_the_virtual_machine_runs_ahead(self):
-        """It begins while the first tests run, and counts once, where it is its turn."""
-        self.program('tests/vm/run', '#!/bin/sh\n[ $1 != --prepare ] || exit 0\n'
-                     'echo begun >>vm-begun\nsleep 1\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n'
-                     'exit $VM_ENDS\n')
-        for code, said in ((0, 'ok: cameras in a virtual machine: 1 passed, 0 failed'),
-                           (1, 'FAILED: cameras in a virtual machine'),
-                           (77, 'skipped: cameras in a virtual machine')):
-            lines = self.check(code=code % 77, AWAITED='vm-begun', VM_ENDS=str(code))
-            self.assertEqual(self.parts(lines), SHORT)
-            output = [line for line in lines if line.startswith(said)]
-            self.assertEqual(len(output), 1, lines)
-            self.assertGreater(lines.index(output[0]), lines.index(next(
-                line for line in lines if line.startswith('cuda: '))))
-            with open(self.path('vm-begun'), encoding='utf-8') as file:
-                self.assertEqual(file.read(), 'begun\n')
-            os.remove(self.path('vm-begun'))
-
-    def test_what_is_made_ahead_ends_with_it(self):
-        self.ninja('{ echo $$ >ninja; exec sleep 600; }')
-        environment = {**os.environ, 'PATH': self.path('bin') + ':' + os.environ['PATH'],
-                       'AWAITED': self.path('never')}
-        with subprocess.Popen([self.path('tools/check')], env=environment, text=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.STDOUT) as check:
-            self.assertTrue(self.wait(lambda: os.path.exists(self.path('ninja')) and
-                                      os.path.getsize(self.path('ninja'))))
-            check.terminate()
-        with open(self.path('ninja'), encoding='utf-8') as file:
-            pid = file.read().strip()
-        self.assertTrue(self.wait(lambda: not os.path.exists(f'/proc/{pid}')))
-
-    @staticmethod
-    def wait(happens, seconds=200):
-        end = time.monotonic() + seconds
-        while not happens() and time.monotonic() < end:
-            time.sleep(0.02)
-        return happens()
-
     def test_no_virtual_machine(self):
         self.program('tests/vm/run', '#!/bin/sh\necho boot: there is no network\nexit 77\n')
         lines = self.check('vm')
@@ -219,16 +164,32 @@ class Check(unittest.TestCase):
     def test_rounds(self):
         """The long form has each fault as often as is promised."""
         self.program('tests/vm/run', '#!/bin/sh\necho $HALOTEST_ROUNDS passed, 0 failed, 0 skipped\n')
-        for part, rounds, label in (('vm', 1, ''), ('wide', 1, ', all tests, rounds: 1'),
-                                    ('cameras', 20, ', all tests, rounds: 20')):
+        for part, rounds, label in (('vm', 1, ''), ('cameras', 20, ', all tests, rounds: 20')):
             output = '\n'.join(self.check(part))
             self.assertIn(f'virtual machine{label}: {rounds} passed, 0 failed', output)
 
     def test_failures(self):
         lines = self.check('--long', code=1, BAD='build-check')
-        self.assertIn('failed: build-check: two (fail)', lines)
         self.assertEqual(self.parts(lines), SHORT + LONG)
         self.check('--long', '--minutes', '1', code=1, BAD='build-check')
+
+    def test_what_is_said_at_the_end(self):
+        """What failed and how to repeat it, what was skipped and why, and where all of it stands."""
+        lines = self.check('sanitized', code=1, BAD='build-check', LACKS='a lamp')
+        self.assertIn('2/3 halod:a+c / two   FAIL   0.01s', lines)
+        self.assertIn('| red', lines)
+        end = lines[lines.index(next(line for line in lines if line.startswith('== after'))) + 1:]
+        self.assertEqual(end[:2], ['skipped: build-check: four: no lamp', 'failed: build-check: two (fail)'])
+        self.assertRegex(end[2], r"\Ato repeat the first one: LSAN_OPTIONS=.* meson test -C build-check two\Z")
+        self.assertEqual(end[3:], ['all that was printed: build-logs/check.log',
+                                   '1 passed, 1 failed, 1 skipped'])
+        with open(self.path('build-logs/check.log'), encoding='utf-8') as file:
+            self.assertIn('1/3 halod:a / one   OK   0.01s\n', file.read())
+
+    def test_a_full_disk(self):
+        self.program('bin/ninja', '#!/bin/sh\necho cc1: write error: No space left on device\nexit 1\n')
+        lines = self.check('sanitized', code=1)
+        self.assertTrue(any(line.startswith('check: a disk is full: make room in ') for line in lines), lines)
 
     def test_no_time_for_long_parts(self):
         lines = self.check('--long', '--minutes', '1', at=1)
@@ -236,7 +197,7 @@ class Check(unittest.TestCase):
         for part in LONG:
             self.assertIn(f'skipped: {part}: needs about {self.need(part)} minutes, 0 are left',
                           lines)
-        self.assertEqual(lines[-1], f'4 passed, 0 failed, {len(LONG)} skipped')
+        self.assertEqual(lines[-1], f'3 passed, 0 failed, {len(LONG)} skipped')
 
     def test_time_that_is_left_counts(self):
         minutes = max(map(self.need, LONG))
@@ -280,7 +241,7 @@ class Check(unittest.TestCase):
 
     def test_help(self):
         lines = self.check('--help')
-        self.assertEqual(lines[0], 'tools/check [--long [--minutes N] | PART ...]')
+        self.assertEqual(lines[0], 'tools/check [quick | --long [--minutes N] | PART ...]')
         found = (re.match(r'  (\w+)  ', line) for line in lines)
         self.assertEqual([match[1] for match in found if match], QUICK + SHORT + LONG)
 
