@@ -122,6 +122,13 @@ static void lose_closed(struct sv_process *process)
     lose(process, what, process->device);
 }
 
+static bool is_silent(const struct sv_process *process, uint64_t now)
+{
+    const bool late = process->said_hello ? now - process->heard >= HALO_ENGINE_SILENCE_MS
+                                          : now - process->started >= HELLO_MS;
+    return late && !halo_fault("supervisor", "silence");
+}
+
 void sv_end_step(struct sv_process *process)
 {
     const uint64_t now = sv_now(process->sv);
@@ -132,11 +139,9 @@ void sv_end_step(struct sv_process *process)
         lose_closed(process);
     else if (process->closed)
         return;
-    else if (!process->said_hello && now - process->started >= HELLO_MS)
-        lose_standing(process, "it did not start in time");
-    else if (process->said_hello && now - process->heard >= HALO_ENGINE_SILENCE_MS &&
-             !halo_fault("supervisor", "silence"))
-        lose_standing(process, "it was silent for three seconds");
+    else if (is_silent(process, now))
+        lose_standing(process, process->said_hello ? "it was silent for three seconds"
+                                                   : "it did not start in time");
     else if (leaves_too_long(engine, now))
         lose_standing(process, "a stream did not end in time");
 }

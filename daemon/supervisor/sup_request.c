@@ -32,6 +32,7 @@
 #include "daemon/supervisor/sup_ring.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
+#include "kernels/fault.h"
 
 enum {
     IMAGE_MAX = 64 << 20,
@@ -533,7 +534,7 @@ void sv_request_tick(struct halo_supervisor *sv)
     const uint64_t now = sv_now(sv);
     for (struct sv_request *r = sv->requests, *next; r; r = next) {
         next = r->next;
-        if (now < r->deadline)
+        if (now < r->deadline || halo_fault("supervisor", "answer"))
             continue;
         if (r->kind == SV_SET) { /* kept until the engine reports the result */
             refuse(r, -ETIMEDOUT,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "kernels/fault.h"
 #include "pipeline/gate/again.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
@@ -134,7 +135,7 @@ static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->count && !found; i++) {
         struct snapshot *shot = &s->waiting[i];
-        found = shot->picture || shot->asked <= late || all;
+        found = shot->picture || all || (shot->asked <= late && !halo_fault("live", "answer"));
         if (!found)
             continue;
         *ret = *shot;
