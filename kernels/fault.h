@@ -24,6 +24,7 @@
  *     probe   an engine tries forbidden operations when it receives a stream (engine_probe.c)
  *     silence the supervisor does not notice that an engine is silent
  *     answer  what is asked of an engine is waited for without a limit
+ *     exit    and so is the end of an engine that has closed its link, or of a stream in an engine
  *     upload  poison  launch  download  event  such a call of the device fails
  *     heap  code  time  any call in pipeline/ that base/fault_calls.h lists: runs out of memory,
  *             returns an error, or reports a timeout

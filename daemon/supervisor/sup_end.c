@@ -135,13 +135,14 @@ void sv_end_step(struct sv_process *process)
     struct sv_engine *engine = process->engine;
     if (!engine)
         step_leaving(process);
-    else if (process->closed && now - process->closed >= LAST_WORDS_MS)
+    else if (process->closed && now - process->closed >= LAST_WORDS_MS &&
+             !halo_fault("supervisor", "exit"))
         lose_closed(process);
     else if (process->closed)
         return;
     else if (is_silent(process, now))
         lose_standing(process, process->said_hello ? "it was silent for three seconds"
                                                    : "it did not start in time");
-    else if (leaves_too_long(engine, now))
+    else if (leaves_too_long(engine, now) && !halo_fault("supervisor", "exit"))
         lose_standing(process, "a stream did not end in time");
 }
