@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Helpers of the daemon's tests: the daemon itself, its control socket, and clients of its streams.
 """The program under test is $HALOD. HALOTEST_ROUNDS says how often what is repeated is repeated."""
+import contextlib
+import inspect
 import json
 import os
 import re
@@ -10,17 +12,19 @@ import subprocess
 import threading
 import time
 
-from halotest import (FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # noqa: F401
+from halotest import (ALONE, FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # noqa: F401
                       free_port, halod_environment, is_sanitized, main, memory_kib, wait_until)
 from halotest.standin import Client
 
 HALOCTL = os.environ.get('HALOCTL', '')
 STANDIN_ENGINE_DAEMON = os.environ.get('STANDIN_ENGINE_DAEMON', '')
-ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 30))
+ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 6 if ALONE == 'no' else 30))
 WIDTH, HEIGHT = 320, 240
 # For tests that stop an engine, and continue it: however long they take, it is not killed for its
 # silence. (A build without faults does kill it, after three seconds.)
 UNNOTICED = {'HALOD_FAULT': 'silence:1+'}
+# Beside other tests engines of ours may be late with anything, of which no daemon takes notice.
+PATIENT = 'silence:1+,reply:1+' if ALONE == 'no' else ''
 
 
 def costs_of(pid):
@@ -41,6 +45,19 @@ def links(pid):
         except OSError:
             pass
     return found
+
+
+def process_state(pid):
+    """Of a process, as the kernel names it: T if it is stopped, Z or X if it has ended."""
+    try:
+        with open(f'/proc/{pid}/stat', errors='replace') as file:
+            return file.read().rsplit(')', 1)[1].split()[0]
+    except OSError:
+        return 'X'
+
+
+def is_alive(pid):
+    return process_state(pid) not in 'ZX'
 
 
 class Refused(Exception):
@@ -79,12 +96,14 @@ class Daemon:
         self.config = os.path.join(folder, 'halod.yaml')
         self.path = os.path.join(folder, 'control.sock')
         self.write(streams, **more)
+        words = {**halod_environment(), **(environment or {})}
+        if program == HALOD:
+            words['HALOD_FAULT'] = ','.join(filter(None, (words.get('HALOD_FAULT'), PATIENT)))
         self.log = os.path.join(folder, 'log')
         with open(self.log, 'wb') as log:
             self.process = subprocess.Popen(
                 [*wrapper, program, '-c', self.config], pass_fds=fds, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log, cwd=folder,
-                env={**halod_environment(), **(environment or {})})
+                stdout=log, stderr=log, cwd=folder, env=words)
         if not wait_until(lambda: 'ready' in self.logged() or self.process.poll() is not None) or \
                 self.process.poll() is not None:
             raise AssertionError('the daemon does not start:\n' + self.logged())
@@ -100,6 +119,15 @@ class Daemon:
     def logged(self):
         with open(self.log, errors='replace') as file:
             return file.read()
+
+    def stands(self):
+        """How it stands, for who waited for something in vain."""
+        try:
+            with Control(self.path) as control:
+                status = json.dumps(control('Status')['status'])
+        except OSError:
+            status = f'it does not answer, and its exit status is {self.process.poll()}'
+        return f'{status}\n{self.logged()[-8000:]}'
 
     def status(self, name=None):
         if name:
@@ -143,7 +171,7 @@ class Daemon:
         clock's, and on a busy machine more."""
         wanted = self.status(name)['filtered'] + count
         if not wait_until(lambda: self.status(name)['filtered'] >= wanted, timeout):
-            raise AssertionError(f'no {count} pictures: {self.status(name)}\n{self.logged()}')
+            raise AssertionError(f'{name} has not filtered {wanted} pictures: {self.stands()}')
 
     def runs(self, name):
         """Also where it is late now and then, because the machine is busy."""
@@ -153,7 +181,7 @@ class Daemon:
         """A stream of which the machine is late runs; whether it recovers is another question."""
         wanted = ('running', 'overloaded') if state == 'running' else (state,)
         if not wait_until(lambda: self.state(name) in wanted, timeout):
-            raise AssertionError(f'{name} is not {state}: {self.status(name)}\n{self.logged()}')
+            raise AssertionError(f'{name} is not {state}: {self.stands()}')
 
     def descriptors(self):
         return descriptors(self.process.pid)
@@ -214,7 +242,7 @@ class Keeper(Reader):
     """A client that keeps what came."""
 
     def __init__(self, path):
-        self.data, self.begun = b'', time.monotonic()
+        self.data, self.begun = bytearray(), time.monotonic()
         super().__init__(path)
 
     def run(self):
@@ -261,7 +289,11 @@ class Watcher(threading.Thread):
         return None
 
     def wait(self, card, since=0, timeout=60):
-        wait_until(lambda: self.first(card, since), timeout)
+        """When it came."""
+        if not wait_until(lambda: self.first(card, since), timeout):
+            shown = ''.join('.c'[self.is_card(picture)] for _, picture in self.pictures[-200:])
+            raise AssertionError(f'no {"card" if card else "picture"} since {since}, but {shown}; '
+                                 f'ffmpeg: {self.process.poll()}')
         return self.first(card, since)
 
     def is_alive_process(self):
@@ -278,6 +310,17 @@ class Watcher(threading.Thread):
 class DaemonTest(HaloTest):
     """Tests with a daemon of their own: start() it."""
 
+    daemons = ()
+
+    def until(self, condition, what=None, timeout=60):
+        """Waits for it. If it does not come true, what, or its result, is told, and how daemons stand."""
+        if wait_until(condition, timeout):
+            return
+        with contextlib.suppress(OSError, TypeError):
+            condition = ' '.join(inspect.getsource(condition).split())
+        self.fail('\n'.join(map(str, [f'in vain: {condition}', what() if callable(what) else what or '',
+                                      *(daemon.stands() for daemon in self.daemons)])))
+
     def stream(self, name='one', suffix='ts', **more):
         """On the CPU, whose engine is named so: auto depends on the build."""
         return {'input': f'test:size={WIDTH}x{HEIGHT}:rate=25', 'filters': 'gblur=sigma=2',
@@ -286,6 +329,7 @@ class DaemonTest(HaloTest):
 
     def start(self, streams=None, **more):
         daemon = Daemon(self.folder, streams or {'one': self.stream()}, **more)
+        self.daemons += (daemon,)
         self.addCleanup(self.end, daemon)
         return daemon
 
@@ -328,7 +372,7 @@ class DaemonTest(HaloTest):
     def reader(self, name):
         reader = Reader(self.path(name))
         self.addCleanup(reader.close)
-        self.assertTrue(wait_until(lambda: reader.size > 0), f'nothing comes from {name}')
+        self.until(lambda: reader.size > 0, f'nothing comes from {name}')
         return reader
 
     def watcher(self, name, *options):

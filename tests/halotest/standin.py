@@ -115,6 +115,9 @@ class StandinTest(unittest.TestCase):
                                        env=dict(os.environ, **self.environment))
         self.assertEqual(self.daemon.stdout.readline(), b'ready\n', self.said())
 
+    def until(self, condition, what=lambda: '', timeout=60):
+        self.assertTrue(wait_for(condition, timeout), f'in vain, {what()}\n{self.said()}')
+
     def said(self):
         self.log.flush()
         with open(self.path('log')) as log:
