@@ -8,7 +8,7 @@
 #include "daemon/control/facts.h"
 #include "tests/cmocka_all.h"
 
-enum { LONG_MS = 60000, SHORT_MS = 50 };
+enum { LONG_MS = 900000, SHORT_MS = 50 };
 
 static struct scene {
     uv_loop_t loop;

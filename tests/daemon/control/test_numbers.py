@@ -13,7 +13,7 @@ import urllib.request
 
 from halotest import prometheus
 from halotest.daemon import (FFMPEG, HALOD, PATIENCE, DaemonTest, call, free_port, halod_environment,
-                        main, wait_until)
+                        main)
 from halotest import plain_clip
 
 HALOCTL = os.environ.get('HALOCTL', '')
@@ -56,14 +56,13 @@ class Metrics(NumbersTest):
             self.page()
             time.sleep(0.2)  # between looks at a page that changes
         for name in ('one', 'two'):
-            self.assertTrue(wait_until(
-                lambda: daemon.status(name)['stages']['total']['count'] > 30), daemon.logged())
+            self.until(lambda: daemon.status(name)['stages']['total']['count'] > 30)
         for name in ('one', 'two'):
             daemon.control('Stop', name=name)
             daemon.wait_state(name, 'stopped')
         for reader in readers:
             reader.close()
-        self.assertTrue(wait_until(lambda: not daemon.pids()))
+        self.until(lambda: not daemon.pids())
         page = self.page()
         for name in ('one', 'two'):
             stages = daemon.status(name)['stages']
@@ -109,13 +108,13 @@ class Places(NumbersTest):
                              'file': self.stream(outputs=[
                                  {'file': self.path('f.mkv')}, {'null': True}])})
         reader = self.reader('one.ts')
-        self.assertTrue(wait_until(lambda: daemon.status('file')['outputs'][0].get('packets', 0) > 10))
+        self.until(lambda: daemon.status('file')['outputs'][0].get('packets', 0) > 10)
         daemon.wait_pictures('one', 1)
         for name in ('one', 'file'):
             daemon.control('Stop', name=name)
             daemon.wait_state(name, 'stopped')
         reader.close()
-        self.assertTrue(wait_until(lambda: not daemon.pids()))
+        self.until(lambda: not daemon.pids())
         status = daemon.status()
         self.assertGreater(status['streams'][0]['filtered'], 0)
         self.assertEqual(json.loads(self.get('/api/streams')), status)
@@ -157,10 +156,10 @@ class Places(NumbersTest):
         """What filtered once does not filter now: the word of the settings is all there is."""
         daemon = self.serve({'one': self.stream(backend='auto')})
         daemon.wait_state('one', 'running')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['backend'] in ('cpu', 'cuda')))
+        self.until(lambda: daemon.status('one')['backend'] in ('cpu', 'cuda'))
         daemon.control('Stop', name='one')
         daemon.wait_state('one', 'stopped')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['backend'] == 'auto'))
+        self.until(lambda: daemon.status('one')['backend'] == 'auto')
 
 
 class Lines(NumbersTest):
@@ -189,15 +188,14 @@ class Lines(NumbersTest):
 
     def test_on_stderr(self):
         daemon = self.start(self.streams())
-        self.assertTrue(wait_until(lambda: self.has_said(daemon.logged())), daemon.logged())
+        self.until(lambda: self.has_said(daemon.logged()))
         self.check([re.sub('^halod: ', '', line) for line in daemon.logged().splitlines()])
 
     def test_status_has_no_number(self):
         """An encoding that cannot be: the reason stands by itself."""
         daemon = self.start({'one': self.stream(outputs=[{
             'file': self.path('x.mkv'), 'video': {'size': '161x121'}}])})
-        self.assertTrue(wait_until(
-            lambda: daemon.status('one')['outputs'][0].get('encoding_failed')), daemon.logged())
+        self.until(lambda: daemon.status('one')['outputs'][0].get('encoding_failed'))
         why = daemon.status('one')['outputs'][0]['encoding_failed']
         self.assertNotRegex(why, r'^stream \d')
         self.assertIn('161x121', why)
@@ -218,7 +216,7 @@ class Lines(NumbersTest):
             file.write(parts)
         daemon = self.start({'turns': self.stream('turns', input=self.path('both.ts'),
                                                   realtime=True, loop=True)})
-        self.assertTrue(wait_until(lambda: 'frames change' in daemon.logged()), daemon.logged())
+        self.until(lambda: 'frames change' in daemon.logged())
         self.assertRegex(daemon.logged(), '(?m)^halod: stream turns: frames change')
 
     def test_in_the_journal(self):

@@ -15,6 +15,7 @@ import unittest
 
 import halotest
 from halotest import HaloTest, PATIENCE, wait_until
+from halotest.daemon import is_alive
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOSTILE = os.path.join(HERE, 'hostile.py')
@@ -40,14 +41,6 @@ while True:
             print('line', i, file=sys.stderr)
     sys.exit(int(word) if word.isdigit() else 0)
 '''
-
-
-def is_alive(pid):
-    try:
-        with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
-            return file.read().split(') ')[1][0] != 'Z'
-    except OSError:
-        return False
 
 
 class Probe:
@@ -110,6 +103,9 @@ class DetectorTest(HaloTest):
             probe.expect(f'{stream} faces: started')
         probe.expect(f'{stream} faces: answer {answer} connected')
         return int(probe.expect(f'{stream} faces: process (\\d+) connection {number}').group(1))
+
+    def goes(self, pid):
+        self.assertTrue(wait_until(lambda: not is_alive(pid)), f'process {pid} is still there')
 
 
 class Confinement(DetectorTest):
@@ -202,7 +198,7 @@ class Life(DetectorTest):
         probe.tell('say a faces flood')
         probe.until_logged('stream a: the detector of faces: line 0')
         probe.until_logged('more lines, which were left out')
-        self.assertLess(sum('line' in line for line in probe.log), 40)
+        self.assertLess(sum('line' in line for line in probe.log), 500)  # some of 1000, every ten seconds
 
     def test_started_again_with_pauses(self):
         probe = Probe(self)
@@ -228,14 +224,14 @@ class Life(DetectorTest):
         seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
         self.assertEqual(seen, ['a faces: closed', f'a faces: failed: {why}'])
         probe.until_logged(f'stream a: the detector of faces: {why}')
-        self.assertTrue(wait_until(lambda: not is_alive(pid)))
+        self.goes(pid)
 
     def test_ends_with_its_last_client(self):
         probe = Probe(self)
         probe.tell(f'want a faces own {self.obedient()}')
         pid = self.connected(probe)
         probe.tell('leave a faces')
-        self.assertTrue(wait_until(lambda: not is_alive(pid)))
+        self.goes(pid)
         probe.expect('a faces: closed')
         probe.tell('status a faces')
         probe.expect('a faces: status none')
@@ -253,7 +249,7 @@ class Life(DetectorTest):
         probe.expect(f'b faces: status up {first} 0')
         self.assertTrue(is_alive(first))
         probe.tell('leave b faces')
-        self.assertTrue(wait_until(lambda: not is_alive(first)))
+        self.goes(first)
 
     def test_not_shared(self):
         probe = Probe(self)
@@ -270,7 +266,7 @@ class Life(DetectorTest):
         probe.tell(f'want a faces own {self.obedient()} --other')
         seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(3))
         self.assertIn('a faces: started', seen)
-        self.assertTrue(wait_until(lambda: not is_alive(pid)))
+        self.goes(pid)
 
     def test_ends_with_its_parent(self):
         """Also if the parent is killed."""
@@ -279,7 +275,7 @@ class Life(DetectorTest):
         pid = self.connected(probe)
         probe.process.send_signal(signal.SIGKILL)
         probe.process.wait()
-        self.assertTrue(wait_until(lambda: not is_alive(pid)))
+        self.goes(pid)
 
     def test_no_such_program(self):
         probe, began = Probe(self), time.monotonic()

@@ -11,7 +11,7 @@ import subprocess
 import threading
 import unittest
 
-from halotest.managed import ServiceTest, main, wait_until
+from halotest.managed import ServiceTest, main
 from halotest import AS_ANOTHER, FFMPEG, PATIENCE, need_faults
 
 GPU = os.path.exists('/dev/nvidiactl')  # its driver has sockets of its own
@@ -48,11 +48,11 @@ class Confined(ServiceTest):
         need_faults()
         daemon = self.start({'one': self.stream(), 'two': self.stream('two')},
                             environment={'HALOD_FAULT': 'call:2'})
-        self.until(lambda: 'forbidden system call ptrace (' in daemon.logged(), daemon.logged)
+        self.until(lambda: 'forbidden system call ptrace (' in daemon.logged())
         self.until(lambda: 'engine cpu: the engine made a forbidden system call'
-                   in daemon.logged(), daemon.logged)
+                   in daemon.logged())
         # Two streams on one engine are two calls; one that is alone makes one.
-        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running', daemon.logged)
+        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running')
         self.assertGreater(len(daemon.engines()), 1, daemon.engines())
         self.reader('one.ts')
 
@@ -89,7 +89,7 @@ class Confined(ServiceTest):
 
     def probed(self, daemon):
         """What an engine tried, and what came of it."""
-        self.until(lambda: 'probe: exec: ' in daemon.logged(), daemon.logged)
+        self.until(lambda: 'probe: exec: ' in daemon.logged())
         return dict(re.findall(r'probe: (.*): (.*)', daemon.logged()))
 
     def taken_over(self, *outputs):
@@ -143,7 +143,7 @@ class Confined(ServiceTest):
         daemon = self.start({'one': self.stream(input=url)})
         if 'has no Landlock' in daemon.logged():
             self.skipTest('this kernel has no Landlock')
-        self.until(lambda: 'cannot be read' in daemon.status('one')['why'], daemon.logged)
+        self.until(lambda: 'cannot be read' in daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['filtered'], 0)
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
@@ -179,16 +179,14 @@ class Confined(ServiceTest):
         recorded = {'file': self.path('rec/%H%M%S.mkv'), 'segment_time': 1}
         daemon.write({'one': self.played(second, recorded), 'two': self.stream('two')})
         daemon.control('Reload')
-        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
-                   daemon.logged)
+        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')))
         daemon.wait_state('one', 'running')
         os.rename(self.path('rec'), self.path('gone'))  # at once: the engine writes there
         shutil.rmtree(self.path('gone'), ignore_errors=True)
-        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')),
-                   daemon.logged)
+        self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')))
         os.rename(first, second)
         daemon.control('Restart', name='one')
-        self.until(lambda: daemon.state('one') == 'running', daemon.logged)
+        self.until(lambda: daemon.state('one') == 'running')
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)
 
@@ -196,7 +194,7 @@ class Confined(ServiceTest):
         """The engine that writes the files starts nothing: halod starts the hook."""
         daemon = self.start({'one': self.recorded('one', hook=self.hook()),
                              'two': self.stream('two')})
-        self.until(lambda: self.was_started('one-'), daemon.logged)
+        self.until(lambda: self.was_started('one-'))
         self.assertEqual(list(daemon.engines()), ['cpu'])
         with open(self.path('parents')) as file:
             self.assertEqual(set(file.read().split()), {str(daemon.process.pid)})
@@ -205,9 +203,9 @@ class Confined(ServiceTest):
         """That which halod finishes when it ends."""
         daemon = self.start({'one': self.recorded('one', hook=self.hook(), segment_time='1:00:00')})
         self.until(lambda: any(o.get('path') for o in daemon.status('one')['outputs']) and
-                   daemon.status('one')['encoded'] > 50, daemon.logged)
+                   daemon.status('one')['encoded'] > 50)
         self.assertEqual(daemon.stop(), 0)
-        self.until(lambda: self.was_started('one-'), daemon.logged)
+        self.until(lambda: self.was_started('one-'))
 
     def test_a_hook_that_comes(self):
         """By a reload, to the engine that is there; the other stream does not notice."""
@@ -217,7 +215,7 @@ class Confined(ServiceTest):
         restarts = daemon.status('two')['restarts']
         daemon.write({'one': self.recorded('one', hook=self.hook()), 'two': self.stream('two')})
         daemon.control('Reload')
-        self.until(lambda: self.was_started('one-'), daemon.logged)
+        self.until(lambda: self.was_started('one-'))
         self.assertEqual(list(daemon.engines()), ['cpu'])
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)
@@ -235,7 +233,7 @@ class Confined(ServiceTest):
         self.assertEqual(status_of(daemon.process.pid)['Uid'].split()[0], '65534')
         for pid in (daemon.process.pid, *daemon.pids()):
             self.assertEqual(os.stat(f'/proc/{pid}/mem').st_uid, 0)
-        self.assertTrue(wait_until(lambda: manager.times('READY')))
+        self.until(lambda: manager.times('READY'))
 
 
 if __name__ == '__main__':

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import unittest
 
-from halotest import AS_ANOTHER
-from halotest.daemon import HALOD, DaemonTest, halod_environment, is_sanitized, main, wait_until
+from halotest import AS_ANOTHER, RUN_TIMEOUT
+from halotest.daemon import HALOD, DaemonTest, halod_environment, is_sanitized, main
 
 HIDDEN, DEBUGGABLE = {'HALOD_DEBUGGABLE': '0'}, {'HALOD_DEBUGGABLE': '1'}
 # Shared memory that an engine may have: what has left the gate, and tables of the C library.
@@ -53,7 +53,7 @@ print(json.dumps(got))
 
 def look(pid):
     return json.loads(subprocess.run([*AS_ANOTHER, sys.executable, '-c', LOOK, str(pid)], check=True,
-                                     capture_output=True, timeout=60).stdout)
+                                     capture_output=True, timeout=RUN_TIMEOUT).stdout)
 
 
 def any_size():
@@ -89,7 +89,7 @@ class Hidden(DaemonTest):
     def wait_name(self, process, name):
         """Until it is that program, and not the one before that changes its user."""
         with open(f'/proc/{process.pid}/comm') as file:
-            self.assertTrue(wait_until(lambda: file.seek(0) == 0 and file.read() == name + '\n'))
+            self.until(lambda: file.seek(0) == 0 and file.read() == name + '\n')
 
     def run_one(self, environment=HIDDEN):
         """halod run in the middle of its work: some pictures have come, and more may."""
@@ -101,7 +101,7 @@ class Hidden(DaemonTest):
             process.stdin.write(b'FRAME\n' + os.urandom(64 * 48 * 3 // 2))
         process.stdin.flush()
         self.wait_name(process, 'halod')
-        self.assertTrue(wait_until(lambda: len(os.listdir(f'/proc/{process.pid}/task')) > 3))
+        self.until(lambda: len(os.listdir(f'/proc/{process.pid}/task')) > 3)
         return process
 
     def serve(self, environment=HIDDEN):
@@ -116,7 +116,7 @@ class Hidden(DaemonTest):
         return daemon
 
     def test_others_of_the_same_user(self):
-        control = self.begin('sleep', '60')
+        control = self.begin('sleep', 'infinity')
         self.wait_name(control, 'sleep')
         seen = look(control.pid)
         control.kill()
@@ -131,7 +131,7 @@ class Hidden(DaemonTest):
         self.assertIn('mem', look(self.run_one(DEBUGGABLE).pid))
 
     def test_no_core_of_a_run(self):
-        control = self.begin('sleep', '60')
+        control = self.begin('sleep', 'infinity')
         self.wait_name(control, 'sleep')
         if not abort(control):
             self.skipTest('there are no cores on this machine')
@@ -144,8 +144,8 @@ class Hidden(DaemonTest):
         [pid] = daemon.pids()
         daemon.kill_engine_of('one', signal.SIGABRT)
         # One that writes its core for long is killed for its silence.
-        self.assertTrue(wait_until(lambda: 'the engine was' in daemon.logged(), 60), daemon.logged())
-        self.assertTrue(wait_until(lambda: daemon.pids() not in ([], [pid])), daemon.logged())
+        self.until(lambda: 'the engine was' in daemon.logged())
+        self.until(lambda: daemon.pids() not in ([], [pid]))
         self.end(daemon)
         return [name for name in os.listdir(self.folder) if name.startswith('core')]
 

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 
-from halotest.daemon import wait_until
 from halotest.managed import Control, ServiceTest, call, main, passing
 from halotest.units import OLDEST, UNITS, calls, version
 
@@ -79,19 +78,19 @@ class Restricted(ServiceTest):
         self.reader('door.ts')
         daemon.control('Set', name='one', filters='avgblur=sizeX=5')
         Control(self.path('control.sock')).close()
-        with socket.create_connection(('127.0.0.1', port), timeout=60) as client:
+        with socket.create_connection(('127.0.0.1', port)) as client:
             client.sendall(f'GET /one/snapshot.jpg HTTP/1.0\r\nHost: localhost:{port}\r\n\r\n'
                            .encode())
             self.assertIn(b'200 OK', client.makefile('rb').read())
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1), daemon.logged())
+        self.until(lambda: daemon.status('one')['restarts'] == 1)
         daemon.wait_state('one', 'running')
         daemon.write({'one': streams['one']}, http={'listen': f'127.0.0.1:{port}'})
         daemon.control('Reload')
         filtered = daemon.status('one')['filtered'] + 60
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > filtered))
+        self.until(lambda: daemon.status('one')['filtered'] > filtered)
         engine = daemon.engines()['cpu']
-        self.assertEqual((engine['restarts'], daemon.state('one')), (1, 'running'), daemon.logged())
+        self.assertEqual((engine['restarts'], daemon.runs('one')), (1, True), daemon.logged())
         self.assertEqual(daemon.stop(), 0, daemon.logged())
         self.assertNotIn('unconfined', daemon.logged())
         self.assertNotIn('ermission', daemon.logged())
