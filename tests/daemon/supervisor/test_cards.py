@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, Keeper, Watcher, free_port, main, wait_until)
+from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, Keeper, Watcher, free_port, main)
 from halotest import FFPROBE, Waits, alone, need_faults, raw_frames, silent_clip
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
@@ -76,7 +76,7 @@ class CardTest(DaemonTest):
         def logged():
             status = daemon.status(name)
             return (status['width'], status['height'])
-        self.assertTrue(wait_until(lambda: logged() == size), f'{logged()}\n{daemon.logged()}')
+        self.until(lambda: logged() == size, logged)
 
 
 class Cards(CardTest):
@@ -94,7 +94,7 @@ class Cards(CardTest):
         waits, late = [], Waits()
         for name in ('one.ts', 'one.mkv', 'one.nut', 'raw.nut'):
             keeper = Keeper(self.path(name))
-            self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
+            self.until(lambda: keeper.size > 0)
             waits.append(keeper.times[0] - keeper.begun)
             time.sleep(1.2 * PATIENCE)  # of cards, to be decoded
             keeper.close()
@@ -104,8 +104,8 @@ class Cards(CardTest):
             self.assert_words(rows)
         self.assert_no_gap(waits, 0.5 * PATIENCE + late.seconds())
         keeper = Keeper(self.path('one.ts'))
-        self.assertTrue(wait_until(lambda: daemon.status('front-door')['cards'] > 2))
-        self.assertTrue(wait_until(lambda: daemon.status('front-door')['card']), daemon.logged())
+        self.until(lambda: daemon.status('front-door')['cards'] > 2)
+        self.until(lambda: daemon.status('front-door')['card'])
         status = daemon.status('front-door')
         self.assertEqual((status['filtered'], status['encoded']), (0, 0))
         watcher = self.watcher('one.nut', '-fpsprobesize', '0', *SOON)
@@ -149,13 +149,11 @@ class Cards(CardTest):
         for _ in range(2):
             before = daemon.status('one')['filtered']
             source.go.release()
-            self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > before + 20),
-                            daemon.logged())
+            self.until(lambda: daemon.status('one')['filtered'] > before)
             watcher = watcher or self.watcher('one.ts', *SOON)
             daemon.wait_state('one', 'waiting')
             cards = daemon.status('one')['cards']
-            self.assertTrue(wait_until(lambda: daemon.status('one')['cards'] > cards + 2),
-                            daemon.logged())
+            self.until(lambda: daemon.status('one')['cards'] > cards + 2)
         self.assertIsNotNone(watcher.wait(card=True), daemon.logged())
         status = daemon.status('one')
         self.end(daemon)
@@ -184,14 +182,14 @@ class Cards(CardTest):
             {'unix': self.path('one.ts')}, {'unix': self.path('one.fd')}])})
         self.wait_size(daemon, 'one', (1280, 720))
         keeper = Keeper(self.path('one.ts'))
-        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
+        self.until(lambda: keeper.size > 0)
         daemon.control('Set', name='one', filters='pixelize=w=16:h=16')
         width, height = SOURCE
-        self.send(port, 8)
+        self.send(port, 10000)
         self.wait_size(daemon, 'one', (width, height))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20), daemon.logged())
+        self.until(lambda: daemon.status('one')['encoded'] > 20)
         size = keeper.size
-        self.assertTrue(wait_until(lambda: keeper.size > size + 5000), daemon.logged())
+        self.until(lambda: keeper.size > size + 5000)
         self.assertFalse(keeper.ended)
         status = daemon.status('one')
         self.assertEqual((status['filters'], status['restarts']), ('pixelize=w=16:h=16', 0))
@@ -211,14 +209,14 @@ class Cards(CardTest):
             {'unix': self.path('one.mkv')}])})
         self.wait_size(daemon, 'one', (1280, 720))
         keeper = Keeper(self.path('one.mkv'))
-        self.assertTrue(wait_until(lambda: keeper.size > 0), daemon.logged())
+        self.until(lambda: keeper.size > 0)
         source = self.send(port)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 2), daemon.logged())
+        self.until(lambda: daemon.status('one')['encoded'] > 2)
         self.wait_size(daemon, 'one', (1280, 720))
         self.assertFalse(keeper.ended)
         keeper.close()
-        self.assertTrue(wait_until(lambda: not daemon.status('one')['viewers']))
-        for _ in range(8):  # for so long that it is seen
+        self.until(lambda: not daemon.status('one')['viewers'])
+        for _ in range(10000):  # for so long that it is seen
             source.go.release()
         self.wait_size(daemon, 'one', SOURCE)
         daemon.wait_state('one', 'running')
@@ -240,16 +238,16 @@ class Dying(CardTest):
             environment={'HALOD_FAULT': fault})
         keepers = {name: Keeper(self.path(name)) for name in ('one.ts', 'one.nut', 'raw.nut')}
         for name, keeper in keepers.items():
-            self.assertTrue(wait_until(lambda k=keeper: k.size > 0), f'{name}\n{daemon.logged()}')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > 1), daemon.logged())
+            self.until(lambda k=keeper: k.size > 0, name)
+        self.until(lambda: daemon.status('one')['restarts'] > 1)
         before = {name: keeper.size for name, keeper in keepers.items()}
         for name, keeper in keepers.items():
-            self.assertTrue(wait_until(lambda k=keeper, b=before[name]: k.size > b + 1000), name)
+            self.until(lambda k=keeper, b=before[name]: k.size > b + 1000, name)
             self.assertFalse(keeper.ended, name)
             keeper.close()
             form = 'mpegts' if name.endswith('.ts') else 'nut'
             self.assert_words(self.decode(keeper.data, form, 'dying-' + name))
-        self.assertTrue(wait_until(lambda: not daemon.status('one')['card']), 'nobody looks now')
+        self.until(lambda: not daemon.status('one')['card'], 'nobody looks now')
         self.assertEqual(daemon.status('one')['filtered'], 0)
 
     def test_killed(self):

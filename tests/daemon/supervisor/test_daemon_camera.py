@@ -6,8 +6,8 @@ import os
 import subprocess
 import time
 
-from halotest.daemon import (HALOD, PATIENCE, DaemonTest, Refused, halod_environment, main, wait_until)
-from halotest import ffmpeg, probe_video, raw_clip, raw_frames, split_planes
+from halotest.daemon import (HALOD, PATIENCE, DaemonTest, Refused, halod_environment, main)
+from halotest import RUN_TIMEOUT, alone, ffmpeg, probe_video, raw_clip, raw_frames, split_planes
 from halotest.played import HEIGHT, WIDTH, Played, draw
 
 HALOCTL = os.environ['HALOCTL']
@@ -29,34 +29,42 @@ class CameraTest(DaemonTest):
 
 class Streams(CameraTest):
     def test_unplugged(self):
-        """Ten times, under another number: the viewer sees the card, and pictures again."""
+        """Under another number: the viewer sees the card, and pictures again."""
+        self.unplug(3)
+
+    @alone
+    def test_back_soon(self):
+        waits = self.unplug(10)
+        self.assertLess(sorted(waits)[len(waits) // 2], 3 * PATIENCE)
+
+    def unplug(self, turns):
+        """So often; returns how long the viewer waited each time for a picture."""
         self.played.plug()
         daemon = self.begin({'one': self.camera()})
         daemon.wait_state('one', 'running')
         watcher = self.watcher('one.ts')
         self.assertIsNotNone(watcher.wait(card=False))
         number, engines, before, waits = 0, daemon.pids(), daemon.descriptors(), []
-        for turn in range(10):
+        for turn in range(turns):
             begin = time.monotonic()
             self.played.unplug(number)
             self.assertIsNotNone(watcher.wait(card=True, since=begin))
             daemon.wait_state('one', 'waiting')
             self.assertIn('no camera', daemon.status('one')['why'])
-            self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'absent'))
+            self.until(lambda: daemon.status('one')['camera'] == 'absent')
             number = (turn + 1) % 3
             if os.path.exists(self.played.path(f'control-video{number}')):
                 self.played.forget(number)
             begin = time.monotonic()
             self.played.plug(number, port=f'1-{turn}')
             back = watcher.wait(card=False, since=begin)
-            self.assertIsNotNone(back)
             waits.append(back - begin)
             daemon.wait_state('one', 'running')
-        self.assertLess(sorted(waits)[len(waits) // 2], 3 * PATIENCE)
         self.assertTrue(watcher.is_alive_process())
         self.assertEqual(daemon.pids(), engines)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 11))
-        self.assertTrue(wait_until(lambda: daemon.descriptors() <= before), daemon.descriptors())
+        self.until(lambda: daemon.status('one')['opened'] == turns + 1)
+        self.until(lambda: daemon.descriptors() <= before, daemon.descriptors)
+        return waits
 
     def test_a_stranger_takes_the_number(self):
         """Another camera under the number of the one that is away shows another room: never opened."""
@@ -80,7 +88,7 @@ class Streams(CameraTest):
             self.assertIsNotNone(watcher.wait(card=False, since=begin))
             daemon.wait_state('one', 'running')
             self.played.unplug(turn)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 4))
+        self.until(lambda: daemon.status('one')['opened'] == 4)
 
     def test_a_stranger_takes_the_number_of_two(self):
         """Nor is it when the engine has died meanwhile, or the stream got other filters; a restart that
@@ -93,7 +101,7 @@ class Streams(CameraTest):
         self.played.forget()
         self.played.plug(0, port='1-7', serial='CD34')
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        self.until(lambda: daemon.status('one')['restarts'] == 1)
         daemon.wait_state('one', 'waiting')
         daemon.write({'one': self.camera(filters='gblur=sigma=3')})
         daemon.control('Reload')
@@ -120,7 +128,7 @@ class Streams(CameraTest):
         reader = self.reader('one.ts')
         daemon.control('SetControl', name='one', control='gain', value=6)
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] >= 1))
+        self.until(lambda: daemon.status('one')['restarts'] >= 1)
         daemon.wait_state('one', 'running')
         self.assertFalse(reader.ended)
         self.assertEqual(self.played.log('S_CTRL'),
@@ -131,14 +139,14 @@ class Streams(CameraTest):
         daemon = self.begin({'one': self.camera({'open': 'on-demand'})})
         daemon.wait_state('one', 'waiting')
         self.assertIn('until someone watches', daemon.status('one')['why'])
-        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed'))
+        self.until(lambda: daemon.status('one')['camera'] == 'closed')
         time.sleep(0.5)  # in which it could have been opened
         self.assertEqual(self.played.log(), [])
         watcher = self.watcher('one.ts')
         self.assertIsNotNone(watcher.wait(card=False))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'open'))
+        self.until(lambda: daemon.status('one')['camera'] == 'open')
         watcher.close()
-        self.assertTrue(wait_until(lambda: self.played.log('close')))
+        self.until(lambda: self.played.log('close'))
         daemon.wait_state('one', 'waiting')
 
 
@@ -149,9 +157,8 @@ class Chroma(CameraTest):
         self.played.plug()
         outputs = [{'file': self.path(name + '.mkv'), 'video': how} for name, how in video.items()]
         daemon = self.begin({'one': self.camera(filters='null', privacy='off', outputs=outputs)})
-        self.assertTrue(wait_until(lambda: all(
-            output.get('packets', 0) > 20 for output in daemon.status('one')['outputs'])),
-            daemon.logged())
+        self.until(lambda: all(
+            output.get('packets', 0) > 20 for output in daemon.status('one')['outputs']))
         self.end(daemon)
         return {name: (probe_video(self.path(name + '.mkv')), raw_frames(self.path(name + '.mkv')))
                 for name in video}
@@ -200,7 +207,7 @@ class Chroma(CameraTest):
         daemon = self.start({'one': {
             'input': clip, 'loop': True, 'realtime': True, 'filters': 'null', 'privacy': 'off',
             'backend': 'cpu', 'outputs': [{'file': out, 'video': {'codec': 'ffv1', 'chroma': 420}}]}})
-        self.assertTrue(wait_until(lambda: daemon.status('one')['outputs'][0].get('packets', 0) > 5))
+        self.until(lambda: daemon.status('one')['outputs'][0].get('packets', 0) > 5)
         self.end(daemon)
         self.assertEqual(probe_video(out)['pix_fmt'], 'yuv420p')
         made = raw_frames(out)[size:size + WIDTH // 2]
@@ -257,8 +264,7 @@ class Turned(CameraTest):
                 'backend': 'cpu', 'capture': {'size': '{}x{}'.format(*self.SIZE), **capture},
                 'outputs': [{'file': self.path(f's{n}.mkv'), 'video': {'codec': 'ffv1'}}]}
         daemon = self.begin(streams)
-        self.assertTrue(wait_until(lambda: all(daemon.status(name)['filtered'] > 5 for name in streams), 60),
-                        daemon.logged())
+        self.until(lambda: all(daemon.status(name)['outputs'][0].get('packets', 0) for name in streams))
         self.end(daemon)
         size = sum(plane.width * plane.height for plane in raw)
         for n, (name, (_, way)) in enumerate(self.WAYS.items()):
@@ -275,7 +281,7 @@ class Turned(CameraTest):
         daemon = self.begin({'one': {
             'input': '/dev/video0', 'filters': f'solid=white:region=rect {x} {y} {w} {h}', 'backend': 'cpu',
             'capture': {'size': f'{WIDTH}x{HEIGHT}'}, 'outputs': [{'file': path, 'video': {'codec': 'ffv1'}}]}})
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5), daemon.logged())
+        self.until(lambda: daemon.status('one')['outputs'][0].get('packets', 0))
         self.end(daemon)
         got = raw_frames(path)[-WIDTH * HEIGHT * 3 // 2:]
         raw, planes = (split_planes(data, 'yuv420p', WIDTH, HEIGHT)[0] for data in (draw(0), got))
@@ -298,19 +304,18 @@ class Numbers(CameraTest):
                             http={'listen': 'unix:' + self.path('http.sock')},
                             environment=self.played.environment())
         daemon.wait_state('one', 'running')
-        self.assertTrue(wait_until(
-            lambda: daemon.status('one').get('capture', {}).get('format') == 'yuyv'))
+        self.until(lambda: daemon.status('one').get('capture', {}).get('format') == 'yuyv')
         capture = daemon.status('one')['capture']
         self.assertEqual((capture['width'], capture['height'], capture['rate'], capture['failures']),
                          (WIDTH, HEIGHT, 30, 0))
         self.assertNotIn('capture', daemon.status('two'))
         self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50', error=1)
-        self.assertTrue(wait_until(lambda: daemon.status('one')['capture']['failures'] == 1))
+        self.until(lambda: daemon.status('one')['capture']['failures'] == 1)
         self.assertGreater(daemon.status('one')['capture']['damaged'], 1)
-        self.assertTrue(wait_until(lambda: 'halod_camera_state{stream="one",state="stalled"} 1' in
-                                   self.fetch('/metrics')))
+        self.until(lambda: 'halod_camera_state{stream="one",state="stalled"} 1' in
+                   self.fetch('/metrics'))
         opened = len(self.played.log('open'))
-        self.assertTrue(wait_until(lambda: len(self.played.log('open')) > opened + 1))
+        self.until(lambda: len(self.played.log('open')) > opened + 1)
         lines = ('halod_camera_state{stream="one",state="stalled"} 1',
                  'halod_camera_state{stream="one",state="busy"} 0',
                  'halod_camera_failures_total{stream="one"} 1',
@@ -322,18 +327,17 @@ class Numbers(CameraTest):
             nonlocal printed
             printed = self.fetch('/metrics')
             return all(line in printed for line in lines)
-        self.assertTrue(wait_until(is_told), printed)
+        self.until(is_told, lambda: printed)
         self.assertRegex(printed, r'halod_camera_missed_total\{stream="one"\} \d')  # of a slow machine
         self.assertNotIn('stream="two",state=', printed)
         self.played.unplug()
-        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'absent'))
+        self.until(lambda: daemon.status('one')['camera'] == 'absent')
         time.sleep(3)  # some tries, which are no failures of their own
         self.assertEqual(daemon.status('one')['capture']['failures'], 2)
         self.played.forget()
         self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50')
         self.played.plug()
-        self.assertTrue(wait_until(lambda: 'halod_camera_state{stream="one",state="open"} 1' in
-                                   self.fetch('/metrics')))
+        self.until(lambda: 'halod_camera_state{stream="one",state="open"} 1' in self.fetch('/metrics'))
         found = subprocess.run([HALOCTL, '-s', self.path('control.sock'), 'status', 'one'],
                                capture_output=True, text=True, timeout=30 * PATIENCE, check=True)
         self.assertRegex(found.stdout, f'yuyv {WIDTH}x{HEIGHT}')
@@ -364,7 +368,7 @@ class Controls(CameraTest):
 
 class Devices(CameraTest):
     def devices(self, *words):
-        return subprocess.run([HALOD, 'devices', *words], capture_output=True, text=True, timeout=30,
+        return subprocess.run([HALOD, 'devices', *words], capture_output=True, text=True, timeout=RUN_TIMEOUT,
                               env={**halod_environment(), **self.played.environment()})
 
     def test_told(self):

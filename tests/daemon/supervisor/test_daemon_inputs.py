@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, free_port, is_sanitized, main, wait_until)
+from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, free_port, is_sanitized, main)
 from halotest import Waits, alone
 
 CARDS_S = 0.85 * PATIENCE  # between them it is 0.5; where one does not come, 0.9
@@ -140,9 +140,9 @@ class Inputs(DaemonTest):
         for kind, watcher in watchers.items():
             with self.subTest(kind):
                 self.assertTrue(watcher.wait(card=True, since=cut), daemon.logged())
-                self.assertTrue(wait_until(lambda: daemon.state(kind) == 'waiting'), daemon.logged())
+                self.until(lambda: daemon.state(kind) == 'waiting')
                 self.assertIn(str(ports[kind]), daemon.status(kind)['why'])
-                self.assertTrue(wait_until(lambda: daemon.status(kind)['card']), daemon.logged())
+                self.until(lambda: daemon.status(kind)['card'])
         self.assertTrue(daemon.runs('own'))
         time.sleep(2)  # how long the cut lasts
         for kind, port in ports.items():
@@ -155,7 +155,7 @@ class Inputs(DaemonTest):
                 self.assertTrue(watcher.is_alive_process())
                 self.assertFalse(readers[kind].ended)
                 self.assert_no_gap(readers[kind].gaps(cut), CARDS_S + late)
-                self.assertTrue(wait_until(lambda: daemon.status(kind)['opened'] >= 2))
+                self.until(lambda: daemon.status(kind)['opened'] >= 2)
                 self.assertEqual(daemon.status(kind)['restarts'], 0)
         self.assert_no_gap(readers['own'].gaps(cut), 0.5 * PATIENCE + late)
 
@@ -164,7 +164,7 @@ class Inputs(DaemonTest):
         """RTSP, whose sessions begin again; the password of the URL is in no word."""
         port = free_port()
         camera = Rtsp(self.folder, port)
-        self.assertTrue(wait_until(lambda: os.path.exists(camera.sdp)))
+        self.until(lambda: os.path.exists(camera.sdp))
         daemon = self.start({'one': self.stream(
             input=f'rtsp://me:geheim@127.0.0.1:{port}/cam', input_timeout=1)})
         daemon.wait_state('one', 'running')
@@ -192,7 +192,7 @@ class Inputs(DaemonTest):
         stream = self.stream(input=path, loop=True, realtime=True, max_pixels=320 * 240 - 1)
         daemon = self.start({'one': stream})
         wanted = 'frames of 320x240 are larger than max_pixels (76799)'
-        self.assertTrue(wait_until(lambda: wanted in daemon.status('one')['why']), daemon.logged())
+        self.until(lambda: wanted in daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['decoded'], 0)
         daemon.write({'one': {**stream, 'max_pixels': 320 * 240}})
         daemon.control('Reload')
@@ -203,11 +203,11 @@ class Inputs(DaemonTest):
         port = free_port()
         daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}')})
         daemon.wait_state('one', 'waiting')
-        self.assertTrue(wait_until(lambda: 'refused' in daemon.status('one')['why']))
+        self.until(lambda: 'refused' in daemon.status('one')['why'])
         self.serve('tcp', port)
         daemon.wait_state('one', 'running')
         self.reader('one.ts')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['opened'] == 1))
+        self.until(lambda: daemon.status('one')['opened'] == 1)
 
     @alone
     def test_hung(self):
@@ -221,7 +221,7 @@ class Inputs(DaemonTest):
         self.addCleanup(server.kill)
         stopped, waits = time.monotonic(), Waits()
         daemon.wait_state('one', 'waiting')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['card']))
+        self.until(lambda: daemon.status('one')['card'])
         self.assert_no_gap(reader.gaps(stopped), CARDS_S + waits.seconds())
 
 

@@ -29,8 +29,10 @@ def rect(x, y, w, h, **more):
 
 
 class RegionTest(DaemonTest):
+    LIMITS = {'hold': '500ms', 'limit': '700ms'}
+
     def feed(self, **more):
-        return self.stream(region_feed={'margin': '20%', 'hold': '500ms', 'limit': '700ms'}, **more)
+        return self.stream(region_feed={'margin': '20%', **self.LIMITS}, **more)
 
     def tell(self, daemon, *regions, name='one', picture=None):
         return daemon.control('SetRegions', name=name, picture=picture or seen_us(),
@@ -41,7 +43,7 @@ class RegionTest(DaemonTest):
 
     def wait_seen(self, daemon, name='one'):
         """Until the session has pictures as old as those of seen_us()."""
-        self.assertTrue(wait_until(lambda: daemon.status(name)['filtered'] > 10), daemon.logged())
+        self.until(lambda: daemon.status(name)['filtered'] > 10)
 
     def taken(self, daemon, *regions):
         """The picture of an update that the engine has taken: it refuses those of pictures that it
@@ -53,7 +55,7 @@ class RegionTest(DaemonTest):
             self.tell(daemon, *regions, picture=pictures[-1])
             wait_until(lambda: self.feed_of(daemon)['updates'] > before, 2)
             return self.feed_of(daemon)['updates'] > before
-        self.assertTrue(wait_until(is_taken), daemon.logged())
+        self.until(is_taken)
         return pictures[-1]
 
 
@@ -173,7 +175,7 @@ class Detector(threading.Thread):
         self.control.close()
 
 
-class Seen(RegionTest):
+class SeenTest(RegionTest):
     """What viewers see."""
 
     def begin(self, **more):
@@ -184,6 +186,36 @@ class Seen(RegionTest):
         self.viewer = Viewer(self.path('one.fd'))
         self.addCleanup(self.viewer.close)
 
+
+class Unseen(SeenTest):
+    def test_nobody_has_said_a_word(self):
+        """Everything is hidden: at first, and again by an engine that takes the place of one that had
+        heard something."""
+        self.begin(input=f'test:size={WIDTH}x{HEIGHT}:rate=5')
+        self.until(lambda: len(self.viewer.pictures) > 10)
+        self.assert_nothing_seen(0)
+        self.until(lambda: self.tell(self.daemon, rect(1, 2, 3, 4)) is not None and
+                   self.feed_of(self.daemon)['updates'] > 0)
+        self.daemon.kill_engine_of('one')
+        after = now_us() + 200_000
+        self.until(lambda: self.daemon.status('one')['restarts'] == 1)
+
+        def come():
+            if not self.viewer.is_alive():  # of an encoding that began again
+                self.viewer = Viewer(self.path('one.fd'))
+                self.addCleanup(self.viewer.close)
+            return len(self.viewer.since(after)) > 10
+        self.until(come)
+        self.assert_nothing_seen(after)
+
+    def assert_nothing_seen(self, since):
+        self.assertEqual([p for p in self.viewer.since(since) if p[1] or p[2]], [])
+
+
+@alone
+class Seen(SeenTest):
+    """A detector tells where a thing is that moves."""
+
     def detect(self, **more):
         self.viewer.thing.begin()
         detector = Detector(self.daemon, self.viewer, **more)
@@ -191,8 +223,7 @@ class Seen(RegionTest):
         return detector
 
     def wait_shown(self, since=0):
-        self.assertTrue(wait_until(lambda: any(p[2] for p in self.viewer.since(since))),
-                        (self.viewer.pictures[-20:], self.feed_of(self.daemon), self.daemon.logged()))
+        self.until(lambda: any(p[2] for p in self.viewer.since(since)), lambda: self.viewer.pictures[-20:])
 
     def assert_hidden(self, pictures):
         self.assertTrue(pictures)
@@ -210,14 +241,13 @@ class Seen(RegionTest):
         time.sleep(2.5)  # of the thing's way
         detector.leave()
         silent = detector.logged[-1] + 900_000  # of the pictures' time
-        self.assertTrue(wait_until(lambda: len(self.viewer.since(silent)) > 10))
+        self.until(lambda: len(self.viewer.since(silent)) > 10)
         quiet = self.viewer.since(silent)
         self.assertEqual([p for p in quiet if p[1] or p[2]], [], 'the detector is silent')
         detector.away = False
         self.wait_shown(quiet[-1][0])
         time.sleep(0.5)  # more of its way
-        self.assertTrue(wait_until(lambda: sum(p[2] for p in list(self.viewer.pictures)) > 25),
-                        'the rest is shown')
+        self.until(lambda: sum(p[2] for p in list(self.viewer.pictures)) > 25, 'the rest is shown')
         self.assert_hidden(list(self.viewer.pictures))
         self.assertTrue(self.daemon.runs('one'))
 
@@ -228,8 +258,8 @@ class Seen(RegionTest):
         detector.leave()
         self.daemon.kill_engine_of('one')
         killed = time.monotonic_ns() // 1000
-        self.assertTrue(wait_until(lambda: self.daemon.status('one')['restarts'] == 1))
-        self.assertTrue(wait_until(lambda: self.daemon.status('one')['filtered'] > 20))
+        self.until(lambda: self.daemon.status('one')['restarts'] == 1)
+        self.until(lambda: self.daemon.status('one')['filtered'] > 20)
 
         def come():
             if not self.viewer.is_alive():  # of an encoding that began again
@@ -237,7 +267,7 @@ class Seen(RegionTest):
                 self.addCleanup(self.viewer.close)
                 detector.viewer = self.viewer
             return len(self.viewer.since(killed + 200_000)) > 10
-        self.assertTrue(wait_until(come))
+        self.until(come)
         after = self.viewer.since(killed + 200_000)
         self.assertEqual([p for p in after if p[1] or p[2]], [], 'the new engine knows nothing')
         self.viewer.thing.begin()
@@ -270,15 +300,15 @@ class Seen(RegionTest):
         viewers = {name: Viewer(self.path(f'{name}.fd')) for name in ('one', 'same', 'other', 'mask')}
         for viewer in viewers.values():
             self.addCleanup(viewer.close)
-        self.assertTrue(wait_until(lambda: all(len(v.pictures) > 10 for v in viewers.values())))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 30))
+        self.until(lambda: all(len(v.pictures) > 10 for v in viewers.values()))
+        self.until(lambda: daemon.status('one')['filtered'] > 30)
         status = daemon.status('one')
         self.assertAlmostEqual(status['region_feed']['pictures'] / status['filtered'], 2, delta=0.2)
 
         def are_shown():
             self.tell(daemon, rect(0, 170, 200, 70, id='left'))  # which holds for a short time
             return [sum(p[2] for p in v.pictures[-5:]) for v in viewers.values()] == [5, 5, 5, 5]
-        self.assertTrue(wait_until(are_shown), self.feed_of(daemon))
+        self.until(are_shown)
         at = len(viewers['one'].pictures)
         self.assertGreater(at, 20)
         left, right = (4, 180, 140, 50), (240, 180, 70, 50)
@@ -326,6 +356,8 @@ class Turned(RegionTest):
 
 
 class Told(RegionTest):
+    LIMITS = {'hold': '4s', 'limit': '5s'}
+
     def test_status_events_and_metrics(self):
         daemon = self.start({'one': self.feed(), 'two': self.stream('two')},
                             http={'listen': 'unix:' + self.path('http.sock')})
@@ -346,11 +378,10 @@ class Told(RegionTest):
             feed.update(self.feed_of(daemon))
             return feed['state'] == 'told' and \
                 'halod_region_feed_silent{stream="one"} 0' in self.fetch('/metrics')
-        self.assertTrue(wait_until(is_told), daemon.logged())
+        self.until(is_told)
         self.assertEqual((feed['regions'], feed['everything_hidden']), (2, False))
         self.assertGreaterEqual(feed['updates'], 1)
-        self.assertLess(feed['age_s'], 5 * PATIENCE)
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['why'] == 'silent'))
+        self.until(lambda: self.feed_of(daemon)['why'] == 'silent')
         text = self.fetch('/metrics')
         self.assertIn('halod_region_feed_silent{stream="one"} 1', text)
         self.assertNotIn('halod_region_feed_silent{stream="two"}', text)
@@ -402,7 +433,7 @@ class Told(RegionTest):
         for words, regions in many.items():
             with self.subTest(words), self.assertRaisesRegex(Refused, words):
                 self.tell(daemon, *regions)
-        for picture in (now_us() - 61_000_000, now_us() + 61_000_000, 5):
+        for picture in (now_us() - 61_000_000, now_us() + 3600_000_000, 5):
             with self.assertRaisesRegex(Refused, 'within a minute'):
                 self.tell(daemon, good, picture=picture)
         with self.assertRaisesRegex(Refused, 'has no region_feed') as caught:
@@ -421,7 +452,7 @@ class Told(RegionTest):
                               'ttl': 0.123456789012345,
                               'corners': [[x / 7.1234567890123, y / -9e3] for x, y in corners]}
                              for i in range(10)], *[{**good, 'id': f'y{i}'} for i in range(54)])
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['regions'] == 64), self.feed_of(daemon))
+        self.until(lambda: self.feed_of(daemon)['regions'] == 64)
 
     def test_older_updates_are_counted(self):
         daemon = self.start({'one': self.feed()})
@@ -435,19 +466,18 @@ class Told(RegionTest):
 
             def count(key):
                 return self.feed_of(daemon)[key] - before[key]
-            self.assertTrue(wait_until(lambda: count('refused') or count('updates')))
+            self.until(lambda: count('refused') or count('updates'))
             return (count('refused'), count('updates')) == (1, 0)
-        self.assertTrue(wait_until(is_refused), self.feed_of(daemon))
+        self.until(is_refused)
 
     def test_updates_about_pictures_to_come_are_counted(self):
         """Nobody has found nothing there: all stays hidden."""
         daemon = self.start({'one': self.feed()})
         daemon.wait_state('one', 'running')
         self.wait_seen(daemon)
-        for count, ahead in enumerate((5_000_000, 10_000_000, 30_000_000, 55_000_000), 1):
+        for count, ahead in enumerate((50_000_000, 52_000_000, 54_000_000, 56_000_000), 1):
             self.tell(daemon, picture=now_us() + ahead)
-            self.assertTrue(wait_until(lambda count=count: self.feed_of(daemon)['refused'] == count),
-                            (ahead, self.feed_of(daemon)))
+            self.until(lambda count=count: self.feed_of(daemon)['refused'] == count)
         feed = self.feed_of(daemon)
         self.assertEqual((feed['updates'], feed['everything_hidden'], feed['why']), (0, True, 'none yet'))
 
@@ -455,13 +485,13 @@ class Told(RegionTest):
         """A new one begins with everything hidden."""
         daemon = self.start({'one': self.feed()})
         daemon.wait_state('one', 'running')
-        self.assertTrue(wait_until(lambda: self.tell(daemon, rect(1, 2, 3, 4)) is not None and
-                                   self.feed_of(daemon)['state'] == 'told'))
+        self.until(lambda: self.tell(daemon, rect(1, 2, 3, 4)) is not None and
+                   self.feed_of(daemon)['state'] == 'told')
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['why'] == 'none yet'))
+        self.until(lambda: self.feed_of(daemon)['why'] == 'none yet')
         daemon.wait_state('one', 'running')
         self.assertTrue(self.feed_of(daemon)['everything_hidden'])
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['updates'] == 0))
+        self.until(lambda: self.feed_of(daemon)['updates'] == 0)
 
     def test_an_engine_that_does_not_read(self):
         """Updates of thirty KiB each, far more than a socket holds: none waits but the newest."""
@@ -472,14 +502,13 @@ class Told(RegionTest):
         self.wait_seen(daemon)
         os.kill(pid, signal.SIGSTOP)
         try:
-            began = time.monotonic()
-            while time.monotonic() - began < 1.5:
+            for _ in range(200):
                 self.tell(daemon, *[{'kind': 'polygon', 'corners': corners}] * 15)
         finally:
             os.kill(pid, signal.SIGCONT)
         grown = daemon.memory() - memory
         self.taken(daemon, rect(1, 2, 3, 4), rect(5, 6, 7, 8))
-        self.assertTrue(wait_until(lambda: self.feed_of(daemon)['regions'] == 2), self.feed_of(daemon))
+        self.until(lambda: self.feed_of(daemon)['regions'] == 2)
         self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
         if not is_sanitized():
             self.assertLess(grown, 8192, 'KiB')

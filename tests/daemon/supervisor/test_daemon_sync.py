@@ -7,9 +7,9 @@ import re
 import socket
 import threading
 
-from halotest.daemon import Daemon, HaloTest, main
+from halotest.daemon import PATIENCE, Daemon, HaloTest, main
 from halotest.flashbeep import ONE_FRAME, SOURCES, at_once, is_whole, lead, source
-from halotest import audio_source, clip, ffmpeg, frame_hashes, video_source
+from halotest import alone, audio_source, clip, ffmpeg, frame_hashes, video_source
 
 FILES = ('.mp4', '.mov', '.mkv', '.ts', '.nut')
 SOCKETS = ('.ts', '.mkv', '.nut')
@@ -35,54 +35,61 @@ class Viewer(threading.Thread):
 
 
 class Daemons(HaloTest):
-    def streams(self, suffix):
-        """From a clip with a flash in each second. Nothing drops frames where it is not paced."""
-        sounds = ['aac', 'copy'] if suffix in COPIED else ['aac']
-        files = [{'file': self.path(f'{suffix[1:]}-{sound}-%s{end}'), 'segment_time': 2,
-                  'audio': sound} for sound in sounds for end in FILES]
-        sockets = [{'unix': self.path(f'{suffix[1:]}-{sound}{end}'), 'audio': sound}
-                   for sound in sounds for end in SOCKETS]
-        return {suffix[1:] + kind: {
-            'input': source(suffix, moment=0, period=1, seconds=4), 'realtime': kind == '-socket',
-            'filters': 'gblur=sigma=1',
-            'outputs': [{**out, 'video': {'gop': 25}} for out in outputs]}
-            for kind, outputs in (('-file', files), ('-socket', sockets))}
+    def streams(self, output, **more):
+        """From clips with a flash in each second; output is a function of a name, an ending and a sound."""
+        names = [name for name in SOURCES if name != '.flac.mkv'] if is_whole() else ['.mp4', '.ts']
+        return {name[1:]: {
+            'input': source(name, moment=0, period=1, seconds=4), 'filters': 'gblur=sigma=1', **more,
+            'outputs': [{**output(f'{name[1:]}-{sound}', end), 'audio': sound, 'video': {'gop': 25}}
+                        for sound in (['aac', 'copy'] if name in COPIED else ['aac'])
+                        for end in (FILES if 'realtime' not in more else SOCKETS)]}
+            for name in names}
 
-    def test_every_output(self):
-        names = [name for name in SOURCES if name != '.flac.mkv']
-        streams = {}
-        for suffix in names if is_whole() else ('.mp4', '.ts'):
-            streams.update(self.streams(suffix))
+    def play(self, streams):
+        """Until all have ended; returns what viewers have kept."""
         daemon = Daemon(self.folder, streams)
         self.addCleanup(daemon.stop)
         viewers = [Viewer(out['unix']) for s in streams.values() for out in s['outputs']
                    if 'unix' in out]
         for name in streams:
-            daemon.wait_state(name, 'ended', 60)
+            daemon.wait_state(name, 'ended')
         daemon.stop()
         for viewer in viewers:
-            viewer.join(20)
-        made = glob.glob(self.path('*.seen.*'))
-        for stream in streams.values():
-            for out in stream['outputs']:
-                if 'file' in out:  # the last segment may be too short for a flash
-                    segments = sorted(glob.glob(out['file'].replace('%s', '*')))[:-1]
-                    self.assertGreater(len(segments), 0, out['file'])
-                    made += segments
-        self.assertGreater(len(made), len(viewers))
+            viewer.join(20 * PATIENCE)
+        return glob.glob(self.path('*.seen.*'))
+
+    def assert_together(self, made):
         for path, off in at_once(lead, made):
             with self.subTest(os.path.basename(path)):
                 self.assertLessEqual(abs(off), ONE_FRAME)
+
+    def test_every_file(self):
+        """Nothing drops frames where it is not paced."""
+        streams = self.streams(lambda name, end: {'file': self.path(f'{name}-%s{end}'), 'segment_time': 2})
+        self.play(streams)
+        made = []
+        for stream in streams.values():
+            for out in stream['outputs']:  # the last segment may be too short for a flash
+                segments = sorted(glob.glob(out['file'].replace('%s', '*')))[:-1]
+                self.assertGreater(len(segments), 0, out['file'])
+                made += segments
+        self.assert_together(made)
+
+    @alone
+    def test_every_socket(self):
+        streams = self.streams(lambda name, end: {'unix': self.path(name + end)}, realtime=True)
+        made = self.play(streams)
+        self.assertEqual(len(made), sum(len(stream['outputs']) for stream in streams.values()))
+        self.assert_together(made)
 
     def test_copied_sound_that_a_container_cannot_hold(self):
         """The line comes once, and the others go on."""
         clip = source('.flac.mkv', moment=0, period=1, seconds=4)
         outputs = [{'file': self.path('o.ts'), 'audio': 'copy'}, {'unix': self.path('u.ts'),
                    'audio': 'copy'}, {'file': self.path('o.mkv'), 'audio': 'copy'}]
-        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1',
-                                              'realtime': True, 'outputs': outputs}})
+        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1', 'outputs': outputs}})
         self.addCleanup(daemon.stop)
-        daemon.wait_state('one', 'ended', 60)
+        daemon.wait_state('one', 'ended')
         self.assertEqual(daemon.logged().count('mpegts does not support flac audio'), 1, daemon.logged())
         self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
 
@@ -101,7 +108,7 @@ class Daemons(HaloTest):
         daemon = Daemon(self.folder, {'one': {'input': joint, 'filters': 'gblur=sigma=1',
                                               'outputs': outputs}})
         self.addCleanup(daemon.stop)
-        daemon.wait_state('one', 'ended', 60)
+        daemon.wait_state('one', 'ended')
         frames = [len(frame_hashes(out['file'], '0:a')) for out in outputs]
         part = 2 * 48000 / 1024
         for count in frames[:2]:

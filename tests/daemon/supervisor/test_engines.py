@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from halotest.daemon import PATIENCE, DaemonTest, links, main, wait_until
+from halotest.daemon import PATIENCE, DaemonTest, is_alive, links, main, wait_until
 from halotest import Waits, alone, need_faults
 
 CARD_S = 0.5 * PATIENCE     # without anything to see
@@ -18,14 +18,10 @@ def engines_of(pid):
     """Processes of the daemon that live, as the kernel has them."""
     found = []
     for path in glob.glob('/proc/[0-9]*/stat'):
-        try:
-            with open(path) as file:
-                text = file.read()
-        except OSError:
-            continue
-        fields = text.rsplit(')', 1)[1].split()
-        if int(fields[1]) == pid and fields[0] != 'Z':
-            found.append(int(path.split('/')[2]))
+        with contextlib.suppress(OSError), open(path) as file:
+            fields = file.read().rsplit(')', 1)[1].split()
+            if int(fields[1]) == pid and fields[0] not in 'ZX':
+                found.append(int(path.split('/')[2]))
     return found
 
 
@@ -46,8 +42,7 @@ class Engines(DaemonTest):
         daemon.filtered_anew('a')
         killed, waits = time.monotonic(), Waits()
         os.kill(daemon.pids()[0], signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: daemon.state('a') == 'running'
-                                   and daemon.status('a')['restarts'] == 1), daemon.logged())
+        self.until(lambda: daemon.state('a') == 'running' and daemon.status('a')['restarts'] == 1)
         back = watcher.wait(card=False, since=killed + 0.3)
         self.assertIsNotNone(back, daemon.logged())
         late = waits.seconds()
@@ -76,7 +71,7 @@ class Engines(DaemonTest):
         card = watcher.wait(card=True, since=stopped)
         self.assertIsNotNone(card, daemon.logged())
         self.assertLess(card - stopped, 1.5 * PATIENCE + waits.seconds())
-        self.assertTrue(wait_until(lambda: daemon.pids() not in ([], [pid])))
+        self.until(lambda: daemon.pids() not in ([], [pid]))
         back = watcher.wait(card=False, since=card)
         self.assertIsNotNone(back, daemon.logged())
         late = waits.seconds()
@@ -93,8 +88,7 @@ class Engines(DaemonTest):
         with open(dies, 'w'):
             pass
         daemon = self.start(environment={'HALOD_FAULT': f'kill:{dies}'})
-        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] >= 4),
-                        daemon.logged())
+        self.until(lambda: daemon.engines()['cpu']['restarts'] >= 4)
         self.assertGreater(time.monotonic() - begun, 0.25 + 0.5 + 1)  # the first one is at once
         os.unlink(dies)
         daemon.wait_state('one', 'running')
@@ -106,13 +100,13 @@ class Engines(DaemonTest):
         daemon = self.start()
         pauses, waits = [], Waits()
         for number in range(6):  # with pauses that grow the sixth would come after four seconds
-            self.assertTrue(wait_until(lambda number=number: (
+            self.until(lambda number=number: (
                 daemon.status('one')['restarts'] == number and
-                daemon.status('one')['filtered'] > 0)), daemon.logged())
+                daemon.status('one')['filtered'] > 0))
             pid = daemon.pids()[0]
             killed = time.monotonic()
             os.kill(pid, signal.SIGKILL)
-            self.assertTrue(wait_until(lambda pid=pid: daemon.pids() not in ([], [pid])))
+            self.until(lambda pid=pid: daemon.pids() not in ([], [pid]))
             pauses.append(time.monotonic() - killed)
         self.assert_no_gap(pauses, 1.5 * PATIENCE + waits.seconds())
         daemon.wait_state('one', 'running')
@@ -124,7 +118,7 @@ class Engines(DaemonTest):
     def kill_and_wait(self, daemon, name, names):
         before = daemon.status(name)['restarts']
         daemon.kill_engine_of(name)
-        self.assertTrue(wait_until(lambda: daemon.status(name)['restarts'] > before))
+        self.until(lambda: daemon.status(name)['restarts'] > before)
         self.all_run(daemon, names)
 
     def test_the_reason_of_crashes(self):
@@ -136,14 +130,14 @@ class Engines(DaemonTest):
             self.assertNotIn('isolated', daemon.logged())
             self.kill_and_wait(daemon, 'c', 'abcd')
         self.assertIn('stream c: isolated, because engines ended while it was active', daemon.logged())
-        self.assertTrue(wait_until(lambda: len(daemon.engines()) < 4), daemon.engines())
+        self.until(lambda: len(daemon.engines()) < 4)
         engines = daemon.engines()
         self.assertEqual(engines[daemon.status('c')['engine']]['streams'], ['c'])
         before = {name: daemon.status(name)['restarts'] for name in 'abd'}
         self.kill_and_wait(daemon, 'c', 'abcd')
         self.assertEqual({name: daemon.status(name)['restarts'] for name in 'abd'}, before)
         daemon.control('Restart', name='c')  # by hand: nothing is held against it
-        self.assertTrue(wait_until(lambda: daemon.status('c')['engine'] == 'cpu'), daemon.logged())
+        self.until(lambda: daemon.status('c')['engine'] == 'cpu')
 
     def test_crashes_that_all_share(self):
         """Engines that end all at once, again and again: no stream is blamed, and no avalanche."""
@@ -157,8 +151,9 @@ class Engines(DaemonTest):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):  # those that had nothing to do end
                     os.kill(pid, signal.SIGKILL)
+            self.assertTrue(wait_until(lambda pids=pids: not any(map(is_alive, pids))), 'SIGKILL has no effect')
             daemon.process.send_signal(signal.SIGCONT)
-            self.assertTrue(wait_until(lambda pids=pids: not set(pids) & set(daemon.pids())))
+            self.until(lambda pids=pids: not set(pids) & set(daemon.pids()))
         self.all_run(daemon, names)
         self.assertNotIn('isolated', daemon.logged())
         self.assertIn('none of them is the cause', daemon.logged())
@@ -171,7 +166,7 @@ class Engines(DaemonTest):
         engines = daemon.engines()
         self.assertEqual(sorted(engines), ['cpu', 'cpu:b'])
         daemon.kill_engine_of('b')
-        self.assertTrue(wait_until(lambda: daemon.status('b')['restarts'] == 1))
+        self.until(lambda: daemon.status('b')['restarts'] == 1)
         daemon.wait_state('b', 'running')
         self.assertEqual(daemon.status('a')['restarts'], 0)
 
@@ -182,8 +177,7 @@ class Engines(DaemonTest):
         pids = daemon.pids()
         daemon.process.kill()
         daemon.process.wait()
-        self.assertTrue(wait_until(lambda: not any(os.path.exists(f'/proc/{pid}')
-                                                   for pid in pids)))
+        self.until(lambda: not any(os.path.exists(f'/proc/{pid}') for pid in pids))
         again = self.start()
         again.wait_state('one', 'running')
         self.reader('one.ts')
@@ -199,8 +193,9 @@ class Engines(DaemonTest):
             self.assertFalse(any(os.path.exists(f'/proc/{pid}') for pid in pids))
             self.assertFalse(os.path.exists(self.path('one.ts')))
             self.assertFalse(os.path.exists(self.path('control.sock')))
-            self.assertTrue(wait_until(lambda: reader.ended))
+            self.until(lambda: reader.ended)
 
+    @alone
     def test_a_stopped_supervisor(self):
         """Stopped and continued, it does not take its engines for silent."""
         daemon = self.start()
@@ -223,7 +218,7 @@ class Engines(DaemonTest):
             daemon.wait_state(name, 'running')
         readers = [self.reader(name) for name in ('a.ts', 'b.nut')]
         os.kill(daemon.pids()[0], signal.SIGKILL)
-        self.assertTrue(wait_until(lambda: daemon.status('a')['restarts'] == 1))
+        self.until(lambda: daemon.status('a')['restarts'] == 1)
         daemon.wait_state('a', 'running')
         pid = daemon.pids()[0]
         for name, target in links(pid).items():

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 
-from halotest.daemon import UNNOTICED, DaemonTest, Refused, main, wait_until
+from halotest.daemon import UNNOTICED, DaemonTest, Refused, main
 from halotest.docs import ROOT
 
 BASE = 'gblur=sigma=12'
@@ -44,9 +44,9 @@ class Hides(DaemonTest):
         daemon.control('Hide', name='door', id='sign', filters='')
         daemon.control('Hide', name='door', id='sign', filters='')
         self.assertEqual(self.chain(daemon), (BASE, {'all': 'solid'}, f'{BASE},solid'))
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'all': 'solid'}}))
+        self.until(lambda: self.stored() == {'door': {'all': 'solid'}})
         daemon.control('Hide', name='door', id='all', filters='')
-        self.assertTrue(wait_until(lambda: self.stored() == {}))
+        self.until(lambda: self.stored() == {})
 
     def test_only_what_hides(self):
         daemon = self.begin()
@@ -77,7 +77,7 @@ class Hides(DaemonTest):
         daemon.kill_engine_of('door')
         daemon.wait_state('door', 'running')
         self.assertEqual(self.chain(daemon)[2], f'{BASE},solid')
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'all': 'solid'}}))
+        self.until(lambda: self.stored() == {'door': {'all': 'solid'}})
         daemon.stop(signal.SIGKILL)
         daemon = self.begin()
         self.assertEqual(self.chain(daemon), (BASE, {'all': 'solid'}, f'{BASE},solid'))
@@ -162,7 +162,7 @@ class Hides(DaemonTest):
         os.kill(engine, signal.SIGSTOP)
         self.addCleanup(os.kill, engine, signal.SIGCONT)
         first = self.ask(daemon, 'Hide', name='door', id='a', filters='solid', revision=before)
-        self.assertTrue(wait_until(lambda: self.refused(daemon, before - 1)['hides']))
+        self.until(lambda: self.refused(daemon, before - 1)['hides'])
         status, now = daemon.status('door'), self.refused(daemon, before)
         self.assertEqual((status['revision'], status['hides']), (before, {}))
         self.assertEqual(now['hides'], {'a': 'solid'})
@@ -174,7 +174,7 @@ class Hides(DaemonTest):
     def test_what_no_longer_fits_hides_everything(self):
         daemon = self.begin()
         daemon.control('Hide', name='door', id='a', filters=SIGN)
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'a': SIGN}}))
+        self.until(lambda: self.stored() == {'door': {'a': SIGN}})
         daemon.stop()
         daemon = self.begin(','.join([BASE] * 32))
         self.assertEqual(daemon.status('door')['filters'], 'solid')
@@ -187,7 +187,7 @@ class Hides(DaemonTest):
         chain = f'solid=region=mask {mask}'
         daemon = self.begin()
         daemon.control('Hide', name='door', id='m', filters=chain)
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'m': chain}}))
+        self.until(lambda: self.stored() == {'door': {'m': chain}})
         daemon.stop()
         os.rename(mask, mask + '.away')
         daemon = self.begin()
@@ -208,10 +208,10 @@ class Hides(DaemonTest):
         with open(self.path('state'), 'w'):
             pass  # a file where the folder was
         daemon.control('Hide', name='door', id='a', filters='solid')
-        self.assertTrue(wait_until(lambda: 'is lost if halod restarts' in daemon.logged()))
+        self.until(lambda: 'is lost if halod restarts' in daemon.logged())
         os.unlink(self.path('state'))
         os.rename(self.path('gone'), self.path('state'))
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': {'a': 'solid'}}))
+        self.until(lambda: self.stored() == {'door': {'a': 'solid'}})
 
     def test_damaged_file(self):
         os.makedirs(self.path('state'))
@@ -224,7 +224,7 @@ class Hides(DaemonTest):
         daemon = self.start({'door': {'input': 'test:size=64x48', 'filters': BASE,
                                       'outputs': [{'null': True}]}})
         daemon.control('Hide', name='door', id='a', filters='solid')
-        self.assertTrue(wait_until(lambda: "set 'state:' to a folder" in daemon.logged()))
+        self.until(lambda: "set 'state:' to a folder" in daemon.logged())
 
 
 if __name__ == '__main__':

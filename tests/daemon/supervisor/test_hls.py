@@ -7,8 +7,8 @@ import shutil
 import signal
 import subprocess
 
-from halotest.daemon import FFMPEG, PATIENCE, Watcher, free_port, main, wait_until
-from halotest import (decodes_cleanly, has_encoder, packets, plain_clip, probe, raw_frames,
+from halotest.daemon import FFMPEG, PATIENCE, Watcher, free_port, main
+from halotest import (alone, decodes_cleanly, has_encoder, packets, plain_clip, probe, raw_frames,
                       silent_clip)
 from test_cards import Source
 from test_outputs import DiskTest
@@ -63,8 +63,7 @@ class HlsTest(DiskTest):
             if begun is None and newest >= 0:
                 begun = newest - len(self.listed())
             return begun is not None and newest >= begun + count
-        if not wait_until(come):
-            self.fail(f'{self.playlist()}\n{daemon.status("one")["outputs"]}\n{daemon.logged()}')
+        self.until(come, self.playlist)
 
     def joined(self, name, header):
         """A segment with its header, as a file, which stays when halod removes them."""
@@ -100,7 +99,7 @@ class HlsTest(DiskTest):
             except FileNotFoundError:
                 return False
             return True
-        self.assertTrue(wait_until(are_there), found)
+        self.until(are_there, lambda: found)
         return found
 
     def assert_playable(self, listed):
@@ -110,15 +109,13 @@ class HlsTest(DiskTest):
             self.assert_hidden(path)
             first = packets(path, 'v:0')[0]
             self.assertIn('K', first['flags'], name)
-        lengths = sorted(length for _, _, length, _ in listed)  # one may have a pause in it
-        self.assertLess(lengths[(len(lengths) - 1) // 2], 1.5)
 
 
 class Players(HlsTest):
     def test_segments(self):
         """H.264 in 4:2:0, AAC, a keyframe at the begin of each; old ones go."""
         daemon = self.start({'one': self.live(keep=3)})
-        self.wait_segments(daemon, 8)
+        self.wait_segments(daemon, 6)
         listed = self.kept()
         self.assertEqual(len(listed), 3)
         self.assert_playable(listed)
@@ -129,7 +126,7 @@ class Players(HlsTest):
         output = self.output(daemon, 'hls')
         self.assertEqual((output['state'], output['target'], output['path']),
                          ('writing', self.path(self.LIST), self.path(self.LIST)))
-        self.assertGreaterEqual(output['segments'], 8)
+        self.assertGreaterEqual(output['segments'], 6)
         self.assertGreater(output['bytes'], 1000)
 
     def follow(self, frames):
@@ -145,19 +142,26 @@ class Players(HlsTest):
         return process
 
     def test_an_engine_dies(self):
-        """The playlist goes on, and so does who follows it."""
-        daemon = self.start({'one': self.live()})
+        """The playlist goes on."""
+        daemon = self.start({'one': self.live(keep=100)})
         self.wait_segments(daemon, 3)
-        player = self.follow(175)
-        self.assertTrue(wait_until(lambda: os.path.getsize(self.path('followed')) > 0))
         newest = self.number()
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: self.number() > newest + 1), daemon.logged())
+        self.until(lambda: self.number() > newest + 1)
         self.assertEqual(daemon.status('one')['restarts'], 1)
         listed = self.kept()
         self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
         self.assertEqual(len({header for _, header, _, _ in listed}), 2)
         self.assert_playable(listed)
+
+    @alone
+    def test_who_follows_it(self):
+        """Gets everything, when an engine dies, too."""
+        daemon = self.start({'one': self.live()})
+        self.wait_segments(daemon, 3)
+        player = self.follow(175)
+        self.until(lambda: os.path.getsize(self.path('followed')) > 0)
+        daemon.kill_engine_of('one')
         player.wait(60 * PATIENCE)
         self.assertEqual((player.returncode, player.stderr.read()), (0, b''))
         with open(self.path('followed'), 'rb') as file:
@@ -173,8 +177,8 @@ class Players(HlsTest):
         newest, before = self.number(), os.listdir(self.path('hls'))
         self.assert_playable(self.kept())
         daemon = self.start({'one': self.live(keep=3)})
-        self.wait_segments(daemon, 8)
-        self.assertGreaterEqual(self.number(), newest + 8)
+        self.wait_segments(daemon, 6)
+        self.assertGreaterEqual(self.number(), newest + 6)
         self.assertEqual(set(before) & set(os.listdir(self.path('hls'))), {'door.m3u8'})
         self.assertIn('#EXT-X-DISCONTINUITY-SEQUENCE:1\n', self.playlist())
 
@@ -241,14 +245,14 @@ class Folders(HlsTest):
         self.wait_segments(daemon, 1)
         os.rename(self.path('hls'), self.path('gone'))  # at once: the engine writes there
         shutil.rmtree(self.path('gone'), ignore_errors=True)
-        self.assertTrue(wait_until(lambda: self.number() >= 0), daemon.logged())
+        self.until(lambda: self.number() >= 0)
 
 
 class FullDisks(HlsTest):
     def test_a_full_disk(self):
         """The playlist stays as it was, and goes on by itself once there is space."""
         disk = self.mount('hls', '8m')
-        daemon = self.start({'one': self.live()})
+        daemon = self.start({'one': self.live(keep=100)})
         self.wait_segments(daemon, 1)
         self.fill(disk, 0)
         why = self.wait_output(daemon, 'failed', kind='hls')['why']

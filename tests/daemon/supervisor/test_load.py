@@ -7,8 +7,7 @@ import signal
 import time
 import unittest
 
-from halotest.daemon import (PATIENCE, UNNOTICED, DaemonTest, Refused, is_sanitized, main,
-                             wait_until)
+from halotest.daemon import (PATIENCE, UNNOTICED, DaemonTest, Refused, is_sanitized, main)
 import halotest
 from halotest import alone, silent_clip
 
@@ -19,6 +18,10 @@ X264 = ('-c:v', 'libx264')
 
 
 class LoadTest(DaemonTest):
+    def stream(self, name='one', suffix='ts', **more):
+        """Light, so that it is not late beside other tests."""
+        return super().stream(name, suffix, **{'input': 'test:size=160x120:rate=10', **more})
+
     def start_http(self, streams, **more):
         return self.start(streams, http={'listen': 'unix:' + self.path('http.sock')}, **more)
 
@@ -33,7 +36,7 @@ class LoadTest(DaemonTest):
             return set(found) == set(words) and all(
                 f'halod_stream_degraded{{stream="{name}",reason="{word}"}} '
                 f'{int(word in words)}\n' in metrics for word in WORDS)
-        self.assertTrue(wait_until(is_so), f'{found}\n{self.fetch("/metrics")}\n{daemon.logged()}')
+        self.until(is_so, lambda: f'{found}\n{self.fetch("/metrics")}')
         for word in words:
             self.assertIn(f'stream {name}: degraded ({word}): ', daemon.logged())
         return found
@@ -53,14 +56,17 @@ class LoadTest(DaemonTest):
                 return got
 
 
+@alone
 class Late(LoadTest):
+    def stream(self, name='one', suffix='ts', **more):
+        return DaemonTest.stream(self, name, suffix, **more)
+
     HEAVY = ','.join(['gblur=sigma=20'] * 32)  # more than half of the pictures are late anywhere
 
     def heavy(self, **more):
         return self.stream('heavy', input='test:size=1280x720:rate=60', filters=self.HEAVY,
                            threads=1, outputs=[{'null': True}], **more)
 
-    @alone
     @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
     def test_filters(self):
         """A stream that is always late is overloaded; a light one beside it keeps its rate; the
@@ -81,13 +87,13 @@ class Late(LoadTest):
         self.assertEqual(json.loads(self.fetch('/healthz'))['status'], 'ok')
         # 17 of 25 a second, on a busy machine
         self.assert_once(lambda: 25 - daemon.rate('light', 4.5), 25 - 17 / PATIENCE)
-        self.assertTrue(wait_until(lambda: daemon.state('light') == 'running'))
-        self.assertTrue(wait_until(lambda: daemon.status('light')['degraded'] == {}))
+        self.until(lambda: daemon.state('light') == 'running')
+        self.until(lambda: daemon.status('light')['degraded'] == {})
         try:
             daemon.control('Set', name='heavy', filters='solid')
         except Refused as refused:  # it is that slow
             self.assertIn('the filters change with the next frame', str(refused))
-        self.assertTrue(wait_until(lambda: daemon.state('heavy') == 'running'), daemon.logged())
+        self.until(lambda: daemon.state('heavy') == 'running')
         self.wait_event(watch, 'recovered', 'heavy', 'late')
         self.lacks(daemon, 'heavy')
         self.assertEqual(daemon.status('heavy')['restarts'], 0)
@@ -119,7 +125,7 @@ class Late(LoadTest):
                       self.fetch('/metrics'))
         self.assertIn('stream fast: degraded (late-decoder): ', daemon.logged())
         self.assertEqual(status['restarts'], 0)
-        self.assertTrue(wait_until(lambda: daemon.state('light') == 'running'), daemon.logged())
+        self.until(lambda: daemon.state('light') == 'running')
 
     def test_decoding_for_a_while(self):
         """An engine that does not get its time, again and again: said, and over ten seconds after.
@@ -138,7 +144,7 @@ class Late(LoadTest):
                 break
         self.wait_event(watch, 'degraded', 'one', 'late-decoder')
         self.lacks(daemon, 'one', 'late-decoder')
-        self.assertTrue(wait_until(lambda: 'stream one: overloaded' in daemon.logged()))
+        self.until(lambda: 'stream one: overloaded' in daemon.logged())
         self.wait_event(watch, 'recovered', 'one', 'late-decoder')
         self.lacks(daemon, 'one')
         daemon.wait_state('one', 'running')
@@ -150,7 +156,6 @@ class Late(LoadTest):
         time.sleep(1.4)  # what happens to the engine, not a wait for something
         daemon.kill_engine_of('one', signal.SIGCONT)
 
-    @alone
     @unittest.skipIf(is_sanitized((b'__tsan_init',)), 'ThreadSanitizer makes all streams late')
     def test_an_encoding(self):
         """One encoding that is too slow says so; the stream's other one goes on."""
@@ -166,7 +171,7 @@ class Late(LoadTest):
         why = self.lacks(daemon, 'one', 'late-encoder')['late-encoder']
         self.assertIn('an encoding is too slow', why)
         size = other.size
-        self.assertTrue(wait_until(lambda: other.size > size))
+        self.until(lambda: other.size > size)
 
 
 class Memory(LoadTest):
@@ -182,14 +187,14 @@ class Memory(LoadTest):
         for name in 'ab':
             daemon.wait_state(name, 'running')
         pids = daemon.pids()
-        self.assertTrue(wait_until(lambda: sum(
-            daemon.status(name)['dropped']['filter'] for name in 'ab') == 1), daemon.logged())
+        self.until(lambda: sum(daemon.status(name)['dropped']['filter'] for name in 'ab') == 1)
         for name in 'ab':
             daemon.wait_state(name, 'running')
             self.lacks(daemon, name)
             self.assertEqual(daemon.status(name)['restarts'], 0)
         self.assertEqual(daemon.pids(), pids)
 
+    @alone
     def test_for_good(self):
         """Full: the stream waits with a named reason, its engine lives, and so does a stream that
         needs none of it."""
@@ -203,8 +208,8 @@ class Memory(LoadTest):
         why = self.lacks(daemon, 'a', 'gpu-memory')['gpu-memory']
         self.assertIn('memory is full', why)
         # A pause before it may show some, too.
-        self.assertTrue(wait_until(lambda: len(watcher.pictures) > 3 and all(
-            watcher.is_card(shown) for _, shown in watcher.pictures[-3:])), daemon.logged())
+        self.until(lambda: len(watcher.pictures) > 3 and all(
+            watcher.is_card(shown) for _, shown in watcher.pictures[-3:]))
         card = watcher.pictures[-1][0]
         daemon.wait_pictures('b', 38)
         self.lacks(daemon, 'b')
@@ -215,7 +220,7 @@ class Memory(LoadTest):
         """backend: auto does not wait for memory for long. (The fault stays: this is the CPU's.)"""
         daemon = self.start_http({'a': self.stream('a', backend='auto')},
                                  environment={'HALOD_FAULT': 'alloc:50+'})
-        self.assertTrue(wait_until(lambda: daemon.status('a')['cpu_instead']), daemon.logged())
+        self.until(lambda: daemon.status('a')['cpu_instead'])
         self.lacks(daemon, 'a', 'gpu-memory')
         self.assertIn('continuing on the CPU', daemon.logged())
 
@@ -259,12 +264,11 @@ class Driver(LoadTest):
         second.close()
         first.close()
         self.lacks(daemon, 'two')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+        self.until(lambda: daemon.status('one')['viewers'] == 0)
         for _ in range(2):  # numbers of before may have been on their way: now its encoder is closed
             daemon.filtered_anew('one')
         reader, encoded = self.reader('two.ts'), daemon.status('two')['encoded']
-        self.assertTrue(wait_until(lambda: daemon.status('two')['encoded'] > encoded + 25),
-                        daemon.logged())
+        self.until(lambda: daemon.status('two')['encoded'] > encoded + 25)
         self.assertFalse(reader.ended)
         self.lacks(daemon, 'two')
 
@@ -282,7 +286,7 @@ class Driver(LoadTest):
         daemon.wait_state('one', 'running')
         pids = daemon.pids()
         self.reader('one.ts')
-        self.assertTrue(wait_until(lambda: 'an encoding failed' in daemon.logged()), daemon.logged())
+        self.until(lambda: 'an encoding failed' in daemon.logged())
         for name in ('one', 'two'):
             daemon.wait_pictures(name, 25)
         self.assertEqual(daemon.pids(), pids)

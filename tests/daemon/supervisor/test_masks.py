@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from halotest.daemon import HALOD, PATIENCE, DaemonTest, Refused, main, wait_until
+from halotest.daemon import HALOD, PATIENCE, DaemonTest, Refused, main
 
 BLUR = 'gblur=sigma=12'
 
@@ -58,8 +58,7 @@ class Masks(DaemonTest):
         """Its beginning is right: the engine alone finds out, and shows nothing."""
         pgm(self.mask, cut=9)
         daemon = self.start({'one': self.masked()})
-        self.assertTrue(wait_until(lambda: 'mask' in (daemon.status('one')['why'] or '')),
-                        daemon.logged())
+        self.until(lambda: 'mask' in (daemon.status('one')['why'] or ''))
         self.assertIn(f'the mask image {self.mask} cannot be used', daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['filtered'], 0)
         pgm(self.mask)
@@ -73,7 +72,7 @@ class Masks(DaemonTest):
             self.assertIn(word, str(refused.exception))
         self.assertEqual(daemon.status('one')['filters'], BLUR)
         before = daemon.status('one')['filtered']
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > before + 10))
+        self.until(lambda: daemon.status('one')['filtered'] > before + 10)
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
     def test_set(self):

@@ -5,7 +5,7 @@ import glob
 import os
 import subprocess
 
-from halotest.daemon import FFMPEG, HALOCTL, PATIENCE, DaemonTest, free_port, main, wait_until
+from halotest.daemon import FFMPEG, HALOCTL, PATIENCE, DaemonTest, free_port, main
 from halotest import Waits, alone, decodes_cleanly, frame_count, interlaced_clip
 
 OUTAGE = 0.5 * PATIENCE  # seconds; after them a card would come
@@ -24,15 +24,14 @@ class OutputTest(DaemonTest):
         def look():
             seen.update(self.output(daemon, **which))
             return seen['state'] == state
-        if not wait_until(look):
-            self.fail(f'not {state}: {daemon.status("one")["outputs"]}\n{daemon.logged()}')
+        self.until(look, f'not {state}')
         return seen
 
     def assert_goes_on(self, daemon, **which):
         """It is written to, now."""
         before = self.output(daemon, **which)['bytes']
-        self.assertTrue(wait_until(lambda: self.output(daemon, **which)['bytes'] > before),
-                        self.output(daemon, **which))
+        self.until(lambda: self.output(daemon, **which)['bytes'] > before,
+                   lambda: self.output(daemon, **which))
 
     def ctl(self, *words):
         subprocess.run([HALOCTL, '--socket', self.path('control.sock'), *words], check=True,
@@ -87,12 +86,12 @@ class Recording(OutputTest):
         daemon = self.start(self.recorded(self.segments(hook=hook)))
         self.wait_output(daemon, 'writing', kind='file')
         reader = self.reader('one.ts')
-        self.assertTrue(wait_until(lambda: len(self.files()) >= 3))
+        self.until(lambda: len(self.files()) >= 3)
         self.ctl('record', 'one', 'stop')
         self.wait_output(daemon, 'idle', kind='file')
         self.assertIs(daemon.status('one')['recording'], False)
         stopped = self.files()
-        self.assertTrue(wait_until(lambda: len(self.hooked()) == len(stopped)), daemon.logged())
+        self.until(lambda: len(self.hooked()) == len(stopped))
         daemon.wait_pictures('one', 40)  # a segment has 25
         self.assertEqual(self.files(), stopped, 'recorded after all')
         self.assertEqual(self.hooked(), stopped)
@@ -101,7 +100,7 @@ class Recording(OutputTest):
             self.assertTrue(decodes_cleanly(self.path('kept/' + name)), name)
             self.assertGreater(frame_count(path), 0)
         self.ctl('record', 'one', 'start')
-        self.assertTrue(wait_until(lambda: len(self.files()) > len(stopped)))
+        self.until(lambda: len(self.files()) > len(stopped))
         self.assertIs(daemon.status('one')['recording'], True)
         self.assertFalse(reader.ended)
         self.assertEqual(daemon.status('one')['restarts'], 0)
@@ -114,17 +113,17 @@ class Recording(OutputTest):
         self.wait_output(daemon, 'idle', kind='file')
         stopped = self.files()
         daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
+        self.until(lambda: daemon.status('one')['restarts'] == 1)
         daemon.wait_state('one', 'running')
         daemon.wait_pictures('one', 40)  # a segment has 25
         self.assertEqual(self.files(), stopped)
 
     def test_what_a_killed_engine_leaves(self):
         """Files that nobody could finish still play; the next engine begins its own."""
-        daemon = self.start(self.recorded(self.segments(segment_time=60)))
+        daemon = self.start(self.recorded(self.segments(segment_time=3600)))
         for count in (1, 2):
-            self.assertTrue(wait_until(lambda: len(self.files()) == count), daemon.logged())
-            self.assertTrue(wait_until(lambda: os.path.getsize(self.files()[-1]) > 500000))
+            self.until(lambda: len(self.files()) == count)
+            self.until(lambda: os.path.getsize(self.files()[-1]) > 500000)
             daemon.kill_engine_of('one')
         for path in self.files()[:2]:
             self.assertGreater(frame_count(path), 5, path)
@@ -169,8 +168,7 @@ class Disks(DiskTest):
         why = self.wait_output(daemon, 'failed', kind='file', index=0)['why']
         self.assertIn('No space left', why)
         self.assertIn('disk/', why)
-        self.assertTrue(wait_until(lambda: self.output(daemon, 'file', 0)['failures'] >= 3),
-                        'it does not try again')
+        self.until(lambda: self.output(daemon, 'file', 0)['failures'] >= 3, 'it does not try again')
         self.assertTrue(daemon.runs('one'))
         self.assert_goes_on(daemon, kind='file', index=1)
         self.assertEqual(self.output(daemon, 'file', 1)['failures'], 0)
@@ -187,8 +185,8 @@ class Disks(DiskTest):
         os.unlink(os.path.join(disk, 'ballast'))
         self.wait_output(daemon, 'writing', kind='file', index=0)
         self.assert_goes_on(daemon, kind='file', index=0)
-        self.assertTrue(wait_until(lambda: 'continues;' in daemon.logged()), daemon.logged())
-        self.assertTrue(wait_until(lambda: not self.output(daemon, 'file', 0)['why']))
+        self.until(lambda: 'continues;' in daemon.logged())
+        self.until(lambda: not self.output(daemon, 'file', 0)['why'])
         self.assertGreater(len(self.files('disk')), len(failed))
         self.assertEqual(daemon.status('one')['restarts'], 0)
 
@@ -196,10 +194,10 @@ class Disks(DiskTest):
         """keep_size: a disk that is larger by two segments is never full."""
         self.mount('disk', '2m')
         daemon = self.start(self.recorded(self.segments('disk', keep_size='1M')))
-        self.assertTrue(wait_until(lambda: self.files('disk')))
+        self.until(lambda: self.files('disk'))
         first = self.files('disk')[0]
-        self.assertTrue(wait_until(lambda: self.output(daemon, 'file')['bytes'] > 2700000, 60),
-                        self.output(daemon, 'file'))
+        self.until(lambda: self.output(daemon, 'file')['bytes'] > 2700000,
+                   lambda: self.output(daemon, 'file'))
         self.assertNotIn(first, self.files('disk'))
         self.assertEqual(self.output(daemon, 'file')['failures'], 0, daemon.logged())
         self.assertLess(sum(map(self.size, self.files('disk'))), 1700000)
@@ -246,10 +244,11 @@ class PushTest(OutputTest):
             *[{'url': self.PUSH[kind].format(port)} for kind, port in ports.items()]))
         for i, kind in enumerate(ports):
             self.wait_output(daemon, 'writing', kind='url', index=i)
-            self.assertTrue(wait_until(self.comes(f'{kind}1.ts')), kind + daemon.logged())
+            self.until(self.comes(f'{kind}1.ts'), lambda: kind + daemon.logged())
         return daemon, ports, listeners
 
 
+@alone
 class Pushed(PushTest):
     def test_the_other_side_dies(self):
         """Each goes on when there is somebody again, and the others have not noticed."""
@@ -266,7 +265,7 @@ class Pushed(PushTest):
                         self.assert_goes_on(daemon, kind='url', index=j)
                 self.listen(kind, ports[kind], f'{kind}2.ts')
                 self.wait_output(daemon, 'writing', kind='url', index=i)
-                self.assertTrue(wait_until(self.comes(f'{kind}2.ts')), daemon.logged())
+                self.until(self.comes(f'{kind}2.ts'))
         self.assertTrue(daemon.runs('one'))
         self.assertEqual(daemon.status('one')['restarts'], 0)
         self.assertFalse(reader.ended)
@@ -281,12 +280,12 @@ class Unnoticed(DiskTest, PushTest):
     def test_files_that_begin_and_end(self):
         daemon = self.start(self.recorded(self.segments()))
         reader, waits = self.reader('one.ts'), Waits()
-        self.assertTrue(wait_until(lambda: len(self.files()) >= 3))
+        self.until(lambda: len(self.files()) >= 3)
         self.ctl('record', 'one', 'stop')
         self.wait_output(daemon, 'idle', kind='file')
         stopped = self.files()
         self.ctl('record', 'one', 'start')
-        self.assertTrue(wait_until(lambda: len(self.files()) > len(stopped)))
+        self.until(lambda: len(self.files()) > len(stopped))
         self.assert_no_gap(reader.gaps(reader.times[0]), OUTAGE + waits.seconds())
 
     def test_a_full_disk(self):
@@ -295,7 +294,7 @@ class Unnoticed(DiskTest, PushTest):
         self.wait_output(daemon, 'writing', kind='file')
         reader, waits = self.reader('one.ts'), Waits()
         self.fill(disk, 600000)
-        self.assertTrue(wait_until(lambda: self.output(daemon, 'file')['failures'] >= 3))
+        self.until(lambda: self.output(daemon, 'file')['failures'] >= 3)
         self.assert_no_gap(reader.gaps(reader.times[0]), OUTAGE + waits.seconds())
 
     def test_other_sides_that_die(self):
@@ -315,25 +314,25 @@ class OnDemand(OutputTest):
     def test_encoded_only_while_watched(self):
         daemon = self.start({'one': self.stream()})
         daemon.wait_state('one', 'running')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 20))
+        self.until(lambda: daemon.status('one')['filtered'] > 20)
         self.assertEqual(daemon.status('one')['encoded'], 0)
         for _ in range(2):
             before = daemon.status('one')['encoded']
             reader = self.reader('one.ts')
-            self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > before + 10))
+            self.until(lambda: daemon.status('one')['encoded'] > before + 10)
             reader.close()
-            self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
+            self.until(lambda: daemon.status('one')['viewers'] == 0)
 
             def is_idle():
                 """For so many pictures; the first ones may have been on their way."""
                 still = daemon.status('one')['encoded']
                 daemon.wait_pictures('one', 20)
                 return daemon.status('one')['encoded'] == still
-            self.assertTrue(wait_until(is_idle))
+            self.until(is_idle)
 
     def test_files_need_nobody(self):
         daemon = self.start(self.recorded(self.segments()))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['encoded'] > 20))
+        self.until(lambda: daemon.status('one')['encoded'] > 20)
 
 
 if __name__ == '__main__':

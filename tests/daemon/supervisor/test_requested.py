@@ -4,8 +4,7 @@
 import json
 import os
 
-from halotest.daemon import (PATIENCE, STANDIN_ENGINE_DAEMON, UNNOTICED, DaemonTest, Refused,
-                             main, wait_until)
+from halotest.daemon import PATIENCE, STANDIN_ENGINE_DAEMON, DaemonTest, Refused, main
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BASE = 'gblur=sigma=12'
@@ -20,8 +19,10 @@ class Requested(DaemonTest):
         self.tell('holds', [])
         self.streams = {'door': {'input': 'test:size=64x48', 'filters': BASE, 'backend': 'cpu',
                                  'outputs': [{'null': True}], **stream}}
+        self.tell('patient')
+        faults = {'HALOD_FAULT': 'silence:1+,reply:' + self.path('patient')}
         daemon = self.start_with_engine(os.path.join(HERE, 'slow_engine.py'), self.streams,
-                                        UNNOTICED, state=self.path('state'))
+                                        faults, state=self.path('state'))
         daemon.wait_state('door', 'running')
         return daemon
 
@@ -39,6 +40,13 @@ class Requested(DaemonTest):
             control.receive()
         self.assertIn(why, str(said.exception))
 
+    def assert_promised(self, *controls):
+        """What the engine does not answer in time."""
+        os.unlink(self.path('patient'))
+        for control in controls:
+            self.assert_refused(control, PROMISE)
+        self.tell('patient')
+
     def hides(self, daemon):
         return daemon.status('door')['hides']
 
@@ -49,18 +57,17 @@ class Requested(DaemonTest):
     def test_promise_is_kept_when_the_stream_stops(self):
         daemon = self.begin()
         self.tell('holds', [ENDED])
-        self.assert_refused(self.hide(daemon, 'a'), PROMISE)
+        self.assert_promised(self.hide(daemon, 'a'))
         self.assertEqual(self.hides(daemon), {})
         daemon.control('Stop', name='door')
-        self.assertTrue(wait_until(lambda: self.hides(daemon) == {'a': 'solid'}))
+        self.until(lambda: self.hides(daemon) == {'a': 'solid'})
 
     def test_promise_that_fails_is_told(self):
         daemon = self.begin()
         self.tell('holds', ['no memory'])
-        self.assert_refused(self.hide(daemon, 'a'), PROMISE)
+        self.assert_promised(self.hide(daemon, 'a'))
         self.tell('now')
-        self.assertTrue(wait_until(lambda: 'the filters did not change: no memory'
-                                   in daemon.logged()))
+        self.until(lambda: 'the filters did not change: no memory' in daemon.logged())
         self.tell('holds', [])
         self.hide(daemon, 'b').receive()
         self.assertEqual(self.hides(daemon), {'b': 'solid'})
@@ -68,7 +75,7 @@ class Requested(DaemonTest):
     def test_promise_is_kept_when_halod_is_restarted(self):
         daemon = self.begin()
         self.tell('holds', [None])
-        self.assert_refused(self.hide(daemon, 'a'), PROMISE)
+        self.assert_promised(self.hide(daemon, 'a'))
         daemon.stop()
         self.assertEqual(self.stored(), {'door': {'a': 'solid'}})
         self.assertEqual(self.hides(self.begin()), {'a': 'solid'})
@@ -78,12 +85,11 @@ class Requested(DaemonTest):
         daemon = self.begin()
         self.tell('holds', ['ok', ENDED])
         both = self.hide(daemon, 'a'), self.hide(daemon, 'b')
-        for one in both:
-            self.assert_refused(one, PROMISE)
+        self.assert_promised(*both)
         self.assertEqual(self.load(daemon, on_error='solid').receive()['changed'], ['door'])
         daemon.wait_state('door', 'running')
         self.assertEqual(self.hides(daemon), {'a': 'solid', 'b': 'solid'})
-        self.assertTrue(wait_until(lambda: self.stored() == {'door': self.hides(daemon)}))
+        self.until(lambda: self.stored() == {'door': self.hides(daemon)})
 
     def restart(self, daemon):
         """The stream stays in its engine until self.release()."""

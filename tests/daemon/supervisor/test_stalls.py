@@ -5,7 +5,7 @@ fault meets files alone: a test pattern has no decoder."""
 import os
 import unittest
 
-from halotest.daemon import PATIENCE, DaemonTest, Keeper, main, wait_until
+from halotest.daemon import DaemonTest, Keeper, main
 import halotest
 
 FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
@@ -33,19 +33,17 @@ class Stalls(DaemonTest):
     def begin(self, streams, fault, **more):
         daemon = self.start(streams, environment={'HALOD_FAULT': fault, **more})
         for name in streams:
-            self.assertTrue(wait_until(lambda name=name: daemon.status(name)['filtered'] > 0),
-                            daemon.logged())
+            self.until(lambda name=name: daemon.status(name)['filtered'] > 0)
         return daemon
 
     def keeper(self, name):
         keeper = Keeper(self.path(name))
         self.addCleanup(keeper.close)
-        self.assertTrue(wait_until(lambda: keeper.size > 0))
+        self.until(lambda: keeper.size > 0)
         return keeper
 
     def wait_told(self, daemon, words, count=1):
-        self.assertTrue(wait_until(lambda: daemon.logged().count(words) >= count,
-                                   4 * STALL_S * PATIENCE), daemon.logged())
+        self.until(lambda: daemon.logged().count(words) >= count, timeout=4 * STALL_S)
 
     def steps_of(self, path):
         """From frame to frame, in periods."""
@@ -57,6 +55,7 @@ class Stalls(DaemonTest):
             file.write(viewer.data)
         return self.steps_of(file.name)
 
+    @halotest.alone
     def test_one_of_two(self):
         """It ends and is back on another engine, with its file whole; the other one lacks no frame
         but those that it has counted. What is stuck comes back later, and is freed."""
@@ -78,8 +77,8 @@ class Stalls(DaemonTest):
                          {'cpu': ['a'], 'cpu+1': ['b']})
         self.assertEqual((engines['cpu']['pid'], engines['cpu']['restarts']), (pid, 0))
         self.assertEqual([daemon.status(name)['restarts'] for name in 'ab'], [0, 1])
-        self.assertTrue(wait_until(lambda: of_b.size > size), 'b shows nothing')
-        self.assertTrue(wait_until(lambda: daemon.status('a')['filtered'] > seen + RATE))
+        self.until(lambda: of_b.size > size, 'b shows nothing')
+        self.until(lambda: daemon.status('a')['filtered'] > seen + RATE)
         dropped = sum(daemon.status('a')['dropped'].values())
         self.assertFalse(viewer.ended or of_b.ended, daemon.logged())
         viewer.close()
@@ -91,12 +90,13 @@ class Stalls(DaemonTest):
         self.assertLess(max(steps + self.steps_seen_by(viewer)), STALL_S * RATE // 2)
         self.assertGreater(len(halotest.packets(self.path('b.mkv'), 'v:0')), 0)
 
+    @halotest.alone
     def test_an_end_while_it_is_stuck(self):
         """What never comes back keeps nobody from ending."""
         daemon = self.begin({'a': self.pattern(), 'b': self.file()}, f'decoder:{4 * RATE}')
         self.wait_told(daemon, APART)
-        self.assertTrue(wait_until(lambda: daemon.status('b')['engine'] == 'cpu+1' and
-                                   daemon.status('b')['filtered'] > 0), daemon.logged())
+        self.until(lambda: daemon.status('b')['engine'] == 'cpu+1' and
+                   daemon.status('b')['filtered'] > 0)
         self.assertEqual(daemon.stop(), 0, daemon.logged())
         self.assertEqual(daemon.logged().count('the engine ended with status 0'), 2, daemon.logged())
 
@@ -120,7 +120,7 @@ class Stalls(DaemonTest):
                             f'decoder:{4 * RATE}', LD_LIBRARY_PATH=FOLDER)
         self.wait_told(daemon, 'requested by stream b: ' + WORDS)
         self.assertNotIn(APART, daemon.logged())
-        self.assertTrue(wait_until(lambda: daemon.engines()['cpu']['restarts'] == 1), daemon.logged())
+        self.until(lambda: daemon.engines()['cpu']['restarts'])
 
 
 if __name__ == '__main__':
