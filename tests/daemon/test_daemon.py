@@ -9,8 +9,8 @@ import subprocess
 import time
 
 from halotest.daemon import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, UNNOTICED, WIDTH,
-                        Control, DaemonTest, Refused, call, costs_of, halod_environment,
-                        is_sanitized, links, main, wait_until)
+                        Control, DaemonTest, Refused, call, costs_of, free_port,
+                        halod_environment, is_sanitized, links, main, wait_until)
 from halotest import RUN_TIMEOUT, Waits, alone, docs, plain_clip
 
 SMALL = 'test:size=96x64:rate=25'
@@ -117,7 +117,7 @@ class States(DaemonTest):
         """A password is in no status, no log, and on no command line."""
         secret = 'pa55word'
         daemon = self.start({'one': self.stream(
-            input=f'rtsp://user:{secret}@127.0.0.1:9/cam?token={secret}')})
+            input=f'rtsp://user:{secret}@127.0.0.1:{free_port()}/cam?token={secret}')})
         self.until(lambda: daemon.state('one') in ('waiting', 'restarting'))
         self.assertNotIn(secret, json.dumps(daemon.status()))
         self.assertIn('rtsp://', daemon.status('one')['input'])

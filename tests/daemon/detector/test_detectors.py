@@ -91,6 +91,7 @@ class Probe:
         self.test.assertTrue(wait_until(lambda: any(words in line for line in self.log)), self.log)
 
 
+@unittest.skipUnless(os.access(PYTHON, os.X_OK), f'no {PYTHON}')
 class DetectorTest(HaloTest):
     def obedient(self, connections=1):
         path = self.path('obedient.py')

@@ -52,7 +52,7 @@ class Confined(ServiceTest):
         self.until(lambda: 'engine cpu: the engine made a forbidden system call'
                    in daemon.logged())
         # Two streams on one engine are two calls; one that is alone makes one.
-        self.until(lambda: daemon.state('one') == daemon.state('two') == 'running')
+        self.until(lambda: daemon.runs('one') and daemon.runs('two'))
         self.assertGreater(len(daemon.engines()), 1, daemon.engines())
         self.reader('one.ts')
 
@@ -186,7 +186,7 @@ class Confined(ServiceTest):
         self.until(lambda: os.path.isdir(self.path('rec')) and os.listdir(self.path('rec')))
         os.rename(first, second)
         daemon.control('Restart', name='one')
-        self.until(lambda: daemon.state('one') == 'running')
+        daemon.wait_state('one', 'running')
         self.assertEqual(daemon.status('two')['restarts'], restarts)
         self.assertFalse(reader.ended)
 

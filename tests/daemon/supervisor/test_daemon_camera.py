@@ -21,7 +21,7 @@ class CameraTest(DaemonTest):
 
     def camera(self, capture=None, **more):
         return self.stream(input='/dev/video0', **more,
-                           capture={'size': f'{WIDTH}x{HEIGHT}', **(capture or {})})
+                           capture={'size': f'{WIDTH}x{HEIGHT}', 'stall': 600, **(capture or {})})
 
     def begin(self, streams):
         return self.start(streams, environment=self.played.environment())
@@ -261,7 +261,7 @@ class Turned(CameraTest):
             self.played.plug(n, port=f'1-{n + 1}', serial=f'N{n}')
             streams[f's{n}'] = {
                 'input': f'/dev/video{n}', 'filters': f'solid=white:region={regions}:invert={n % 2}',
-                'backend': 'cpu', 'capture': {'size': '{}x{}'.format(*self.SIZE), **capture},
+                'backend': 'cpu', 'capture': {'size': '{}x{}'.format(*self.SIZE), 'stall': 600, **capture},
                 'outputs': [{'file': self.path(f's{n}.mkv'), 'video': {'codec': 'ffv1'}}]}
         daemon = self.begin(streams)
         self.until(lambda: all(daemon.status(name)['outputs'][0].get('packets', 0) for name in streams))
@@ -280,7 +280,7 @@ class Turned(CameraTest):
         path, (x, y, w, h) = self.path('fields.mkv'), (10, 7, 20, 19)
         daemon = self.begin({'one': {
             'input': '/dev/video0', 'filters': f'solid=white:region=rect {x} {y} {w} {h}', 'backend': 'cpu',
-            'capture': {'size': f'{WIDTH}x{HEIGHT}'}, 'outputs': [{'file': path, 'video': {'codec': 'ffv1'}}]}})
+            'capture': {'size': f'{WIDTH}x{HEIGHT}', 'stall': 600}, 'outputs': [{'file': path, 'video': {'codec': 'ffv1'}}]}})
         self.until(lambda: daemon.status('one')['outputs'][0].get('packets', 0))
         self.end(daemon)
         got = raw_frames(path)[-WIDTH * HEIGHT * 3 // 2:]
@@ -300,7 +300,7 @@ class Numbers(CameraTest):
         """What was agreed on, and what the camera came into, in the status and to Prometheus."""
         self.played.control(formats=f'yuyv:{WIDTH}x{HEIGHT}@50')
         self.played.plug()
-        daemon = self.start({'one': self.camera(), 'two': self.stream('two')},
+        daemon = self.start({'one': self.camera({'stall': 5}), 'two': self.stream('two')},
                             http={'listen': 'unix:' + self.path('http.sock')},
                             environment=self.played.environment())
         daemon.wait_state('one', 'running')
