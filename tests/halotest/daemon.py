@@ -23,8 +23,9 @@ WIDTH, HEIGHT = 320, 240
 # For tests that stop an engine, and continue it: however long they take, it is not killed for its
 # silence. (A build without faults does kill it, after three seconds.)
 UNNOTICED = {'HALOD_FAULT': 'silence:1+'}
-# Beside other tests engines of ours may be late with anything, of which no daemon takes notice.
-PATIENT = 'silence:1+,reply:1+' if ALONE == 'no' else ''
+# Beside other tests engines of ours may be late with anything, of which no daemon takes notice unless
+# its test says that it has no faults: ''.
+PATIENT = 'silence:1+,answer:1+,exit:1+' if ALONE == 'no' else ''
 
 
 def costs_of(pid):
@@ -97,7 +98,7 @@ class Daemon:
         self.path = os.path.join(folder, 'control.sock')
         self.write(streams, **more)
         words = {**halod_environment(), **(environment or {})}
-        if program == HALOD:
+        if program == HALOD and words.get('HALOD_FAULT') != '':
             words['HALOD_FAULT'] = ','.join(filter(None, (words.get('HALOD_FAULT'), PATIENT)))
         self.log = os.path.join(folder, 'log')
         with open(self.log, 'wb') as log:

@@ -20,7 +20,7 @@ class Requested(DaemonTest):
         self.streams = {'door': {'input': 'test:size=64x48', 'filters': BASE, 'backend': 'cpu',
                                  'outputs': [{'null': True}], **stream}}
         self.tell('patient')
-        faults = {'HALOD_FAULT': 'silence:1+,reply:' + self.path('patient')}
+        faults = {'HALOD_FAULT': 'silence:1+,answer:' + self.path('patient')}
         daemon = self.start_with_engine(os.path.join(HERE, 'slow_engine.py'), self.streams,
                                         faults, state=self.path('state'))
         daemon.wait_state('door', 'running')
