@@ -201,7 +201,7 @@ class Inputs(DaemonTest):
     def test_nobody_is_there_yet(self):
         """A source that comes after the daemon; nobody sees anything before it."""
         port = free_port()
-        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}')})
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', input_timeout=600)})
         daemon.wait_state('one', 'waiting')
         self.until(lambda: 'refused' in daemon.status('one')['why'])
         self.serve('tcp', port)

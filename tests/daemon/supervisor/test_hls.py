@@ -203,7 +203,7 @@ class Sources(HlsTest):
         with open(silent_clip('.ts', 2), 'rb') as file:
             source = Source(port, file.read())
         self.addCleanup(source.close)
-        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', outputs=[
+        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', input_timeout=600, outputs=[
             {'hls': self.path(self.LIST), 'segment_time': 1}])})
         source.go.release()
         self.wait_segments(daemon, 1)
