@@ -77,9 +77,9 @@ class Streams(CameraTest):
             begin = time.monotonic()
             self.played.unplug(turn)
             self.assertIsNotNone(watcher.wait(card=True, since=begin))
+            daemon.wait_state('one', 'waiting')
             self.played.forget(turn)
             self.played.plug(turn, port='1-7', serial='CD34')
-            daemon.wait_state('one', 'waiting')
             time.sleep(1)  # it would have been opened by then
             self.assertIn('no camera', daemon.status('one')['why'])
             self.assertEqual(len(self.played.log(f'video{turn} open')), 1, self.played.log())
