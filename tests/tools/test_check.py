@@ -261,7 +261,7 @@ class Setup(unittest.TestCase):
         """tools/setup as root of a system that has these programs, and little else."""
         programs = {'id': 'echo 0', **programs}
         with tempfile.TemporaryDirectory() as folder:
-            for name in ('cat', 'date', 'dirname', 'env', 'find', 'grep', 'mktemp', 'readlink', 'rm',
+            for name in ('cat', 'date', 'dirname', 'env', 'find', 'grep', 'ls', 'mktemp', 'readlink', 'rm',
                          'sed', 'sh', 'tail', 'tr'):
                 os.symlink(shutil.which(name), os.path.join(folder, name))
             for name, text in programs.items():
