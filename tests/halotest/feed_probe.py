@@ -64,7 +64,8 @@ class Probe:
                 continue
             if key in said:
                 return at, said
-        raise AssertionError(f'the probe did not say {key}: {"".join(self.err)}')
+        raise AssertionError(f'the probe did not say {key}; exit {self.process.poll()}: '
+                             f'{"".join(self.err)}')
 
     def tell(self, command):
         self.process.stdin.write(command.encode() + b'\n')
@@ -106,7 +107,7 @@ class Probe:
                 self.process.wait()
                 self.err.append('it did not quit\n')
         for thread in self.threads:
-            thread.join(5)
+            thread.join()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             try:
                 pipe.close()
@@ -146,7 +147,7 @@ class Recorder(threading.Thread):
 
     def stop(self):
         self.stopping = True
-        self.join(10)
+        self.join()
         self.client.close()
         return bytes(self.data)
 

@@ -149,13 +149,13 @@ class Player(threading.Thread):
     def finish(self, timeout=60):
         """The exit status of one that ends by itself."""
         status = self.process.wait(timeout * PATIENCE)
-        self.join(10)
+        self.join()
         return status
 
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.join(10)
+        self.join()
         self.process.stdout.close()
         self.process.stderr.close()
 

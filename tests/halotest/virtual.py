@@ -18,8 +18,10 @@ class Device(threading.Thread):
         self.path, self.pause, self.size = os.path.join(folder, name), pause, size
         self.formats, self.pictures = [], []  # (time, bytes)
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(self.path)
+        made = os.path.join(folder, '..', name)  # until it can be opened
+        self.listener.bind(made)
         self.listener.listen()
+        os.rename(made, self.path)
         self.open = None
         self.start()
 

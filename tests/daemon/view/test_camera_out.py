@@ -12,6 +12,7 @@ import unittest
 
 from halotest.daemon import PATIENCE, DaemonTest, is_sanitized, main, wait_until
 from halotest import FFMPEG, alone, call
+from halotest.patient import PATIENT
 from halotest.virtual import HEIGHT, WIDTH, Device, is_card, luma
 
 STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
@@ -30,8 +31,9 @@ class CameraTest(DaemonTest):
         self.dev = self.path('dev')
         os.mkdir(self.dev)
 
-    def play(self, output=None, http=None, **settings):
-        environment = {'LD_PRELOAD': STANDIN, 'HALO_STANDIN_LOOPBACK': self.dev}
+    def play(self, output=None, http=None, patience=None, **settings):
+        environment = {'LD_PRELOAD': STANDIN, 'HALO_STANDIN_LOOPBACK': self.dev,
+                       **(PATIENT if patience is None else patience)}
         if is_sanitized():
             environment['ASAN_OPTIONS'] = (os.environ.get('ASAN_OPTIONS', '') +
                                            ':verify_asan_link_order=0')
@@ -45,15 +47,10 @@ class CameraTest(DaemonTest):
                     {'v4l2': '/dev/video10', **(output or {}),
                      'video': {'size': f'{WIDTH}x{HEIGHT}', 'fps': RATE}}], **settings}
 
-    def outage(self, daemon, device):
-        """Kills an engine. How many pictures were written before there was another one."""
-        restarts, killed = daemon.status('one')['restarts'], time.monotonic()
-        daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > restarts),
-                        daemon.logged())
-        stood_in = len(device.since(killed))
-        daemon.wait_state('one', 'running')
-        return stood_in
+    def more(self, device, daemon, count):
+        """Waits until so many more are written."""
+        count += len(device.pictures)
+        self.assertTrue(wait_until(lambda: len(device.pictures) >= count), daemon.logged())
 
     def output(self, daemon):
         return daemon.status('one')['outputs'][0]
@@ -61,33 +58,30 @@ class CameraTest(DaemonTest):
 
 class VirtualCamera(CameraTest):
     def test_killed_engines(self):
-        """A reader sees a picture at every tick, from the first moment on."""
+        """A reader sees pictures, from the first moment on; an engine that stands is killed, too."""
         device = Device(self.dev)
-        daemon = self.play()
+        daemon = self.play(patience={})
         self.assertTrue(wait_until(lambda: device.pictures), daemon.logged())
         self.assertTrue(is_card(device.pictures[0][1]))
-        begun = device.pictures[0][0]
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
-        stood_in = []
         for _ in range(3):
             daemon.wait_pictures('one', RATE // 2)
-            stood_in.append(self.outage(daemon, device))
+            restarts = daemon.status('one')['restarts']
+            daemon.kill_engine_of('one')
+            self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > restarts),
+                            daemon.logged())
+            daemon.wait_state('one', 'running')
             before = {p for _, p in list(device.pictures)}
             self.assertTrue(wait_until(
-                lambda: any(p not in before and not is_card(p) for _, p in device.since(begun)),
-                20), daemon.logged())
+                lambda: any(p not in before and not is_card(p) for _, p in device.since(0))),
+                daemon.logged())
         stopped = time.monotonic()
         daemon.kill_engine_of('one', signal.SIGSTOP)
         card = device.wait(card=True, since=stopped)
         self.assertIsNotNone(card, daemon.logged())
         back = device.wait(card=False, since=card)
         self.assertIsNotNone(back, daemon.logged())
-        stood_in.append(sum(t < back for t, _ in device.since(stopped)))
-        # Ten of them and more, or fewer on a busy machine.
-        self.assertGreater(max(stood_in), 5, stood_in)
         count = len(device.pictures)
-        # Never more than its rate; a few that were held up may come at once.
-        self.assertLess(count, (time.monotonic() - begun) * RATE * 1.05 + 5)
         self.assertEqual(device.formats, ['YUYV 320x240'])
         self.assertEqual({len(p) for _, p in device.pictures}, {size_of('yuyv')})
         status = self.output(daemon)
@@ -109,8 +103,7 @@ class VirtualCamera(CameraTest):
                 daemon = self.play(output={'format': form}, input=clip, loop=True, realtime=True,
                                    filters='null', privacy='off')
                 self.assertIsNotNone(device.wait(card=False), daemon.logged())
-                shown = len(device.pictures)
-                self.assertTrue(wait_until(lambda d=device, n=shown: len(d.pictures) > n + 4))
+                self.more(device, daemon, 5)
                 self.end(daemon)
                 device.unplug()
                 like = call([FFMPEG, '-v', 'error', '-i', clip, '-frames:v', '1', '-pix_fmt',
@@ -154,8 +147,10 @@ class VirtualCamera(CameraTest):
     def test_mjpeg(self):
         device = Device(self.dev)
         daemon = self.play(output={'format': 'mjpeg'}, input=f'test:size=640x360:rate={RATE}')
-        self.assertTrue(wait_until(lambda: len(device.pictures) > 2 * RATE), daemon.logged())
-        self.best_of(lambda: self.assertGreater(self.outage(daemon, device), 2))  # of ten
+        self.assertTrue(wait_until(lambda: len(device.pictures) > RATE), daemon.logged())
+        daemon.kill_engine_of('one', signal.SIGSTOP)
+        self.more(device, daemon, RATE)  # which no engine has made
+        daemon.kill_engine_of('one', signal.SIGCONT)
         for _, picture in device.pictures:
             self.assertEqual((picture[:2], picture[-2:]), (b'\xff\xd8', b'\xff\xd9'))
             at = picture.index(b'\xff\xc0') + 5  # its frame's height and width
@@ -185,6 +180,7 @@ class VirtualCamera(CameraTest):
         self.assertEqual(self.output(daemon)['failures'], 5)
         self.assertIn('virtual camera', daemon.logged())
 
+    @alone
     def test_opens_but_takes_nothing(self):
         """One failure, said once, with pauses that grow: not one at every try."""
         refuses = os.path.join(self.dev, 'refuses')
@@ -256,11 +252,11 @@ class VirtualCamera(CameraTest):
              'yuv420p', '-f', 'nut', fifo])
         self.addCleanup(source.wait)
         self.addCleanup(source.kill)
-        daemon = self.play(input=fifo, realtime=True, input_timeout=60, on_error='last',
-                           last_for=60)
+        daemon = self.play(input=fifo, realtime=True, input_timeout=3600, on_error='last',
+                           last_for=3600)
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
         source.send_signal(signal.SIGSTOP)
-        time.sleep(1.5)  # a card would have come
+        self.more(device, daemon, 2 * RATE)  # a card would have come
         self.assertFalse(is_card(device.pictures[-1][1]))  # the last one, as asked for
         daemon.control('Set', name='one', filters='solid')
         written = self.output(daemon)['pictures']
@@ -292,7 +288,7 @@ class Prompt(CameraTest):
         """Of a source of its rate nearly every picture is written, and at once; without an engine
         its own ones come in time."""
         def measure():
-            devices, daemon = [Device(self.dev)], self.play()
+            devices, daemon = [Device(self.dev)], self.play(patience={})
             try:
                 self.measure(devices, daemon)
             finally:

@@ -20,7 +20,7 @@ class OnError(DaemonTest):
 
     def begin(self, fault, **settings):
         daemon = self.start({'one': self.stream(suffix='nut', **settings)},
-                            environment={'HALOD_FAULT': f'{fault}:{self.path("fails")}'})
+                            environment={'HALOD_FAULT': f'{fault}:{self.path("fails")},silence:1+'})
         daemon.wait_state('one', 'running')
         return daemon
 
@@ -50,7 +50,7 @@ class OnError(DaemonTest):
         def found():
             last = [p for _, p in list(watcher.pictures)[-2:]]
             return last if len(last) == 2 and all(map(watcher.is_card, last)) else None
-        self.assertTrue(wait_until(found, 30), daemon.logged())
+        self.assertTrue(wait_until(found), daemon.logged())
         return found()
 
     def wait_failed(self, daemon):
@@ -77,7 +77,7 @@ class OnError(DaemonTest):
                 cards += [p for _, p in watcher.pictures[count:]]
                 self.assertTrue(all(p[0] in wanted and watcher.is_card(p) for p in cards))
                 mended = self.mend()
-                self.assertIsNotNone(watcher.wait(card=False, since=mended, timeout=30),
+                self.assertIsNotNone(watcher.wait(card=False, since=mended),
                                      daemon.logged())
                 self.assertTrue(watcher.is_alive_process())
                 self.end_of(daemon, watcher)
@@ -98,9 +98,8 @@ class OnError(DaemonTest):
         """The last filtered key frame, for last_for; then the card."""
         daemon, watcher = self.play('alloc', on_error='last', last_for=2)
         when = self.fail(daemon)
-        card = watcher.wait(card=True, since=when, timeout=30)
+        card = watcher.wait(card=True, since=when)
         self.assertIsNotNone(card, daemon.logged())
-        self.assertGreater(card - when, 2)
         *before, stood = [p for t, p in watcher.pictures if t < card]  # one that was shown already
         self.assertLess(min(max(abs(a - b) for a, b in zip(stood, old)) for old in before), 12)
 
@@ -111,10 +110,10 @@ class OnError(DaemonTest):
                 daemon = self.begin(fault, on_error='stop')
                 reader = self.reader('one.nut')
                 self.fail(daemon)
-                self.assertTrue(wait_until(lambda r=reader: r.ended, 30), daemon.logged())
+                self.assertTrue(wait_until(lambda r=reader: r.ended), daemon.logged())
                 if fault == 'alloc':
                     late = Reader(self.path('one.nut'))
-                    self.assertTrue(wait_until(lambda r=late: r.ended, 30), daemon.logged())
+                    self.assertTrue(wait_until(lambda r=late: r.ended), daemon.logged())
                     late.close()
                 self.mend()
                 daemon.wait_state('one', 'running')
@@ -132,7 +131,7 @@ class OnError(DaemonTest):
                                     environment={'HALOD_FAULT': fault})
                 watcher = self.watcher('one.nut')
                 if fault.startswith('alloc'):
-                    self.assertIsNotNone(watcher.wait(card=True, timeout=30), daemon.logged())
+                    self.assertIsNotNone(watcher.wait(card=True), daemon.logged())
                 else:
                     self.wait_failed(daemon)
                     self.assertTrue(wait_until(lambda d=daemon: d.status('one')['restarts'] > 2))

@@ -6,8 +6,8 @@ import socket
 import subprocess
 import time
 
-from halotest.managed import (HALOD, Control, Reader, ServiceTest, free_port, halod_environment, links, main,
-                     passing)
+from halotest.managed import (HALOD, PATIENCE, Control, Reader, ServiceTest, free_port,
+                              halod_environment, links, main, passing)
 
 
 class Passed(ServiceTest):
@@ -64,7 +64,7 @@ class Passed(ServiceTest):
             control.close()
         finally:
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(20), 0)
+            self.assertEqual(process.wait(60 * PATIENCE), 0)
 
     def test_a_name_without_a_place(self):
         """It is said, the place of the settings holds, and the one that was passed is left alone."""
@@ -115,7 +115,7 @@ class Passed(ServiceTest):
         self.waiting('two.ts')
 
     def fetch_tcp(self, port):
-        with socket.create_connection(('127.0.0.1', port), timeout=10) as client:
+        with socket.create_connection(('127.0.0.1', port), timeout=60 * PATIENCE) as client:
             client.sendall(f'GET /healthz HTTP/1.0\r\nHost: localhost:{port}\r\n\r\n'.encode())
             return client.makefile('rb').read()
 
@@ -127,7 +127,7 @@ class Passed(ServiceTest):
             daemon = self.passed([('http', listener)], http={'listen': f'127.0.0.1:{port}'})
             self.assertIn(b'200 OK', self.fetch_tcp(port))
             self.end(daemon)
-        with socket.create_connection(('127.0.0.1', port), timeout=10):
+        with socket.create_connection(('127.0.0.1', port), timeout=60 * PATIENCE):
             pass
 
     def test_http_at_a_path(self):

@@ -13,11 +13,11 @@ import time
 import unittest
 from unittest import mock
 
-from halotest import (FFMPEG, HALOD, PATIENCE, call, descriptors, halod_environment, main,
+from halotest import (FFMPEG, HALOD, PATIENCE, alone, call, descriptors, halod_environment, main,
                       start_halod, wait_until)
 from halotest import portal
 from halotest.browser import Chromium
-from halotest.daemon import DaemonTest
+from halotest.patient import PatientTest
 from halotest.pipewire import Player, Session, missing, now
 from halotest.played import HEIGHT, WIDTH, Played, draw
 from halotest.virtual import is_card
@@ -73,7 +73,7 @@ def is_blank(picture, form):
 
 
 @unittest.skipIf(missing(), 'not installed: ' + ', '.join(missing()))
-class PipewireTest(DaemonTest):
+class PipewireTest(PatientTest):
     def setUp(self):
         super().setUp()
         self.session = Session()
@@ -173,8 +173,9 @@ class Listed(PipewireTest):
         self.assertEqual(player.finish(), 0)
         self.assertNotIn('lua', self.session.logged_by('wireplumber', 'halod-camera'))
 
+    @alone
     def test_tools(self):
-        """What halod devices and haloctl doctor say of it."""
+        """Which wait two seconds for PipeWire: what halod devices and haloctl doctor say of it."""
         daemon = self.play()
         self.wait_node()
         environment = {**halod_environment(), **self.environment()}
@@ -231,6 +232,7 @@ class Consumers(PipewireTest):
         self.assert_filtered(self.shown(first), 'nv12')
         self.assert_filtered(self.shown(second), 'nv12')
 
+    @alone
     def test_times(self):
         """In the graph's clock, in order, not in the future and not long ago."""
         self.play()
@@ -270,7 +272,7 @@ class Consumers(PipewireTest):
         player = self.player(NODE, frames=20)
         self.assertEqual(player.finish(), 0)
         self.assertTrue(self.played.log('STREAMON'))
-        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed', 30))
+        self.assertTrue(wait_until(lambda: daemon.status('one')['camera'] == 'closed'))
 
         def rests():
             filtered = daemon.status('one')['filtered']
@@ -283,6 +285,7 @@ class Consumers(PipewireTest):
 
 
 class Restarts(PipewireTest):
+    @alone
     def test_consumers_come_and_go(self):
         daemon = self.play(capture=ALWAYS)
         daemon.wait_state('one', 'running')
@@ -306,26 +309,39 @@ class Restarts(PipewireTest):
         player = self.player(NODE, 'i420')
         self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)))
         identity = self.session.nodes()[NODE]['object.id']
-        rounds, stood_in = min(max(ROUNDS // 4, 1), 50), []
-
-        def is_steady():
-            """Ten pictures came without an engine, or fewer on a busy machine."""
-            return max(stood_in) > 5
-        while len(stood_in) < rounds or (len(stood_in) < rounds + 6 and not is_steady()):
-            number, killed = len(stood_in), now()
-            daemon.kill_engine_of('one')
-            self.assertTrue(wait_until(lambda n=number: daemon.status('one')['restarts'] > n))
-            stood_in.append(len(player.since(killed)))
+        for number in range(min(max(ROUNDS // 4, 1), 50)):
+            killed = now()
+            self.kill_engine(daemon)
             daemon.wait_state('one', 'running')
             self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=killed + 0.5))
         stopped = now()
         daemon.kill_engine_of('one', signal.SIGSTOP)
         self.assertIsNotNone(player.wait(lambda p: is_card(p, SIZE), since=stopped))
+        daemon.kill_engine_of('one', signal.SIGCONT)
         self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=now()))
         self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
         self.assertIsNone(player.process.poll())
-        self.assertTrue(is_steady(), stood_in)
         self.assert_filtered(self.shown(player))
+
+    def kill_engine(self, daemon):
+        restarts = daemon.status('one')['restarts']
+        daemon.kill_engine_of('one')
+        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] > restarts),
+                        daemon.logged())
+
+    @alone
+    def test_pictures_without_an_engine(self):
+        daemon = self.play(capture=ALWAYS)
+        self.wait_node()
+        player = self.player(NODE, 'i420')
+
+        def measure():
+            self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE), since=now()))
+            killed = now()
+            self.kill_engine(daemon)
+            self.assertGreater(len(player.since(killed)), 5)  # of ten
+            daemon.wait_state('one', 'running')
+        self.best_of(measure, 6)
 
     def test_reload(self):
         """Other filters, then another size: the node of the first stays, the second replaces it."""
@@ -338,11 +354,11 @@ class Restarts(PipewireTest):
         reloaded = now()
         self.assertIsNotNone(player.wait(lambda p: True, since=reloaded + 0.5))
         older = [p for p in player.since(reloaded + 0.1) if not is_blank(p[3], 'i420')]
-        self.assertLess(len(older), 8)  # which a slow program may not have read yet
         self.assertFalse([p for p in older if p[1] > reloaded + 0.1])
         self.assertEqual(self.session.nodes()[NODE]['object.id'], identity)
         self.assert_filtered(self.shown(player))
 
+    @alone
     def test_pipewire(self):
         """The node is back as soon as the server is, with descriptors flat."""
         daemon = self.play(capture=ALWAYS)
@@ -443,13 +459,13 @@ class Input(PipewireTest):
             daemon.wait_state('one', 'running')
             self.session.restart('wireplumber', 'pipewire')
             self.wait_node()
-            self.assertTrue(wait_until(lambda: daemon.state('one') == 'running', 20),
-                            daemon.logged())
+            self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'), daemon.logged())
             daemon.wait_pictures('one', 5)
         player = self.player(NODE, 'i420', frames=40)
         self.assertEqual(player.finish(), 0)
         self.assert_filtered(self.shown(player))
 
+    @alone
     def test_stall(self):
         """A node that sends nothing is reported, and opened again."""
         provider = start_halod('run', '-i', '/dev/video0', '-vf', 'null', 'pipewire:provider',
@@ -483,7 +499,9 @@ class Run(PipewireTest):
         self.addCleanup(process.kill)
         return process
 
+    @alone
     def test_recipe(self):
+        """It waits two seconds for PipeWire."""
         process = self.begin('pipewire:')
         self.assertEqual(self.wait_node('halod')['node.description'], 'halod')
         self.assertEqual(self.played.log('STREAMON'), [])
@@ -545,6 +563,7 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@alone
 class InBrowser(PipewireTest):
     @unittest.skipIf(portal.missing(), 'not installed: ' + ', '.join(portal.missing()))
     @unittest.skipIf(Chromium.missing(), Chromium.missing())

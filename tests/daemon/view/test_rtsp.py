@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from halotest import docs
+from halotest import alone, docs
 from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, call, free_port, main, wait_until
 
 PYTHON = '/usr/bin/python3'  # Debian's modules are for this one
@@ -23,13 +23,12 @@ WIDTH, HEIGHT, RATE, SECONDS = 320, 240, 25, 4
 def is_there():
     try:
         return subprocess.run([PYTHON, '-c', NEEDED], stderr=subprocess.DEVNULL, check=False,
-                              timeout=60).returncode == 0
+                              timeout=60 * PATIENCE).returncode == 0
     except OSError:
         return False
 
 
-@unittest.skipUnless(is_there(), "GStreamer's RTSP server is not installed")
-class Rtsp(DaemonTest):
+class ScriptTest(DaemonTest):
     def script(self, sound):
         text = re.search(r'(?ms)^```python\n(.*?)^```$', docs.section(
             docs.read('docs/streams.md'), 'RTSP'))[1]
@@ -40,6 +39,18 @@ class Rtsp(DaemonTest):
             file.write(text)
         return file.name
 
+
+class Script(ScriptTest):
+    def test_is_python(self):
+        for sound in True, False:
+            with open(self.script(sound)) as file:
+                compile(file.read(), file.name, 'exec')
+
+
+# The server waits twenty seconds for its pipeline.
+@alone
+@unittest.skipUnless(is_there(), "GStreamer's RTSP server is not installed")
+class Rtsp(ScriptTest):
     def serve(self, sound):
         """The stream's left half is black."""
         call([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
