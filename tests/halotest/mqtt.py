@@ -89,5 +89,5 @@ class Client(threading.Thread):
     def close(self):
         self.process.kill()
         self.process.wait()
-        self.join(5)
+        self.join()
         self.process.stdout.close()

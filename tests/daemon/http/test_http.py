@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # HTTP: pictures, numbers, who may ask, and clients that do not read.
+import contextlib
 import glob
 import json
 import os
@@ -11,33 +12,33 @@ import socket
 import subprocess
 import threading
 import time
-import unittest
 
-from halotest import docs, prometheus
-from halotest.standin import (JPEG, PATIENCE, StandinTest, descriptors, free_port, memory_kib,
-                              wait_for)
+import halotest
+from halotest import alone, docs, prometheus
+from halotest.standin import (JPEG, PATIENCE, STANDIN, StandinTest, descriptors, free_port,
+                              memory_kib, wait_for)
 
 
 class HttpTest(StandinTest):
     def setUp(self):
-        self.port = free_port()
+        self.port, self.begun = free_port(), time.time()
         self.http = f'127.0.0.1:{self.port}'
         super().setUp()
 
     def url(self, path):
         return f'http://{self.http}{path}'
 
-    def curl(self, path, *options, timeout=10):
+    def curl(self, path, *options, timeout=60 * PATIENCE):
         """Status, headers and body of an answer."""
         done = subprocess.run(['curl', '-s', '-i', '-m', str(timeout), *options, self.url(path)],
-                              stdout=subprocess.PIPE, timeout=timeout + 10)
+                              stdout=subprocess.PIPE, check=False)
         head, _, body = done.stdout.partition(b'\r\n\r\n')
         lines = head.decode().split('\r\n')
         headers = {k.lower(): v for k, v in (line.split(': ', 1) for line in lines[1:])}
         return int(lines[0].split()[1]) if head else 0, headers, body
 
     def connect(self):
-        client = socket.create_connection(('127.0.0.1', self.port), 10)
+        client = socket.create_connection(('127.0.0.1', self.port), 60 * PATIENCE)
         self.addCleanup(client.close)
         return client
 
@@ -66,7 +67,8 @@ class Pictures(HttpTest):
             code, headers, body = self.curl(path)
             self.assertEqual((code, headers['content-type']), (200, 'image/jpeg'), path)
             self.assertEqual(body, self.jpeg, path)
-            self.assertLess(abs(float(headers['x-timestamp']) - time.time()), 10)
+            self.assertLess(self.begun, float(headers['x-timestamp']))
+            self.assertLess(float(headers['x-timestamp']), time.time())
             self.assertEqual(headers['cache-control'], 'no-store')
             self.assertNotIn('access-control-allow-origin', headers)
 
@@ -88,9 +90,8 @@ class Pictures(HttpTest):
         client = self.ask('/door/stream.mjpeg')
         client.recv(1000)
         self.daemon.send_signal(signal.SIGUSR2)
-        end = time.monotonic() + 20 * PATIENCE
         while client.recv(65536):
-            self.assertLess(time.monotonic(), end)
+            pass
 
     def test_no_such_stream(self):
         for path in ('/dor/stream.mjpeg', '/x/snapshot.jpg', '/x/?action=stream'):
@@ -105,6 +106,7 @@ class Pictures(HttpTest):
         self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 0))
         self.assertTrue(wait_for(lambda: descriptors(self.daemon.pid) <= before + 1))
 
+    @alone
     def test_one_who_does_not_read_disturbs_nobody(self):
         stuck = []
         for _ in range(8):
@@ -131,6 +133,7 @@ class Pictures(HttpTest):
 class LargePictures(HttpTest):
     jpeg = JPEG * 128  # more than sockets hold
 
+    @alone
     def test_a_snapshot_is_one_picture(self):
         """Its client takes no more of the stream while it reads, however slowly it does."""
         client, size = self.ask('/door/snapshot.jpg'), 0
@@ -155,7 +158,7 @@ class WithoutPictures(HttpTest):
     jpeg = None
 
     def test_a_snapshot_is_given_up(self):
-        code, _, body = self.curl('/door/snapshot.jpg', timeout=15)
+        code, _, body = self.curl('/door/snapshot.jpg')
         self.assertEqual(code, 503)
         self.assertIn(b'haloctl status', body)
 
@@ -167,6 +170,7 @@ class WithoutPictures(HttpTest):
             client.close()
         return wait_for(lambda: self.metric('halod_http_viewers') == 0, 4) and came
 
+    @alone
     def test_who_waits_and_leaves_is_noticed(self):
         self.assertTrue(any(self.come_and_leave() for _ in range(5)))  # the machine may be busy
 
@@ -324,19 +328,14 @@ class Access(HttpTest):
         self.assertNotIn('access-control-allow-origin', headers)  # shown, and not read
 
     def raw(self, text):
-        """All that comes back until the connection is closed, and whether it was."""
+        """All that comes back until the connection is closed."""
         client = self.connect()
-        client.settimeout(8)  # a silent connection is closed after ten
         client.sendall(text.encode())
         data = b''
-        try:
+        with contextlib.suppress(ConnectionError):
             while piece := client.recv(1 << 16):
                 data += piece
-        except TimeoutError:
-            return data, False
-        except ConnectionError:
-            pass
-        return data, True
+        return data
 
     def test_requests_that_can_be_read_in_two_ways(self):
         """Nothing is taken for a second request that a proxy may have taken for a body."""
@@ -356,8 +355,7 @@ class Access(HttpTest):
             with self.subTest(fields):
                 head = '\r\n'.join(['POST /api/call/List HTTP/1.1', 'Content-Type: application/json',
                                     *fields])
-                data, closed = self.raw(f'{head}\r\n\r\n{body}{second}')
-                self.assertTrue(closed, data)
+                data = self.raw(f'{head}\r\n\r\n{body}{second}')
                 self.assertEqual(set(re.findall(rb'HTTP/1\.1 (\d+)', data)), {b'400'}, data)
 
     def test_methods(self):
@@ -385,8 +383,9 @@ class Limits(HttpTest):
         self.assertLessEqual(descriptors(self.daemon.pid), 128 + 30)
         for client in clients:
             client.close()
-        self.assertTrue(wait_for(lambda: self.curl('/', timeout=2)[0] == 200))
+        self.assertTrue(wait_for(lambda: self.curl('/')[0] == 200))
 
+    @alone
     def test_many_that_leave_at_once(self):
         """No socket has anything to say after them, and the door has to be open again."""
         clients = [self.connect() for _ in range(64)]
@@ -426,6 +425,7 @@ class Limits(HttpTest):
         self.addCleanup(thread.join)
         self.addCleanup(over.set)
 
+    @alone
     def test_slow_clients_leave_room_for_health(self):
         """193 were enough to keep all others out: more than there is room for, and in the kernel's
         queue before it."""
@@ -448,6 +448,7 @@ class Limits(HttpTest):
         self.assertLess(lines, self.metric('halod_http_connections_cut_total') / 2,
                         'counted, not listed one by one')
 
+    @alone
     def test_viewers_leave_room_for_health(self):
         clients = [self.ask('/door/stream.mjpeg') for _ in range(64)]
         self.assertTrue(wait_for(lambda: self.metric('halod_http_viewers') == 64))
@@ -463,7 +464,7 @@ class Limits(HttpTest):
     def test_slow_requests_are_cut(self):
         client = self.connect()
         self.trickle([client], b'GET /metrics HTTP/1.1\r\nX-Slow: ' + b'y' * 1000)
-        self.assertTrue(wait_for(lambda: '1 client was disconnected: no complete request' in self.said(), 25))
+        self.assertTrue(wait_for(lambda: '1 client was disconnected: no complete request' in self.said()))
         self.assertEqual(self.curl('/')[0], 200)
 
     def test_without_descriptors(self):
@@ -540,7 +541,7 @@ class Listening(StandinTest):
     def refused(self, http):
         self.http = http
         done = subprocess.run(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, timeout=20)
+                              text=True, timeout=20 * PATIENCE)
         self.assertEqual(done.returncode, 1, done.stderr)
         return done.stderr
 
@@ -566,11 +567,12 @@ class Listening(StandinTest):
         self.assertEqual(os.stat(self.path('http.sock')).st_mode & 0o777, 0o660)
         body = subprocess.run(['curl', '-s', '--unix-socket', self.path('http.sock'),
                                'http://localhost/door/snapshot.jpg'], stdout=subprocess.PIPE,
-                              timeout=20).stdout
+                              timeout=20 * PATIENCE).stdout
         self.assertEqual(body, self.jpeg)
         self.stop()
         self.assertFalse(os.path.exists(self.path('http.sock')))
 
 
 if __name__ == '__main__':
-    unittest.main()
+    halotest.HALOD = STANDIN  # the program that has to be there
+    halotest.main()

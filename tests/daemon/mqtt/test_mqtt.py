@@ -12,9 +12,10 @@ import time
 import unittest
 
 import halotest
-from halotest import PATIENCE, mqtt
-from halotest.daemon import UNNOTICED, DaemonTest, main, wait_until
+from halotest import PATIENCE, alone, mqtt
+from halotest.daemon import Control, DaemonTest, main, wait_until
 from halotest.mqtt import Broker, Client
+from halotest.patient import PatientTest
 from halotest.standin import StandinTest
 
 BASE = 'gblur=sigma=6'
@@ -22,8 +23,18 @@ SIGN = 'solid=region=rect 0 0 50% 50%'
 HIDE, SET, STATUS = 'halod/door/hide', 'halod/door/hide/set', 'halod/status'
 
 
+def runs(text):
+    """Whether a stream's state says so; it is late where the machine is busy."""
+    return json.loads(text)['state'] in ('running', 'overloaded')
+
+
+def most_lines(since):
+    """How often a line that repeats is logged from then on, at most."""
+    return 1 + int(time.monotonic() - since) // 30
+
+
 @unittest.skipIf(mqtt.MISSING, f'{mqtt.MISSING} is not installed')
-class MqttTest(DaemonTest):
+class MqttTest(PatientTest):
     def broker(self, *lines, **more):
         broker = Broker(self.folder, lines, **more)
         self.addCleanup(broker.stop)
@@ -38,22 +49,22 @@ class MqttTest(DaemonTest):
         return {'input': 'test:size=64x48:rate=25', 'filters': BASE, 'backend': 'cpu',
                 'outputs': [{'null': True}], **more}
 
-    def begin(self, broker, streams=None, environment=None, **keys):
+    def begin(self, broker, streams=None, **keys):
         os.makedirs(self.path('state'), exist_ok=True)
         self.settings = {'mqtt': {'server': broker.server, **keys}, 'state': self.path('state')}
-        return self.start(streams or {'door': self.door()}, environment=environment,
-                          **self.settings)
+        return self.start(streams or {'door': self.door()}, **self.settings)
 
     def both(self, *lines, options=(), **more):
         broker = self.broker(*lines)
         return broker, self.client(broker, *options), self.begin(broker, **more)
 
     def is_black(self, daemon, name='door'):
-        """The newest frame, as a PNG image."""
-        path = self.path('frame.png')
-        subprocess.run([os.environ['HALOCTL'], '--socket', daemon.path, 'snapshot', name, path],
-                       check=True, timeout=30 * PATIENCE, stdout=subprocess.DEVNULL)
-        luma = halotest.ffmpeg('-i', path, '-pix_fmt', 'gray', '-f', 'rawvideo', '-')
+        """The newest frame."""
+        with Control(daemon.path) as control:
+            control('Snapshot', name=name, format='png')
+            with os.fdopen(os.dup(control.fds[0]), 'rb') as file:
+                image = file.read()
+        luma = halotest.ffmpeg('-i', '-', '-pix_fmt', 'gray', '-f', 'rawvideo', '-', data=image)
         self.assertEqual(len(luma), 64 * 48)
         return max(luma) <= 16
 
@@ -74,26 +85,35 @@ class Published(MqttTest):
         daemon = self.begin(broker, {'door': self.stream()})
         reader = self.reader('one.ts')
         client.wait(STATUS, 'online')
-        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'running')
+        client.wait('halod/door/state', runs)
 
         def has_numbers(text):
             state = json.loads(text)
-            return state['state'] == 'running' and state['latency_p99_ms'] > 0 and \
-                state['rate'] > 0 and state['viewers'] == 1
-        state = json.loads(client.wait('halod/door/state', has_numbers, 40))
+            return runs(text) and state['latency_p99_ms'] > 0 and state['rate'] > 0 and \
+                state['viewers'] == 1
+        state = json.loads(client.wait('halod/door/state', has_numbers))
         self.assertEqual(set(state), {'state', 'why', 'rate', 'latency_p50_ms', 'latency_p99_ms',
                                       'viewers', 'coverage'})
-        self.assertEqual(state['why'], '')
+        if state['state'] == 'running':
+            self.assertEqual(state['why'], '')
         reader.close()
         client.wait(HIDE, 'OFF')
         daemon.control('Stop', name='door')
-        # Before the next numbers would be due, which come every ten seconds.
+        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'stopped')
+
+    @alone
+    def test_events_do_not_wait(self):
+        """For the next numbers, which come every ten seconds."""
+        _, client, daemon = self.both()
+        client.wait('halod/door/state', runs)
+        daemon.control('Stop', name='door')
         client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'stopped', 9)
 
+    @alone
     def test_numbers_every_ten_seconds(self):
         begun = time.monotonic()
         _, client, daemon = self.both()
-        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'running')
+        client.wait('halod/door/state', runs)
         daemon.wait_pictures('door', 12 * 25, timeout=60)
         states = [json.loads(payload)['state'] for _, topic, payload in client.all
                   if topic == 'halod/door/state']
@@ -255,8 +275,7 @@ class Commands(MqttTest):
     def both_and_another(self):
         """With a stream that is off, where commands are obeyed at once. The engine of the other one
         may be held."""
-        return self.both(streams={'door': self.door(), 'off': self.door(enabled=False)},
-                         environment=UNNOTICED)
+        return self.both(streams={'door': self.door(), 'off': self.door(enabled=False)})
 
     def command(self, client, *commands):
         """Returns when the daemon has all of them: it has obeyed the last one, of the stream
@@ -335,7 +354,7 @@ class Commands(MqttTest):
         client.publish(SET, b'ON')
         client.wait(HIDE, 'ON')
         lines = [line for line in daemon.logged().split('\n') if 'was ignored' in line]
-        self.assertTrue(1 <= len(lines) <= 1 + (time.monotonic() - begun) // 30, lines)
+        self.assertTrue(1 <= len(lines) <= most_lines(begun), lines)
 
     def test_retained(self):
         broker = self.broker()
@@ -385,33 +404,32 @@ class Lost(MqttTest):
         self.assertTrue(self.is_black(daemon))
         broker.start()
         client = self.client(broker)
-        client.wait(STATUS, 'online', 60)
+        client.wait(STATUS, 'online')
         client.wait(HIDE, 'ON')
         client.wait('homeassistant/switch/halod_door/hide/config', bool)
-        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'running')
+        client.wait('halod/door/state', runs)
         client.publish(SET, b'OFF')
         client.wait(HIDE, 'OFF')
 
     def test_broker_that_comes_later(self):
-        port = halotest.free_port()
+        port, begun = halotest.free_port(), time.monotonic()
         settings = {'mqtt': {'server': f'127.0.0.1:{port}'}}
         daemon = self.start({'door': self.door()}, **settings)
         self.wait_log(daemon, 'Connection refused')
         client = self.client(self.broker(port=port))
-        client.wait(STATUS, 'online', 60)
-        self.assertEqual(daemon.logged().count('Connection refused'), 1)
+        client.wait(STATUS, 'online')
+        self.assertLessEqual(daemon.logged().count('Connection refused'), most_lines(begun))
 
     def test_broker_that_hangs(self):
         broker, client, daemon = self.both()
         client.wait(HIDE, 'OFF')
         broker.process.send_signal(signal.SIGSTOP)
-        until = time.monotonic() + 3 * PATIENCE
-        while time.monotonic() < until:  # one who waited for the broker would wait for ever
+        for _ in range(20):  # one who waited for the broker would wait for ever
             daemon.control('Hide', name='door', id='sign', filters=SIGN)
             daemon.control('Hide', name='door', id='sign', filters='')
         daemon.control('Hide', name='door', id='shutter', filters='solid')
         broker.process.send_signal(signal.SIGCONT)
-        client.wait(HIDE, 'ON', 90)
+        client.wait(HIDE, 'ON')
 
     def test_broker_that_hangs_at_login(self):
         broker = self.broker()
@@ -435,12 +453,12 @@ class Lost(MqttTest):
         subprocess.run([mqtt.PASSWD, '-b', '-c', path, 'halod', 'right'], check=True)
         options = ('-u', 'halod', '-P', 'right')
         broker = self.broker('allow_anonymous false', f'password_file {path}')
-        client = self.client(broker, *options)
+        client, begun = self.client(broker, *options), time.monotonic()
         daemon = self.begin(broker, user='halod', password='wrong')
         self.wait_log(daemon, "the broker refuses the login")
         self.assertTrue(wait_until(
             lambda: open(broker.log).read().count('not authorised') >= 2), 'it tries again')
-        self.assertEqual(daemon.logged().count('mqtt:'), 1, daemon.logged())
+        self.assertLessEqual(daemon.logged().count('mqtt:'), most_lines(begun), daemon.logged())
         self.assertIn("Check 'user' and 'password'", daemon.logged())
         self.assertNotIn('wrong', daemon.logged())
         daemon.stop()
@@ -575,6 +593,7 @@ class Standin(StandinTest):
             'state': 'failed', 'why': 'no "such" file', 'rate': 25, 'viewers': 0,
             'latency_p50_ms': 11, 'latency_p99_ms': 22})
 
+    @alone
     def test_flood_of_events(self):
         self.client.wait('halod/door/state', bool)
         before = len(self.client.all)
