@@ -14,7 +14,7 @@ import threading
 import warnings
 
 from halotest import alone, docs
-from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, Control, Daemon, Refused, call, free_port,
+from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, Control, Refused, call, free_port,
                              main, wait_until)
 from halotest.patient import PatientTest
 
