@@ -118,7 +118,8 @@ class Slurm:
 
     def call(self, *command):
         return subprocess.run(command, env={**os.environ, **self.environment}, check=False,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60 * halotest.PATIENCE)
 
     def is_up(self):
         states = self.call('sinfo', '-h', '-N', '-o', '%T').stdout.split()

@@ -7,7 +7,7 @@ import stat
 import time
 
 import halotest
-from halotest import clip, start_halod, wait_until
+from halotest import alone, clip, start_halod, wait_until
 from halotest.detector import STANDIN
 from halotest.jobs import GOP, DetectTest, scenes, sha256, wait_stopped
 from halotest.played import first_libraries
@@ -505,15 +505,20 @@ class Kills(DetectTest):
             self.halod('job', *step)
         self.assert_done()
 
+    def end_detect(self):
+        process = start_halod('job', 'detect', self.parts, 0)
+        self.assertTrue(wait_until(lambda: children(process.pid)))
+        return self.seconds_to_end(process, signal.SIGTERM, 143)
+
     def test_terminated(self):
         self.split('-faces', self.detector('--do', 'slow=2'))
-
-        def end():
-            process = start_halod('job', 'detect', self.parts, 0)
-            self.assertTrue(wait_until(lambda: children(process.pid)))
-            return self.seconds_to_end(process, signal.SIGTERM, 143)
-        self.assert_ends_soon(end)
+        self.end_detect()
         self.assertEqual(self.in_parts('.detections'), [])
+
+    @alone
+    def test_terminated_soon(self):
+        self.split('-faces', self.detector('--do', 'slow=2'))
+        self.assert_ends_soon(self.end_detect)
 
     def stopped_detect(self, number):
         """A process that has begun; None: it was too fast."""

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import halotest
-from halotest import AS_ANOTHER, halod_command, halod_environment, start_halod, wait_until
+from halotest import AS_ANOTHER, alone, halod_command, halod_environment, start_halod, wait_until
 from halotest.played import first_libraries
 from halotest.jobs import JobTest, sha256, source, wait_stopped
 
@@ -259,6 +259,7 @@ class Usage(JobTest):
                 os.unlink(os.path.join(self.parts, 'manifest.json'))
         self.split()
 
+    @alone
     def test_folder_of_a_run(self):
         """-y does not take it from a run that is writing."""
         self.input = source(3, '320x240')
@@ -552,7 +553,7 @@ class Kills(JobTest):
     def temporary(self):
         return [name for name in os.listdir(self.parts) if name.startswith('.halod')]
 
-    def test_sigterm_ends_within_a_second(self):
+    def end_by_signals(self, check):
         self.input = source(60, '320x240')  # long: the test may be slower than the task
         self.split(seconds='60')
 
@@ -561,9 +562,16 @@ class Kills(JobTest):
             time.sleep(0.1)
             return self.seconds_to_end(process, number, code)
         for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
-            self.assert_ends_soon(end)
+            check(end)
             self.assertFalse(os.path.exists(self.part(0)))
         self.assertEqual(self.status()['done'], 0)
+
+    def test_signals(self):
+        self.end_by_signals(lambda end: end())
+
+    @alone
+    def test_signals_end_it_within_a_second(self):
+        self.end_by_signals(self.assert_ends_soon)
 
     def test_sigkill(self):
         self.split()
