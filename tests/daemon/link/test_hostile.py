@@ -6,13 +6,15 @@ import re
 import sys
 import time
 
-from halotest.daemon import (HALOD, PATIENCE, STANDIN_ENGINE_DAEMON, Control, DaemonTest,
-                             Refused, is_sanitized, main, wait_until)
+from halotest import alone
+from halotest.daemon import (HALOD, STANDIN_ENGINE_DAEMON, Control, Refused, is_sanitized, main,
+                             wait_until)
+from halotest.patient import PatientTest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Hostile(DaemonTest):
+class Hostile(PatientTest):
     def hostile(self, does, streams=None, **more):
         return self.start_with_engine(os.path.join(HERE, 'standin_engine.py'), streams,
                                       {'STANDIN_DOES': does, 'HALOD': HALOD, **more})
@@ -45,9 +47,9 @@ class Hostile(DaemonTest):
         self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] > 5),
                         daemon.logged())
 
-    def outlived(self, does, restarts):
+    def outlived(self, does, restarts, **more):
         """After misdeeds it is killed and started again (or not), and the daemon is well."""
-        daemon = self.hostile(does)
+        daemon = self.hostile(does, **more)
         if restarts:
             self.assertTrue(wait_until(lambda: len(self.starts()) > 1), daemon.logged())
         else:
@@ -231,16 +233,14 @@ class Hostile(DaemonTest):
         self.outlived('hello,start,closes', restarts=True)
 
     def test_silence(self):
-        self.outlived('hello,start,running,silent', restarts=True)
+        self.outlived('hello,start,running,silent', restarts=True, HALOD_FAULT='')
 
     def test_a_flood(self):
         """One that never stops talking does not keep the loop for itself."""
         daemon = self.hostile('hello,start,running,floods')
         daemon.wait_state('one', 'running')
         for _ in range(20):
-            begun = time.monotonic()
             daemon.status()
-            self.assertLess(time.monotonic() - begun, 5 * PATIENCE)
         if not is_sanitized():
             memory = daemon.memory()
             time.sleep(2)  # of the flood, which has no end: what it leaves would be far more by then
@@ -349,6 +349,7 @@ class Hostile(DaemonTest):
         self.assertIsNone(daemon.process.poll(), daemon.logged())
         self.be_honest(daemon)
 
+    @alone
     def test_no_room(self):
         """Streams for which the GPU has no memory wait and say so, and come when there is some; the one
         that runs is left alone."""
@@ -394,6 +395,7 @@ class Hostile(DaemonTest):
         self.end(daemon)
         self.assertIn('told to finish: halod is stopping', daemon.logged())
 
+    @alone
     def test_a_stream_that_stalls(self):
         """It leaves engines that go on, again and again: nobody else is disturbed, and few engines
         are started for it."""
@@ -414,6 +416,7 @@ class Hostile(DaemonTest):
         self.assertEqual({engine['restarts'] for engine in daemon.engines().values()}, {0})
         self.assertLess(max(counts), 4)
 
+    @alone
     def test_a_gpu_that_fails(self):
         """After three ends with status 75 in a row: on the CPU, which is said."""
         for end in ('device', 'status_75', 'last_words'):
@@ -445,6 +448,7 @@ class Hostile(DaemonTest):
     def autos(self, *names, **more):
         return {name: self.stream(name, backend='auto', **more) for name in names}
 
+    @alone
     def test_streams_that_start_together(self):
         """Two GPUs are as good as the same: as many on each, and each knows its number."""
         daemon = self.on_gpus(self.autos(*'abcd'), [(40000, 0), (40100, 9)])
@@ -457,6 +461,7 @@ class Hostile(DaemonTest):
         self.assertEqual(daemon.status('a')['gpu']['number'],
                          int(daemon.status('a')['engine'][-1]))
 
+    @alone
     def test_one_engine_for_a_gpu(self):
         """Whether its number is asked for or chosen."""
         daemon = self.on_gpus({**self.autos('a', 'b'), 'c': self.stream('c', backend='cuda', gpu=1),
@@ -464,6 +469,7 @@ class Hostile(DaemonTest):
         self.assertEqual(self.places(daemon), {'gpu1': ['a', 'b', 'c'], 'cpu': ['d']})
         self.assertIsNone(daemon.status('d')['gpu'])
 
+    @alone
     def test_the_one_that_is_asked_for_counts(self):
         """And so do streams with an engine of their own, whose engine has the number, too."""
         daemon = self.on_gpus({'c': self.stream('c', backend='auto', gpu=0), **self.autos('a'),
@@ -474,6 +480,7 @@ class Hostile(DaemonTest):
         self.assertIn(places, ({'gpu1': ['a'], 'gpu2:own': ['own']},
                                {'gpu2': ['a'], 'gpu1:own': ['own']}))
 
+    @alone
     def test_one_that_comes_later(self):
         """Running engines are asked again, and none is started for that."""
         daemon = self.on_gpus(self.autos('a'), [(9000, 0), (8900, 0)])
@@ -485,6 +492,7 @@ class Hostile(DaemonTest):
         self.assertEqual(self.places(daemon), {'gpu0': ['a'], 'gpu1': ['b']})
         self.assertEqual(len(self.starts()), starts + 1)
 
+    @alone
     def test_no_gpus(self):
         """An engine is not named after what is not there, and who insists is one of another."""
         daemon = self.on_gpus({**self.autos('a', 'b'), 'c': self.stream('c', backend='cuda'),
@@ -496,6 +504,7 @@ class Hostile(DaemonTest):
         self.assertIn('engine cpu is running', daemon.logged())
         self.assertNotIn('engine gpu', daemon.logged())
 
+    @alone
     def test_lies_about_gpus(self):
         """As if nothing had been said, for which there is a limit."""
         daemon = self.on_gpus(self.autos('a'), [(-5, 0)], [(5, 101)], [(1, 1)] * 17)
