@@ -21,13 +21,20 @@ POINTER = re.compile(r'\(\s*\*\s*(?:const\s+)?(\w*)\s*\)\s*\(([^()]*)\)')
 
 
 @functools.cache
-def plain(text):
+def plain(name, text):
     """Without comments, words in quotes and what the preprocessor reads."""
     def blank(match):
         return re.sub(r'[^\n]', ' ', match[0])
     text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', blank, text,
                   flags=re.S)
-    return re.sub(r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', blank, text, flags=re.M)
+    text = re.sub(r'^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', blank, text, flags=re.M)
+    # A call that waits for its answer has that name in daemon/.
+    return re.sub(r'\bhalo_pending\b', 'halo_waiting', text) if name.startswith('daemon/') else text
+
+
+@functools.cache
+def knows(text):
+    return TYPE.search(text) is not None
 
 
 @functools.cache
@@ -56,16 +63,36 @@ def read_all():
     return ret
 
 
+@functools.cache
+def of_file(name, text):
+    """Breaches that one file's words show, so that nothing slips through what this knows of C."""
+    ret, code = [], plain(name, text)
+    for pattern, words, what in (
+            (r'^[^\n]*\btypedef\b[^;]*', code, 'another name for a picture\'s type'),
+            (r'^[ \t]*#[ \t]*define(?:[^\n]*\\\n)*[^\n]*', text, 'a macro with a picture\'s type')):
+        if name.startswith(FOLDERS) and knows(words):
+            ret += [f'{name}: {what}' for match in re.finditer(pattern, words, re.M)
+                    if TYPE.search(match[0])]
+    for pattern, words, may, what in (
+            (r'#[ \t]*include[^\n]*\braw_picture_private\.h"', text, frames.INCLUDES.split(),
+             'raw pictures are for the gate alone'),
+            (r'\bstruct halo_raw_picture\s*\{', code, ['pipeline/picture/raw_picture_private.h'],
+             'a raw picture is defined in pipeline/picture/raw_picture_private.h'),
+            (r'\bstruct halo_output_picture\s*\{', code, ['pipeline/gate/gate.c'],
+             'only the gate makes output pictures')):
+        if name not in may and re.search(pattern, words):
+            ret.append(f'{name}: {what}')
+    return ret
+
+
 class Tree:
     """What sources say."""
 
     def __init__(self, texts):
         self.text = texts
-        self.plain = {name: plain(text) for name, text in texts.items() if name.startswith(FOLDERS)}
-        for name, text in self.plain.items():
-            if name.startswith('daemon/'):  # a call that waits for its answer has that name there
-                self.plain[name] = re.sub(r'\bhalo_pending\b', 'halo_waiting', text)
-        self.knowing = {name: text for name, text in self.plain.items() if TYPE.search(text)}
+        self.plain = {name: plain(name, text) for name, text in texts.items()
+                      if name.startswith(FOLDERS)}
+        self.knowing = {name: text for name, text in self.plain.items() if knows(text)}
 
     def takers(self):
         """(file, function) of those that are defined, and of prototypes in headers."""
@@ -95,38 +122,13 @@ class Tree:
                 yield f'{name}: {function}() takes pictures, and nobody defines it'
         for name, pointer in sorted(self.pointers() - {('pipeline/run/stage_filter.c', 'pass')}):
             yield f'{name}: {pointer} points to functions that take pictures: call them by name'
-        yield from self.words({name for name, _ in known})
-        yield from self.types()
+        for name in sorted(self.knowing.keys() - {name for name, _ in known} -
+                           in_pipeline(frames.FIELDS)):
+            if not (name.startswith('pipeline/') and name.endswith('.h')):
+                yield f'{name}: knows of pictures and is not in tests/style/frames.py'
+        for name, text in self.text.items():
+            yield from of_file(name, text)
         yield from self.calls()
-
-    def words(self, known):
-        """Of files, so that nothing slips through what this knows of C."""
-        headers = {name for name in self.plain if name.endswith('.h')}
-        for name, text in self.knowing.items():
-            if name not in known | in_pipeline(frames.FIELDS):
-                if not (name in headers and name.startswith('pipeline/')):
-                    yield f'{name}: knows of pictures and is not in tests/style/frames.py'
-            for match in re.finditer(r'^[^\n]*\btypedef\b[^;]*', text, re.M):
-                if TYPE.search(match[0]):
-                    yield f'{name}: another name for a picture\'s type'
-        for name, text in self.text.items():
-            if not name.startswith(FOLDERS) or not TYPE.search(text):
-                continue
-            for match in re.finditer(r'^[ \t]*#[ \t]*define(?:[^\n]*\\\n)*[^\n]*', text, re.M):
-                if TYPE.search(match[0]):
-                    yield f'{name}: a macro with a picture\'s type'
-
-    def types(self):
-        may = set(frames.INCLUDES.split())
-        for name, text in self.text.items():
-            if re.search(r'#[ \t]*include[^\n]*\braw_picture_private\.h"', text) and name not in may:
-                yield f'{name}: raw pictures are for the gate alone'
-            if re.search(r'\bstruct halo_raw_picture\s*\{', plain(text)) and \
-                    name != 'pipeline/picture/raw_picture_private.h':
-                yield f'{name}: a raw picture is defined in pipeline/picture/raw_picture_private.h'
-            if re.search(r'\bstruct halo_output_picture\s*\{', plain(text)) and \
-                    name != 'pipeline/gate/gate.c':
-                yield f'{name}: only the gate makes output pictures'
 
     def calls(self):
         for call, files in frames.CALLS.items():
@@ -198,12 +200,15 @@ ADDED = (
 class Added(unittest.TestCase):
     """The list is worth something: what is added is found, and what goes, too."""
 
+    @classmethod
+    def setUpClass(cls):
+        cls.before = set(Tree(read_all()).breaches())
+
     def change(self, name, change):
         """The breaches that this brings."""
         texts = read_all()
-        before = set(Tree(texts).breaches())
         after = Tree({**texts, name: change(texts[name])}).breaches()
-        return [line for line in after if line not in before]
+        return [line for line in after if line not in self.before]
 
     def test_what_is_added(self):
         for name, code, words in ADDED:
