@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The daemon's file: --check-config, --dump-config, --schema, conf.d, ${NAME}, the manual page.
+import functools
 import json
 import os
 import re
 import subprocess
+import textwrap
 import unittest
 
 import halotest
@@ -86,6 +88,7 @@ class ConfigTest(HaloTest):
         self.assertEqual(said, ['halod: ' + line for line in lines], self.logged(run))
 
 
+@functools.cache
 def has_encoder(name):
     """In the FFmpeg of this machine; its libraries are those of halod."""
     return b'Encoder ' in call([FFMPEG, '-v', 'quiet', '-h', 'encoder=' + name])
@@ -135,7 +138,7 @@ class Memory(ConfigTest):
         halotest.need_faults()
         path = self.write(STREAM)
         for option in ('--check-config', '-c'):
-            done = subprocess.run(halotest.halod_command(option, path), capture_output=True, timeout=60,
+            done = subprocess.run(halotest.halod_command(option, path), capture_output=True, timeout=halotest.RUN_TIMEOUT,
                                   env={**halotest.halod_environment(), 'HALOD_FAULT': 'heap:1'},
                                   check=False)
             self.assertEqual((done.returncode, done.stderr.decode()),
@@ -329,13 +332,13 @@ class Privacy(ConfigTest):
                '(changed: any change is enough; off: no change is needed)')
 
     def test_strict(self):
-        for chain in ('"null"', 'none', '["null"]', '"null,null"', '[none]', 'gblur=sigma=0',
-                      '"gblur=sigma=3:planes=0"', '[{gblur: {sigma: 0}}, "null"]'):
-            for more in ('', '    privacy: strict\n'):
-                with self.subTest(chain + more):
-                    path = self.write(STREAM.replace('solid', chain) + more)
-                    for option in ('--check-config', '--dump-config', '-c'):
-                        self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW, option=option)
+        for chain, more, option in halotest.each(
+                ('"null"', 'none', '["null"]', '"null,null"', '[none]', 'gblur=sigma=0',
+                 '"gblur=sigma=3:planes=0"', '[{gblur: {sigma: 0}}, "null"]'),
+                ('', '    privacy: strict\n'), ('-c', '--check-config', '--dump-config')):
+            with self.subTest(chain + more, option=option):
+                path = self.write(STREAM.replace('solid', chain) + more)
+                self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW, option=option)
 
     def test_weak(self):
         """What hides nothing is no filter either; privacy: changed lets it pass."""
@@ -537,10 +540,13 @@ class Schemas(ConfigTest):
         super().setUp()
         self.schema = Schema(json.loads(self.halod('--schema').out))
 
-    def errors_of(self, text):
+    def errors_of(self, *texts):
+        """Of each text, in a list: the program reads them all at once, one below each key."""
+        text = ''.join(f't{at}:\n' + textwrap.indent(text, '  ') + '\n' for at, text in enumerate(texts))
         done = subprocess.run([YAML_JSON], input=text.encode(), stdout=subprocess.PIPE, check=True,
-                              env={**os.environ, **PASSWORD, 'D': '${'})
-        return list(self.schema.errors(json.loads(done.stdout), self.schema.root, ''))
+                              env={**os.environ, **PASSWORD, 'D': '${', 'RTSP_PASSWORD': 'x'})
+        return [list(self.schema.errors(value, self.schema.root, ''))
+                for value in json.loads(done.stdout).values()]
 
     def test_says_what_it_is(self):
         self.assertEqual(self.schema.root['$schema'],
@@ -549,32 +555,31 @@ class Schemas(ConfigTest):
     def test_examples(self):
         with open(EXAMPLE, encoding='utf-8') as file:
             text = file.read()
-        self.assertEqual(self.errors_of(text), [])
+        self.assertEqual(self.errors_of(text), [[]])
         # And with all that is a comment there.
         open_text = re.sub(r'(?m)^( *)#(?! )(.*)$', r'\1\2', text)
         open_text = re.sub(r'(?m)^  #  ', '    ', open_text)
         self.assertIn('\n  door:\n    input:', open_text)
         path = self.write(open_text)
         self.check(path, 6, environment={'RTSP_PASSWORD': 'x'})
-        os.environ['RTSP_PASSWORD'] = 'x'
-        self.assertEqual(self.errors_of(open_text), [])
+        self.assertEqual(self.errors_of(open_text), [[]])
 
     def test_right_ones(self):
-        for text in RIGHT:
+        for text, errors in zip(RIGHT, self.errors_of(*RIGHT), strict=True):
             with self.subTest(text):
-                self.assertEqual(self.errors_of(text), [])
+                self.assertEqual(errors, [])
                 self.halod('--check-config', self.write(text),
                            environment={**PASSWORD, 'D': '4'})
 
     def test_wrong_ones(self):
-        for text in WRONG:
+        for text, errors in zip(WRONG, self.errors_of(*WRONG), strict=True):
             with self.subTest(text):
-                self.assertNotEqual(self.errors_of(text), [])
+                self.assertNotEqual(errors, [])
                 self.halod('--check-config', self.write(text), code=78)
 
     def test_dump_fits(self):
         text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
-        self.assertEqual(self.errors_of(text), [])
+        self.assertEqual(self.errors_of(text), [[]])
 
     def test_libraries_agree(self):
         try:
