@@ -6,6 +6,7 @@ import array
 import contextlib
 import functools
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -33,6 +34,7 @@ HALOD = os.environ.get('HALOD', '')
 ALONE = os.environ.get('HALOTEST_ALONE')
 PATIENCE = float(os.environ.get('HALOTEST_PATIENCE', 15 if ALONE == 'no' else 1))
 RUN_TIMEOUT = 60 * PATIENCE  # seconds; generous because sanitizer builds are slow
+WHOLE = os.environ.get('HALOTEST_LISTS') == 'whole'  # in the suite wide
 EXIT_SKIPPED = 77
 
 Run = namedtuple('Run', 'code out err command')
@@ -101,6 +103,14 @@ def filter_examples():
         option, found[name] = shlex.split(re.search(r'(?m)^example: (.*)$', text)[1])
         assert option == '-vf'
     return found
+
+
+def each(*lists):
+    """All combinations in the suite wide; elsewhere so few that each value is in one."""
+    if WHOLE:
+        return list(itertools.product(*lists))
+    return [tuple(values[at % len(values)] for values in lists)
+            for at in range(max(map(len, lists)))]
 
 
 def has_encoder(name):

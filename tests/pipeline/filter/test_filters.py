@@ -7,7 +7,7 @@ import random
 import re
 
 import halotest
-from halotest import (HaloTest, Plane, all_frames, clip, largest_difference, psnr, raw_clip,
+from halotest import (HaloTest, Plane, all_frames, clip, each, largest_difference, psnr, raw_clip,
                       raw_frames, silent_clip, video_source, y4m_frames)
 
 MASKS = {
@@ -310,22 +310,22 @@ class Convolution(Witnessed):
         return 'convolution=' + ':'.join(words)
 
     def test_luma(self):
-        for pixel_format in ('yuv420p', 'yuv420p10le', 'gray', 'gray10le', 'gray12le'):
-            for size, (mask, scale) in MASKS.items():
-                with self.subTest(f'{size}x{size} {pixel_format}'):
-                    self.compare(self.chain(mask, scale), pixel_format, size // 2)
+        for pixel_format, size in each(
+                ('yuv420p', 'yuv420p10le', 'gray', 'gray10le', 'gray12le'), tuple(MASKS)):
+            with self.subTest(f'{size}x{size} {pixel_format}'):
+                self.compare(self.chain(*MASKS[size]), pixel_format, size // 2)
 
     def test_all_planes(self):
-        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le', 'yuv422p12le'):
-            for size, (mask, scale) in MASKS.items():
-                with self.subTest(f'{size}x{size} {pixel_format}'):
-                    self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, size // 2)
+        for pixel_format, size in each(
+                ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le', 'yuv422p12le'), tuple(MASKS)):
+            with self.subTest(f'{size}x{size} {pixel_format}'):
+                self.compare(self.chain(*MASKS[size], (0, 1, 2)), pixel_format, size // 2)
 
     def test_signed_and_lopsided(self):
-        for mask, scale in (SHARPEN, SLOPE, LOPSIDED):
-            for pixel_format in ('yuv444p', 'yuv420p10le'):
-                with self.subTest(f'{mask} {pixel_format}'):
-                    self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, 1)
+        for (mask, scale), pixel_format in each((SHARPEN, SLOPE, LOPSIDED),
+                                                ('yuv444p', 'yuv420p10le')):
+            with self.subTest(f'{mask} {pixel_format}'):
+                self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, 1)
 
     def test_bias(self):
         mask, scale = SLOPE
@@ -374,18 +374,17 @@ class Convolution(Witnessed):
         return Plane(w, h, wanted)
 
     def test_divisor_and_bias(self):
-        for pixel_format, top in (('gray', 255), ('gray10le', 1023), ('gray12le', 4095)):
+        for pixel_format, (mask, divisor, scale, bias) in each(
+                ('gray', 'gray10le', 'gray12le'),
+                ((SLOPE[0], '0.25', 0.25, 128), (SLOPE[0], '1/9', 1 / 9, -3),
+                 (MASKS[3][0], '0.03', 0.03, 0), (MASKS[3][0], '1/5', 0.2, 40.5))):
             source = noise_clip(pixel_format, 32, 24)
-            for mask, divisor, scale, bias in ((SLOPE[0], '0.25', 0.25, 128),
-                                               (SLOPE[0], '1/9', 1 / 9, -3),
-                                               (MASKS[3][0], '0.03', 0.03, 0),
-                                               (MASKS[3][0], '1/5', 0.2, 40.5)):
-                chain = f"convolution=0m='{mask}':0rdiv={divisor}:0bias={bias}:border=replicate"
-                with self.subTest(f'{chain} {pixel_format}'):
-                    before, after = self.planes_of(source, chain, pixel_format, 32, 24)
-                    weights = [float(w) for w in mask.split()]
-                    wanted = self.dense(before[0], weights, scale, bias, top)
-                    self.assert_within_one(wanted, after[0], chain)
+            chain = f"convolution=0m='{mask}':0rdiv={divisor}:0bias={bias}:border=replicate"
+            with self.subTest(f'{chain} {pixel_format}'):
+                before, after = self.planes_of(source, chain, pixel_format, 32, 24)
+                weights = [float(w) for w in mask.split()]
+                wanted = self.dense(before[0], weights, scale, bias, halotest.top_of(pixel_format))
+                self.assert_within_one(wanted, after[0], chain)
 
     def test_real_weights_and_large_masks(self):
         """What FFmpeg cannot: any odd size, real weights. Float64 is the witness, edges too."""
@@ -453,10 +452,10 @@ class Masks(Witnessed):
         return mask
 
     def test_unsharp(self):
-        for pixel_format in ('gray', 'gray10le', 'gray12le'):
-            for width, height, amount in ((5, 5, 1), (3, 7, 5), (13, 3, -1), (23, 23, -2)):
-                self.check(f'unsharp={width}:{height}:{amount}', pixel_format,
-                           [self.unsharp(width, height, amount)])
+        for pixel_format, (width, height, amount) in each(
+                ('gray', 'gray10le', 'gray12le'), ((5, 5, 1), (3, 7, 5), (13, 3, -1), (23, 23, -2))):
+            self.check(f'unsharp={width}:{height}:{amount}', pixel_format,
+                       [self.unsharp(width, height, amount)])
         self.check('unsharp=lx=7:la=0.3:border=reflect101', 'gray', [self.unsharp(7, 5, 0.3)],
                    index=reflected101)
 
@@ -470,29 +469,29 @@ class Masks(Witnessed):
     def test_unsharp_beside_ffmpegs(self):
         """FFmpeg rounds the blur, which amount multiplies, and then the product downwards. (That of
         FFmpeg 5.1 does next to nothing to deeper samples: no witness.)"""
-        for pixel_format in ('yuv420p', 'yuv422p', 'yuv444p'):
-            for options, amount in (('5:5:1:5:5:1', 1), ('3:3:5:3:23:5', 5), ('23:3:-2:3:7:-2', 2),
-                                    ('7:13:0.5:9:9:0.5', 0.5)):
-                with self.subTest(f'{options} {pixel_format}'):
-                    source = clip('.mkv', *video_source(), '-vf', 'noise=alls=20:all_seed=3',
-                                  '-frames:v', '2', '-pix_fmt', pixel_format, '-c:v', 'ffv1')
-                    chain = 'unsharp=' + options
-                    wanted = all_frames(raw_frames(source, filters=chain,
-                                                   pixel_format=pixel_format), pixel_format, 160,
-                                        120)
-                    got = self.frames_of(source, chain, pixel_format, 160, 120)
-                    worst = max(largest_difference(a, b, 12)
-                                for w, g in zip(wanted, got) for a, b in zip(w, g))
-                    self.assertLessEqual(worst, math.floor(amount / 2 + 1.5))
+        for pixel_format, (options, amount) in each(
+                ('yuv420p', 'yuv422p', 'yuv444p'),
+                (('5:5:1:5:5:1', 1), ('3:3:5:3:23:5', 5), ('23:3:-2:3:7:-2', 2),
+                 ('7:13:0.5:9:9:0.5', 0.5))):
+            with self.subTest(f'{options} {pixel_format}'):
+                source = clip('.mkv', *video_source(), '-vf', 'noise=alls=20:all_seed=3',
+                              '-frames:v', '2', '-pix_fmt', pixel_format, '-c:v', 'ffv1')
+                chain = 'unsharp=' + options
+                wanted = all_frames(raw_frames(source, filters=chain, pixel_format=pixel_format),
+                                    pixel_format, 160, 120)
+                got = self.frames_of(source, chain, pixel_format, 160, 120)
+                worst = max(largest_difference(a, b, 12)
+                            for w, g in zip(wanted, got) for a, b in zip(w, g))
+                self.assertLessEqual(worst, math.floor(amount / 2 + 1.5))
 
     LAPLACIANS = {4: [[0, 1, 0], [1, -4, 1], [0, 1, 0]], 8: [[1, 1, 1], [1, -8, 1], [1, 1, 1]]}
 
     def test_laplacian(self):
-        for neighbours, mask in self.LAPLACIANS.items():
-            for pixel_format in ('gray', 'gray10le', 'gray12le'):
-                for scale, delta in ((1, 0), (0.25, 128), (3, -7.5), (0, 90)):
-                    self.check(f'laplacian=scale={scale}:delta={delta}:neighbours={neighbours}',
-                               pixel_format, [[[scale * w for w in row] for row in mask]], delta)
+        for (neighbours, mask), pixel_format, (scale, delta) in each(
+                tuple(self.LAPLACIANS.items()), ('gray', 'gray10le', 'gray12le'),
+                ((1, 0), (0.25, 128), (3, -7.5), (0, 90))):
+            self.check(f'laplacian=scale={scale}:delta={delta}:neighbours={neighbours}',
+                       pixel_format, [[[scale * w for w in row] for row in mask]], delta)
         mask = self.LAPLACIANS[4]
         self.check('laplacian', 'yuv420p', [mask, mask, mask])
         self.check('laplacian=1:1:128', 'yuv420p12le', [mask, None, None], 128)
@@ -532,9 +531,8 @@ class Masks(Witnessed):
         return [[pixel(x, y) / math.pi for x in range(-rx, rx + 1)] for y in range(-ry, ry + 1)]
 
     def test_discblur(self):
-        for pixel_format in ('gray', 'gray10le', 'gray12le'):
-            for radius in (0.7, 1, 2.5, 6.3):
-                self.check(f'discblur=radius={radius}', pixel_format, [self.disc(radius)])
+        for pixel_format, radius in each(('gray', 'gray10le', 'gray12le'), (0.7, 1, 2.5, 6.3)):
+            self.check(f'discblur=radius={radius}', pixel_format, [self.disc(radius)])
         self.check('discblur=5:radiusV=2.2:border=wrap', 'gray', [self.disc(5, 2.2)],
                    index=wrapped)
         self.check('discblur=31', 'gray', [self.disc(31)], size=(20, 14))
@@ -598,11 +596,10 @@ class Edges(Witnessed):
                             f'{what} is not rounded down')
 
     def test_float64(self):
-        for name in self.MASKS:
-            for options in self.SCALES:
-                with self.subTest(f'{name}{options}'):
-                    self.check(name, options, 'yuv420p', (61, 47))
-                    self.check(name, options, 'gray10le')
+        for name, options in each(tuple(self.MASKS), self.SCALES):
+            with self.subTest(f'{name}{options}'):
+                self.check(name, options, 'yuv420p', (61, 47))
+                self.check(name, options, 'gray10le')
 
     def test_borders(self):
         for border, index in (('reflect', reflected), ('reflect101', reflected101),
@@ -611,17 +608,15 @@ class Edges(Witnessed):
                 self.check('sobel', '=scale=0.3', 'gray', (37, 29), border, index)
 
     def test_ffmpeg(self):
-        for name in self.MASKS:
-            for options in self.SCALES:
-                for pixel_format in ('yuv444p', 'yuv420p10le'):
-                    with self.subTest(f'{name}{options} {pixel_format}'):
-                        source = noise_clip(pixel_format)
-                        _, after = self.planes_of(source, name + options, pixel_format, 64, 48)
-                        data = raw_frames(source, filters=name + options,
-                                          pixel_format=pixel_format)
-                        wanted = all_frames(data, pixel_format, 64, 48)[0]
-                        for number, (a, b) in enumerate(zip(wanted, after)):
-                            self.assertLessEqual(largest_difference(a, b, 1), 1, f'plane {number}')
+        for name, options, pixel_format in each(tuple(self.MASKS), self.SCALES,
+                                                ('yuv444p', 'yuv420p10le')):
+            with self.subTest(f'{name}{options} {pixel_format}'):
+                source = noise_clip(pixel_format)
+                _, after = self.planes_of(source, name + options, pixel_format, 64, 48)
+                data = raw_frames(source, filters=name + options, pixel_format=pixel_format)
+                wanted = all_frames(data, pixel_format, 64, 48)[0]
+                for number, (a, b) in enumerate(zip(wanted, after)):
+                    self.assertLessEqual(largest_difference(a, b, 1), 1, f'plane {number}')
 
     def test_planes(self):
         source = noise_clip('yuv420p')
@@ -646,18 +641,18 @@ class Pixelize(Witnessed):
         return p
 
     def test_integers(self):
-        for pixel_format in ('yuv420p', 'yuv422p10le'):
-            for block_w, block_h in ((16, 16), (2, 3), (7, 1), (100, 20), (1024, 1024)):
-                for mode in self.MODES:
-                    chain = f'pixelize=w={block_w}:h={block_h}:m={mode}'
-                    with self.subTest(f'{chain} {pixel_format}'):
-                        source = noise_clip(pixel_format, 61, 47)
-                        before, after = self.planes_of(source, chain, pixel_format, 61, 47)
-                        for number, (plane, got) in enumerate(zip(before, after)):
-                            sub_x, sub_y = halotest.LAYOUTS[pixel_format][:2] if number else (0, 0)
-                            size = max(1, block_w >> sub_x), max(1, block_h >> sub_y)
-                            self.assertTrue(list(got.samples) == self.blocks(plane, *size, mode),
-                                            f'plane {number}')
+        for pixel_format, (block_w, block_h), mode in each(
+                ('yuv420p', 'yuv422p10le'), ((16, 16), (2, 3), (7, 1), (100, 20), (1024, 1024)),
+                tuple(self.MODES)):
+            chain = f'pixelize=w={block_w}:h={block_h}:m={mode}'
+            with self.subTest(f'{chain} {pixel_format}'):
+                source = noise_clip(pixel_format, 61, 47)
+                before, after = self.planes_of(source, chain, pixel_format, 61, 47)
+                for number, (plane, got) in enumerate(zip(before, after)):
+                    sub_x, sub_y = halotest.LAYOUTS[pixel_format][:2] if number else (0, 0)
+                    size = max(1, block_w >> sub_x), max(1, block_h >> sub_y)
+                    self.assertTrue(list(got.samples) == self.blocks(plane, *size, mode),
+                                    f'plane {number}')
 
     def test_ffmpeg(self):
         """Its mean is rounded down, ours to nearest, and on 4:2:0 it makes odd sizes even."""

@@ -5,7 +5,7 @@ import re
 import subprocess
 
 import halotest
-from halotest import HaloTest, plain_clip, silent_clip
+from halotest import HaloTest, each, plain_clip, silent_clip
 
 
 class Refusals(HaloTest):
@@ -283,22 +283,22 @@ class Outputs(HaloTest):
         os.link(source, self.path('hard.mp4'))
         os.symlink(source, self.path('soft.mp4'))
         before = self.content(source)
-        for name in ('clip.mp4', './clip.mp4', 'hard.mp4', 'soft.mp4', 'file:clip.mp4'):
-            for output in ('out.mp4', 'null:'):
-                with self.subTest(name, output=output):
-                    self.refused('run', '-i', source, '-vf', 'null', '-progress', name, output,
-                                 cwd=self.folder, says='-progress')
-                    self.assertEqual(self.content(source), before)
+        for name, output in each(('clip.mp4', './clip.mp4', 'hard.mp4', 'soft.mp4', 'file:clip.mp4'),
+                                 ('out.mp4', 'null:')):
+            with self.subTest(name, output=output):
+                self.refused('run', '-i', source, '-vf', 'null', '-progress', name, output,
+                             cwd=self.folder, says='-progress')
+                self.assertEqual(self.content(source), before)
 
     def test_progress_file_is_output(self):
         """Before either is there."""
         os.symlink('out.mp4', self.path('link.mp4'))
-        for name in ('out.mp4', './out.mp4', self.path('out.mp4'), 'link.mp4'):
-            for options in ((), ('-y',)):
-                with self.subTest(name, options=options):
-                    self.refused('run', *options, '-i', plain_clip(), '-vf', 'null', '-progress',
-                                 name, 'out.mp4', cwd=self.folder, says='-progress')
-                    self.assertEqual(os.listdir(self.folder), ['link.mp4'])
+        for name, options in each(('out.mp4', './out.mp4', self.path('out.mp4'), 'link.mp4'),
+                                  ((), ('-y',))):
+            with self.subTest(name, options=options):
+                self.refused('run', *options, '-i', plain_clip(), '-vf', 'null', '-progress',
+                             name, 'out.mp4', cwd=self.folder, says='-progress')
+                self.assertEqual(os.listdir(self.folder), ['link.mp4'])
 
     def test_partial_file_would_be_input(self):
         source = self.path('out.partial.mp4')
@@ -366,6 +366,9 @@ class Outputs(HaloTest):
 
 class Streams(HaloTest):
     """Files that are standard input and standard output too."""
+    INPUTS = ('-', 'pipe:0', 'pipe:', '/dev/stdin')
+    REPORTS = ('-trace', '-stats_json', '-progress')
+
     def streams(self, *arguments, source=None, out=None, code=64):
         """halod in the folder, with these files as its streams; returns its lines on stderr."""
         with open(source or os.devnull, 'rb') as data, open(out or os.devnull, 'ab') as to:
@@ -385,13 +388,13 @@ class Streams(HaloTest):
         os.link(source, self.path('hard.mkv'))
         with open(source, 'rb') as file:
             before = file.read()
-        for name in ('-', 'pipe:0', 'pipe:', '/dev/stdin'):
-            for option in ('-trace', '-stats_json', '-progress'):
-                for path in ('st.mkv', 'hard.mkv', '/dev/stdin', '/proc/self/fd/0'):
-                    with self.subTest(name, option=option, path=path):
-                        self.streams('run', '-i', name, '-vf', 'null', option, path, '-y', 'o.mkv',
-                                     source=source)
+        for name in self.INPUTS:
             self.streams('run', '-i', name, '-vf', 'null', '-y', 'st.mkv', source=source)
+        for name, option, path in each(self.INPUTS, self.REPORTS,
+                                       ('st.mkv', 'hard.mkv', '/dev/stdin', '/proc/self/fd/0')):
+            with self.subTest(name, option=option, path=path):
+                self.streams('run', '-i', name, '-vf', 'null', option, path, '-y', 'o.mkv',
+                             source=source)
         self.assertEqual(sorted(os.listdir(self.folder)), ['hard.mkv', 'st.mkv'])
         with open(source, 'rb') as file:
             self.assertEqual(file.read(), before)
@@ -401,12 +404,11 @@ class Streams(HaloTest):
 
     def test_output(self):
         out = self.path('so.nut')
-        for name in ('-', 'pipe:1', 'pipe:', '/dev/stdout'):
-            for option in ('-trace', '-stats_json', '-progress'):
-                for path in ('so.nut', '/dev/stdout', '/proc/self/fd/1', '/dev/fd/1'):
-                    with self.subTest(name, option=option, path=path):
-                        self.streams('run', '-y', '-i', silent_clip(), '-vf', 'null', option, path,
-                                     '-f', 'nut', name, out=out)
+        for name, option, path in each(('-', 'pipe:1', 'pipe:', '/dev/stdout'), self.REPORTS,
+                                       ('so.nut', '/dev/stdout', '/proc/self/fd/1', '/dev/fd/1')):
+            with self.subTest(name, option=option, path=path):
+                self.streams('run', '-y', '-i', silent_clip(), '-vf', 'null', option, path,
+                             '-f', 'nut', name, out=out)
         self.streams('run', '-y', '-i', silent_clip(), '-vf', 'null', '-progress', '-', '-f', 'nut',
                      'pipe:1', out=out)
         self.streams('run', '-i', silent_clip(), '-vf', 'null', '-trace', '/dev/stdout',
