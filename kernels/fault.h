@@ -13,6 +13,7 @@
  *     hang    a frame never ends               memory    no page-locked memory is left
  *     stall   a frame waits for three seconds before it is submitted
  *     kill    the process is killed with a frame
+ *     stop    the process stops with a frame, as with SIGSTOP
  *     illegal a kernel of the frame reads an invalid address: with CUDA the device is really lost
  *     open    the backend does not start       alloc     no device memory is left
  *     decoder  encoder  a live stream's call of it never returns; with KIND:/FILE, not before the

@@ -209,6 +209,8 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
         sleep(STALL_SECONDS);
     if (halo_fault(b->ops->name, "kill"))
         raise(SIGKILL);
+    if (halo_fault(b->ops->name, "stop"))
+        raise(SIGSTOP);
     const bool refused = halo_fault(b->ops->name, "submit");
     const bool illegal = halo_fault(b->ops->name, "illegal");
     const int code = refused ? -EIO : illegal ? submit_illegal(b, frame) : submit(b, frame);
