@@ -23,7 +23,7 @@ static void with_stderr(int fd, void (*say)(void))
     close(saved);
 }
 
-enum { PATIENCE_MS = 60000, QUIET_MS = 100 };
+enum { PATIENCE_MS = 900000, QUIET_MS = 100 };
 
 /* A terminal hands its bytes on in pieces: until there are as many as wanted, and then none. */
 static void read_back(int fd, const char *wanted)

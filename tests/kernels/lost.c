@@ -69,7 +69,7 @@ int main(void)
             printf("0 passed, 0 failed, 1 skipped\n");
             return 77;
         }
-    alarm(60);
+    alarm(900);
     lose(cuda, lanes);
     for (int i = 0; i < 2; i++)
         halo_backend_close(lanes[i]);

@@ -31,7 +31,7 @@ def sources():
 class Names(unittest.TestCase):
     def undefined(self, *paths, text=None):
         done = subprocess.run([PYFLAKES, *paths], input=text, capture_output=True, text=True,
-                              check=False, timeout=60)
+                              check=False)
         return [line for line in done.stdout.splitlines() + done.stderr.splitlines()
                 if 'imported but unused' not in line]
 

@@ -26,7 +26,7 @@ class Words(unittest.TestCase):
 
     def words(self, *args, code=0):
         done = subprocess.run([os.path.join(self.folder, 'tools', 'words'), *args],
-                              capture_output=True, text=True, check=False, timeout=60)
+                              capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 

@@ -8,7 +8,7 @@ HALOD, HALO_BENCH = os.environ['HALOD'], os.environ['HALO_BENCH']
 
 
 def run(*words):
-    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+    return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 class Completion(unittest.TestCase):
@@ -18,7 +18,7 @@ class Completion(unittest.TestCase):
         code = 'compopt() { echo "*"; }; eval "$SCRIPT"; COMP_WORDS=("$@"); ' \
                f'COMP_CWORD=$(($# - 1)); _{name}; printf "%s\\n" "${{COMPREPLY[@]}}"'
         done = subprocess.run(['bash', '-c', code, 'x', name, *words], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=60,
+                              stderr=subprocess.PIPE, text=True,
                               env={**os.environ, 'SCRIPT': run(program, '--completion')})
         self.assertEqual((done.returncode, done.stderr), (0, ''), words)
         return done.stdout.split()

@@ -45,7 +45,7 @@ class Links(unittest.TestCase):
 class Installed(unittest.TestCase):
     def test_links_lead_to_installed_files(self):
         plan = json.loads(subprocess.run(['meson', 'introspect', '--install-plan', os.environ['BUILD']],
-                                         check=True, stdout=subprocess.PIPE, timeout=60).stdout)
+                                         check=True, stdout=subprocess.PIPE).stdout)
         installed = {row['destination']: path for rows in plan.values() for path, row in rows.items()
                      if '/doc/halod/' in row['destination']}
         pages = {place: path for place, path in installed.items() if place.endswith('.md')}
@@ -171,8 +171,7 @@ class Tables(unittest.TestCase):
         self.assertIn('style', offered)
         build = os.environ['BUILD']
         listed = subprocess.run(['meson', 'test', '-C', build, '--no-rebuild', '--list'], check=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                timeout=60).stdout
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
         names = {line.split(' / ')[-1].strip() for line in listed.splitlines()} | offered
         for row in table(read('CONTRIBUTING.md'), 'you change'):
             for name in quoted(row[1]):
@@ -273,9 +272,9 @@ class ManualPages(unittest.TestCase):
             for name in MANUALS:
                 page = os.path.join(folder, os.path.basename(name).removesuffix('.scd'))
                 with open(os.path.join(ROOT, name), 'rb') as source, open(page, 'wb') as made:
-                    subprocess.run(['scdoc'], stdin=source, stdout=made, check=True, timeout=60)
+                    subprocess.run(['scdoc'], stdin=source, stdout=made, check=True)
                 done = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', page],
-                                      stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+                                      stdout=subprocess.PIPE, text=True, check=False)
                 self.assertEqual([line for line in done.stdout.splitlines()
                                   if OF_SCDOC not in line], [], name)
 

@@ -23,7 +23,7 @@ PYTHON = '/usr/bin/python3'  # halo-detect's
 
 def has(code):
     return subprocess.run([PYTHON, '-I', '-c', code], capture_output=True,
-                          timeout=60).returncode == 0
+                          timeout=60 * PATIENCE).returncode == 0
 
 
 HAS_NUMPY = has('import numpy')

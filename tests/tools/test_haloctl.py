@@ -14,6 +14,7 @@ import termios
 import time
 import unittest
 
+from halotest import wait_until
 from halotest.standin import HALOCTL, PATIENCE, HaloctlMixin, StandinTest
 
 COMMANDS = ('list', 'status', 'set', 'hide', 'keep', 'forget', 'start', 'stop', 'restart',
@@ -109,13 +110,12 @@ class Commands(HaloctlTest):
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        for _ in range(40):  # until it listens
-            self.good('stop', 'road')
-            if select.select([process.stdout], [], [], 0.25 * PATIENCE)[0]:
-                break
+
+        def comes():  # once it listens
             self.good('start', 'road')
-        else:
-            self.fail('no event comes')
+            self.good('stop', 'road')
+            return select.select([process.stdout], [], [], 0.25)[0]
+        self.assertTrue(wait_until(comes), 'no event comes')
         # What was done until then may be told, too: only the order matters.
         output = iter(process.stdout)
         for words in r'asked +road Stop by user \d+ \(process \d+\)', 'state +road stopped: asked for':
@@ -124,7 +124,7 @@ class Commands(HaloctlTest):
     def test_closed_output(self):
         with open('/dev/full', 'w') as full:
             done = subprocess.run([HALOCTL, '--socket', self.socket, 'list'], stdout=full,
-                                  stderr=subprocess.PIPE, timeout=20)
+                                  stderr=subprocess.PIPE, timeout=20 * PATIENCE)
         self.assertEqual(done.returncode, 1)
         self.assertIn(b'standard output', done.stderr)
 
@@ -171,7 +171,7 @@ class Words(HaloctlTest):
         os.chmod(self.socket, 0)
         other = {'user': 65534, 'group': 65534, 'extra_groups': []} if os.getuid() == 0 else {}
         try:
-            done = subprocess.run([HALOCTL, '--socket', self.socket, 'list'], timeout=20, cwd='/',
+            done = subprocess.run([HALOCTL, '--socket', self.socket, 'list'], timeout=20 * PATIENCE, cwd='/',
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **other)
         except PermissionError:
             self.skipTest('another user cannot run this haloctl')
@@ -183,7 +183,7 @@ class Words(HaloctlTest):
         os.symlink(self.socket, self.path('halod/control.sock'))
         if os.path.exists('/run/halod/control.sock'):
             self.skipTest('a daemon of the system is here')
-        done = subprocess.run([HALOCTL, 'list'], stdout=subprocess.PIPE, timeout=20,
+        done = subprocess.run([HALOCTL, 'list'], stdout=subprocess.PIPE, timeout=20 * PATIENCE,
                               env=dict(os.environ, XDG_RUNTIME_DIR=self.folder))
         self.assertEqual(done.returncode, 0)
         self.assertIn(b'door', done.stdout)
@@ -204,7 +204,7 @@ class Words(HaloctlTest):
                 client.recv(1000)
                 client.sendall(answer)
                 client.close()
-                out, err = process.communicate(timeout=20)
+                out, err = process.communicate(timeout=20 * PATIENCE)
             os.unlink(path)
             self.assertIn(process.returncode, (0, 1), (answer, err))
             self.assertNotIn(b'\x1b', out + err)
@@ -227,7 +227,7 @@ class Words(HaloctlTest):
                'printf "%s\\n" "${COMPREPLY[@]}"'
         done = subprocess.run(['bash', '-c', code, 'x', 'haloctl', *words], stdout=subprocess.PIPE,
                               env=dict(os.environ, PATH=path + ':' + os.environ['PATH']),
-                              text=True, timeout=20)
+                              text=True, timeout=20 * PATIENCE)
         return done.stdout.split()
 
     def directory_with_haloctl(self):
@@ -271,7 +271,7 @@ class Watch(HaloctlTest):
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdout.readline()
         self.stop()
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=20 * PATIENCE)
         self.assertEqual(process.returncode, 1)
         self.assertIn(b'closed the connection', err)
 

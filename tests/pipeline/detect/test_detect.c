@@ -120,7 +120,7 @@ static void unwanted(void *arg, enum halo_find find)
 static void begin(struct fixture *f, bool live)
 {
     f->detector[HALO_FIND_FACES] = (struct halo_detector_settings){
-        .wait = 20, .enter = 1, .hold = 0, .score = 0.5, .low = 0.25};
+        .wait = 600, .enter = 1, .hold = 0, .score = 0.5, .low = 0.25};
     f->calls = (struct halo_detect_calls){want, broken, unwanted};
     f->settings.stream = "a";
     f->settings.detector = f->detector;

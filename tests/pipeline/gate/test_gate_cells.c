@@ -67,7 +67,7 @@ static void begin(struct fixture *f, const char *chain)
                                           .height = HEIGHT,
                                           .hidden = &f->hidden,
                                           .frozen = f->frozen};
-    const struct halo_region_feed_settings feed = {.on = true, .hold = 0, .limit = 30};
+    const struct halo_region_feed_settings feed = {.on = true, .hold = 0, .limit = 50};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
     assert_int_equal(halo_chain_parse(&f->chain, chain, &err), 0);

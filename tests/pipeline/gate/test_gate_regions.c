@@ -96,7 +96,7 @@ static void begin(struct fixture *f, const char *chain)
                                           .unsure = f->unsure,
                                           .spill = f->spill};
     const struct halo_region_feed_settings feed = {
-        .on = true, .margin = f->margin, .hold = 0, .limit = 30};
+        .on = true, .margin = f->margin, .hold = 0, .limit = 50};
     struct halo_error err = {0};
     assert_int_equal(halo_ring_create(&f->ring, &settings, &err), 0);
     assert_int_equal(halo_chain_parse(&f->chain, chain, &err), 0);
@@ -637,11 +637,11 @@ static void full_strength(void **state)
     check_like(&f, f.now + SECOND, wide, whole);
     update_box(&f, f.now + 2 * SECOND, HALO_SHAPE_RECT, small);
     check(&f, f.now + 2 * SECOND, small, false);
-    check_like(&f, f.now + 40 * SECOND, all, whole);
-    update_box(&f, f.now + 41 * SECOND, HALO_SHAPE_RECT, small);
-    check(&f, f.now + 41 * SECOND, small, false);
+    check_like(&f, f.now + 52 * SECOND, all, whole);
+    update_box(&f, f.now + 53 * SECOND, HALO_SHAPE_RECT, small);
+    check(&f, f.now + 53 * SECOND, small, false);
     halo_gate_set_feed(f.gate, NULL);
-    check_like(&f, f.now + 41 * SECOND, all, whole);
+    check_like(&f, f.now + 53 * SECOND, all, whole);
     end(&f);
 
     f = (struct fixture){0};

@@ -241,7 +241,7 @@ struct halo_output *clip_open_output(const struct clip *clip,
 void clip_wait_written(struct halo_output *output, int packets)
 {
     struct halo_output_stats stats;
-    const int64_t until = av_gettime_relative() + 60000000;
+    const int64_t until = av_gettime_relative() + 900000000;
     halo_output_stats(output, &stats);
     while (stats.packets < packets && av_gettime_relative() < until) {
         usleep(1000);

@@ -25,7 +25,7 @@
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/output/clip.h"
 
-enum { SECONDS = 12, PATH = 512, PATIENCE_US = 60000000, OLD_S = 3600 };
+enum { SECONDS = 12, PATH = 512, PATIENCE_US = 900000000, OLD_S = 3600 };
 
 static struct clip *clip;
 static char folder[64], playlist[PATH];
