@@ -13,7 +13,7 @@ import subprocess
 import threading
 import time
 
-SIZE, RATE, STAY = (192, 128), 200, 4
+SIZE, STAY = (192, 128), 4
 NAMES = ('frames', 'shown', 'hidden', 'unread', 'others', 'leaks')
 # What the detector of each stream does wrong, and in how many frames on average.
 PLANS = {
@@ -45,7 +45,7 @@ class Looker(threading.Thread):
 
     def close(self):
         self.closed = True
-        self.join(20)
+        self.join(20 * self.proof.patience)
         if self.is_alive():
             self.process.kill()
             self.join()
@@ -62,8 +62,7 @@ class Detected:
         self.random, self.lock = random.Random(seed), threading.Lock()
         self.sums = {plan: dict.fromkeys(NAMES, 0) for plan in PLANS}
         self.faults, self.failures, self.rounds = {}, [], 0
-        self.started = False  # whether a detector was ever seen running
-        self.wait, self.rate = 0.05, RATE  # seconds that frames wait for their verdicts
+        self.wait, self.rate, self.patience = 0.05, 200, 1  # seconds that frames wait for their verdicts
 
     def slow_down(self):
         """For machines on which most verdicts come too late."""
@@ -117,7 +116,6 @@ class Detected:
         """Kills or stops a detector, or an engine now and then."""
         engine = self.random.random() < 0.15
         running = self.descendants(daemon.pid)
-        self.started |= any(name == 'standin-detector' for _, name in running)
         found = [pid for pid, name in running if (name == 'standin-detector') != engine]
         if not found:
             return
@@ -164,7 +162,7 @@ class Detected:
         if daemon.poll() is None:
             daemon.terminate()
         try:
-            daemon.wait(30)
+            daemon.wait(30 * self.patience)
         except subprocess.TimeoutExpired:
             daemon.kill()
             daemon.wait()

@@ -25,7 +25,8 @@ enum {
     WIDTH = 96,
     HEIGHT = 64,
     CLIP = 256,  /* pictures */
-    GRACE = 40,  /* seconds in which a process has to have ended */
+    GRACE = 900, /* seconds: by then a process has ended, however busy the machine is */
+    HUNG = 40,   /* the same, where its GPU may hang */
     TICK = 4000, /* us */
 };
 
@@ -250,6 +251,16 @@ static bool start(const struct proof_rounds *r, const char *clip, unsigned seed,
     return true;
 }
 
+static void print_threads(pid_t pid)
+{
+    char command[100];
+    fflush(stdout);
+    snprintf(command, sizeof command, "head -qn 3 /proc/%d/task/*/status | grep -v Umask",
+             (int)pid);
+    if (system(command) != 0)
+        printf("cannot be read\n");
+}
+
 /* Signals for which it is time. */
 static void disturb(struct worker *w)
 {
@@ -266,11 +277,12 @@ static void disturb(struct worker *w)
         usleep(200000);
         kill(w->pid, SIGCONT);
     }
-    if (!w->killed && now - w->begin > GRACE * INT64_C(1000000000)) {
+    if (!w->killed && now - w->begin > (w->hangs ? HUNG : GRACE) * INT64_C(1000000000)) {
         if (w->hangs) { /* as the supervisor does, who hears nothing of it */
             proof_tally_fault(shared, "killed by SIGKILL, an engine whose GPU hangs");
         } else {
-            printf("proof: the engine with seed %u does not end\n", w->seed);
+            printf("proof: the engine with seed %u does not end; its threads:\n", w->seed);
+            print_threads(w->pid);
             atomic_fetch_add(&shared->failed, 1);
         }
         w->killed = true;

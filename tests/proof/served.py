@@ -16,7 +16,6 @@ import subprocess
 import threading
 import time
 
-RATE = 200
 PLANS = ('heap:p=0.001,time:p=0.002', 'code:p=0.001', 'submit:p=0.001,finish:p=0.001',
          'upload:p=0.001,download:p=0.001,launch:p=0.001', 'alloc:p=0.002,memory:p=0.01',
          'heap:p=0.0005,code:p=0.0005,skip:p=0.01', 'kill:%d', 'hang:%d', 'illegal:p=0.001', '')
@@ -113,7 +112,7 @@ class Eye(threading.Thread):
     def close(self):
         """Once the daemon has ended."""
         self.closed = True
-        self.join(20)
+        self.join(20 * self.proof.patience)
         if self.is_alive():
             self.process.kill()
             self.join()
@@ -215,6 +214,7 @@ class Served:
         self.programs, self.folder, self.backend, self.loopback = programs, folder, backend, loopback
         self.random, self.seed = random.Random(seed), seed
         self.figures, self.failures, self.rounds = Figures(), [], 0
+        self.rate, self.patience = 200, 1
         self.lock, self.opened = threading.Lock(), []
 
     # ---- halo-prove ----
@@ -260,7 +260,7 @@ class Served:
         if self.loopback and form.width % 2 == 0:
             outputs.append({'v4l2': f'/dev/video{number}',
                             'video': {'size': f'{form.width}x{form.height}', 'fps': 50}})
-        source = f'test:size={form.width}x{form.height}:rate={RATE}:canary={number * 4096}'
+        source = f'test:size={form.width}x{form.height}:rate={self.rate}:canary={number * 4096}'
         if form.exam:
             outputs.append({'unix': self.path(name + '2.nut'), 'video': {'codec': 'raw'},
                             'rendition': 'other'})
@@ -427,7 +427,7 @@ class Served:
         if early is None:
             daemon.terminate()
             try:
-                daemon.wait(30)
+                daemon.wait(30 * self.patience)
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 early = 'does not end'

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What a run says: progress files, lines, the bar on a terminal, log levels.
+import contextlib
 import fcntl
 import os
 import pty
@@ -10,7 +11,8 @@ import subprocess
 import termios
 
 import halotest
-from halotest import HaloTest, clip, long_clip, plain_clip, silent_clip, video_source
+from halotest import (HaloTest, clip, long_clip, plain_clip, silent_clip, video_source,
+                      wait_until)
 
 
 def blocks(text):
@@ -23,6 +25,22 @@ def blocks(text):
             found.append(block)
             block = {}
     return found, block
+
+
+def fed_in_parts(between, *arguments, **streams):
+    """halod, which reads a clip from a pipe; between its halves, between() waits for something."""
+    process = subprocess.Popen(halotest.halod_command('run', '-i', '-', '-preset', 'ultrafast', *arguments),
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               env=halotest.halod_environment(), **streams)
+    with open(long_clip(), 'rb') as file:
+        data = file.read()
+    process.stdin.write(data[:len(data) // 2])
+    process.stdin.flush()
+    between()
+    process.stdin.write(data[len(data) // 2:])
+    process.stdin.close()
+    process.stdin = None
+    return process
 
 
 class Progress(HaloTest):
@@ -57,8 +75,13 @@ class Progress(HaloTest):
 
     def test_long_run_reports_on_its_way(self):
         progress = self.path('progress.txt')
-        self.halod('run', '-i', long_clip(), '-vf', 'gblur=sigma=10', '-preset', 'slow',
-                   '-progress', progress, self.path('out.mkv'))
+
+        def begun():
+            with contextlib.suppress(FileNotFoundError), open(progress, encoding='ascii') as file:
+                return 'progress=continue' in file.read()
+        process = fed_in_parts(lambda: self.assertTrue(wait_until(begun)), '-vf', 'gblur=sigma=1', '-progress',
+                               progress, self.path('out.mkv'), stderr=subprocess.PIPE)
+        self.assertEqual(process.communicate(timeout=halotest.RUN_TIMEOUT)[1].count(b'500 frames'), 1)
         with open(progress, encoding='ascii') as file:
             self.check(file.read(), 500)
 
@@ -170,28 +193,18 @@ class Terminal(HaloTest):
     def test_bar(self):
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
-        process = subprocess.Popen(
-            halotest.halod_command('run', '-i', long_clip(), '-vf', 'gblur=sigma=8',
-                                   '-preset', 'veryslow', '-threads', '1', self.path('out.mkv')),
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
-            env=halotest.halod_environment())
+        text = []
+
+        def shown(words=b'fps'):
+            while words not in b''.join(text) and select.select([master], [], [], halotest.RUN_TIMEOUT)[0]:
+                text.append(os.read(master, 65536))
+        process = fed_in_parts(shown, '-vf', 'gblur=sigma=1', self.path('out.mkv'), stderr=slave)
         os.close(slave)
-        text = b''
-        while True:
-            ready, _, _ = select.select([master], [], [], halotest.RUN_TIMEOUT)
-            if not ready:
-                process.kill()
-                break
-            try:
-                part = os.read(master, 65536)
-            except OSError:  # the other side is closed
-                break
-            if not part:
-                break
-            text += part
+        with contextlib.suppress(OSError):  # the other side is closed
+            shown(b'more than this')
         os.close(master)
-        self.assertEqual(process.wait(halotest.RUN_TIMEOUT), 0, text[-500:])
-        shown = text.decode(errors='replace')
+        self.assertEqual(process.wait(halotest.RUN_TIMEOUT), 0, text[-5:])
+        shown = b''.join(text).decode(errors='replace')
         self.assertTrue('\r' in shown.replace('\r\n', '\n') or '\x1b[' in shown, 'no bar')
         self.assertIn('fps', shown)
         self.assertTrue(re.search(r'500\D', shown), 'the number of frames is not said')

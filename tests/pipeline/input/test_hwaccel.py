@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Decoding on a GPU, seen from outside: with stand-ins for the driver's libraries (tests/standin).
+import functools
 import os
 import shutil
 import unittest
@@ -13,6 +14,7 @@ SOFTWARE = 'by the CPU, not by NVDEC'
 INTRA = ['-c:v', 'libx264', '-preset', 'ultrafast', '-threads', '1', '-g', '1', '-pix_fmt', 'yuv420p']
 
 
+@functools.cache
 def picture(number, width, height, deep=False, left=0, top=0):
     """What the stand-in decodes picture number to, as software would lay it out."""
     out = bytearray()

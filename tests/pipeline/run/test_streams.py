@@ -7,7 +7,7 @@ import struct
 from fractions import Fraction
 
 import halotest
-from halotest import (HaloTest, X264, audio_source, clip, ffmpeg, need, plain_clip, probe,
+from halotest import (HaloTest, X264, audio_source, clip, each, ffmpeg, need, plain_clip, probe,
                       probe_video, real_videos, streams, video_source)
 from halotest.flashbeep import is_whole
 
@@ -465,21 +465,22 @@ class Attachments(HaloTest):
 
     def test_font_is_judged_by_its_bytes(self):
         """What claims to be one may show what the filters hide; its own label is no proof."""
-        for mime in ('application/x-truetype-font', 'application/vnd.ms-opentype', 'font/woff2'):
-            for name, data in (('picture', picture()), ('behind a font', font() + picture()),
-                               ('text', b'the raw picture ' * 20)):
-                with self.subTest(f'{mime}: {name}'):
-                    source = self.attached(('halo.ttf', mime, data))
-                    need(len(streams(source, 'attachment')) == 1, 'an attachment', source)
-                    run = self.halod('run', '-y', '-i', source, '-vf', 'gblur=sigma=8',
-                                     self.path('out.mkv'))
-                    self.assertEqual(streams(self.path('out.mkv'), 'attachment'), [])
-                    self.says_once(run, 'an attachment may show')
-                    with open(self.path('out.mkv'), 'rb') as file:
-                        self.assertNotIn(b'the raw picture', file.read())
-                    self.halod('run', '-y', '-copy_unfiltered', '-i', source, '-vf', 'gblur',
-                               self.path('out.mkv'))
-                    self.assertEqual(len(streams(self.path('out.mkv'), 'attachment')), 1)
+        for mime, (name, data) in each(
+                ('application/x-truetype-font', 'application/vnd.ms-opentype', 'font/woff2'),
+                (('picture', picture()), ('behind a font', font() + picture()),
+                 ('text', b'the raw picture ' * 20))):
+            with self.subTest(f'{mime}: {name}'):
+                source = self.attached(('halo.ttf', mime, data))
+                need(len(streams(source, 'attachment')) == 1, 'an attachment', source)
+                run = self.halod('run', '-y', '-i', source, '-vf', 'gblur=sigma=8',
+                                 self.path('out.mkv'))
+                self.assertEqual(streams(self.path('out.mkv'), 'attachment'), [])
+                self.says_once(run, 'an attachment may show')
+                with open(self.path('out.mkv'), 'rb') as file:
+                    self.assertNotIn(b'the raw picture', file.read())
+                self.halod('run', '-y', '-copy_unfiltered', '-i', source, '-vf', 'gblur',
+                           self.path('out.mkv'))
+                self.assertEqual(len(streams(self.path('out.mkv'), 'attachment')), 1)
 
     def test_picture_attached_to_mkv_is_not_passed_on(self):
         picture = clip('.png', *video_source(), '-frames:v', '1')
@@ -552,13 +553,14 @@ class PicturesInMetadata(HaloTest):
 
     def test_in_tags(self):
         text = base64.b64encode(picture(1600)).decode()
-        for key, value in (('comment', text), ('comment', 'data:image/png;base64,' + text),
-                           ('thumbnail', 'JPEG: ' + text), ('comment', picture(1600).hex())):
+        for (key, value), place in each(
+                (('comment', text), ('comment', 'data:image/png;base64,' + text),
+                 ('thumbnail', 'JPEG: ' + text), ('comment', picture(1600).hex())),
+                ('-metadata', '-metadata:s:v', '-metadata:s:a')):
             tag = f'{key}={value}'
-            for place in ('-metadata', '-metadata:s:v', '-metadata:s:a'):
-                with self.subTest(f'{tag[:20]} {place}'):
-                    source = clip('.mkv', '-i', plain_clip(), '-map', '0', place, tag, '-c', 'copy')
-                    self.assert_gone(source, f'(?i)the tag {key} is dropped: a cover')
+            with self.subTest(f'{tag[:20]} {place}'):
+                source = clip('.mkv', '-i', plain_clip(), '-map', '0', place, tag, '-c', 'copy')
+                self.assert_gone(source, f'(?i)the tag {key} is dropped: a cover')
 
     def test_in_tags_of_chapters(self):
         text = base64.b64encode(picture(1600)).decode().rstrip('=')

@@ -18,8 +18,8 @@ class Plan(HaloTest):
         return clip('.mkv', *video_source(seconds=seconds, rate=rate), *audio_source(seconds), *X264, '-g',
                     '10', *more)
 
+    @halotest.alone
     def test_streams(self):
-        # So few frames that a slow machine ends before the trial, too.
         text = self.plan('-i', self.source(seconds=0.2), '-vf', 'gblur=sigma=2', '-preset',
                          'ultrafast', '-c:a', 'aac', '-backend', 'cpu')
         self.assertIn('a trial of all of it', text)
@@ -48,6 +48,7 @@ class Plan(HaloTest):
         text = self.plan('-i', self.source(), '-vf', 'null', '-decoders', '3')
         self.assertIn('3 decoders', text)
 
+    @halotest.alone
     def test_beginning_of_a_long_file(self):
         source = self.source(seconds=60, rate=50)
         text = self.plan('-i', source, '-vf', 'gblur=sigma=9', '-preset', 'veryslow')
