@@ -76,6 +76,22 @@ class CheckStyle(unittest.TestCase):
                 self.assertIn(place, result.stdout)
                 self.assertIn(what, result.stdout)
 
+    def test_versions_of_ffmpeg(self):
+        """Printing a version is allowed, as daemon/version.c does."""
+        lines = ('#if LIBAVCODEC_VERSION_MAJOR < 60', '#if LIBSWSCALE_VERSION_INT > 9',
+                 '#ifdef FF_API_INIT_PACKET', 'int a = AV_VERSION_INT(59, 1, 0);')
+        for line in lines:
+            self.append('pipeline/base/av_version.c', line)
+            self.append('pipeline/base/av_version.h', line)
+        self.append('daemon/version.c', 'unsigned major = AV_VERSION_MAJOR(avformat_version());')
+        result = self.check('code')
+        self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
+        for line in lines:
+            place = self.append('pipeline/base/av.c', line)
+            result = self.check('code')
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(place + 'only pipeline/base/av_version.[ch] may', result.stdout)
+
     def test_heads(self):
         with open(os.path.join(self.folder, 'config/new.c'), 'w', encoding='utf-8') as file:
             file.write('int a;\n')
