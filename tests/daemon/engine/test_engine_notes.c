@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Words of an engine's threads: whoever sends them, a GPU that failed ends the process. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "config/error.h"
 #include "daemon/engine/engine_private.h"
+#include "tests/cmocka_all.h"
 
 enum { WENT_ON = 3 };
 

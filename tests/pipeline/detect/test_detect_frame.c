@@ -5,8 +5,6 @@
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,12 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "pipeline/base/display.h"
 #include "pipeline/detect/detect_frame.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/raw_picture_private.h"
+#include "tests/cmocka_all.h"
 
 /* ---- frames whose colours are known ---- */
 

@@ -2,8 +2,6 @@
  * The connection with a detector: each rule of docs/detectors.md, broken once. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "pipeline/detect/detect_link.h"
+#include "tests/cmocka_all.h"
 
 #define SECOND INT64_C(1000000000)
 #define START  (1000 * SECOND)
