@@ -19,8 +19,8 @@ struct halo_complaints;
 
 /* Writes FFmpeg's message for averror, followed by the last error line that FFmpeg logged since the
  * previous call, if any. Example: "Invalid data found (h264: error while decoding MB 3 4)". With
- * complaints, that is the line of their decoder or encoder, from any of its threads, if it logged one;
- * otherwise the line that anything else logged on the calling thread. Returns text. */
+ * complaints, that is the line of their decoder or encoder, from any of its threads, if it logged
+ * one; otherwise the line that anything else logged on the calling thread. Returns text. */
 const char *halo_av_reason(int averror, struct halo_complaints *complaints, char *text,
                            size_t size);
 
@@ -34,8 +34,8 @@ void halo_av_init_log(void);
 
 enum { HALO_AV_LINE = 300 }; /* bytes of a line that is kept */
 
-/* Counts the error lines that a decoder or demuxer logs. Decoders that conceal damage report it only
- * in their log, because frames that are decoded on several threads lose their error flags. The
+/* Counts the error lines that a decoder or demuxer logs. Decoders that conceal damage report it
+ * only in their log, because frames that are decoded on several threads lose their error flags. The
  * field `opaque` of a demuxer's context must point to this struct, that of a decoder's or encoder's
  * context to a struct halo_av_packet. */
 struct halo_complaints {
@@ -51,11 +51,11 @@ struct halo_complaints {
     char line[HALO_AV_LINE];     /* a codec's last error line; private to av.c */
 };
 
-/* What a codec works on. `opaque` in its context must point to one before it is opened (or be NULL),
- * and in a decoder's context to another one with each packet. FFmpeg hands each packet, with the
- * context's `opaque` of that moment, to the next of the decoder's threads, which keeps both until its
- * next packet: a line that is logged there finds its packet, and through it the stream. Hence what
- * `opaque` pointed to must stay valid for as many packets as the decoder has threads. */
+/* What a codec works on. `opaque` in its context must point to one before it is opened (or be
+ * NULL), and in a decoder's context to another one with each packet. FFmpeg hands each packet, with
+ * the context's `opaque` of that moment, to the next of the decoder's threads, which keeps both
+ * until its next packet: a line that is logged there finds its packet, and through it the stream.
+ * Hence what `opaque` pointed to must stay valid for as many packets as the decoder has threads. */
 struct halo_av_packet {
     struct halo_complaints *complaints;
     int64_t time; /* of the packet; recorded in complaints->latest */

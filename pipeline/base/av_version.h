@@ -42,9 +42,10 @@ uint8_t *halo_av_stream_new_side_data(AVStream *stream, enum AVPacketSideDataTyp
                                       size_t size);
 const AVPacketSideData *halo_av_stream_all_side_data(const AVStream *stream, int *ret_count);
 
-/* Like FFmpeg's functions of these names, but the side data of `to` stays as it is and that of `from`
- * is not copied: newer versions keep a stream's side data among its parameters, and an output must
- * not tell everything that its input tells (pipeline/run/copy_streams.c). Return 0 or an AVERROR. */
+/* Like FFmpeg's functions of these names, but the side data of `to` stays as it is and that of
+ * `from` is not copied: newer versions keep a stream's side data among its parameters, and an
+ * output must not tell everything that its input tells (pipeline/run/copy_streams.c). Return 0 or
+ * an AVERROR. */
 int halo_av_parameters_copy(AVCodecParameters *to, const AVCodecParameters *from);
 int halo_av_parameters_from_context(AVCodecParameters *to, const AVCodecContext *from);
 
@@ -55,8 +56,8 @@ const enum AVSampleFormat *halo_av_sample_formats(const AVCodec *codec);
 const int *halo_av_sample_rates(const AVCodec *codec);
 const AVChannelLayout *halo_av_channel_layouts(const AVCodec *codec);
 
-/* Tells a decoder that its threads may call get_buffer2 and get_format at the same time, which later
- * versions take for granted. */
+/* Tells a decoder that its threads may call get_buffer2 and get_format at the same time, which
+ * later versions take for granted. */
 void halo_av_allow_parallel_callbacks(AVCodecContext *codec);
 
 #endif
