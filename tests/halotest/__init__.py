@@ -335,6 +335,16 @@ def need_faults():
         raise unittest.SkipTest('built without faults')
 
 
+def with_colours(pixel_format, **tags):
+    """Options for a clip that says which colours its samples mean, in the words of setparams. From
+    FFmpeg 7.1 on, `-color_trc` and its like no longer prevail over what the frames say."""
+    said = ':'.join(f'{name}={value}' for name, value in tags.items())
+    return ['-vf', f'format={pixel_format},setparams={said}']
+
+
+BT2020_PQ = {'color_primaries': 'bt2020', 'color_trc': 'smpte2084', 'colorspace': 'bt2020nc'}
+
+
 def raw_clip(frames, pixel_format, width, height, suffix='.nut', rate=25):
     """Given samples, wrapped so that the decoder gives them back unchanged."""
     path = clip(suffix, '-f', 'rawvideo', '-pixel_format', pixel_format, '-video_size',
@@ -510,9 +520,9 @@ def frame_hashes(path, select='0:v:0', pixel_format=None):
     return [line.split(',')[-1].strip() for line in lines if line and not line.startswith('#')]
 
 
-def raw_frames(path, select='0:v:0', filters=None, pixel_format=None):
+def raw_frames(path, select='0:v:0', filters=None, pixel_format=None, options=()):
     """All decoded frames as one run of bytes."""
-    command = ['-noautorotate', '-i', path, '-map', select, '-fps_mode', 'passthrough']
+    command = [*options, '-noautorotate', '-i', path, '-map', select, '-fps_mode', 'passthrough']
     if filters:
         command += ['-vf', filters]
     if pixel_format:

@@ -608,12 +608,14 @@ class Edges(Witnessed):
                 self.check('sobel', '=scale=0.3', 'gray', (37, 29), border, index)
 
     def test_ffmpeg(self):
+        """Its C code: the one for x86 wraps around where a result is below zero."""
         for name, options, pixel_format in each(tuple(self.MASKS), self.SCALES,
                                                 ('yuv444p', 'yuv420p10le')):
             with self.subTest(f'{name}{options} {pixel_format}'):
                 source = noise_clip(pixel_format)
                 _, after = self.planes_of(source, name + options, pixel_format, 64, 48)
-                data = raw_frames(source, filters=name + options, pixel_format=pixel_format)
+                data = raw_frames(source, filters=name + options, pixel_format=pixel_format,
+                                  options=('-cpuflags', '0'))
                 wanted = all_frames(data, pixel_format, 64, 48)[0]
                 for number, (a, b) in enumerate(zip(wanted, after)):
                     self.assertLessEqual(largest_difference(a, b, 1), 1, f'plane {number}')

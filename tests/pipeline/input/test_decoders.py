@@ -7,7 +7,8 @@ import subprocess
 import unittest
 
 import halotest
-from halotest import FFMPEG, HaloTest, X264, audio_source, clip, start_halod, video_source, wait_until
+from halotest import (BT2020_PQ, FFMPEG, HaloTest, X264, audio_source, clip, start_halod,
+                      video_source, wait_until, with_colours)
 
 COUNTS = (2, 3, 7)
 FEW = COUNTS if halotest.WHOLE else (3,)
@@ -93,8 +94,7 @@ class Kinds(Decoders):
     def test_hevc_with_light_levels(self):
         source = short(*x265('no-open-gop=1', 'hdr10=1', 'max-cll=1000,400', 'master-display=G(13250,'
                              '34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)'),
-                       '-pix_fmt', 'yuv420p10le', '-color_primaries', 'bt2020', '-color_trc',
-                       'smpte2084', '-colorspace', 'bt2020nc')
+                       *with_colours('yuv420p10le', **BT2020_PQ))
         self.same(source, apart=9)
 
     def test_vp8_and_vp9(self):

@@ -16,7 +16,7 @@ import time
 
 import halotest
 from halotest import (HALOD, HaloTest, PATIENCE, X264_B, alone, audio_source, clip, ffmpeg,
-                      plain_clip, raw_frames, silent_clip, video_source, wait_until)
+                      plain_clip, raw_frames, silent_clip, video_source, wait_until, with_colours)
 from halotest.patient import PATIENT
 
 PROBE = os.environ['LIVE_PROBE']
@@ -832,8 +832,8 @@ class Sources(LiveTest):
 
     def test_a_reset_before_the_first_picture(self):
         """Sources of HDR are read ahead for what the first picture says of it."""
-        ffmpeg(*video_source('96x64', 25, 3), *X264_B, '-color_trc', 'smpte2084',
-               self.path('hdr.ts'))
+        ffmpeg(*video_source('96x64', 25, 3), *X264_B,
+               *with_colours('yuv420p', color_trc='smpte2084'), self.path('hdr.ts'))
         data = open(self.path('hdr.ts'), 'rb').read()
         with socket.create_server(('127.0.0.1', 0)) as server:
             server.settimeout(20 * PATIENCE)

@@ -5,8 +5,8 @@ import struct
 import subprocess
 
 import halotest
-from halotest import HaloTest, X264, audio_source, clip, ffprobe, need, probe_video, \
-    video_source
+from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, ffprobe, need, probe_video,
+                      video_source, with_colours)
 
 PHONE = {'com.apple.quicktime.make': 'Maker', 'com.apple.quicktime.creationdate': '2020-02-03',
          'com.android.version': '11'}
@@ -165,10 +165,9 @@ class Hdr(HaloTest):
     def test_h264_in_mpegts(self):
         """FFmpeg's decoder does not tell, so the bitstream is asked."""
         master = 'G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)'
-        given = clip('.mkv', *video_source(), '-frames:v', '4', '-pix_fmt', 'yuv420p10le', '-c:v',
-                     'libx265', '-x265-params',
-                     f'log-level=none:master-display={master}:max-cll=1000,400', '-color_primaries',
-                     'bt2020', '-color_trc', 'smpte2084', '-colorspace', 'bt2020nc')
+        given = clip('.mkv', *video_source(), '-frames:v', '4',
+                     *with_colours('yuv420p10le', **BT2020_PQ), '-c:v', 'libx265', '-x265-params',
+                     f'log-level=none:master-display={master}:max-cll=1000,400')
         headers = subprocess.run([halotest.FFMPEG, '-nostdin', '-v', 'trace', '-i',
                                   self.filtered(given, 'out.ts'), '-c', 'copy', '-bsf:v',
                                   'trace_headers', '-f', 'null', '-'], capture_output=True,
@@ -197,8 +196,8 @@ class Hdr(HaloTest):
     def make_vision(path, profile, compatible, transfer):
         """A configuration record in the sample entry of an MP4 whose index is at its end."""
         plain = clip('.mp4', *video_source(), '-frames:v', '4', '-c:v', 'libx265', '-x265-params',
-                     'log-level=none', '-pix_fmt', 'yuv420p10le', '-tag:v', 'hvc1', '-color_trc',
-                     transfer)
+                     'log-level=none', *with_colours('yuv420p10le', color_trc=transfer), '-tag:v',
+                     'hvc1')
         with open(plain, 'rb') as file:
             data = bytearray(file.read())
         level, present = 6, 0b101  # the base layer and its metadata

@@ -4,7 +4,7 @@ import os
 
 import halotest
 from halotest import (HaloTest, X264, audio_source, clip, ffmpeg, plain_clip, probe_video,
-                      run_halod, video_source)
+                      run_halod, video_source, with_colours)
 
 
 def content(path):
@@ -124,7 +124,7 @@ class Messages(HaloTest):
         self.says_once(run, 'container cannot store the stream')
 
     def test_mjpeg_of_limited_range(self):
-        source = clip('.mkv', *video_source(), *X264, '-color_range', 'tv')
+        source = clip('.mkv', *video_source(), *X264, *with_colours('yuv420p', range='tv'))
         for codec, name in (('mjpeg', 'out.avi'), ('mjpeg', 'out.mkv'), ('mjpeg', 'out.mov'),
                             ('ljpeg', 'lossless.avi')):
             output = self.filtered(source, name, '-c:v', codec)

@@ -10,7 +10,8 @@ import signal
 import subprocess
 
 import halotest
-from halotest import HaloTest, X264, audio_source, clip, packets, start_halod, video_source
+from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, frame_hashes, packets,
+                      start_halod, video_source, with_colours)
 
 WORKERS = (2, 7, 16) if halotest.WHOLE else (2,)
 SECONDS = 6
@@ -125,8 +126,7 @@ class Kinds(Segments):
                     self.same(source, name=name, codec='libx265', segments=3)
 
     def test_hevc_of_ten_bits(self):
-        hdr = ['-pix_fmt', 'yuv420p10le', '-color_primaries', 'bt2020', '-color_trc', 'smpte2084',
-               '-colorspace', 'bt2020nc']
+        hdr = with_colours('yuv420p10le', **BT2020_PQ)
         self.same(short(*x265('hdr10=1', 'max-cll=1000,400', 'master-display=G(13250,34500)'
                               'B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)'), *hdr),
                   codec='libx265')

@@ -7,8 +7,8 @@ import struct
 from fractions import Fraction
 
 import halotest
-from halotest import (HaloTest, X264, audio_source, clip, each, ffmpeg, need, plain_clip, probe,
-                      probe_video, real_videos, streams, video_source)
+from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, each, ffmpeg, need, plain_clip,
+                      probe, probe_video, real_videos, streams, video_source, with_colours)
 from halotest.flashbeep import is_whole
 
 
@@ -161,8 +161,9 @@ class Audio(HaloTest):
 
 class Tags(HaloTest):
     def color(self, primaries, transfer, matrix, colour_range='tv', suffix='.mp4'):
-        source = clip(suffix, *video_source(), *X264, '-color_primaries', primaries, '-color_trc',
-                      transfer, '-colorspace', matrix, '-color_range', colour_range)
+        source = clip(suffix, *video_source(), *X264, *with_colours(
+            'yuv420p', color_primaries=primaries, color_trc=transfer, colorspace=matrix,
+            range=colour_range))
         names = ('color_primaries', 'color_transfer', 'color_space', 'color_range')
         wanted = {name: probe_video(source).get(name) for name in names}
         need(list(wanted.values()) == [primaries, transfer, matrix, colour_range], 'tags', source)
@@ -184,11 +185,10 @@ class Tags(HaloTest):
         """The mastering display and light levels, from SEI (.ts) and from containers."""
         master = 'G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,50)'
         for suffix in ('.ts', '.mkv', '.mp4'):
-            source = clip(suffix, *video_source(), '-frames:v', '8', '-pix_fmt', 'yuv420p10le',
-                          '-c:v', 'libx265', '-x265-params',
-                          f'log-level=none:master-display={master}:max-cll=1000,400',
-                          '-color_primaries', 'bt2020', '-color_trc', 'smpte2084', '-colorspace',
-                          'bt2020nc')
+            source = clip(suffix, *video_source(), '-frames:v', '8',
+                          *with_colours('yuv420p10le', **BT2020_PQ), '-c:v', 'libx265',
+                          '-x265-params',
+                          f'log-level=none:master-display={master}:max-cll=1000,400')
             need(self.light(source) == {(1000, 400), (Fraction(34, 50), 1000)}, 'HDR10', source)
             outputs = (('libx265', 'out.ts'), ('libx265', 'out.mp4'), ('libx264', 'out.mkv'),
                        ('libsvtav1', 'out.mkv'))  # all of them from one form, of the others one
@@ -569,7 +569,7 @@ class PicturesInMetadata(HaloTest):
             file.write(';FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1\nSTART=0\nEND=1\ntitle=One\n'
                        f'comment={text}\n')
         source = self.path('chapters.mkv')
-        ffmpeg('-i', plain_clip(), '-i', chapters, '-map', '0', '-map_chapters', '1', '-c', 'copy',
+        ffmpeg('-i', plain_clip(), '-f', 'ffmetadata', '-i', chapters, '-map', '0', '-map_chapters', '1', '-c', 'copy',
                source)
         self.assert_gone(source, '(?i)the tag comment is dropped: a cover')
 
