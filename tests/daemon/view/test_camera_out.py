@@ -17,6 +17,7 @@ from halotest.virtual import HEIGHT, WIDTH, Device, is_card, luma
 
 STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
 RATE = 25
+NOTICED = {'HALOD_FAULT': ''}  # an engine that stands is killed
 SILENCE_S = 0.35 * PATIENCE  # less than without the camera's own pictures: the first card's 0.4
 
 
@@ -60,7 +61,7 @@ class VirtualCamera(CameraTest):
     def test_killed_engines(self):
         """A reader sees pictures, from the first moment on; an engine that stands is killed, too."""
         device = Device(self.dev)
-        daemon = self.play(patience={})
+        daemon = self.play(patience=NOTICED)
         self.assertTrue(wait_until(lambda: device.pictures), daemon.logged())
         self.assertTrue(is_card(device.pictures[0][1]))
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
@@ -288,7 +289,7 @@ class Prompt(CameraTest):
         """Of a source of its rate nearly every picture is written, and at once; without an engine
         its own ones come in time."""
         def measure():
-            devices, daemon = [Device(self.dev)], self.play(patience={})
+            devices, daemon = [Device(self.dev)], self.play(patience=NOTICED)
             try:
                 self.measure(devices, daemon)
             finally:
