@@ -14,9 +14,8 @@ import threading
 import warnings
 
 from halotest import alone, docs
-from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, Control, Refused, call, free_port,
-                             main, wait_until)
-from halotest.patient import PatientTest
+from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, Control, DaemonTest, Refused, call,
+                             free_port, main, wait_until)
 
 BASE = 'gblur=sigma=12'
 PASSWORD = 'correct horse'
@@ -63,7 +62,7 @@ class Browser:
         return status
 
 
-class ApiTest(PatientTest):
+class ApiTest(DaemonTest):
     def begin(self, streams=None, code=0, state=True, environment=None, **http):
         self.host = f'127.0.0.1:{free_port()}'
         os.makedirs(self.path('state'), exist_ok=True)

@@ -13,8 +13,7 @@ import unittest
 
 from halotest import alone
 from halotest.browser import Chromium, Firefox
-from halotest.daemon import FFMPEG, PATIENCE, free_port, main, wait_until
-from halotest.patient import PatientTest
+from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, free_port, main, wait_until
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
 PAGE = os.path.join(ROOT, 'daemon', 'page')
@@ -112,7 +111,7 @@ def inside(picture, left, top, right, bottom):
             and y >= top * ROWS and y + 1 <= bottom * ROWS]
 
 
-class PageTest(PatientTest):
+class PageTest(DaemonTest):
     """Each test has a tab of its own in the browser of its class."""
 
     kind = Chromium

@@ -13,9 +13,8 @@ import unittest
 import urllib.error
 import urllib.request
 
-from halotest.daemon import FFMPEG, PATIENCE, Daemon, call, free_port, main, wait_until
+from halotest.daemon import FFMPEG, PATIENCE, Daemon, DaemonTest, call, free_port, main, wait_until
 from halotest import alone
-from halotest.patient import PatientTest
 from halotest.standin import HALOCTL, HaloctlMixin
 
 
@@ -66,7 +65,7 @@ class Parts(threading.Thread):
         self.join()
 
 
-class Served(HaloctlMixin, PatientTest):
+class Served(HaloctlMixin, DaemonTest):
     def serve(self, streams=None, **more):
         self.port, self.socket = free_port(), self.path('control.sock')
         return self.start(streams or {'one': self.stream(), 'two': self.stream('two')},

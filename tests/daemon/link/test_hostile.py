@@ -7,17 +7,17 @@ import sys
 import time
 
 from halotest import alone
-from halotest.daemon import (HALOD, STANDIN_ENGINE_DAEMON, Control, Refused, is_sanitized, main,
-                             wait_until)
-from halotest.patient import PatientTest
+from halotest.daemon import (HALOD, STANDIN_ENGINE_DAEMON, Control, DaemonTest, Refused,
+                             is_sanitized, main, wait_until)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-class Hostile(PatientTest):
+class Hostile(DaemonTest):
     def hostile(self, does, streams=None, **more):
         return self.start_with_engine(os.path.join(HERE, 'standin_engine.py'), streams,
-                                      {'STANDIN_DOES': does, 'HALOD': HALOD, **more})
+                                      {'STANDIN_DOES': does, 'HALOD': HALOD,
+                                       'HALOD_FAULT': 'silence:1+,answer:1+', **more})
 
     def pids_in(self, name):
         try:

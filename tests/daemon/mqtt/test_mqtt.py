@@ -15,7 +15,6 @@ import halotest
 from halotest import PATIENCE, alone, mqtt
 from halotest.daemon import Control, DaemonTest, main, wait_until
 from halotest.mqtt import Broker, Client
-from halotest.patient import PatientTest
 from halotest.standin import StandinTest
 
 BASE = 'gblur=sigma=6'
@@ -34,7 +33,7 @@ def most_lines(since):
 
 
 @unittest.skipIf(mqtt.MISSING, f'{mqtt.MISSING} is not installed')
-class MqttTest(PatientTest):
+class MqttTest(DaemonTest):
     def broker(self, *lines, **more):
         broker = Broker(self.folder, lines, **more)
         self.addCleanup(broker.stop)

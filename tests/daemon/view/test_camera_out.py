@@ -12,7 +12,6 @@ import unittest
 
 from halotest.daemon import PATIENCE, DaemonTest, is_sanitized, main, wait_until
 from halotest import FFMPEG, alone, call
-from halotest.patient import PATIENT
 from halotest.virtual import HEIGHT, WIDTH, Device, is_card, luma
 
 STANDIN = os.environ.get('HALO_STANDIN_LOOPBACK_LIBRARY', '')
@@ -32,9 +31,8 @@ class CameraTest(DaemonTest):
         self.dev = self.path('dev')
         os.mkdir(self.dev)
 
-    def play(self, output=None, http=None, patience=None, **settings):
-        environment = {'LD_PRELOAD': STANDIN, 'HALO_STANDIN_LOOPBACK': self.dev,
-                       **(PATIENT if patience is None else patience)}
+    def play(self, output=None, http=None, faults=None, **settings):
+        environment = {'LD_PRELOAD': STANDIN, 'HALO_STANDIN_LOOPBACK': self.dev, **(faults or {})}
         if is_sanitized():
             environment['ASAN_OPTIONS'] = (os.environ.get('ASAN_OPTIONS', '') +
                                            ':verify_asan_link_order=0')
@@ -61,7 +59,7 @@ class VirtualCamera(CameraTest):
     def test_killed_engines(self):
         """A reader sees pictures, from the first moment on; an engine that stands is killed, too."""
         device = Device(self.dev)
-        daemon = self.play(patience=NOTICED)
+        daemon = self.play(faults=NOTICED)
         self.assertTrue(wait_until(lambda: device.pictures), daemon.logged())
         self.assertTrue(is_card(device.pictures[0][1]))
         self.assertIsNotNone(device.wait(card=False), daemon.logged())
@@ -289,7 +287,7 @@ class Prompt(CameraTest):
         """Of a source of its rate nearly every picture is written, and at once; without an engine
         its own ones come in time."""
         def measure():
-            devices, daemon = [Device(self.dev)], self.play(patience=NOTICED)
+            devices, daemon = [Device(self.dev)], self.play(faults=NOTICED)
             try:
                 self.measure(devices, daemon)
             finally:

@@ -17,7 +17,7 @@ from halotest import (FFMPEG, HALOD, PATIENCE, alone, call, descriptors, halod_e
                       start_halod, wait_until)
 from halotest import portal
 from halotest.browser import Chromium
-from halotest.patient import PatientTest
+from halotest.daemon import DaemonTest
 from halotest.pipewire import Player, Session, missing, now
 from halotest.played import HEIGHT, WIDTH, Played, draw
 from halotest.virtual import is_card
@@ -73,7 +73,7 @@ def is_blank(picture, form):
 
 
 @unittest.skipIf(missing(), 'not installed: ' + ', '.join(missing()))
-class PipewireTest(PatientTest):
+class PipewireTest(DaemonTest):
     def setUp(self):
         super().setUp()
         self.session = Session()

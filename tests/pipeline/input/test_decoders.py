@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import unittest
 
 import halotest
 from halotest import (BT2020_PQ, FFMPEG, HaloTest, X264, audio_source, clip, start_halod,

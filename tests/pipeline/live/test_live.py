@@ -17,7 +17,6 @@ import time
 import halotest
 from halotest import (HALOD, HaloTest, PATIENCE, X264_B, alone, audio_source, clip, ffmpeg,
                       plain_clip, raw_frames, silent_clip, video_source, wait_until, with_colours)
-from halotest.patient import PATIENT
 
 PROBE = os.environ['LIVE_PROBE']
 WIDTH, HEIGHT = 96, 64
@@ -1087,7 +1086,7 @@ class Cards(LiveTest):
 
 class Snapshots(LiveTest):
     def live(self, *words):
-        return super().live(*words, environment=PATIENT)
+        return super().live(*words, environment={'HALOD_FAULT': 'answer:1+'})
 
     def test_png_and_jpg(self):
         live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW)

@@ -10,8 +10,8 @@ import signal
 import subprocess
 
 import halotest
-from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, frame_hashes, packets,
-                      start_halod, video_source, with_colours)
+from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, packets, start_halod,
+                      video_source, with_colours)
 
 WORKERS = (2, 7, 16) if halotest.WHOLE else (2,)
 SECONDS = 6
