@@ -23,7 +23,7 @@ struct halo_leaves {
     enum halo_leaves_kind kind;
     int filter;  /* number of the region's first filter; negative: the whole frame */
     double bits; /* BITS: of frames with three channels */
-    char where[100], words[300];
+    char where[100], words[400];
 };
 
 /* Fills ret, which has HALO_MAX_FILTERS elements, with what the chain leaves of each of its

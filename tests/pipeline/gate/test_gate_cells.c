@@ -498,7 +498,7 @@ static void noise(void **state)
     begin(&f, "hide=noise:cells=2:epsilon=100:region=feed");
     for (int i = 0; i < OBJECTS; i++) {
         int first[3][4], now[3][4];
-        char id[8];
+        char id[12];
         snprintf(id, sizeof id, "%d", i);
         for (int k = 0; k < 3; k++) {
             move(&f, id, 20, 10, 48);
