@@ -29,7 +29,10 @@ static void print_layout(const struct layout *l)
 static void print_mismatch(const struct check *k, const struct row *r, const struct test_case *t,
                            const struct picture *got, const struct picture *want)
 {
-    const char *extent = k->thin ? " --thin" : k->full ? " --full" : "";
+    const char *extent = k->thin == THINNER ? " --thinner"
+                         : k->thin          ? " --thin"
+                         : k->full          ? " --full"
+                                            : "";
     printf("FAIL %s/%s: case %ld (--seed %llu%s%s): %dx%d depth %d channels %d shift %d, %s, "
            "border %s, %s%s%s%s; source: ",
            r->ops->name, r->strategy ? r->strategy->name : "auto", t->number,
@@ -232,7 +235,9 @@ static bool parse(struct check *k, int argc, char **argv)
         if (!strcmp(argv[i], "--full"))
             k->full = true;
         else if (!strcmp(argv[i], "--thin"))
-            k->thin = true;
+            k->thin = THIN;
+        else if (!strcmp(argv[i], "--thinner"))
+            k->thin = THINNER;
         else if (!strcmp(argv[i], "--first"))
             k->first = true;
         else if (!strcmp(argv[i], "--random") && value && strtol(value, NULL, 0) > 0)
@@ -254,7 +259,8 @@ int main(int argc, char **argv)
     static struct check k = {.seed = 1, .only = -1};
     if (!parse(&k, argc, argv)) {
         fprintf(stderr,
-                "usage: %s [--full | --thin] [--random N] [--first] [--backend NAME] [--seed N] "
+                "usage: %s [--full | --thin | --thinner] [--random N] [--first] [--backend NAME] "
+                "[--seed N] "
                 "[--case N]\n",
                 argv[0]);
         return 2;

@@ -18,9 +18,11 @@ struct row {
     long passed, failed;
 };
 
+enum { THIN = 30, THINNER = 200 }; /* --thin, --thinner */
+
 struct check {
     bool full;
-    bool thin;           /* for slow builds: few cases */
+    int thin;            /* for slow builds: one of so many cases (0: all) */
     bool first;          /* end at the first failure */
     long random;         /* this many random cases instead of the listed ones */
     const char *backend; /* NULL: all */
