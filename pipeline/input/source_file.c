@@ -210,7 +210,9 @@ static int read_packet(struct halo_source *s, AVPacket *pkt)
     while (code == AVERROR(EAGAIN));
     if (code < 0 && interrupted(s))
         return AVERROR_EXIT;
-    if (code == -1 && f->pb && avio_feof(f->pb)) /* old demuxers report the end this way */
+    /* old demuxers report the end in the first way, and newer versions of one of them in the second */
+    if ((code == -1 || (code == AVERROR_INVALIDDATA && av_match_name(f->iformat->name, "gxf"))) &&
+        f->pb && avio_feof(f->pb))
         code = AVERROR_EOF;
     return code == AVERROR_EOF && f->pb && f->pb->error < 0 ? f->pb->error : code;
 }

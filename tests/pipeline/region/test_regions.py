@@ -303,9 +303,9 @@ class Solid(HaloTest):
     COLOURS = {'black': (16, 128, 128), 'white': (235, 128, 128), 'red': (81, 90, 240),
                '#0000ff': (41, 240, 110), '0x00ff00': (145, 54, 34)}
 
-    def one(self, chain, pixel_format, **tags):
+    def one(self, chain, pixel_format, codec='ffv1', **tags):
         path = clip('.mkv', '-f', 'lavfi', '-i', 'testsrc2=size=32x16:rate=5:duration=0.2',
-                    *with_colours(pixel_format, **tags), '-c:v', 'ffv1')
+                    *with_colours(pixel_format, **tags), '-c:v', codec)
         frames = raw_frames(self.lossless(path, 'out.mkv', chain, '-y'), pixel_format=pixel_format)
         planes = all_frames(frames, pixel_format, 32, 16)[0]
         for plane in planes:
@@ -325,7 +325,8 @@ class Solid(HaloTest):
 
     def test_matrix_and_range(self):
         self.assertEqual(self.one('solid=red', 'yuv444p', colorspace='bt709'), (63, 102, 240))
-        self.assertEqual(self.one('solid=white', 'yuv444p', range='pc'), (255, 128, 128))
+        self.assertEqual(self.one('solid=white', 'yuv444p', 'libx264', range='pc'),
+                         (255, 128, 128))
         self.assertEqual(self.one('solid=#102030', 'gbrp'), (0x20, 0x30, 0x10))
 
     def test_refused(self):
