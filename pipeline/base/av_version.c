@@ -187,6 +187,15 @@ const AVChannelLayout *halo_av_channel_layouts(const AVCodec *codec)
 }
 #endif
 
+void halo_av_hand_out_surfaces(AVCodecContext *codec)
+{
+#ifdef AV_HWACCEL_FLAG_UNSAFE_OUTPUT /* FFmpeg 6.0 */
+    codec->hwaccel_flags |= AV_HWACCEL_FLAG_UNSAFE_OUTPUT;
+#else
+    (void)codec;
+#endif
+}
+
 void halo_av_allow_parallel_callbacks(AVCodecContext *codec)
 {
 #if LIBAVCODEC_VERSION_MAJOR < 60 /* FFmpeg 5.1, where the field is deprecated already */

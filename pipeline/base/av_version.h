@@ -56,6 +56,12 @@ const enum AVSampleFormat *halo_av_sample_formats(const AVCodec *codec);
 const int *halo_av_sample_rates(const AVCodec *codec);
 const AVChannelLayout *halo_av_channel_layouts(const AVCodec *codec);
 
+/* Tells a decoder on a GPU to hand out its surfaces, as that of 5.1 always does: each of its frames
+ * occupies one of these few until it is freed (extra_hw_frames adds some). Newer versions copy each
+ * frame by default, and up to 9.0 they report success where this fails: such a frame shows what was
+ * in the GPU's memory before. */
+void halo_av_hand_out_surfaces(AVCodecContext *codec);
+
 /* Tells a decoder that its threads may call get_buffer2 and get_format at the same time, which
  * later versions take for granted. */
 void halo_av_allow_parallel_callbacks(AVCodecContext *codec);

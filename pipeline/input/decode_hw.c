@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
+#include "pipeline/base/av_version.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/h264_sps.h"
 #include "pipeline/picture/hw_device.h"
@@ -116,6 +117,7 @@ int halo_decode_hw_prepare(const struct halo_decode_hw *hw, AVCodecContext *c)
     c->hw_device_ctx = av_buffer_ref(hw->device);
     c->extra_hw_frames = hw->wish->in_flight;
     c->thread_count = 1;
+    halo_av_hand_out_surfaces(c);
     return c->hw_device_ctx ? 0 : -ENOMEM;
 }
 
