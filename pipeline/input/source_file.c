@@ -210,7 +210,7 @@ static int read_packet(struct halo_source *s, AVPacket *pkt)
     while (code == AVERROR(EAGAIN));
     if (code < 0 && interrupted(s))
         return AVERROR_EXIT;
-    /* old demuxers report the end in the first way, and newer versions of one of them in the second */
+    /* Some old demuxers report the end as -1, and gxf does it in the other way since FFmpeg 9.0. */
     if ((code == -1 || (code == AVERROR_INVALIDDATA && av_match_name(f->iformat->name, "gxf"))) &&
         f->pb && avio_feof(f->pb))
         code = AVERROR_EOF;
