@@ -149,8 +149,8 @@ class Inputs(HaloTest):
     def test_not_readable(self):
         if os.getuid() == 0:
             self.skipTest('root reads everything')
-        with open(self.path('closed.mkv'), 'wb'):
-            pass
+        with open(self.path('closed.mkv'), 'wb') as file:
+            file.write(b'closed')
         os.chmod(self.path('closed.mkv'), 0)
         self.refused('run', '-i', self.path('closed.mkv'), '-vf', 'null', self.path('out.mkv'),
                      code=1, says='permission')
