@@ -5,7 +5,7 @@ import random
 import re
 
 import halotest
-from halotest import HaloTest, X264, audio_source, clip, need, video_source
+from halotest import HaloTest, X264, audio_source, clip, each, need, video_source
 
 TIME = re.compile(r'\d+:\d\d|\d+(\.\d+)? ?(s\b|ms\b|sec)')
 
@@ -140,20 +140,19 @@ class Damage(HaloTest):
 
     def test_cut_inside(self):
         """The demuxer goes on behind the hole: it says so in a line only."""
-        for suffix, codec in (('.mkv', [*X264, '-g', '25']), ('.webm', ['-c:v', 'libvpx']),
-                              ('.flv', [*X264, '-g', '25']), ('.nut', ['-c:v', 'ffv1']),
-                              ('.ogv', ['-c:v', 'libtheora'])):
+        for (suffix, codec), share in each(
+                (('.mkv', [*X264, '-g', '25']), ('.webm', ['-c:v', 'libvpx']),
+                 ('.flv', [*X264, '-g', '25']), ('.nut', ['-c:v', 'ffv1']),
+                 ('.ogv', ['-c:v', 'libtheora'])), (3, 5, 7)):
             source = clip(suffix, *video_source(seconds=4), *audio_source(4), *codec)
             data = content(source)
-            with self.subTest(suffix):
+            with self.subTest(f'{suffix} at {share}0 %'):
                 whole = self.filtered(source, 'whole.mkv')
                 self.assertEqual(halotest.frame_count(whole), 100)
                 os.remove(whole)
-            for share in (3, 5, 7):
-                with self.subTest(f'{suffix} at {share}0 %'):
-                    hole = len(data) * share // 10
-                    self.damaged('cut' + suffix, data[:hole] + data[hole + len(data) // 8:])
-            os.remove(self.path('cut' + suffix))
+                hole = len(data) * share // 10
+                self.damaged('cut' + suffix, data[:hole] + data[hole + len(data) // 8:])
+                os.remove(self.path('cut' + suffix))
 
     def test_transport_stream_with_a_hole(self):
         data = content(clip('.ts', *video_source(seconds=3), *X264, '-g', '12'))
