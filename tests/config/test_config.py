@@ -98,14 +98,15 @@ class Detectors(ConfigTest):
     """--check-config says what detectors lack; the file is valid nevertheless."""
 
     def program(self, body, name='halo-detect'):
-        path = self.write('#!/bin/sh\n' + body, 'bin/' + name)
-        os.chmod(path, 0o755)
-        return path
+        """Found by its name, for its path may have blanks, which separate arguments."""
+        os.chmod(self.write('#!/bin/sh\n' + body, 'bin/' + name), 0o755)
+        return name
 
     def warned(self, command, filters='solid=gray:region=faces'):
         path = self.write(STREAM.replace('solid', f'"{filters}"')
                           + f'    detectors: {{faces: {{command: "{command}"}}}}\n')
-        run = self.halod('--check-config', path)
+        run = self.halod('--check-config', path,
+                         environment={'PATH': self.path('bin') + ':' + os.environ['PATH']})
         self.assertIn(f'{path}: ok, 1 stream', run.out.decode())
         return run.err
 
@@ -127,7 +128,7 @@ class Detectors(ConfigTest):
         self.assertEqual(self.warned('/nowhere/find', filters='solid=gray'), '')
 
     def test_other_programs_are_not_run(self):
-        other = self.program(f'touch {self.path("ran")}; exit 1\n', 'find')
+        other = self.program(f'touch "{self.path("ran")}"; exit 1\n', 'find')
         self.assertEqual(self.warned(other), '')
         self.assertFalse(os.path.exists(self.path('ran')))
 

@@ -85,7 +85,7 @@ class Detected:
 
     def stream(self, plan, at):
         faults = [word for fault in PLANS[plan] for word in ('--do', fault)]
-        command = [self.programs('standin-detector'), '--look', 'spot', '--format', 'gray8', '--stay',
+        command = ['standin-detector', '--look', 'spot', '--format', 'gray8', '--stay',
                    STAY, '--seed', self.random.randrange(1 << 30), *faults]
         return {'input': f'test:size={SIZE[0]}x{SIZE[1]}:rate={self.rate}:canary={at * 4096}',
                 'filters': self.filters, 'backend': self.backend, 'privacy': 'off',
@@ -140,9 +140,12 @@ class Detected:
             json.dump({'version': 1, 'control': {'path': self.path('control.sock')},
                        'streams': {plan: self.stream(plan, at) for at, plan in enumerate(PLANS)}},
                       file)
+        # Found by its name, for its path may have blanks, which separate arguments.
+        path = os.path.dirname(os.path.abspath(self.programs('standin-detector')))
         with open(self.path('log'), 'wb') as log:
             daemon = subprocess.Popen([self.programs('halod'), '-c', self.path('halod.yaml')],
                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                      env={**os.environ, 'PATH': path + ':' + os.environ['PATH']},
                                       start_new_session=True)
         lookers, begin = [Looker(self, plan) for plan in PLANS], time.monotonic()
         while daemon.poll() is None and time.monotonic() < begin + seconds:
