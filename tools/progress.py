@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """progress.py LOG COMMAND ...: runs a command of Ninja or of Meson's tests, appends its output to
-LOG, and shows how far it is: on a terminal in one line, elsewhere with a line for each test that has
-ended. Tests that fail are named at once. Exit status: the command's."""
+LOG, and shows how far it is: on a terminal in one line, elsewhere with a line for each test that
+has ended. Tests that fail are named at once. Exit status: the command's."""
 import re
 import signal
 import subprocess
@@ -10,7 +10,8 @@ import sys
 import time
 
 STEP = re.compile(r'\[(\d+)/(\d+)\]')
-TEST = re.compile(r' *(\d+)/(\d+) (?:\S+ / )?(\S+) +(OK|FAIL|SKIP|TIMEOUT|ERROR|INTERRUPT)\b *([\d.]+s)?')
+RESULTS = 'OK|FAIL|SKIP|TIMEOUT|ERROR|INTERRUPT'
+TEST = re.compile(rf' *(\d+)/(\d+) (?:\S+ / )?(\S+) +({RESULTS})\b')
 
 
 class Screen:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_results.py LOG [cut]: prints the results in Meson's testlog.json: the numbers "PASSED FAILED
 SKIPPED" in one line, and then a line "failed NAME (RESULT)" or "skipped NAME: WHY" for each test
-that did not pass, and behind the first one that failed the last lines that it said, each behind "| ".
-A log that does not exist counts as empty. With cut, interrupted tests are left out."""
+that did not pass, and after the first one that failed the last lines that it printed, each after
+"| ". A log that does not exist counts as empty. With cut, interrupted tests are left out."""
 import json
 import re
 import sys

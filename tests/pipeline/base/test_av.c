@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * FFmpeg's log and its versions: whose error a line is, and what a copy of parameters leaves out. */
+ * FFmpeg's log and its versions: whose error a line is, what a copy of parameters leaves out. */
 #include "pipeline/base/av.h"
 
 #include <libavcodec/avcodec.h>

@@ -773,8 +773,8 @@ static void test_refused(void **state)
     halo_output_destroy(NULL);
 }
 
-/* A disk that hangs (here: a pipe would; a thread that is busy does) costs packets, not memory: of all
- * others that are not written, no more wait than there is room for. */
+/* A disk that hangs costs packets, not memory: of those that are not written, no more wait than there
+ * is room for. (Here a thread that is busy stands for the disk.) */
 static void test_bounded(void **state)
 {
     (void)state;
@@ -789,8 +789,8 @@ static void test_bounded(void **state)
         pkt->flags = i % 10 ? 0 : AV_PKT_FLAG_KEY;
         halo_output_packet(output, pkt);
         halo_output_stats(output, &stats);
-        assert_true(i + 1 - stats.packets - stats.dropped <=
-                    9); /* 64 MiB, and one that is written */
+        /* 64 MiB, and one that is written */
+        assert_true(i + 1 - stats.packets - stats.dropped <= 9);
     }
     av_packet_free(&pkt);
     halo_output_destroy(output);
