@@ -22,6 +22,9 @@ RAW = {
         halo_camera_read'''),
     'camera/camera_unpack.c': ('their samples into planes',
                         'halo_camera_is_whole unpack_pairs halo_camera_unpack'),
+    'base/av_version.c': ('how long a picture is to be shown, and in which fields', '''
+        halo_av_frame_duration halo_av_frame_set_duration halo_av_frame_fields
+        halo_av_frame_set_fields'''),
     'base/display.c': ('how a raw picture is to be shown', 'halo_display_of_frame'),
     'picture/orient.c': ('turns raw pictures', 'part_of turn_planes spill_of halo_orient_pass'),
     'input/first_picture.c': ('the first picture of a stream, for what it says of itself',

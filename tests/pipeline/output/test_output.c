@@ -773,8 +773,8 @@ static void test_refused(void **state)
     halo_output_destroy(NULL);
 }
 
-/* A disk that hangs costs packets, not memory: of those that are not written, no more wait than there
- * is room for. (Here a thread that is busy stands for the disk.) */
+/* A disk that hangs costs packets, not memory: of those that are not written, no more wait than
+ * there is room for. (Here a thread that is busy stands for the disk.) */
 static void test_bounded(void **state)
 {
     (void)state;
