@@ -62,6 +62,7 @@ class Detected:
         self.random, self.lock = random.Random(seed), threading.Lock()
         self.sums = {plan: dict.fromkeys(NAMES, 0) for plan in PLANS}
         self.faults, self.failures, self.rounds = {}, [], 0
+        self.pause = 0.3  # seconds from one disturbance to the next, and up to one more
         self.wait, self.rate, self.patience = 0.05, 200, 1  # seconds that frames wait for their verdicts
 
     def slow_down(self):
@@ -149,7 +150,7 @@ class Detected:
                                       start_new_session=True)
         lookers, begin = [Looker(self, plan) for plan in PLANS], time.monotonic()
         while daemon.poll() is None and time.monotonic() < begin + seconds:
-            time.sleep(0.3 + self.random.random())
+            time.sleep(self.pause + self.random.random())
             self.disturb(daemon)
         if daemon.poll() is not None:
             self.failures.append(f'the daemon ended by itself, {daemon.returncode}:\n{self.log()}')

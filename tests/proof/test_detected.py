@@ -18,6 +18,7 @@ class DetectedTest(HaloTest):
         detected = Detected(PROGRAMS.get, self.folder, seed=os.getpid())
         detected.wait, detected.rate, detected.patience = 10, 25, PATIENCE
         for seconds in (3, 6, 12, 25, 50, 100, 200):
+            detected.pause = seconds / 3
             detected.round(seconds)
             if detected.total('shown') >= ENOUGH:
                 break
