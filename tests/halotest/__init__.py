@@ -323,6 +323,16 @@ def interlaced_clip(order):
     return path
 
 
+def turned_clip(source, degrees):
+    """A copy in MP4 that players turn by so many degrees against the clock."""
+    try:
+        path = clip('.mp4', '-display_rotation', str(degrees), '-i', source, '-c', 'copy')
+    except ClipError:  # before FFmpeg 6.0
+        path = clip('.mp4', '-i', source, '-c', 'copy', '-metadata:s:v', f'rotate={degrees}')
+    need(rotation(probe_video(path)) % 360 == degrees, 'rotation', path)
+    return path
+
+
 def has_faults():
     """Whether $HALOD was built with -Dfaults=true. Not asked by a fault: one that does no harm where
     it should is what the tests are to find."""

@@ -356,7 +356,8 @@ class Access(HttpTest):
                 head = '\r\n'.join(['POST /api/call/List HTTP/1.1', 'Content-Type: application/json',
                                     *fields])
                 data = self.raw(f'{head}\r\n\r\n{body}{second}')
-                self.assertEqual(set(re.findall(rb'HTTP/1\.1 (\d+)', data)), {b'400'}, data)
+                # libmicrohttpd 1.0 answers encodings that it does not know with 501.
+                self.assertIn(set(re.findall(rb'HTTP/1\.1 (\d+)', data)), ({b'400'}, {b'501'}), data)
 
     def test_methods(self):
         for method in ('POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH'):

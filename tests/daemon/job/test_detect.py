@@ -122,7 +122,7 @@ class Whole(DetectTest):
     def test_rotated(self):
         """Detectors see frames as they are displayed."""
         plain = clip('.mp4', *halotest.video_source('320x240', seconds=2), *GOP)
-        self.input = clip('.mp4', '-i', plain, '-c', 'copy', '-metadata:s:v', 'rotate=90')
+        self.input = halotest.turned_clip(plain, 90)
         self.assertNotEqual(halotest.rotation(halotest.probe_video(self.input)), 0)
         self.rows.clear()
         self.say(range(5, 45), 0.1, 0.2, 0.3, 0.25)

@@ -10,6 +10,7 @@ import time
 
 from halotest.daemon import (HALOCTL, HEIGHT, PATIENCE, UNNOTICED, WIDTH, Control, DaemonTest,
                              Refused, is_sanitized, main, wait_until)
+import halotest
 from halotest import Waits, alone
 from halotest.feed_probe import FrameClient
 from halotest.standin import INTERFACE
@@ -334,10 +335,9 @@ class Turned(RegionTest):
     def test_a_clip_that_players_turn(self):
         """A phone's: the region is the upper quarter of what players show, which is stored on the right. Frames
         are as stored."""
-        flat, path = self.path('flat.mp4'), self.path('clip.mp4')
-        for words in (['-f', 'lavfi', '-i', 'color=white:size=64x48:rate=10', '-t', '1', '-c:v', 'libx264', flat],
-                      ['-i', flat, '-c', 'copy', '-metadata:s:v', 'rotate=90', path]):
-            subprocess.run(['ffmpeg', '-nostdin', '-v', 'error', *words], check=True)
+        path = halotest.turned_clip(halotest.clip(
+            '.mp4', '-f', 'lavfi', '-i', 'color=white:size=64x48:rate=10', '-t', '1', '-c:v',
+            'libx264'), 90)
         daemon = self.start({'one': self.stream(
             input=path, loop=True, realtime=True, filters='solid=black:region=rect 0 0 100% 25%',
             outputs=[{'unix': self.path('one.fd'), 'video': {'codec': 'raw'}}])})

@@ -212,7 +212,9 @@ class PushTest(OutputTest):
     LISTEN = {
         'tcp': ['-f', 'mpegts', '-i', 'tcp://127.0.0.1:{}?listen=1'],
         'srt': ['-f', 'mpegts', '-i', 'srt://127.0.0.1:{}?mode=listener'],
-        'rtsp': ['-rtsp_flags', 'listen', '-i', 'rtsp://127.0.0.1:{}/live'],
+        # Seconds: for ever, the default, is out of range in FFmpeg 9.0.
+        'rtsp': ['-rtsp_flags', 'listen', '-listen_timeout', '3600', '-i',
+                 'rtsp://127.0.0.1:{}/live'],
         'rtmp': ['-f', 'flv', '-listen', '1', '-i', 'rtmp://127.0.0.1:{}/live/one'],
     }
     PUSH = {'tcp': 'tcp://127.0.0.1:{}', 'srt': 'srt://127.0.0.1:{}',
