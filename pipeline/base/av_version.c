@@ -187,6 +187,11 @@ const AVChannelLayout *halo_av_channel_layouts(const AVCodec *codec)
 }
 #endif
 
+bool halo_av_matroska_turns(void)
+{
+    return LIBAVFORMAT_VERSION_MAJOR >= 61; /* FFmpeg 7.0 */
+}
+
 void halo_av_hand_out_surfaces(AVCodecContext *codec)
 {
 #ifdef AV_HWACCEL_FLAG_UNSAFE_OUTPUT /* FFmpeg 6.0 */

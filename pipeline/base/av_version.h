@@ -8,6 +8,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <libavutil/frame.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,6 +56,9 @@ const enum AVPixelFormat *halo_av_pixel_formats(const AVCodec *codec);
 const enum AVSampleFormat *halo_av_sample_formats(const AVCodec *codec);
 const int *halo_av_sample_rates(const AVCodec *codec);
 const AVChannelLayout *halo_av_channel_layouts(const AVCodec *codec);
+
+/* Whether Matroska's muxer stores the rotation that players should apply. */
+bool halo_av_matroska_turns(void);
 
 /* Tells a decoder on a GPU to hand out its surfaces, as that of 5.1 always does: each of its frames
  * occupies one of these few until it is freed (extra_hw_frames adds some). Newer versions copy each

@@ -101,13 +101,18 @@ static bool is_mov(const AVOutputFormat *container)
     return halo_container_starts(container, AV_CODEC_ID_NONE) == HALO_STARTS_HIDDEN;
 }
 
-/* FFmpeg's muxers write the rotation only into containers of the MOV family. */
+static bool stores_rotation(const AVOutputFormat *container)
+{
+    return is_mov(container) ||
+           (av_match_name(container->name, "matroska,webm") && halo_av_matroska_turns());
+}
+
 static void say_rotation_lost(const AVStream *in, const AVOutputFormat *container)
 {
     size_t size;
     const uint8_t *matrix = halo_av_stream_side_data(in, AV_PKT_DATA_DISPLAYMATRIX, &size);
     const double angle = matrix ? av_display_rotation_get((const int32_t *)matrix) : 0;
-    if (matrix && angle != 0 && !is_mov(container))
+    if (matrix && angle != 0 && !stores_rotation(container))
         halo_log(HALO_LOG_WARNING,
                  "stream %d: %s cannot store the rotation that players should apply (%.0f degrees "
                  "clockwise): use .mp4 or .mov to keep it",
