@@ -12,7 +12,8 @@ import unittest
 from halotest.docs import FOLDERS, MANUALS, MARKDOWN, ROOT, help_of, quoted, read, section, table
 
 # scdoc writes paragraph macros that no reader sees.
-OF_SCDOC = 'skipping paragraph macro'
+# What mandoc says of scdoc's pages; newer versions escape the hyphens of the date.
+OF_SCDOC = re.compile('skipping paragraph macro|cannot parse date')
 
 
 def anchors(text):
@@ -170,9 +171,9 @@ class Tables(unittest.TestCase):
             for folder, _, files in os.walk(os.path.join(ROOT, 'tests')) if 'meson.build' in files)))
         self.assertIn('style', offered)
         build = os.environ['BUILD']
-        listed = subprocess.run(['meson', 'test', '-C', build, '--no-rebuild', '--list'], check=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-        names = {line.split(' / ')[-1].strip() for line in listed.splitlines()} | offered
+        listed = subprocess.run(['meson', 'introspect', '--tests', build], check=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        names = {test['name'] for test in json.loads(listed)} | offered
         for row in table(read('CONTRIBUTING.md'), 'you change'):
             for name in quoted(row[1]):
                 if not re.search(r'[/ ]', name):
@@ -276,7 +277,7 @@ class ManualPages(unittest.TestCase):
                 done = subprocess.run(['mandoc', '-T', 'lint', '-W', 'warning', page],
                                       stdout=subprocess.PIPE, text=True, check=False)
                 self.assertEqual([line for line in done.stdout.splitlines()
-                                  if OF_SCDOC not in line], [], name)
+                                  if not OF_SCDOC.search(line)], [], name)
 
 
 if __name__ == '__main__':
