@@ -57,6 +57,8 @@ static const char *describe(const struct halo_mqtt_session *session, int result)
 {
     if (result == MOSQ_ERR_EAI)
         return gai_strerror(session->error);
+    if (result == MOSQ_ERR_ERRNO && session->error == EBADF)
+        return "the broker cannot be reached"; /* libmosquitto 2.1 has closed the socket first */
     if (result == MOSQ_ERR_ERRNO)
         return session->error ? strerror(session->error) : "the connection was closed";
     if (result == MOSQ_ERR_CONN_LOST)
