@@ -105,9 +105,11 @@ static double seconds_of(const struct reader *r, int64_t pts)
 /* The next multiple of -segment_time has been reached. */
 static bool is_long_enough(const struct reader *r, const AVPacket *pkt)
 {
+    if (r->segment.packets == 0) /* `begin` is not known before the first packet */
+        return false;
     const double step = r->settings->segment_time;
     const int64_t before = (int64_t)(seconds_of(r, r->segment.from.pts) / step);
-    return r->segment.packets > 0 && (int64_t)(seconds_of(r, pkt->pts) / step) > before;
+    return (int64_t)(seconds_of(r, pkt->pts) / step) > before;
 }
 
 static int report(struct reader *r, struct halo_error *err)
