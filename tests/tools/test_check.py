@@ -14,7 +14,7 @@ import unittest
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 QUICK = ['quick']
 SHORT = ['sanitized', 'plain', 'cuda']
-LONG = ['vm', 'debian13', 'wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants',
+LONG = ['debian13', 'vm', 'wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants',
         'kernels', 'nfs', 'packages', 'timed', 'threads', 'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
