@@ -45,10 +45,10 @@ static _Atomic(struct halo_fault_point *) points;
 static const char *kind_of(const char *text, size_t length)
 {
     static const char *const kinds[] = {
-        "submit", "finish",   "hang",    "memory", "open", "alloc", "upload",  "poison",
-        "launch", "download", "event",   "stall",  "kill", "stop",  "decoder", "encoder",
-        "call",   "illegal",  "heap",    "code",   "time", "leak",  "skip",    "step",
-        "epoch",  "probe",    "silence", "answer", "exit"};
+        "submit", "finish",   "hang",    "memory", "open", "alloc",   "upload",  "poison",
+        "launch", "download", "event",   "stall",  "kill", "stop",    "decoder", "encoder",
+        "call",   "illegal",  "heap",    "code",   "time", "leak",    "skip",    "step",
+        "epoch",  "probe",    "silence", "answer", "exit", "snapshot"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i]) == length && !strncmp(text, kinds[i], length))
             return kinds[i];

@@ -24,6 +24,7 @@
  *     call    an engine makes a forbidden system call when it receives a stream
  *     probe   an engine tries forbidden operations when it receives a stream (engine_probe.c)
  *     silence the supervisor does not notice that an engine is silent
+ *     snapshot  a snapshot of a live stream is waited for without a limit
  *     answer  what is asked of an engine is waited for without a limit
  *     exit    and so is the end of an engine that has closed its link, or of a stream in an engine
  *     upload  poison  launch  download  event  such a call of the device fails

@@ -135,7 +135,7 @@ static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
     pthread_mutex_lock(&s->lock);
     for (int i = 0; i < s->count && !found; i++) {
         struct snapshot *shot = &s->waiting[i];
-        found = shot->picture || all || (shot->asked <= late && !halo_fault("live", "answer"));
+        found = shot->picture || all || (shot->asked <= late && !halo_fault("live", "snapshot"));
         if (!found)
             continue;
         *ret = *shot;

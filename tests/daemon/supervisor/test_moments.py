@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 
-from halotest.daemon import DaemonTest, Refused, main
+from halotest.daemon import HURRIED, DaemonTest, Refused, main
 import halotest
 from halotest.feed_probe import FrameClient
 
@@ -117,7 +117,7 @@ class Moments(DaemonTest):
         self.switch, self.viewers, self.everyone = self.path('fault'), {}, []
         if is_there:
             self.fail_now()
-        self.daemon = self.start(self.streams(),
+        self.daemon = self.start(self.streams(), patient=HURRIED,
                                  environment={'HALOD_FAULT': f'{fault}:{self.switch}'})
 
     def fail_now(self):

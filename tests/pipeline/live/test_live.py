@@ -1086,7 +1086,7 @@ class Cards(LiveTest):
 
 class Snapshots(LiveTest):
     def live(self, *words):
-        return super().live(*words, environment={'HALOD_FAULT': 'answer:1+'})
+        return super().live(*words, environment={'HALOD_FAULT': 'snapshot:1+'})
 
     def test_png_and_jpg(self):
         live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW)
