@@ -42,11 +42,13 @@ static const struct pw_core_events events = {
     .version = PW_VERSION_CORE_EVENTS, .done = on_done, .error = on_error};
 
 /* Only what a stream needs is loaded, and no configuration file: the default one also asks for
- * real-time priority, and may start programs. */
+ * real-time priority, and may start programs. From 1.4 on, a stream of video is an adapter; without
+ * a configuration it has no converter, so it passes on what the stream offers. */
 static int make_context(struct halo_pipewire_session *session)
 {
     static const char *const modules[] = {"libpipewire-module-protocol-native",
                                           "libpipewire-module-client-node",
+                                          "libpipewire-module-adapter",
                                           "libpipewire-module-metadata"};
     const struct halo_pipewire *pw = session->pw;
     session->context = pw->context_new(

@@ -163,15 +163,17 @@ class Listed(PipewireTest):
 
     def test_rule(self):
         """The example for WirePlumber is accepted, and hides no camera of halod."""
-        folder = self.session.path('config/wireplumber/main.lua.d')
+        old = os.path.exists('/usr/share/wireplumber/main.lua.d')  # 0.4
+        folder, kind = ('main.lua.d', 'lua') if old else ('wireplumber.conf.d', 'conf')
+        folder = self.session.path('config/wireplumber/' + folder)
         os.makedirs(folder)
-        shutil.copy(os.path.join(SOURCES, 'systemd/51-halod-camera.lua'), folder)
+        shutil.copy(os.path.join(SOURCES, f'systemd/51-halod-camera.{kind}'), folder)
         self.session.restart('wireplumber')
         self.play()
         self.wait_node()
         player = self.player(NODE, frames=10)
         self.assertEqual(player.finish(), 0)
-        self.assertNotIn('lua', self.session.logged_by('wireplumber', 'halod-camera'))
+        self.assertEqual(self.session.logged_by('wireplumber', 'halod-camera'), '')
 
     @alone
     def test_tools(self):
@@ -248,6 +250,10 @@ class Consumers(PipewireTest):
 
     @unittest.skipUnless(shutil.which('gst-launch-1.0'), 'no gst-launch-1.0')
     def test_gstreamer(self):
+        version = subprocess.run(['pipewire', '--version'], capture_output=True, text=True,
+                                 timeout=60 * PATIENCE, check=False).stdout
+        if 'libpipewire 1.4.' in version:
+            self.skipTest("the GStreamer elements of PipeWire 1.4 stop at times, each other's too")
         self.play()
         self.wait_node()
         out = self.path('gst.raw')
