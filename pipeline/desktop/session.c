@@ -46,10 +46,9 @@ static const struct pw_core_events events = {
  * a configuration it has no converter, so it passes on what the stream offers. */
 static int make_context(struct halo_pipewire_session *session)
 {
-    static const char *const modules[] = {"libpipewire-module-protocol-native",
-                                          "libpipewire-module-client-node",
-                                          "libpipewire-module-adapter",
-                                          "libpipewire-module-metadata"};
+    static const char *const modules[] = {
+        "libpipewire-module-protocol-native", "libpipewire-module-client-node",
+        "libpipewire-module-adapter", "libpipewire-module-metadata"};
     const struct halo_pipewire *pw = session->pw;
     session->context = pw->context_new(
         session->loop,
