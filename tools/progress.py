@@ -11,7 +11,7 @@ import time
 
 STEP = re.compile(r'\[(\d+)/(\d+)\]')
 RESULTS = 'OK|FAIL|SKIP|TIMEOUT|ERROR|INTERRUPT'
-TEST = re.compile(rf' *(\d+)/(\d+) (?:\S+ / )?(\S+) +({RESULTS})\b')
+TEST = re.compile(rf' *(\d+)/(\d+) (?:\S+ [-/] )?(\S+) +({RESULTS})\b')
 
 
 class Screen:

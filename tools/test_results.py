@@ -9,6 +9,8 @@ import re
 import sys
 
 LINES = 30
+# "halod:SUITE / TEST", from Meson 1.8 on "SUITE - halod:TEST".
+NAME = re.compile(r' / | - \w+:')
 
 
 def said(test):
@@ -29,7 +31,7 @@ def main():
     try:
         with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
             for test in map(json.loads, log):
-                result, name = test['result'], test['name'].rpartition(' / ')[2]
+                result, name = test['result'], NAME.split(test['name'])[-1]
                 if result in ('OK', 'EXPECTEDFAIL'):
                     passed += 1
                 elif result == 'SKIP':

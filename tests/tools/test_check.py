@@ -33,8 +33,8 @@ echo '{"name": "halod:a / one", "result": "OK"}' >$log
 echo '1/3 halod:a / one   OK   0.01s'
 [ -z "$LACKS" ] || printf '%s\\n' '{"name": "halod:b / four", "result": "SKIP", "stdout": "skipped: no lamp\\nend"}' >>$log
 [ $folder != "$BAD" ] || {
-    printf '%s\\n' '{"name": "halod:a+c / two", "result": "FAIL", "stdout": "it was\\nred"}' >>$log
-    echo '2/3 halod:a+c / two   FAIL   0.01s'
+    printf '%s\\n' '{"name": "a+c - halod:two", "result": "FAIL", "stdout": "it was\\nred"}' >>$log
+    echo '2/3 a+c - halod:two   FAIL   0.01s'
 }
 [ $folder = "$SLOW" ] || exit 0
 echo '{"name": "three", "result": "INTERRUPT"}' >>$log
@@ -176,7 +176,7 @@ class Check(unittest.TestCase):
     def test_what_is_said_at_the_end(self):
         """What failed and how to repeat it, what was skipped and why, and where all of it stands."""
         lines = self.check('sanitized', code=1, BAD='build-check', LACKS='a lamp')
-        self.assertIn('2/3 halod:a+c / two   FAIL   0.01s', lines)
+        self.assertIn('2/3 a+c - halod:two   FAIL   0.01s', lines)
         self.assertIn('| red', lines)
         end = lines[lines.index(next(line for line in lines if line.startswith('== after'))) + 1:]
         self.assertEqual(end[:2], ['skipped: build-check: four: no lamp', 'failed: build-check: two (fail)'])
