@@ -79,9 +79,10 @@ static void lose(struct halo_mqtt_session *session, const char *why)
 static void lose_for(struct halo_mqtt_session *session, int result)
 {
     char why[400];
-    /* libmosquitto 2.0.21 calls a refused certificate a protocol error. */
-    const bool tls = result == MOSQ_ERR_TLS || result == MOSQ_ERR_PROTOCOL;
-    const char *said = tls ? session->last_error : "";
+    /* So libmosquitto 2.0.21 calls a refused certificate, the second if the handshake took time. */
+    if (result == MOSQ_ERR_PROTOCOL || (result == MOSQ_ERR_ERRNO && session->error == EPROTO))
+        result = MOSQ_ERR_TLS;
+    const char *said = result == MOSQ_ERR_TLS ? session->last_error : "";
     snprintf(why, sizeof why, "%s%s%s%s", describe(session, result), said[0] ? " " : "", said,
              is_about_network(session)
                  ? " (as a service, halod needs the drop-in network.conf: halod(8))"
