@@ -130,6 +130,8 @@ class Player(threading.Thread):
             _, form, width, height, taken, came, size = line.decode().split()
             self.size = (int(width), int(height))
             data = self.process.stdout.read(int(size))
+            if len(data) < int(size):
+                break  # closed meanwhile
             self.pictures.append((int(came) / 1e9, int(taken) / 1e9, form, data))
 
     def since(self, when):

@@ -6,8 +6,11 @@ import os
 import re
 import shutil
 import signal
+import socket
+import ssl
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -506,6 +509,24 @@ class Tls(MqttTest):
             halotest.call(['openssl', *words])
         return paths['ca.pem'], paths['pem'], paths['key']
 
+    def slow(self, certificate, key):
+        """The port of a server that lets a client wait for its part of the handshake."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server = socket.create_server(('127.0.0.1', 0))
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    client = server.accept()[0]
+                    client.recv(1, socket.MSG_PEEK)
+                    time.sleep(0.3)
+                    with contextlib.suppress(OSError), context.wrap_socket(client, True) as secured:
+                        secured.recv(1)
+        threading.Thread(target=serve, daemon=True).start()
+        self.addCleanup(server.close)
+        return server.getsockname()[1]
+
     def test_certificates(self):
         ours, certificate, key = self.authority('ours')
         others = self.authority('others')[0]
@@ -523,6 +544,12 @@ class Tls(MqttTest):
                 line = re.search('mqtt: .*', daemon.logged())[0]
                 self.assertIn(words, line)
                 self.assertEqual(daemon.stop(), 0)
+        with self.subTest('a slow handshake'):
+            daemon = self.begin(broker, server=f'127.0.0.1:{self.slow(certificate, key)}',
+                                tls_ca=ours)
+            self.wait_log(daemon, 'trying again')
+            self.assertIn('verify', re.search('mqtt: .*', daemon.logged())[0])
+            self.assertEqual(daemon.stop(), 0)
         self.assertNotIn(STATUS, client.last)
         self.begin(broker, server=f'localhost:{port}', tls_ca=ours)
         client.wait(STATUS, 'online')

@@ -129,6 +129,12 @@ class PipewireTest(DaemonTest):
             self.assertLess(3 * min(distance(picture, k) for k in known),
                             min(distance(picture, r) for r in raw))
 
+    def real(self, name=NODE, form='i420'):
+        """A player that has shown more than what stands for the camera until it is open."""
+        player = self.player(name, form)
+        self.assertIsNotNone(player.wait(lambda p: not is_blank(p, form)), self.session.logged())
+        return player
+
     def shown(self, player):
         return [p[3] for p in list(player.pictures)]
 
@@ -211,8 +217,8 @@ class Consumers(PipewireTest):
         self.wait_node()
         for form in PIXELS:
             with self.subTest(form):
-                player = self.player(NODE, form, frames=30)
-                self.assertEqual(player.finish(), 0)
+                player = self.real(form=form)
+                player.close()
                 self.assertEqual(player.size, SIZE)
                 self.assertEqual({p[2] for p in player.pictures}, {form})
                 self.assertEqual({len(p[3]) for p in player.pictures},
@@ -223,8 +229,7 @@ class Consumers(PipewireTest):
         """The second one gets the format of the first, and each its own end."""
         self.play()
         self.wait_node()
-        first = self.player(NODE, 'nv12')
-        self.assertIsNotNone(first.wait(lambda p: not is_blank(p, 'nv12')))
+        first = self.real(form='nv12')
         second = self.player(NODE)
         self.assertIsNotNone(second.wait(lambda p: not is_blank(p, 'nv12')))
         self.assertEqual(second.pictures[0][2], 'nv12')
@@ -256,6 +261,7 @@ class Consumers(PipewireTest):
             self.skipTest("the GStreamer elements of PipeWire 1.4 stop at times, each other's too")
         self.play()
         self.wait_node()
+        self.real()
         out = self.path('gst.raw')
         done = subprocess.run(
             ['gst-launch-1.0', '-q', 'pipewiresrc', f'target-object={NODE}', 'num-buffers=30', '!',
@@ -418,9 +424,8 @@ class Input(PipewireTest):
             with self.subTest(source):
                 daemon = self.play(streams=self.both(source))
                 self.wait_node()
-                player = self.player(NODE, 'i420', frames=40)
-                self.assertIsNotNone(player.wait(lambda p: not is_card(p, SIZE)), daemon.logged())
-                self.assertEqual(player.finish(), 0)
+                player = self.real()
+                player.close()
                 self.assert_filtered(self.shown(player))
                 self.end(daemon)
 
@@ -467,9 +472,7 @@ class Input(PipewireTest):
             self.wait_node()
             self.assertTrue(wait_until(lambda: daemon.state('one') == 'running'), daemon.logged())
             daemon.wait_pictures('one', 5)
-        player = self.player(NODE, 'i420', frames=40)
-        self.assertEqual(player.finish(), 0)
-        self.assert_filtered(self.shown(player))
+        self.assert_filtered(self.shown(self.real()))
 
     @alone
     def test_stall(self):
