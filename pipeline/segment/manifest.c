@@ -142,13 +142,17 @@ json_t *halo_manifest_terms(const struct halo_run_settings *settings,
                      "versions", versions);
 }
 
+/* The same text from every jansson: from 2.15 on, it writes numbers shorter unless their digits are
+ * named. */
+enum { CANONICAL = JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17) };
+
 struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment)
 {
     struct halo_part_id id = {.hash = {{0}}};
     json_t *all =
         json_pack("{s:O, s:i, s:I, s:o}", "terms", terms, "number", segment->number, "packets",
                   (json_int_t)segment->packets, "hash", halo_manifest_hash(&segment->hash));
-    char *text = all ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *text = all ? json_dumps(all, CANONICAL) : NULL;
     if (text)
         id.hash = hash_of(text, strlen(text));
     free(text);
@@ -161,7 +165,7 @@ struct halo_part_id halo_manifest_id(json_t *manifest)
     struct halo_part_id id = {.hash = {{0}}};
     json_t *all = json_pack("{s:O, s:O}", "terms", json_object_get(manifest, "terms"), "segments",
                             json_object_get(manifest, "segments"));
-    char *text = all ? json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    char *text = all ? json_dumps(all, CANONICAL) : NULL;
     if (text)
         id.hash = hash_of(text, strlen(text));
     free(text);
