@@ -33,6 +33,13 @@ static char *absolute(const char *path)
     return ret;
 }
 
+static bool has_control(const char *text)
+{
+    while (*text && (unsigned char)*text >= ' ' && *text != 0x7f)
+        text++;
+    return *text;
+}
+
 int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error *err)
 {
     static const char manifest[] = "/manifest.json";
@@ -46,6 +53,13 @@ int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error
     }
     if (!path)
         return halo_fail(err, -errno, "%s: %s", name, strerror(errno));
+    if (has_control(path)) {
+        free(path);
+        return halo_fail_usage(err,
+                               "%s: the name contains a line break or another control character, "
+                               "which schedulers cannot pass on: rename it",
+                               name);
+    }
     if (strlen(path) > strlen(manifest) &&
         !strcmp(path + strlen(path) - strlen(manifest), manifest))
         path[strlen(path) - strlen(manifest)] = 0;

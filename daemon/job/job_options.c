@@ -28,7 +28,8 @@ const struct halo_option halo_job_options[] = {
      .help = "slurm and kubernetes: processors for a task"},
     {"memory", NULL, HALO_OPTION_STRING, AT(memory), .argument = "SIZE",
      .help =
-         "slurm and kubernetes: memory for a task, as the scheduler writes it, such as 4G or 4Gi"},
+         "slurm and kubernetes: memory for a task, as the scheduler writes it, such as 4G or 4Gi",
+     .pattern = "^[0-9]+[A-Za-z]*$", .must_be = "a number with a unit, such as 4G or 4Gi"},
     {"gpu", NULL, HALO_OPTION_FLAG, AT(gpu),
      .help = "slurm and kubernetes: a GPU for each task that encodes"},
     {"image", NULL, HALO_OPTION_STRING, AT(image), .argument = "IMAGE",

@@ -14,6 +14,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_file.h"
 #include "pipeline/base/av.h"
+#include "pipeline/segment/manifest.h"
 
 enum {
     WATCH_SECONDS = 2,
@@ -157,7 +158,8 @@ static json_t *describe(const struct status *s, const struct halo_job_file *job)
                                                (json_int_t)s->node[i].frames, "seconds",
                                                s->node[i].seconds));
     json_t *ret =
-        json_pack("{s:s, s:b, s:s, s:i, s:i, s:I, s:I, s:o}", "output", job->output, "complete",
+        json_pack("{s:o, s:b, s:s, s:i, s:i, s:I, s:I, s:o}", "output",
+                  halo_manifest_text(job->output), "complete",
                   s->stage == COMPLETE, "stage", stage_names[s->stage], "segments", s->segments,
                   "done", s->done, "frames", (json_int_t)s->frames, "frames_done",
                   (json_int_t)s->frames_done, "nodes", nodes);

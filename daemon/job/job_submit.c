@@ -47,17 +47,36 @@ void halo_job_quote(const char *word, FILE *to)
     putc('\'', to);
 }
 
+const char **halo_job_words(const struct halo_job_submission *s, const struct halo_job_step *step,
+                            const char *last)
+{
+    int n = 0;
+    const char **ret = calloc((size_t)s->jobs + 8, sizeof *ret);
+    if (!ret)
+        return NULL;
+    ret[n++] = s->program;
+    ret[n++] = "job";
+    ret[n++] = step->command;
+    if (step->shares) {
+        ret[n++] = "--of";
+        ret[n++] = s->of;
+    }
+    for (int i = 0; i < s->jobs; i++)
+        ret[n++] = s->job[i].folder;
+    ret[n] = last;
+    return ret;
+}
+
 void halo_job_print_command(const struct halo_job_submission *s, const struct halo_job_step *step,
                             FILE *to)
 {
-    halo_job_quote(s->program, to);
-    fprintf(to, " job %s", step->command);
-    if (step->shares)
-        fprintf(to, " --of %d", s->tasks);
-    for (int i = 0; i < s->jobs; i++) {
-        putc(' ', to);
-        halo_job_quote(s->job[i].folder, to);
+    const char **words = halo_job_words(s, step, NULL);
+    for (const char **word = words; word && *word; word++) {
+        if (word > words)
+            putc(' ', to);
+        halo_job_quote(*word, to);
     }
+    free(words);
 }
 
 bool halo_job_may_succeed(int code)
@@ -162,6 +181,7 @@ static int gather(struct halo_job_submission *s, int count, char **rest, struct 
     if (s->segments > INT_MAX)
         return halo_fail_usage(err, "too many segments for one submission");
     s->tasks = s->segments < s->options->tasks ? (int)s->segments : s->options->tasks;
+    snprintf(s->of, sizeof s->of, "%d", s->tasks);
     snprintf(s->name, sizeof s->name, "halod-%.12s",
              json_string_value(json_object_get(s->job[0].manifest, "seal")));
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);

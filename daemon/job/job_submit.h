@@ -24,6 +24,7 @@ struct halo_job_submission {
     int jobs;
     int64_t segments; /* of all jobs */
     int tasks;
+    char of[16]; /* the same, for --of */
     const struct halo_job_step *step; /* in their order */
     int steps;
     bool merges;         /* `merge` is one of the steps */
@@ -51,9 +52,15 @@ extern const struct halo_job_engine_row halo_job_slurm, halo_job_kubernetes, hal
 /* Whether the job, which was read, was submitted as far as `merge`, and has been merged since. */
 bool halo_job_is_due(const struct halo_job_file *job);
 
+/* Returns the words of a task: the program, "job", the step's command, --of if it is an array, and
+ * the jobs; then `last`, which may be NULL, and NULL. NULL if memory runs out. The caller frees the
+ * array, but not the words. What an engine is given is made from these words alone, and each engine
+ * passes them on as they are: the names of files are those of strangers. */
+const char **halo_job_words(const struct halo_job_submission *s, const struct halo_job_step *step,
+                            const char *last);
 /* Writes a word for a POSIX shell, quoted if that is necessary. */
 void halo_job_quote(const char *word, FILE *to);
-/* Writes the program, "job", the step's command, --of if it is an array, and the jobs, quoted. */
+/* Writes the words of a task for a POSIX shell. */
 void halo_job_print_command(const struct halo_job_submission *s, const struct halo_job_step *step,
                             FILE *to);
 

@@ -23,23 +23,41 @@ static int check(const struct halo_job_submission *s, struct halo_error *err)
     if (missing)
         return halo_fail_usage(err, "job submit --engine kubernetes: --%s is missing", missing);
     const size_t length = strlen(o->folder) - (o->folder[strlen(o->folder) - 1] == '/');
-    for (int i = 0; i < s->jobs; i++)
+    for (int i = 0; i < s->jobs; i++) {
+        json_t *text = json_string(s->job[i].folder);
+        json_decref(text);
+        if (!text)
+            return halo_fail_usage(err, "%s: is not UTF-8, as names in Kubernetes must be",
+                                   s->job[i].folder);
         if (*o->folder != '/' || strncmp(s->job[i].folder, o->folder, length) != 0 ||
             s->job[i].folder[length] != '/')
             return halo_fail_usage(err, "%s: is not in --folder %s, which the containers see",
                                    s->job[i].folder, o->folder);
+    }
     return 0;
+}
+
+/* Kubernetes replaces $(NAME) in commands, and $$ by $. */
+static json_t *word_of(const char *word)
+{
+    char *text = malloc(2 * strlen(word) + 1), *to = text;
+    for (; text && *word; word++) {
+        if (*word == '$')
+            *to++ = '$';
+        *to++ = *word;
+    }
+    json_t *ret = text ? json_stringn(text, (size_t)(to - text)) : NULL;
+    free(text);
+    return ret;
 }
 
 static json_t *command_of(const struct halo_job_submission *s, const struct halo_job_step *step)
 {
-    char of[16];
-    snprintf(of, sizeof of, "%d", s->tasks);
-    json_t *ret = step->shares
-                      ? json_pack("[s,s,s,s,s]", s->program, "job", step->command, "--of", of)
-                      : json_pack("[s,s,s,s]", s->program, "job", step->command, "--wait");
-    for (int i = 0; i < s->jobs; i++)
-        json_array_append_new(ret, json_string(s->job[i].folder));
+    const char **words = halo_job_words(s, step, step->shares ? NULL : "--wait");
+    json_t *ret = json_array();
+    for (const char **word = words; word && *word; word++)
+        json_array_append_new(ret, word_of(*word));
+    free(words);
     return ret;
 }
 

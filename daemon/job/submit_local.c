@@ -47,26 +47,9 @@ static pid_t spawn_words(const struct local *l, char *const *words)
 /* Starts the step, or task `number` of it. Returns the process or -errno. */
 static pid_t spawn(const struct local *l, const char *number)
 {
-    const struct halo_job_submission *s = l->s;
-    const struct halo_job_step *step = l->step;
-    char of[16];
-    int n = 0;
-    const char **argv = calloc((size_t)s->jobs + 8, sizeof *argv);
-    if (!argv)
-        return -ENOMEM;
-    snprintf(of, sizeof of, "%d", s->tasks);
-    argv[n++] = s->program;
-    argv[n++] = "job";
-    argv[n++] = step->command;
-    if (step->shares) {
-        argv[n++] = "--of";
-        argv[n++] = of;
-    }
-    for (int i = 0; i < s->jobs; i++)
-        argv[n++] = s->job[i].folder;
-    argv[n++] = number;
-    const pid_t pid = spawn_words(l, (char *const *)argv);
-    free(argv);
+    const char **words = halo_job_words(l->s, l->step, number);
+    const pid_t pid = words ? spawn_words(l, (char *const *)words) : -ENOMEM;
+    free(words);
     return pid;
 }
 

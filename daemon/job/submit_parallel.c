@@ -5,7 +5,9 @@
 
 #include "daemon/job/job_submit.h"
 
-/* The words are quoted twice: for the shell that reads the line, and for that of each task. */
+/* GNU parallel looks for {}, {#} and {= PERL =} in the command, also in the names of files. So the
+ * task's words are in a variable, quoted for the shell that reads them and, with it, for the shell
+ * that reads the line. */
 static void print_array(const struct halo_job_submission *s, const struct halo_job_step *step,
                         FILE *to)
 {
@@ -14,13 +16,15 @@ static void print_array(const struct halo_job_submission *s, const struct halo_j
     FILE *text = open_memstream(&command, &length);
     if (text) {
         halo_job_print_command(s, step, text);
-        fputs(" {}", text);
         fclose(text);
     }
-    fprintf(to, "seq 0 %d | parallel --no-notice -j %d --retries 5 --halt soon,fail=1 ",
-            s->tasks - 1, halo_job_workers(s));
-    halo_job_quote(command ? command : "", to);
+    fprintf(to, "seq 0 %d | HALOD_TASK=", s->tasks - 1);
+    halo_job_quote(command ? command : "false", to);
     free(command);
+    fprintf(to,
+            " parallel --no-notice --env HALOD_TASK -j %d --retries 5 --halt soon,fail=1 "
+            "'eval \"$HALOD_TASK {}\"'",
+            halo_job_workers(s));
 }
 
 static void print(const struct halo_job_submission *s, FILE *to)

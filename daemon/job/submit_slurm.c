@@ -22,18 +22,18 @@ static const char again[] =
     "esac\n"
     "exit $code\n";
 
-/* A value in a line that begins with #SBATCH. */
-static void print_value(const char *value, bool is_pattern, FILE *to)
+/* The log of all tasks. sbatch reads the name as a pattern, in which it has no way to write a
+ * backslash or quotation marks: then the tasks have no log. */
+static void print_log(const char *output, FILE *to)
 {
-    putc('"', to);
-    for (; *value; value++) {
-        if (*value == '"' || *value == '\\')
-            putc('\\', to);
-        if (*value == '%' && is_pattern)
-            putc('%', to);
-        putc(*value, to);
+    if (strpbrk(output, "\\\"")) {
+        fputs("#SBATCH --output=/dev/null\n", to);
+        return;
     }
-    putc('"', to);
+    fputs("#SBATCH --output=\"", to);
+    for (; *output; output++)
+        fputs(*output == '%' ? "%%" : (char[]){*output, 0}, to);
+    fputs(".job.log\"\n", to);
 }
 
 static void print_head(const struct halo_job_submission *s, const struct halo_job_step *step,
@@ -42,19 +42,11 @@ static void print_head(const struct halo_job_submission *s, const struct halo_jo
     const struct halo_job_options *o = s->options;
     fprintf(to, "#!/bin/sh\n#SBATCH --job-name=%s%s\n#SBATCH --array=0-%d\n#SBATCH --requeue\n",
             s->name, step->suffix, (step->shares ? s->tasks : s->jobs) - 1);
-    fprintf(to, "#SBATCH --cpus-per-task=%d\n#SBATCH --open-mode=append\n#SBATCH --output=",
+    fprintf(to, "#SBATCH --cpus-per-task=%d\n#SBATCH --open-mode=append\n",
             step->shares ? o->cpus : 1);
-    char *log;
-    if (asprintf(&log, "%s.job.log", s->job[0].output) < 0)
-        log = NULL;
-    print_value(log ? log : "/dev/null", log != NULL, to);
-    free(log);
-    putc('\n', to);
-    if (o->memory && step->shares) {
-        fputs("#SBATCH --mem=", to);
-        print_value(o->memory, false, to);
-        putc('\n', to);
-    }
+    print_log(s->job[0].output, to);
+    if (o->memory && step->shares)
+        fprintf(to, "#SBATCH --mem=%s\n", o->memory);
     if (o->gpu && step->shares)
         fputs("#SBATCH --gres=gpu:1\n", to);
 }

@@ -2,6 +2,7 @@
 # halod job submit and watch: GNU parallel, this machine, a stand-in for Kubernetes, folders.
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -146,6 +147,123 @@ class Parallel(Submit):
         self.assert_done()
 
 
+# ---- names of strangers ----
+
+class Names(Submit):
+    """A file's name is data to every engine, however it looks."""
+
+    ENCODE = ['-c:v', 'ffv1']
+    FINE = [
+        '{}', '{#}', '{.}', '{%}', '{1}', '{##}', '{= system("echo >pwned") =}', '{=uq=}',
+        'a{= $_=`touch pwned` =}', '$(touch pwned)', '`touch pwned`', '$HOSTNAME', '$(HOSTNAME)', '$$', '$$(A)',
+        "'; touch pwned; '", '"; touch pwned; "', '&& touch pwned', '| touch pwned', '> pwned', 'a;b&c', ' a ',
+        '-i', '--of', '-', '0', '12', '* ? [a]', '~', '#SBATCH --wrap=id', '%j %% %A', 'a\\', '\\n', '"', "'",
+        '!! ^a^b', 'file:a:b', 'pipe:0', '${IFS}', 'EOF', 'segment', '%03d', '\u65e5\u672c \u00e9', 'x' * 200]
+    BAD = ['a\nb', 'a\nsegment\ntouch pwned', 'a\n#SBATCH --wrap=id', 'a\rb', 'a\tb', 'a\x1b[31m', 'a\x7f']
+    CLUSTER = ['--image', 'registry.example/halod', '--claim', 'media']
+
+    def setUp(self):
+        super().setUp()
+        self.input = halotest.clip('.mkv', *halotest.video_source('16x16', seconds=0.2), '-c:v', 'ffv1')
+        self.new, self.to, self.said = self.path('new'), self.path('to'), self.path('said')
+        for folder in (self.new, self.to, self.said, self.path('bin')):
+            os.mkdir(folder)
+        self.program = self.write('halod', f'printf "%s\\0" "$@" >{self.said}/$$')
+        self.write('bin/sbatch', f'n=$(ls {self.path("bin")} | wc -l); cat >{self.path("bin")}/$n.sh; echo $n')
+        self.more = {'cwd': self.folder, 'environment': {'PATH': self.path('bin') + ':' + os.environ['PATH']}}
+
+    def write(self, name, script):
+        with open(self.path(name), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n' + script + '\n')
+        os.chmod(file.name, 0o755)
+        return file.name
+
+    def take_said(self):
+        """The arguments of each process that was started, and forgets them."""
+        ret = []
+        for name in os.listdir(self.said):
+            with open(os.path.join(self.said, name), 'rb') as file:
+                ret.append(os.fsdecode(file.read()).split('\0')[:-1])
+            os.unlink(file.name)
+        return sorted(ret)
+
+    def watch(self):
+        return run_halod('job', 'watch', '--engine', 'local', '--program', self.program, '--once', '--settle',
+                         '0.1', '--to', self.to, self.new, '-vf', 'null', *self.ENCODE, **self.more)
+
+    def make(self):
+        """A job of each name, which watch has split."""
+        for name in self.FINE:
+            shutil.copy(self.input, os.path.join(self.new, name + '.mkv'))
+        self.watch()
+        parts = [os.path.join(os.path.realpath(self.to), name + '.mkv.parts') for name in self.FINE]
+        want = [['job', 'segment', '--of', '1', path, '0'] for path in parts]
+        self.assertEqual(self.take_said(), sorted(want + [['job', 'join', path] for path in parts]))
+        return parts
+
+    def check_script(self, text):
+        for line in text.splitlines():
+            if line.startswith('#SBATCH'):
+                self.assertRegex(line, r'^#SBATCH --(array=0-\d+|requeue|cpus-per-task=\d|open-mode=append|'
+                                 r'job-name=halod-[0-9a-z-]+|output=("[^"\\]*"|/dev/null))$')
+
+    def run_scripts(self):
+        """What sbatch was given."""
+        for n in range(1, 3):
+            with open(self.path(f'bin/{n}.sh'), encoding='utf-8') as file:
+                script = file.read()
+            os.unlink(file.name)
+            self.check_script(script)
+            last = int(re.search('--array=0-([0-9]+)', script).group(1))
+            for i in range(last + 1):
+                subprocess.run(['sh', '-c', script], check=True, cwd=self.folder,
+                               env={**os.environ, 'SLURM_ARRAY_TASK_ID': str(i)})
+
+    def run_pods(self, parts):
+        text = self.printed('kubernetes', *self.CLUSTER, '--folder', os.path.realpath(self.to), '--program',
+                            self.program, '--tasks', 3, parts=parts)
+        for job in json.loads(text)['items']:
+            self.assertEqual(Cluster(job).run(), [])
+
+    def test_every_engine(self):
+        parts = self.make()
+        once = ['job', 'join', *parts]
+        tasks = [['job', 'segment', '--of', '3', *parts, str(i)] for i in range(3)]
+        for engine, joins in (('local', [once]), ('parallel', [once]), ('slurm', [['job', 'join', p] for p in parts])):
+            if engine == 'parallel' and not shutil.which('parallel'):
+                continue
+            with self.subTest(engine):
+                self.submit(engine, '--tasks', 3, '--program', self.program, '--again', parts=parts, **self.more)
+                if engine == 'slurm':
+                    self.run_scripts()
+                self.assertEqual(self.take_said(), sorted(tasks + joins))
+                text = self.printed(engine, '--tasks', 3, '--program', self.program, parts=parts)
+                subprocess.run(['sh', '-c', text], check=True, cwd=self.folder, stdout=subprocess.DEVNULL,
+                               env={**halod_environment(), **self.more['environment']})
+                if engine == 'slurm':
+                    self.run_scripts()
+                self.assertEqual(self.take_said(), sorted(tasks + joins))
+        for path in parts:
+            self.check_script(self.printed('slurm', parts=[path]))
+        with self.subTest('kubernetes'):
+            self.run_pods(parts)
+            said = self.take_said()
+            pods = [['job', 'segment', '--of', '3', *parts] for _ in range(3)]
+            self.assertEqual(said, sorted(pods + [[*once, '--wait']]))
+        self.assertEqual([name for _, _, names in os.walk(self.folder) for name in names if 'pwned' == name], [])
+
+    def test_refused(self):
+        """One line for each, and no job."""
+        for name in self.BAD:
+            shutil.copy(self.input, os.path.join(self.new, name + '.mkv'))
+        shutil.copy(self.input, os.path.join(os.fsencode(self.new), b'latin\xe9.mkv'))
+        run = self.watch()
+        self.assertEqual((self.take_said(), os.listdir(self.to)), ([], []))
+        self.assertEqual(run.err.count('control character'), len(self.BAD), run.err)
+        self.assertEqual(run.err.count('must be UTF-8'), 1, run.err)
+        self.assertEqual(len(run.err.splitlines()), 2 * len(self.BAD) + 2, run.err)
+
+
 # ---- Kubernetes ----
 
 # What the reference of the API says of the fields that are used: (type, required).
@@ -178,6 +296,12 @@ class Cluster:
                 return rule['action']
         return None
 
+    @staticmethod
+    def expand(word, environment):
+        """As Kubernetes does."""
+        return re.sub(r'\$(?:(\$)|\(([^)]*)\))',
+                      lambda m: m.group(1) or environment.get(m.group(2), m.group(0)), word)
+
     def run_index(self, index):
         spec = self.job['spec']
         limit = spec.get('backoffLimitPerIndex', spec.get('backoffLimit'))
@@ -187,7 +311,8 @@ class Cluster:
             environment['JOB_COMPLETION_INDEX'] = str(index)
         for attempt in range(limit + 1):
             self.attempts[index] = attempt + 1
-            pod = subprocess.Popen(container['command'], env=environment, stdin=subprocess.DEVNULL,
+            command = [self.expand(word, environment) for word in container['command']]
+            pod = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd='/')
             self.kill(pod, index, attempt)
             code = pod.wait(halotest.RUN_TIMEOUT)
