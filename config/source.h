@@ -14,6 +14,8 @@ struct halo_source_settings {
     char *input;     /* file, URL, camera or "test:" (test:size=WxH:rate=N) */
     const char *url; /* the URL to open if it differs from input; not owned; NULL: input */
     char *format;    /* name of FFmpeg's demuxer */
+    bool alone;      /* a file that strangers may have made: it is read by demuxers that open no
+                      * other file, and leads to no URL */
     int max_pixels;  /* largest number of pixels in a decoded frame */
     /* Only for `halod run`: */
     char *video_size, *framerate, *pixel_format; /* for the demuxer; the first two also for

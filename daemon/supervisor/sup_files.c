@@ -59,23 +59,12 @@ static void add_network(json_t *files)
     free(resolver);
 }
 
-/* Whether the input makes the engine open other files in its folder: a playlist, numbered images, a
- * description. */
-static bool names_others(const struct halo_stream_settings *set, const char *path)
-{
-    static const char *const endings[] = {".m3u8", ".m3u", ".mpd", ".ffconcat", ".txt",
-                                          ".sdp",  ".idx", ".cue", ".ifo"};
-    const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (!strcmp(dot, endings[i]))
-            return true;
-    return set->source.format || strchr(path, '%');
-}
-
+/* Only a demuxer that the settings name may open others in the folder of its file: playlists,
+ * numbered images, descriptions (halo_source_settings.alone). */
 static void add_file(json_t *files, const struct halo_stream_settings *set, const char *path)
 {
     struct stat st;
-    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !names_others(set, path))
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !set->source.format)
         add(files, path, HALO_FILES_READ);
     else
         add_folder_of(files, path, HALO_FILES_READ);

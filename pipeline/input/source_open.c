@@ -20,16 +20,32 @@ enum {
     LONG_ANALYSIS = 600,
 };
 
+/* Demuxers that read one file and open no other: for inputs from strangers. Playlists (hls, dash,
+ * concat, imf), numbered images (image2) and descriptions (sdp, vobsub) name others, as parts of
+ * mlv and pictures of svg do. A demuxer that is not here yet is not used for them. */
+static const char alone[] =
+    "mov,matroska,mpegts,mpeg,avi,flv,live_flv,kux,ogg,asf,nut,mxf,gxf,dv,rm,wtv,nsv,nuv,pva,swf,"
+    "ivf,obu,av1,h261,h263,h264,hevc,vvc,evc,m4v,mpegvideo,mjpeg,mjpeg_2000,smjpeg,mpjpeg,vc1,"
+    "vc1test,dirac,dnxhd,cavsvideo,avs,avs2,avs3,apv,yuv4mpegpipe,rawvideo,v210,v210x,bitpacked,"
+    "gif,apng,webp_anim,jpegxl_anim,image2pipe,bmp_pipe,cri_pipe,dds_pipe,dpx_pipe,exr_pipe,"
+    "gem_pipe,gif_pipe,hdr_pipe,j2k_pipe,jpeg_pipe,jpegls_pipe,jpegxl_pipe,jpegxs_pipe,pam_pipe,"
+    "pbm_pipe,pcx_pipe,pfm_pipe,pgm_pipe,pgmyuv_pipe,pgx_pipe,phm_pipe,photocd_pipe,pictor_pipe,"
+    "png_pipe,ppm_pipe,psd_pipe,qdraw_pipe,qoi_pipe,sgi_pipe,sunrast_pipe,tiff_pipe,vbn_pipe,"
+    "webp_pipe,xbm_pipe,xpm_pipe,xwd_pipe,4xm,anm,argo_brp,bethsoftvid,bfi,bink,bmv,c93,cdxl,cine,"
+    "dhav,dxa,ea,film_cpk,filmstrip,fits,flic,frm,gdv,hnm,idcin,ifv,ipmovie,iv8,jv,lmlm4,luodat,"
+    "lvf,lxf,mgsts,mm,moflex,mtv,mv,mvi,mxg,paf,pmp,psxstr,r3d,rl2,roq,rpl,ser,sga,siff,smk,thp,"
+    "tiertexseq,tmv,txd,vivo,vmd,wc3movie,wsvqa,xmv,yop,tty";
+
 /* A local path is passed to FFmpeg as file:PATH, so that a colon in its name has no special
  * meaning. */
-static char *input_url(const char *input, struct halo_error *err)
+static char *input_url(const char *input, bool is_file, struct halo_error *err)
 {
     struct stat st;
     const char *path = halo_path_of(input);
-    if (!strcmp(input, "-"))
+    if (!strcmp(input, "-") && !is_file)
         return av_strdup("pipe:0");
     if (stat(path, &st) < 0)
-        return av_strdup(input);
+        return is_file ? av_asprintf("file:%s", path) : av_strdup(input);
     if (S_ISDIR(st.st_mode)) {
         halo_fail(err, -EISDIR, "%s: is a directory: specify a file", input);
         return NULL;
@@ -78,11 +94,16 @@ static bool is_local(const char *protocol)
     return av_match_list(protocol, "file,pipe,fd,unix,subfile,concat,concatf", ',');
 }
 
-/* A playlist that comes from the network must not lead to files of this machine. FFmpeg sees to
- * that for http, but not for tcp. Protocols that wrap others, such as cache, count as network. All
- * others are listed, because FFmpeg leaks the option protocol_blacklist. */
-static int keep_from_files(const char *url, AVDictionary **options)
+/* A stranger's file leads nowhere else. A playlist that comes from the network must not lead to
+ * files of this machine: FFmpeg sees to that for http, but not for tcp. Protocols that wrap others,
+ * such as cache, count as network. All others are listed, because FFmpeg leaks the option
+ * protocol_blacklist. */
+static int confine(const char *url, bool is_alone, AVDictionary **options)
 {
+    if (is_alone) {
+        const int code = av_dict_set(options, "format_whitelist", alone, 0);
+        return code < 0 ? code : av_dict_set(options, "protocol_whitelist", "file", 0);
+    }
     const char *protocol = avio_find_protocol_name(url); /* NULL: a demuxer's own, such as rtsp */
     void *at = NULL;
     int code = 0;
@@ -105,14 +126,14 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
                        struct halo_complaints *complaints, struct halo_error *err)
 {
     char why[400];
-    char *url = input_url(set->url ? set->url : set->input, err);
+    char *url = input_url(set->url ? set->url : set->input, set->alone, err);
     if (!url)
         return halo_fail(err, -ENOMEM, "out of memory");
     AVDictionary *options = NULL;
     AVFormatContext *f = avformat_alloc_context();
     int code = f ? halo_raw_input_options(set, &options) : -ENOMEM;
     if (code >= 0)
-        code = keep_from_files(url, &options);
+        code = confine(url, set->alone, &options);
     if (code < 0) {
         av_dict_free(&options);
         av_free(url);
@@ -129,6 +150,11 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
         code = halo_raw_input_refuse(left->key, f->iformat->name, err);
     else if (code == AVERROR(EINVAL) && halo_raw_input_check_size(set, err) < 0)
         code = -EINVAL;
+    else if (code == AVERROR(EINVAL) && set->alone)
+        code = halo_fail(err, -EBADMSG,
+                         "%s: is a playlist, or of another format that can name other files, which "
+                         "are not opened here: use the video itself",
+                         set->input);
     else if (code < 0)
         halo_fail(err, halo_av_errno(code), "%s: cannot be read: %s", set->input,
                   halo_av_reason(code, NULL, why, sizeof why));

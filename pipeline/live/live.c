@@ -91,6 +91,8 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         live->source = live->settings.source;
         live->source.input = live->name;
         live->source.url = live->settings.source.input;
+        live->source.alone = settings->source.input && !settings->source.format &&
+                             halo_source_row(settings->source.input)->place == HALO_FROM_FILE;
         code = parse_own(live, err);
     }
     if (code >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)

@@ -146,6 +146,21 @@ class Confined(ServiceTest):
         self.until(lambda: 'cannot be read' in daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['filtered'], 0)
 
+    def test_file_that_names_others(self):
+        """Whoever makes a file does not choose what is played, unless the settings say that it is a playlist."""
+        os.mkdir(self.path('in'))
+        clip, playlist = self.path('in/clip.ts'), self.path('in/list.m3u8')
+        subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
+                        'testsrc2=size=320x240:rate=25', '-t', '1', clip], check=True)
+        with open(playlist, 'w', encoding='ascii') as file:
+            file.write('#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nclip.ts\n#EXT-X-ENDLIST\n')
+        daemon = self.start({'one': self.played(playlist)})
+        self.until(lambda: 'name other files' in daemon.status('one')['why'])
+        self.assertEqual(daemon.status('one')['filtered'], 0)
+        daemon.write({'one': {**self.played(playlist), 'input_format': 'hls'}})
+        daemon.control('Reload')
+        self.until(lambda: daemon.status('one')['filtered'] > 0)
+
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_one_that_has_a_network(self):
         """It has sockets, and the control socket does not let it in."""
