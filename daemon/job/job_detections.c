@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/detector/command.h"
+#include "daemon/job/job_facts.h"
 #include "pipeline/segment/manifest.h"
 #include "pipeline/segment/segments.h"
 
@@ -45,6 +47,71 @@ int halo_job_check_chain(const struct halo_run_settings *settings, const struct 
                                "before, which other tasks filter; use halod run, or a detector "
                                "that answers with boxes (-people command=...)");
     return 0;
+}
+
+/* Of the program and, if it is an interpreter, of its script. */
+static int hash_command(const char *command, enum halo_find find, char ret[HALO_SHA256_TEXT])
+{
+    char hash[HALO_SHA256_TEXT];
+    struct halo_error ignored = {0};
+    struct halo_detector_command found;
+    json_t *hashes = json_array();
+    int code = halo_detector_command_find(&found, command, find, &ignored);
+    if (code >= 0) {
+        for (int i = 0; i < 2 && found.word[i]; i++)
+            if (halo_job_hash_file(i ? found.word[i] : found.program, hash, &ignored) >= 0)
+                json_array_append_new(hashes, json_string(hash));
+        code = halo_job_hash_json(hashes, ret);
+        halo_detector_command_finish(&found);
+    }
+    json_decref(hashes);
+    return code;
+}
+
+json_t *halo_job_hash_detectors(const struct halo_job_file *job)
+{
+    json_t *ret = json_object();
+    struct halo_chain_needs needs = {0};
+    halo_chain_add_needs(job->chain, &needs);
+    for (int find = 0; find < HALO_FINDS; find++) {
+        char hash[HALO_SHA256_TEXT];
+        const char *command = job->settings.detector[find].command;
+        if (!command || !((needs.hidden | needs.shown) & halo_find_bit(find)))
+            continue;
+        if (hash_command(command, find, hash) < 0)
+            *hash = 0;
+        json_object_set_new(ret, halo_find_names[find], json_string(hash));
+    }
+    return ret;
+}
+
+int halo_job_allow_detectors(const struct halo_job_file *job, char *const allowed[HALO_FINDS],
+                             struct halo_error *err)
+{
+    const json_t *part = json_object_get(job->manifest, "job");
+    const json_t *then = json_object_get(part, "detectors");
+    json_t *now = halo_job_hash_detectors(job);
+    int code = now ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    for (int find = 0; find < HALO_FINDS && code >= 0; find++) {
+        const char *name = halo_find_names[find], *keys = job->settings.detector_keys[find];
+        const char *hash = json_string_value(json_object_get(now, name));
+        const char *before = json_string_value(json_object_get(then, name));
+        if (hash && (!allowed[find] || strcmp(allowed[find], keys) != 0))
+            code =
+                halo_fail_usage(err,
+                                "%s: its detector is a program that the manifest names (%s), and "
+                                "is not run: if you trust it, add --%s with the same keys",
+                                job->folder, keys, name);
+        else if (hash && *hash && before && *before && strcmp(hash, before) != 0 &&
+                 !json_is_true(json_object_get(part, "mixed")))
+            code =
+                halo_fail(err, -ESTALE,
+                          "%s: the detector for %s (%s) is not the same program as where the job "
+                          "was split: install the same, or split with --mixed",
+                          job->folder, name, keys);
+    }
+    json_decref(now);
+    return code;
 }
 
 char *halo_job_all_detections(const struct halo_job_file *job)

@@ -13,6 +13,7 @@
 
 #include "config/beside.h"
 #include "config/log.h"
+#include "config/path_name.h"
 #include "daemon/job/job_facts.h"
 #include "pipeline/segment/manifest.h"
 
@@ -237,8 +238,39 @@ static int check_terms(const struct halo_job_file *job, bool mixed, struct halo_
     return code;
 }
 
+int halo_job_check_settings(struct halo_run_settings *settings, const char *output,
+                            struct halo_error *err)
+{
+    struct stat st;
+    const char *input = settings->source.input;
+    if (settings->resume)
+        return halo_fail_usage(err,
+                               "-resume is for halod run: the segments of a job are always kept");
+    if (settings->progress)
+        return halo_fail_usage(err,
+                               "-progress is for one process: halod job status --json says what "
+                               "all of them have done");
+    if (!strcmp(input, "-") || halo_path_is_url(input))
+        return halo_fail_usage(err, "%s: the input of a job must be a file", input);
+    if (stat(halo_path_of(input), &st) < 0)
+        return halo_fail(err, -errno, "%s: %s", input, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return halo_fail_usage(err, "%s: the input of a job must be a file", input);
+    if (output && strcmp(settings->output, output) != 0)
+        return halo_fail(err, -ESTALE,
+                         "is the folder of %s, but its manifest was made for %s: give the folder "
+                         "its name back, or split again",
+                         output + strlen("./"), settings->output);
+    if (output && lstat(output, &st) == 0 && S_ISLNK(st.st_mode))
+        return halo_fail(err, -ESTALE, "%s is a link, which a job does not follow: remove it",
+                         output);
+    settings->source.alone = true;
+    return 0;
+}
+
 static int parse(struct halo_job_file *job, struct halo_error *err)
 {
+    char *output;
     struct halo_error inner = {0};
     const json_t *words = json_object_get(json_object_get(job->manifest, "job"), "arguments");
     const size_t count = json_array_size(words);
@@ -254,6 +286,11 @@ static int parse(struct halo_job_file *job, struct halo_error *err)
     if (code >= 0)
         code = halo_run_parse(&job->settings, (int)count, argv, &inner);
     free(argv);
+    if (asprintf(&output, ".%s", strrchr(job->output, '/')) < 0)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0)
+        code = halo_job_check_settings(&job->settings, output, &inner);
+    free(output);
     if (code >= 0)
         code = halo_chain_parse(&job->chain, job->settings.filters, &inner);
     if (code >= 0)

@@ -8,6 +8,7 @@
  *     "machine": where the job was split (job_facts.h)
  *     "any_flags": the flags of the processor do not matter
  *     "detects", "merges": halod job detect, or merge, comes before segment
+ *     "detectors": hashes of those that are not halo-detect (job_detections.h)
  *     "mixed": other machines and versions are allowed
  *     "split": who split it }
  *   "seal": SHA-256 of everything else
@@ -61,12 +62,19 @@ int halo_job_count(struct halo_job_file *job, struct halo_error *err);
 
 /* Makes the folder of OUT the working directory and loads the settings and the chain, after
  * halo_job_read(). Returns 0; -ESTALE with err filled if this machine, its versions, or the files
- * that the chain names would give other bytes; or another -errno. */
+ * that the chain names would give other bytes, or if the folder is not that of the manifest's OUT;
+ * or another -errno. */
 int halo_job_load(struct halo_job_file *job, struct halo_error *err);
 
 /* Changes into the folder of OUT, to which the paths of a job are relative. Returns 0, or -errno
  * with err filled. */
 int halo_job_enter(const struct halo_job_file *job, struct halo_error *err);
+
+/* Checks what a job may not do, whoever wrote its arguments. IN must be a file, which is from now
+ * on read as one that strangers may have made (halo_source_settings.alone), and OUT, unless it is
+ * NULL, must be the name `output`. Returns 0, or -errno with err filled. */
+int halo_job_check_settings(struct halo_run_settings *settings, const char *output,
+                            struct halo_error *err);
 
 /* Seals the manifest and writes it. Returns 0, or -errno with err filled. */
 int halo_job_write(struct halo_job_file *job, struct halo_error *err);

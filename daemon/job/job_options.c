@@ -45,6 +45,11 @@ const struct halo_option halo_job_options[] = {
     {"of", NULL, HALO_OPTION_INT, AT(of), 0, 1, 1000000,
      .help =
          "number of tasks that share the segments; by default what Slurm says, or one for each"},
+    {"faces", NULL, HALO_OPTION_STRING, AT(detector[HALO_FIND_FACES]), .argument = "KEY=VALUE:...",
+     .help = "the detector that split was given with -faces: without this, a command of the "
+             "manifest is not run"},
+    {"people", NULL, HALO_OPTION_STRING, AT(detector[HALO_FIND_PEOPLE]),
+     .argument = "KEY=VALUE:...", .help = "the same, for -people"},
     {"mixed", NULL, HALO_OPTION_FLAG, AT(mixed),
      .help = "allow machines with other processors and versions, and record them"},
     {"wait", NULL, HALO_OPTION_FLAG, AT(wait), .help = "wait until all segments are encoded"},

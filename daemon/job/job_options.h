@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "config/detectors.h"
 #include "config/error.h"
 #include "config/option.h"
 
@@ -20,7 +21,8 @@ struct halo_job_options {
     int engine; /* enum halo_job_engine */
     int tasks, workers, cpus, of;
     bool mixed, json, watch, wait, print, again, gpu, once;
-    double settle; /* seconds */
+    double settle;              /* seconds */
+    char *detector[HALO_FINDS]; /* keys, as given to split, of the detectors that may run */
     char *memory, *image, *claim, *folder, *program, *to, *suffix;
 };
 

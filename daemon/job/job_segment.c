@@ -20,6 +20,7 @@
 /* What one task does. */
 struct share {
     bool detects; /* detectors look at segments; otherwise they are encoded */
+    const struct halo_job_options *options;
     /* Segment `index` and every `step`th after it are the task's, counted through all jobs. */
     int64_t index, step;
     int64_t before; /* number of segments of the jobs that were looked at */
@@ -137,7 +138,10 @@ static int load(struct halo_job_file *job, const struct share *share, struct hal
     const int code = halo_job_load(job, err);
     if (code < 0)
         return code;
-    return share->detects ? is_detected(job, err) : halo_job_load_detections(job, err);
+    if (!share->detects)
+        return halo_job_load_detections(job, err);
+    const int detected = is_detected(job, err);
+    return detected ? detected : halo_job_allow_detectors(job, share->options->detector, err);
 }
 
 /* Does what is the task's of one job. Returns the exit code. */
@@ -195,7 +199,7 @@ end:
 static int perform_all(const struct halo_job_options *options, bool detects, int count, char **rest)
 {
     struct halo_error err = {0};
-    struct share share = {.detects = detects};
+    struct share share = {.detects = detects, .options = options};
     if (count && find_share(&share, &count, rest, options->of, &err) < 0)
         return halo_job_fail(&err);
     int code = halo_job_each(detects ? "detect" : "segment", count, rest, perform_named, &share);

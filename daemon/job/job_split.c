@@ -115,18 +115,6 @@ static json_t *replace(const struct split *s, const char *in, const char *out,
 
 /* ---- checks ---- */
 
-static int check_settings(const struct halo_run_settings *set, struct halo_error *err)
-{
-    if (set->resume)
-        return halo_fail_usage(err,
-                               "-resume is for halod run: the segments of a job are always kept");
-    if (set->progress)
-        return halo_fail_usage(err,
-                               "-progress is for one process: halod job status --json says what "
-                               "all of them have done");
-    return 0;
-}
-
 static void do_nothing(void *arg)
 {
     (void)arg;
@@ -222,11 +210,11 @@ static bool are_flags_equal(const struct split *s)
 static int describe(struct split *s, json_t *words, struct halo_error *err)
 {
     const struct halo_run_settings *set = &s->job.settings;
-    json_t *job =
-        json_pack("{s:O, s:o, s:b, s:b, s:b, s:b, s:o}", "arguments", words, "machine",
-                  halo_job_machine(s->encoder), "any_flags", are_flags_equal(s), "detects",
-                  halo_job_chain_detects(s->job.chain), "merges",
-                  halo_job_chain_merges(s->job.chain), "mixed", s->mixed, "split", halo_job_who());
+    json_t *job = json_pack(
+        "{s:O, s:o, s:b, s:b, s:b, s:o, s:b, s:o}", "arguments", words, "machine",
+        halo_job_machine(s->encoder), "any_flags", are_flags_equal(s), "detects",
+        halo_job_chain_detects(s->job.chain), "merges", halo_job_chain_merges(s->job.chain),
+        "detectors", halo_job_hash_detectors(&s->job), "mixed", s->mixed, "split", halo_job_who());
     s->job.manifest =
         json_pack("{s:i, s:{s:o, s:I, s:s}, s:o, s:b, s:O, s:o}", "version", 1, "input", "name",
                   halo_manifest_text(set->source.input), "size", (json_int_t)s->input.size,
@@ -274,7 +262,7 @@ static int parse_again(struct split *s, json_t *words, struct halo_error *err)
     halo_run_finish(&s->job.settings);
     int code = halo_run_parse(&s->job.settings, (int)count, argv, err);
     free(argv);
-    if (code < 0)
+    if (code < 0 || (code = halo_job_check_settings(&s->job.settings, NULL, err)) < 0)
         return code;
     if ((code = halo_chain_parse(&s->job.chain, s->job.settings.filters, &inner)) < 0 ||
         (code = halo_chain_refuse_feed(s->job.chain, &inner)) < 0 ||
@@ -313,14 +301,12 @@ static int split(struct split *s, struct halo_error *err)
     char *input;
     int code = halo_run_parse(&s->job.settings, s->argc, s->argv, err);
     if (code >= 0)
-        code = check_settings(&s->job.settings, err);
+        code = halo_job_check_settings(&s->job.settings, NULL, err);
     if (code >= 0)
         code = find_files(s, err);
     if (code < 0)
         return code;
-    input = halo_path_is_url(s->job.settings.source.input)
-                ? strdup(s->job.settings.source.input)
-                : realpath(halo_path_of(s->job.settings.source.input), NULL);
+    input = realpath(halo_path_of(s->job.settings.source.input), NULL);
     if (!input)
         return halo_fail(err, -errno, "%s: %s", s->job.settings.source.input, strerror(errno));
     code = enter(s, input, &words, err);

@@ -159,10 +159,9 @@ static json_t *describe(const struct status *s, const struct halo_job_file *job)
                                                s->node[i].seconds));
     json_t *ret =
         json_pack("{s:o, s:b, s:s, s:i, s:i, s:I, s:I, s:o}", "output",
-                  halo_manifest_text(job->output), "complete",
-                  s->stage == COMPLETE, "stage", stage_names[s->stage], "segments", s->segments,
-                  "done", s->done, "frames", (json_int_t)s->frames, "frames_done",
-                  (json_int_t)s->frames_done, "nodes", nodes);
+                  halo_manifest_text(job->output), "complete", s->stage == COMPLETE, "stage",
+                  stage_names[s->stage], "segments", s->segments, "done", s->done, "frames",
+                  (json_int_t)s->frames, "frames_done", (json_int_t)s->frames_done, "nodes", nodes);
     if (rate > 0 && s->stage != COMPLETE) {
         json_object_set_new(ret, "fps", json_real(rate));
         json_object_set_new(ret, "seconds_left",

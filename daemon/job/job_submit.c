@@ -50,8 +50,9 @@ void halo_job_quote(const char *word, FILE *to)
 const char **halo_job_words(const struct halo_job_submission *s, const struct halo_job_step *step,
                             const char *last)
 {
+    static const char *const option[] = {"--faces", "--people"};
     int n = 0;
-    const char **ret = calloc((size_t)s->jobs + 8, sizeof *ret);
+    const char **ret = calloc((size_t)s->jobs + 12, sizeof *ret);
     if (!ret)
         return NULL;
     ret[n++] = s->program;
@@ -61,6 +62,11 @@ const char **halo_job_words(const struct halo_job_submission *s, const struct ha
         ret[n++] = "--of";
         ret[n++] = s->of;
     }
+    for (int find = 0; find < HALO_FINDS && step == steps; find++)
+        if (s->options->detector[find]) {
+            ret[n++] = option[find];
+            ret[n++] = s->options->detector[find];
+        }
     for (int i = 0; i < s->jobs; i++)
         ret[n++] = s->job[i].folder;
     ret[n] = last;
@@ -153,6 +159,23 @@ static void mark(const struct halo_job_submission *s, const char *id)
 
 /* ---- the submission ---- */
 
+/* The tasks would refuse detectors that the manifest names. */
+static int check_detectors(const struct halo_job_submission *s, const struct halo_job_file *job,
+                           struct halo_error *err)
+{
+    const json_t *part = json_object_get(job->manifest, "job");
+    for (int find = 0; find < HALO_FINDS; find++)
+        if (json_object_get(json_object_get(part, "detectors"), halo_find_names[find]) &&
+            !s->options->detector[find] && !halo_job_is_merged(job))
+            return halo_fail_usage(
+                err,
+                "%s: its detector is a program that the manifest names, and is "
+                "not run: if you trust it, add --%s with the keys that split was "
+                "given",
+                job->folder, halo_find_names[find]);
+    return 0;
+}
+
 static int add_job(struct halo_job_submission *s, const char *name, struct halo_error *err)
 {
     struct halo_job_file *job = &s->job[s->jobs];
@@ -163,6 +186,8 @@ static int add_job(struct halo_job_submission *s, const char *name, struct halo_
     code = halo_job_read(job, err);
     if (code >= 0 && !s->options->again && !s->options->print)
         code = refuse_again(job, err);
+    if (code >= 0)
+        code = check_detectors(s, job, err);
     s->segments += code >= 0 ? job->segments : 0;
     const bool unmerged = code >= 0 && job->merges && !halo_job_is_merged(job);
     if (unmerged)

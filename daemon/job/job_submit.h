@@ -24,7 +24,7 @@ struct halo_job_submission {
     int jobs;
     int64_t segments; /* of all jobs */
     int tasks;
-    char of[16]; /* the same, for --of */
+    char of[16];                      /* the same, for --of */
     const struct halo_job_step *step; /* in their order */
     int steps;
     bool merges;         /* `merge` is one of the steps */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs with detectors: detect, merge, and segments that are like a run that was not cut."""
+import json
 import os
 import shutil
 import signal
@@ -447,6 +448,23 @@ class Detectors(DetectTest):
         self.assertEqual(self.in_parts('.detections'), [])
         self.assertEqual(self.in_parts('.part'), [])
 
+    def test_that_a_manifest_names(self):
+        """Whoever can write the folder can seal a manifest: its programs run only if the worker names them."""
+        ran = self.path('ran')
+        foreign = self.path('foreign')
+        with open(foreign, 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\n: >{ran}\n')
+        os.chmod(foreign, 0o755)
+        self.split()
+        text = json.dumps(self.manifest()).replace(STANDIN, foreign)
+        self.assertIn(foreign, text)
+        self.write_manifest(json.loads(text))
+        for words in (self.trusted, [], ['--faces', 'command=/bin/true'], ['--people', self.trusted[1]]):
+            self.trusted = words
+            self.assertIn('--faces', self.detect(0, code=64).err)
+        self.assertIn('--faces', self.halod('job', 'submit', '--engine', 'local', self.parts, code=64).err)
+        self.assertFalse(os.path.exists(ran))
+
     def test_that_fails(self):
         for fault in ('exit@7', 'garbage@7', 'twice@7', 'close@12'):
             with self.subTest(fault):
@@ -473,6 +491,12 @@ class Detectors(DetectTest):
             os.chmod(program, 0o755)
         install(b'stand-in')
         self.split('-faces', self.detector().replace(STANDIN, program))
+        self.detect_all()
+        install(b'stand-2n')
+        os.unlink(self.detections(2))
+        self.assertIn('not the same program', self.detect(2, code=78).err)
+        self.split('-y', '--mixed', '-faces', self.detector().replace(STANDIN, program))
+        install(b'stand-in')
         self.detect_all()
         install(b'stand-2n')
         os.unlink(self.detections(2))
@@ -506,7 +530,7 @@ class Kills(DetectTest):
         self.assert_done()
 
     def end_detect(self):
-        process = start_halod('job', 'detect', self.parts, 0)
+        process = start_halod('job', 'detect', *self.trusted, self.parts, 0)
         self.assertTrue(wait_until(lambda: children(process.pid)))
         return self.seconds_to_end(process, signal.SIGTERM, 143)
 
@@ -522,7 +546,7 @@ class Kills(DetectTest):
 
     def stopped_detect(self, number):
         """A process that has begun; None: it was too fast."""
-        process = start_halod('job', 'detect', self.parts, number)
+        process = start_halod('job', 'detect', *self.trusted, self.parts, number)
         wait_until(lambda: children(process.pid) or process.poll() is not None)
         process.send_signal(signal.SIGSTOP)
         if wait_stopped(process) and not os.path.exists(self.detections(number)):

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -347,6 +348,87 @@ class BadInput(JobTest):
         os.unlink(os.path.join(self.parts, 'manifest.json'))
         self.fails('segment', self.parts, 0, code=75, says='no manifest')
         self.fails('join', self.parts, code=75, says='no manifest')
+
+    def test_output_of_another_job(self):
+        """A manifest may name any OUT: only the file to which its folder belongs is written."""
+        self.split(output=self.path('film.mp4'))
+        self.split()
+        with open(self.path('film.mp4'), 'wb') as file:
+            file.write(b'finished')
+        film = sorted(os.listdir(self.path('film.mp4.parts')))
+        good = self.manifest()
+        for name in ('./film.mp4', '../film.mp4', self.path('film.mp4'), 'out.mp4', './/out.mp4'):
+            bad = json.loads(json.dumps(good))
+            words = bad['job']['arguments']
+            words[words.index('./out.mp4')] = name
+            bad['job']['arguments'] = ['-y', *words]
+            self.write_manifest(bad)
+            for command in (['segment', self.parts, 0], ['join', self.parts]):
+                self.fails(*command, code=78, says=('out.mp4', 'was made for'))
+        good['job']['arguments'].insert(0, '-y')
+        self.write_manifest(good)
+        os.symlink('film.mp4', self.output)
+        for command in (['segment', self.parts, 0], ['join', self.parts]):
+            self.refused('job', *command, code=78, says='link')
+        with open(self.path('film.mp4'), 'rb') as file:
+            self.assertEqual(file.read(), b'finished')
+        self.assertEqual(sorted(os.listdir(self.path('film.mp4.parts'))), film)
+
+    def test_copied_folder(self):
+        self.split()
+        self.encode_all()
+        shutil.copytree(self.parts, self.path('copy.mp4.parts'))
+        self.fails('join', self.path('copy.mp4.parts'), code=78, says=('copy.mp4', 'out.mp4'))
+        self.assertFalse(os.path.exists(self.path('copy.mp4')))
+        self.join()
+        self.assert_done()
+
+    def test_input_that_is_no_file(self):
+        """Neither split nor a sealed manifest has a task open anything but a file."""
+        self.split()
+        good = self.manifest()
+        words = good['job']['arguments']
+        at = words.index('-i') + 1
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            server.setblocking(False)
+            port = server.getsockname()[1]
+            for name in (f'http://127.0.0.1:{port}/a.mp4', f'tcp://127.0.0.1:{port}', '-', 'pipe:0', 'test:',
+                         'concat:a|b', '/dev/null', 'subfile,,start,0,end,0,,:/etc/passwd', self.folder):
+                code = 75 if name in ('test:', 'concat:a|b') or name.startswith('subfile') else 64
+                self.refused('job', 'split', '-i', name, '-vf', 'null', self.path('other.mp4'), code=code,
+                             says='no such file' if code == 75 else 'must be a file')
+                words[at] = name
+                self.write_manifest(good)
+                run = halotest.run_halod('job', 'segment', self.parts, 0)
+                self.assertIn(run.code, (1, 75), run.err)
+                self.assert_one_line(run)
+            with self.assertRaises(BlockingIOError):
+                server.accept()
+        self.assert_nothing()
+
+    def test_input_that_names_others(self):
+        """A playlist, whatever its name is and whatever demuxer the manifest names."""
+        secret = self.path('secret.ts')
+        halotest.ffmpeg('-i', self.input, '-c', 'copy', secret)
+        for name, demuxer, text in (
+                ('list.mp4', 'hls', f'#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n{secret}\n#EXT-X-ENDLIST\n'),
+                ('list.mkv', 'concat', "ffconcat version 1.0\nfile 'secret.ts'\n")):
+            with open(self.path(name), 'w', encoding='ascii') as file:
+                file.write(text)
+            self.refused('job', 'split', '-i', self.path(name), '-vf', 'null', self.output, code=1,
+                         says='name other files')
+            self.refused('job', 'split', '-f', demuxer, '-i', self.path(name), '-vf', 'null', self.output, code=1,
+                         says='name other files')
+            self.split()
+            manifest = self.manifest()
+            words = manifest['job']['arguments']
+            words[words.index('-i') + 1] = './' + name
+            manifest['job']['arguments'] = ['-f', demuxer, *words]
+            self.write_manifest(manifest)
+            run = halotest.run_halod('job', 'segment', self.parts, 0)
+            self.assertIn(run.code, (1, 78), run.err)
+            self.assertFalse(os.path.exists(self.part(0)))
+            shutil.rmtree(self.parts)
 
     def test_indented_manifest(self):
         """The seal is of what it says."""
