@@ -25,6 +25,8 @@
 #include "pipeline/filter/filter.h"
 #include "pipeline/gate/queue.h"
 
+enum { HALO_DETECT_TRIES = 3 };
+
 struct halo_detect;
 
 struct halo_detections;
@@ -39,11 +41,12 @@ struct halo_detect_settings {
     void *arg;
     AVRational time_base; /* of the frames' times */
     double rate;          /* frames per second; 0: unknown */
-    /* Frames are judged as they arrive, and late ones are hidden or dropped. Otherwise every frame
-     * is judged, however long that takes. */
+    /* Frames are judged as they arrive, and late ones are hidden or dropped; without a detector,
+     * everything is hidden until there is one again. Otherwise every frame is judged, however long
+     * that takes: if a detector is lost, frames wait for another one and are sent again. */
     bool live;
-    /* The stream goes on without a detector, with everything hidden (live) or waiting, until there
-     * is one again. Otherwise halo_detect_get() fails. */
+    /* For streams that are not live: waits for as long as there is no detector, and a frame at
+     * which HALO_DETECT_TRIES detectors were lost is hidden. Otherwise halo_detect_get() fails. */
     bool patient;
     /* Files only. Everything that detectors answer is stored in *record, and frames end here:
      * halo_detect_get() returns no frame. NULL: frames are returned with their verdicts. */

@@ -18,6 +18,8 @@ enum {
     SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL
 };
 
+#define OVERSLEPT INT64_C(2000000000) /* ns */
+
 /* A detector that cannot work says why before it ends. */
 static const char closed[] =
     "the detector closed the connection; its last lines in the log say why";
@@ -31,9 +33,10 @@ struct unanswered {
 
 struct halo_detect_link {
     int fd;
-    int failed; /* why nothing can be sent any more; 0: nothing failed */
-    bool reset; /* ECONNRESET was received, which happens once */
-    bool asked; /* a hello is unanswered */
+    int64_t ready_limit, verdict_limit; /* ns */
+    int failed;                         /* why nothing can be sent any more; 0: nothing failed */
+    bool reset;                         /* ECONNRESET was received, which happens once */
+    bool asked;                         /* a hello is unanswered */
     int64_t asked_at;
     char *next;     /* the hello to send when the current one is answered; NULL: none */
     bool has_ready; /* the last hello was answered */
@@ -94,6 +97,8 @@ int halo_detect_link_create(struct halo_detect_link **ret, int fd,
         return -ENOMEM;
     }
     link->fd = fd;
+    link->ready_limit = hello->live ? HALO_DETECT_READY_LIMIT : HALO_DETECT_PATIENCE;
+    link->verdict_limit = hello->live ? HALO_DETECT_VERDICT_LIMIT : HALO_DETECT_PATIENCE;
     ask(link, text, now);
     free(text);
     *ret = link;
@@ -134,9 +139,9 @@ int halo_detect_link_fd(const struct halo_detect_link *link)
 
 int64_t halo_detect_link_deadline(const struct halo_detect_link *link)
 {
-    const int64_t ready = link->asked ? link->asked_at + HALO_DETECT_READY_LIMIT : INT64_MAX;
+    const int64_t ready = link->asked ? link->asked_at + link->ready_limit : INT64_MAX;
     const int64_t verdict =
-        link->count > 0 ? link->unanswered[0].since + HALO_DETECT_VERDICT_LIMIT : INT64_MAX;
+        link->count > 0 ? link->unanswered[0].since + link->verdict_limit : INT64_MAX;
     return ready < verdict ? ready : verdict;
 }
 
@@ -383,21 +388,28 @@ static int take_message(struct halo_detect_link *link, const struct received *r,
 }
 
 /* Nothing more has arrived. */
-static int wait_on(const struct halo_detect_link *link, int64_t now, struct halo_error *err)
+static int wait_on(struct halo_detect_link *link, int64_t now, struct halo_error *err)
 {
     if (link->failed == EPIPE || link->failed == ECONNRESET || link->failed == ENOTCONN)
         return halo_fail(err, -EPIPE, "%s", closed);
     if (link->failed)
         return halo_fail(err, -link->failed, "the detector cannot be sent a message: %s",
                          strerror(link->failed));
-    if (now < halo_detect_link_deadline(link))
+    const int64_t deadline = halo_detect_link_deadline(link);
+    if (now < deadline)
         return 0;
-    if (link->count > 0 && now - link->unanswered[0].since >= HALO_DETECT_VERDICT_LIMIT)
+    if (now - deadline > OVERSLEPT) {
+        link->asked_at = now;
+        for (int i = 0; i < link->count; i++)
+            link->unanswered[i].since = now;
+        return 0;
+    }
+    if (link->count > 0 && now - link->unanswered[0].since >= link->verdict_limit)
         return halo_fail(err, -ETIMEDOUT, "the detector did not judge frame %lld within %lld s",
                          (long long)link->unanswered[0].n,
-                         (long long)(HALO_DETECT_VERDICT_LIMIT / 1000000000));
+                         (long long)(link->verdict_limit / 1000000000));
     return halo_fail(err, -ETIMEDOUT, "the detector was not ready within %lld s",
-                     (long long)(HALO_DETECT_READY_LIMIT / 1000000000));
+                     (long long)(link->ready_limit / 1000000000));
 }
 
 /* Ends because each message that is neither a verdict nor the end answers a hello, or is refused:

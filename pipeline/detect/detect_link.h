@@ -18,9 +18,10 @@
 
 enum { HALO_DETECT_UNANSWERED = 2 /* frames that may wait for their verdict */ };
 
-/* Nanoseconds. */
+/* Nanoseconds that a detector may take to be ready, and to judge a frame. */
 #define HALO_DETECT_READY_LIMIT   INT64_C(30000000000)
 #define HALO_DETECT_VERDICT_LIMIT INT64_C(10000000000)
+#define HALO_DETECT_PATIENCE      INT64_C(300000000000) /* both, if the stream is not live */
 
 struct halo_detect_link;
 
@@ -50,7 +51,8 @@ int halo_detect_link_hello(struct halo_detect_link *link, const struct halo_dete
 
 int halo_detect_link_fd(const struct halo_detect_link *link);
 /* Returns the time at which halo_detect_link_read() must be called even if nothing arrives, or
- * INT64_MAX if nothing is unanswered. */
+ * INT64_MAX if nothing is unanswered. If it is called more than two seconds later, this process was
+ * stopped or had no processor, and the detector probably neither: it gets the same time again. */
 int64_t halo_detect_link_deadline(const struct halo_detect_link *link);
 /* Returns what the detector asked for, or NULL if it is not ready. Valid until the next call of
  * halo_detect_link_read() or halo_detect_link_hello(). */

@@ -58,6 +58,8 @@ struct halo_finder {
     struct halo_detect_link *link; /* NULL: none */
     bool ready;                    /* the judge believes that the detector is ready */
     int said_width, said_height;   /* the size in the last hello */
+    int64_t answered;              /* files: the newest frame that was answered; 0: none */
+    int lost;                      /* files: detectors that were lost since */
     struct halo_asked asked[HALO_DETECT_UNANSWERED];
     struct halo_detect_frame *maker; /* created with the first link */
     struct halo_matte *matte;        /* created with the first mask */

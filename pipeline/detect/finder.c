@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
 #include "pipeline/detect/detect_private.h"
 
@@ -32,10 +33,14 @@ static void set_gone(struct halo_detect *d, enum halo_find find, bool pauses, in
     pthread_mutex_unlock(&d->lock);
 }
 
-/* Without a detector, a patient stream waits for another one. */
+static bool is_patient(const struct halo_detect *d)
+{
+    return d->settings->live || d->settings->patient;
+}
+
 static void fail(struct halo_detect *d, enum halo_find find, const char *why)
 {
-    if (!d->settings->patient && !d->error.code)
+    if (!is_patient(d) && !d->error.code)
         halo_fail(&d->error, -EIO, "no %s can be found: %s", halo_find_names[find], why);
 }
 
@@ -81,13 +86,46 @@ void halo_finder_end(struct halo_detect *d, enum halo_find find)
         d->settings->calls->unwanted(d->settings->arg, find);
 }
 
+/* The frame that the next detector is sent first: "frame 7 (00:00:00.240)". */
+static const char *describe_next(struct halo_detect *d, const struct halo_finder *finder,
+                                 char text[96])
+{
+    const struct halo_held *held = halo_held_find(d, finder->answered + 1);
+    char clock[32];
+    const int length = snprintf(text, 96, "frame %lld", (long long)finder->answered + 1);
+    if (held)
+        snprintf(text + length, 96 - (size_t)length, " (%s)",
+                 halo_av_clock((double)held->time_us / 1e6, clock, sizeof clock));
+    return text;
+}
+
+/* Files: one more detector was lost. Returns whether another one is wanted. */
+static bool try_again(struct halo_detect *d, enum halo_find find, const char *why)
+{
+    struct halo_finder *finder = &d->finder[find];
+    char frame[96], all[HALO_DETECT_WHY + 200];
+    describe_next(d, finder, frame);
+    if (++finder->lost < HALO_DETECT_TRIES) {
+        halo_log(HALO_LOG_WARNING, "%s is sent to another detector of %s: %s", frame,
+                 halo_find_names[find], why);
+        return true;
+    }
+    snprintf(all, sizeof all, "detectors failed %d times at %s: %s", finder->lost, frame, why);
+    fail(d, find, all);
+    if (is_patient(d) && halo_judge_give_up(d->judge, find)) {
+        halo_log(HALO_LOG_ERROR, "%s is hidden entirely, because %s", frame, all);
+        finder->answered++;
+    }
+    finder->lost = 0;
+    return is_patient(d);
+}
+
 static void lose(struct halo_detect *d, enum halo_find find, const char *why, int64_t now)
 {
     set_gone(d, find, false, now);
     close_link(&d->finder[find]);
     d->settings->calls->broken(d->settings->arg, find, why);
-    fail(d, find, why);
-    if (d->settings->patient)
+    if (d->settings->live || try_again(d, find, why))
         want(d, find);
 }
 
@@ -115,8 +153,10 @@ static void take_connection(struct halo_detect *d, enum halo_find find)
         finder->fd = fd;
         return;
     }
-    fail(d, find, why);
-    if (d->settings->patient)
+    const bool was_there = finder->stats.starts > 0;
+    if (!was_there)
+        fail(d, find, why);
+    if (was_there && !d->settings->live ? try_again(d, find, why) : is_patient(d))
         want(d, find);
 }
 
@@ -179,6 +219,8 @@ static int take_asked(struct halo_detect *d, struct halo_finder *finder, int64_t
         if (finder->asked[i].n != n)
             continue;
         finder->asked[i].n = 0;
+        finder->answered = n;
+        finder->lost = 0;
         time_answer(d, finder, finder->asked[i].since, now);
         return finder->asked[i].turn;
     }
@@ -347,7 +389,10 @@ void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_he
                  halo_find_names[find], err.text);
         finder->said = true;
     }
-    if (err.code && !d->settings->live && !d->error.code)
+    if (!d->settings->live && code != -EPIPE && !d->error.code) {
         d->error = err;
+        halo_fail(&d->error, code, "no %s can be found: %s", halo_find_names[find],
+                  strerror(-code));
+    }
     set_gone(d, find, false, now); /* until the detector has answered everything */
 }

@@ -141,7 +141,7 @@ void halo_judge_ready(struct halo_judge *judge, enum halo_find find, int64_t now
     if (f->ready)
         halo_judge_gone(judge, find, now);
     f->ready = true;
-    f->gone = f->silent = false;
+    f->silent = false;
 }
 
 void halo_judge_gone(struct halo_judge *judge, enum halo_find find, int64_t now)
@@ -149,12 +149,14 @@ void halo_judge_gone(struct halo_judge *judge, enum halo_find find, int64_t now)
     (void)now;
     struct find *f = &judge->find[find];
     f->ready = f->silent = false;
-    f->gone = true;
     f->unanswered = 0;
-    halo_judge_lose(judge, find);
+    if (judge->live)
+        halo_judge_lose(judge, find);
     for (int i = 0; i < judge->count; i++) {
         struct slot *slot = halo_judge_slot(judge, i);
-        slot->to &= ~halo_find_bit(find) | slot->answered;
+        const halo_find_set lost = slot->to & ~slot->answered & halo_find_bit(find);
+        slot->to &= ~lost;
+        slot->again |= judge->live ? 0 : lost;
     }
 }
 
@@ -163,7 +165,19 @@ void halo_judge_pause(struct halo_judge *judge, enum halo_find find, int64_t now
     if (judge->live)
         halo_judge_gone(judge, find, now);
     else
-        judge->find[find].ready = judge->find[find].gone = false;
+        judge->find[find].ready = false;
+}
+
+bool halo_judge_give_up(struct halo_judge *judge, enum halo_find find)
+{
+    for (int i = 0; i < judge->count; i++) {
+        struct slot *slot = halo_judge_slot(judge, i);
+        if (!(slot->again & halo_find_bit(find)))
+            continue;
+        slot->again &= ~halo_find_bit(find);
+        return true;
+    }
+    return false;
 }
 
 void halo_judge_boxes(struct halo_judge *judge, enum halo_find find, int64_t n,
@@ -244,7 +258,8 @@ void halo_judge_send(struct halo_judge *judge, struct slot *slot, halo_find_set 
                      struct halo_judge_step *ret)
 {
     slot->sent = true;
-    slot->to = to;
+    slot->to |= to;
+    slot->again &= ~to;
     for (int f = 0; f < HALO_FINDS; f++) {
         if (!(to & halo_find_bit(f)))
             continue;

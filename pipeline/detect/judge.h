@@ -34,8 +34,9 @@
  * Files (`live` is false):
  *
  *   Every frame is sent, at most two are unanswered, and no time but the frames' own counts, so the
- *   same verdicts always give the same shapes. A frame passes when a frame that is 0.6 s later was
- *   judged (or HALO_JUDGE_WINDOW frames, or all), and until then it gets shapes from the frames
+ *   same verdicts always give the same shapes. If a detector is lost, frames wait for another one,
+ *   which is sent what the first did not answer. A frame passes when a frame that is 0.6 s later
+ *   was judged (or HALO_JUDGE_WINDOW frames, or all), and until then it gets shapes from the frames
  *   after it. `enter` is applied backwards as well: the frames that complete the count are all
  *   shown, not only the last of them; so a first frame is shown if the frames after it agree. What
  *   disagrees, and a scene that is shorter than `enter` frames, is hidden entirely; a file that
@@ -85,12 +86,16 @@ int halo_judge_arrive(struct halo_judge *judge, int64_t n, int64_t frame_us, int
 bool halo_judge_has_room(const struct halo_judge *judge);
 
 /* A find's detector is ready for frames; or it is not any more (it ended, or broke the contract),
- * and unanswered frames count as never sent to it; or it must first answer another `hello`: in live
- * streams, that is the same, but in files its answers still count, and frames wait until it is
- * ready. */
+ * and unanswered frames count as never sent to it (files: they are sent again when it is ready); or
+ * it must first answer another `hello`: in live streams, that is the same, but in files its answers
+ * still count, and frames wait until it is ready. */
 void halo_judge_ready(struct halo_judge *judge, enum halo_find find, int64_t now);
 void halo_judge_gone(struct halo_judge *judge, enum halo_find find, int64_t now);
 void halo_judge_pause(struct halo_judge *judge, enum halo_find find, int64_t now);
+
+/* Files: the oldest frame that must be sent again to this find will not be, and is hidden. Returns
+ * whether there was one. */
+bool halo_judge_give_up(struct halo_judge *judge, enum halo_find find);
 
 /* A detector's verdict about frame n. For a mask, the caller keeps the mask (`mask_n` below).
  * Verdicts about frames that the find was not sent are ignored. */
@@ -135,7 +140,8 @@ struct halo_judge_step {
 };
 
 /* Decides what to do next. Frames pass (PASS, HIDE) in order of n; each frame that arrived gets
- * exactly one of PASS, HIDE and DROP, and, before that, at most one SEND. */
+ * exactly one of PASS, HIDE and DROP, and, before that, at most one SEND to each find (files: one
+ * more whenever a detector was lost). */
 void halo_judge_next(struct halo_judge *judge, int64_t now, struct halo_judge_step *ret);
 
 /* Why the find is not known now, for the stream's status: "not ready", "silent", "entering"; NULL:

@@ -69,23 +69,13 @@ static void finish(struct halo_judge *judge)
     }
 }
 
-/* Whether all detectors are ready or will not be, and can receive another frame. */
-static bool can_send(const struct halo_judge *judge)
-{
-    for (int f = 0; f < HALO_FINDS; f++) {
-        const struct find *find = &judge->find[f];
-        if (judge->finds & halo_find_bit(f) &&
-            ((!find->ready && !find->gone) || find->unanswered == UNANSWERED))
-            return false;
-    }
-    return true;
-}
-
+/* The finds whose detectors can receive another frame. */
 static halo_find_set ready_finds(const struct halo_judge *judge)
 {
     halo_find_set set = 0;
     for (int f = 0; f < HALO_FINDS; f++)
-        set |= judge->find[f].ready ? halo_find_bit(f) : 0;
+        if (judge->find[f].ready && judge->find[f].unanswered < UNANSWERED)
+            set |= halo_find_bit(f);
     return set & judge->finds;
 }
 
@@ -105,8 +95,16 @@ void halo_judge_file_next(struct halo_judge *judge, int64_t now, struct halo_jud
             halo_judge_pass(judge, ret);
             return;
         }
+        const halo_find_set ready = ready_finds(judge);
+        for (int i = judged; i < sent; i++) {
+            struct slot *lost = halo_judge_slot(judge, i);
+            if (lost->again & ready) {
+                halo_judge_send(judge, lost, lost->again & ready, now, ret);
+                return;
+            }
+        }
         struct slot *slot = halo_judge_slot(judge, judged);
-        if (judged < sent && !(slot->to & ~slot->answered & judge->finds)) {
+        if (judged < sent && !((slot->to | slot->again) & ~slot->answered & judge->finds)) {
             for (int f = 0; f < HALO_FINDS; f++)
                 if (judge->finds & halo_find_bit(f))
                     judge_one(judge, slot, f);
@@ -114,14 +112,13 @@ void halo_judge_file_next(struct halo_judge *judge, int64_t now, struct halo_jud
             judge->judged_at = slot->at;
             continue;
         }
-        if (sent == judge->count || sent - judged >= UNANSWERED || !can_send(judge))
+        if (sent == judge->count || sent - judged >= UNANSWERED || ready != judge->finds)
             return;
-        const halo_find_set to = ready_finds(judge);
         slot = halo_judge_slot(judge, sent);
-        if (to) {
-            halo_judge_send(judge, slot, to, now, ret);
+        if (ready) {
+            halo_judge_send(judge, slot, ready, now, ret);
             return;
         }
-        slot->sent = true; /* no detector is left */
+        slot->sent = true; /* no find is needed */
     }
 }

@@ -14,6 +14,7 @@ struct slot {
     int64_t at;             /* us: its time, made to increase */
     bool cut, sent, judged; /* judged: files: its verdicts are in the tracks */
     halo_find_set to;       /* the finds to which it was sent */
+    halo_find_set again;    /* files: those whose detector was lost before it answered */
     halo_find_set answered; /* those that judged it; */
     halo_find_set masked;   /* with a mask; */
     halo_find_set clear;    /* and of which `enter` frames agreed */
@@ -29,7 +30,7 @@ struct answer {
 struct find {
     const struct halo_detector_settings *settings;
     struct halo_tracks *tracks;
-    bool ready, gone, silent;
+    bool ready, silent;
     int unanswered;
     int64_t n, at, sent; /* live: the unanswered frame, its time (us), and when it was sent (ns) */
 

@@ -10,7 +10,7 @@ import time
 import halotest
 from halotest import alone, clip, start_halod, wait_until
 from halotest.detector import STANDIN
-from halotest.jobs import GOP, DetectTest, scenes, sha256, wait_stopped
+from halotest.jobs import GOP, DetectTest, frames, scenes, sha256, wait_stopped
 from halotest.played import first_libraries
 
 
@@ -91,6 +91,18 @@ class Whole(DetectTest):
         self.complete()
         self.assert_done(self.whole(*people, chain=chain))
         self.assertEqual(sorted(self.audit()['detectors']), ['faces', 'people'])
+
+    def test_detectors_that_die(self):
+        """Others judge the rest; a frame at which three die ends the run."""
+        want = self.whole()
+        self.assertEqual(self.whole('-faces', self.detector('--do', 'crash@40')), want)
+        self.split('-faces', self.detector('--do', 'exit@15'), seconds='0.8')
+        self.complete()
+        self.assertEqual(frames(self.output), want)
+        said = self.halod('run', '-y', '-i', self.input, '-vf', self.CHAIN, '-faces', self.detector('--do', 'crash@1'),
+                          self.path('none.mkv'), code=1).err
+        self.assertIn('failed 3 times at frame 1 (00:00:00.000)', said)
+        self.assertFalse(os.path.exists(self.path('none.mkv')))
 
     def test_shown(self):
         chain = 'gblur=sigma=9:region=faces:invert=1'

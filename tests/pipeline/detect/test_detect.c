@@ -26,21 +26,26 @@ struct fake {
     int fd;
     const char *answers; /* of ready */
     int die_after;       /* verdicts; negative: never */
+    int die_above;       /* of frames that are brighter than this; 0: of none */
     atomic_int delay_ms;
     int seen;
 };
 
-/* The brightness of a frame's first sample within the picture says where its face is. */
-static void answer(struct fake *fake, long long n, int memfd)
+/* The brightness of a frame's first sample within the picture says where its face is. Returns false
+ * if the detector dies of it. */
+static bool answer(struct fake *fake, long long n, int memfd)
 {
     uint8_t pixel = 0;
     char text[200];
     assert_int_equal(pread(memfd, &pixel, 1, SIDE * (SIDE / 2) + SIDE / 2), 1);
+    if (fake->die_above && pixel > fake->die_above)
+        return false;
     usleep((unsigned)atomic_load(&fake->delay_ms) * 1000);
     const int size = snprintf(
         text, sizeof text, "{\"type\":\"verdict\",\"n\":%lld,\"boxes\":[[%g,0.25,0.25,0.25,0.9]]}",
         n, pixel / 512.0);
     send(fake->fd, text, (size_t)size, MSG_NOSIGNAL);
+    return true;
 }
 
 static void *fake_main(void *arg)
@@ -65,8 +70,10 @@ static void *fake_main(void *arg)
         int memfd;
         memcpy(&memfd, CMSG_DATA(c), sizeof memfd);
         fake->seen++;
-        answer(fake, atoll(strstr(text, "\"n\":") + 4), memfd);
+        const bool lives = answer(fake, atoll(strstr(text, "\"n\":") + 4), memfd);
         close(memfd);
+        if (!lives)
+            break;
     }
     close(fake->fd);
     return NULL;
@@ -81,6 +88,8 @@ struct fixture {
     struct halo_detect *detect;
     struct halo_queue *queue;
     struct fake fake;
+    int lives;  /* detectors that can be started after the first */
+    bool fresh; /* each of them counts its verdicts from 0 */
     int wants, broken;
     bool refuse; /* there is no detector */
     int64_t at;
@@ -92,11 +101,13 @@ static void want(void *arg, enum halo_find find)
     struct fixture *f = arg;
     int pair[2];
     assert_int_equal(find, HALO_FIND_FACES);
-    if (f->wants++ || f->refuse) { /* there is one detector, once */
+    if (f->wants++ > f->lives || f->refuse) {
         halo_detect_connect(f->detect, find, -1, "it is not installed");
-        f->refuse = true;
         return;
     }
+    if (f->wants > 1)
+        pthread_join(f->fake.thread, NULL);
+    f->fake.seen = f->fresh ? 0 : f->fake.seen;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     f->fake.fd = pair[1];
     assert_int_equal(pthread_create(&f->fake.thread, NULL, fake_main, &f->fake), 0);
@@ -297,8 +308,8 @@ static void fails(void **state)
         const char *answers, *says;
     } rows[] = {
         {0, true, NULL, "no faces can be found: it is not installed"},
-        {2, false, NULL, "closed the connection"},
-        {-1, false, "{}", "the detector sent"},
+        {2, false, NULL, "failed 3 times at frame 3 (00:00:00.120): it is not installed"},
+        {-1, false, "{}", "failed 3 times at frame 1 (00:00:00.040): "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -315,6 +326,54 @@ static void fails(void **state)
             halo_item_finish(&item);
         assert_int_equal(code, -EIO);
         if (!strstr(err.text, rows[i].says))
+            fail_msg("%s", err.text);
+        end(&f);
+    }
+}
+
+/* Every frame has its own verdict, however many detectors are lost. */
+static void another(void **state)
+{
+    struct fixture f = {.fake.die_after = 3, .lives = 6, .fresh = true};
+    double where;
+    (void)state;
+    begin(&f, false);
+    for (int i = 0; i < 20; i++)
+        put_frame(&f, 20 + 10 * i);
+    put_end(&f);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(get_frame(&f, &where), 20 + 10 * i);
+        assert_true(where >= 0);
+    }
+    assert_int_equal(get_frame(&f, &where), -1);
+    assert_int_equal(f.broken, 6);
+    end(&f);
+}
+
+/* A frame that no detector survives ends a file; a patient stream hides it and goes on. */
+static void deadly(void **state)
+{
+    (void)state;
+    for (int patient = 0; patient < 2; patient++) {
+        struct fixture f = {
+            .fake = {.die_after = -1, .die_above = 200}, .lives = 10, .settings.patient = patient};
+        struct halo_item item;
+        struct halo_error err = {0};
+        double where;
+        int code = 0;
+        begin(&f, false);
+        for (int i = 0; i < 10; i++)
+            put_frame(&f, i == 5 ? 240 : 50);
+        put_end(&f);
+        for (int i = 0; i < 10 && patient; i++) {
+            assert_int_equal(get_frame(&f, &where), i == 5 ? 240 : 50);
+            assert_true(i == 5 ? where == -1 : where >= 0);
+        }
+        while (!patient && (code = halo_detect_get(f.detect, f.queue, &item, &err)) == 0)
+            halo_item_finish(&item);
+        assert_int_equal(code, patient ? 0 : -EIO);
+        assert_int_equal(f.broken, 3);
+        if (!patient && !strstr(err.text, "failed 3 times at frame 6 (00:00:00.240): the detector"))
             fail_msg("%s", err.text);
         end(&f);
     }
@@ -374,9 +433,9 @@ static void aborted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files),   cmocka_unit_test(live),  cmocka_unit_test(nobody),
-        cmocka_unit_test(dies),    cmocka_unit_test(fails), cmocka_unit_test(tracks),
-        cmocka_unit_test(aborted),
+        cmocka_unit_test(files),  cmocka_unit_test(live),   cmocka_unit_test(nobody),
+        cmocka_unit_test(dies),   cmocka_unit_test(fails),  cmocka_unit_test(another),
+        cmocka_unit_test(deadly), cmocka_unit_test(tracks), cmocka_unit_test(aborted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@
 
 enum { MASK_BYTES = 16 * 18, SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL };
 
-static const struct halo_detect_hello hello = {"door", HALO_FIND_FACES, 640, 360, 25, true};
+static struct halo_detect_hello hello = {"door", HALO_FIND_FACES, 640, 360, 25, true};
 static struct halo_detect_link *link_;
 static int other; /* the detector's end */
 static struct halo_detect_answer answer;
@@ -383,6 +383,16 @@ static void test_deadlines(void **state)
     end();
     begin(BOXES, 0);
     assert_true(halo_detect_link_deadline(link_) == INT64_MAX);
+    end();
+    hello.live = false;
+    begin(BOXES, 1);
+    hello.live = true;
+    assert_int_equal(halo_detect_link_deadline(link_), START + 301 * SECOND);
+    assert_int_equal(read_at(START + 301 * SECOND - 1), 0);
+    assert_int_equal(read_at(START + 1000 * SECOND), 0); /* this process was stopped */
+    assert_int_equal(halo_detect_link_deadline(link_), START + 1300 * SECOND);
+    assert_int_equal(read_at(START + 1300 * SECOND), -ETIMEDOUT);
+    assert_non_null(strstr(err.text, "frame 1 within 300 s"));
     end();
 }
 

@@ -879,13 +879,59 @@ static void a_file_waits_for_its_detectors(void **state)
     next(HALO_JUDGE_SEND, 3);
     halo_judge_gone(judge_, HALO_FIND_PEOPLE, now_);
     none(HALO_FIND_FACES, 3);
+    none(HALO_FIND_PEOPLE, 2); /* from the one that is gone */
+    arrive(4);
+    now_ += 100000 * MS;
     next(HALO_JUDGE_WAIT, 0);
-    halo_judge_finish(judge_);
-    for (int64_t n = 1; n <= 3; n++) {
-        next(HALO_JUDGE_PASS, n);
-        assert_int_equal(step_.known, FACES);
+    halo_judge_ready(judge_, HALO_FIND_PEOPLE, now_);
+    for (int64_t n = 2; n <= 3; n++) { /* again, to this one only */
+        next(HALO_JUDGE_SEND, n);
+        assert_int_equal(step_.to, PEOPLE);
     }
     next(HALO_JUDGE_WAIT, 0);
+    none(HALO_FIND_PEOPLE, 2);
+    next(HALO_JUDGE_SEND, 4);
+    assert_int_equal(step_.to, FACES | PEOPLE);
+    none(HALO_FIND_FACES, 4);
+    none(HALO_FIND_PEOPLE, 3);
+    none(HALO_FIND_PEOPLE, 4);
+    halo_judge_finish(judge_);
+    for (int64_t n = 1; n <= 4; n++) { /* as if none had been gone */
+        next(HALO_JUDGE_PASS, n);
+        assert_int_equal(step_.known, FACES | PEOPLE);
+    }
+    next(HALO_JUDGE_WAIT, 0);
+}
+
+/* A frame that no detector survives. */
+static void a_file_gives_a_frame_up(void **state)
+{
+    (void)state;
+    begin(false, FACES);
+    for (int64_t n = 1; n <= 4; n++) {
+        arrive(n);
+        next(HALO_JUDGE_SEND, n);
+        none(HALO_FIND_FACES, n);
+        next(HALO_JUDGE_WAIT, 0);
+    }
+    assert_false(halo_judge_give_up(judge_, HALO_FIND_FACES));
+    arrive(5);
+    next(HALO_JUDGE_SEND, 5);
+    arrive(6);
+    next(HALO_JUDGE_SEND, 6);
+    halo_judge_gone(judge_, HALO_FIND_FACES, now_);
+    assert_true(halo_judge_give_up(judge_, HALO_FIND_FACES));
+    halo_judge_ready(judge_, HALO_FIND_FACES, now_);
+    next(HALO_JUDGE_SEND, 6);
+    none(HALO_FIND_FACES, 6);
+    for (int64_t n = 7; n <= 8; n++) {
+        arrive(n);
+        next(HALO_JUDGE_SEND, n);
+        none(HALO_FIND_FACES, n);
+    }
+    halo_judge_finish(judge_);
+    for (int64_t n = 1; n <= 8; n++)
+        next(n == 5 ? HALO_JUDGE_HIDE : HALO_JUDGE_PASS, n);
 }
 
 static void the_window_is_bounded(void **state)
@@ -940,6 +986,7 @@ int main(void)
         TEST(nothing_is_hidden_before_a_cut),
         TEST(the_same_verdicts_give_the_same_shapes),
         TEST(a_file_waits_for_its_detectors),
+        TEST(a_file_gives_a_frame_up),
         TEST(a_file_waits_for_another_hello),
         TEST(the_window_is_bounded),
     };
