@@ -21,7 +21,7 @@
  *     skip    the filters of a frame write nothing, and report success
  *     step    one filter of a frame writes nothing, and reports success
  *     epoch   a frame leaves the gate with another configuration than it entered with
- *     call    an engine makes a forbidden system call when it receives a stream
+ *     call    an engine makes a system call that it may not, when it receives a stream
  *     probe   an engine tries forbidden operations when it receives a stream (engine_probe.c)
  *     silence the supervisor does not notice that an engine is silent
  *     snapshot  a snapshot of a live stream is waited for without a limit

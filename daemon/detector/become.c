@@ -18,6 +18,7 @@
 
 #include "config/log.h"
 #include "daemon/engine/confine.h"
+#include "daemon/link/send_fds.h"
 
 enum {
     MAX_FILES = HALO_DETECTOR_WORDS + 8,
@@ -147,10 +148,17 @@ static void confine(const char *program, char *const *arguments, bool gpu)
     struct list list = {0};
     struct halo_error err = {0};
     collect(&list, program, arguments);
-    if (halo_confine_detector(list.file, list.count, gpu, &err) < 0) {
+    char letter = 'C';
+    struct iovec part = {&letter, 1};
+    int calls;
+    const struct halo_confinement all = {
+        .files = list.file, .count = list.count, .detector = true, .gpu = gpu};
+    if (halo_confine(&all, &calls, &err) < 0) {
         dprintf(STDERR_FILENO, "not started, because it cannot be confined: %s\n", err.text);
         _exit(HALO_DETECTOR_FAILED);
     }
+    if (calls >= 0)
+        halo_send_fds(HALO_DETECTOR_FD, &part, 1, &calls, 1); /* closed by execve() */
     for (int i = 0; i < list.count; i++)
         free((char *)list.file[i].path);
 }

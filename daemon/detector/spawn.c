@@ -14,6 +14,7 @@
 #include "config/log.h"
 #include "daemon/detector/become.h"
 #include "daemon/detector/command.h"
+#include "daemon/engine/refusals.h"
 #include "daemon/link/send_fds.h"
 
 enum {
@@ -27,7 +28,10 @@ struct halo_detector_process {
     uv_pipe_t words; /* the process's standard error */
     int open;        /* handles that are not closed yet */
     int socket;      /* our end of the process's descriptor 3 */
-    int other;       /* the process's end, until a connection was sent, or -1 */
+    /* until the process has sent a descriptor through it, and then what answers by that */
+    uv_poll_t told;
+    struct halo_refusals *refusals;
+    int other; /* the process's end, until a connection was sent, or -1 */
     bool exited, destroyed, gpu;
     char *who;
     void (*on_exit)(void *arg, const char *why);
@@ -109,6 +113,20 @@ static void take_last_words(struct halo_detector_process *p)
     report_left_out(p);
 }
 
+/* ---- what it is refused ---- */
+
+/* It is sent before the program is executed, so it is halod's own; what the program itself may send
+ * later is not read. */
+static void on_told(uv_poll_t *poll, int status, int events)
+{
+    struct halo_detector_process *p = poll->data;
+    (void)events;
+    uv_poll_stop(poll);
+    const int calls = status < 0 ? -1 : halo_receive_fd(p->socket);
+    if (calls >= 0)
+        p->refusals = halo_refusals_answer(p->handle.loop, calls, p->who);
+}
+
 /* ---- its life ---- */
 
 static void on_closed(uv_handle_t *handle)
@@ -130,9 +148,7 @@ static void on_exit_status(uv_process_t *handle, int64_t status, int number)
         return;
     }
     take_last_words(p);
-    if (number == SIGSYS)
-        snprintf(why, sizeof why, "it made a forbidden system call");
-    else if (number)
+    if (number)
         snprintf(why, sizeof why, "it was ended by signal %d (%s)", number, strsignal(number));
     else if (status == HALO_DETECTOR_FAILED)
         snprintf(why, sizeof why, "it could not be executed");
@@ -174,8 +190,8 @@ static int start(struct halo_detector_process *p, uv_loop_t *loop,
 {
     uv_pipe_init(loop, &p->words, 0);
     p->handle.loop = loop;
-    p->handle.data = p->words.data = p;
-    p->open = 2;
+    p->handle.data = p->words.data = p->told.data = p;
+    p->open = 3;
     p->socket = ends[0];
     p->other = ends[1];
     p->window_began = uv_now(loop);
@@ -183,6 +199,10 @@ static int start(struct halo_detector_process *p, uv_loop_t *loop,
     p->handle.data = p;
     p->exited = code < 0;
     close(words[1]);
+    uv_poll_init(loop, &p->told, p->socket);
+    p->told.data = p;
+    uv_poll_start(&p->told, UV_READABLE, on_told);
+    uv_unref((uv_handle_t *)&p->told);
     if (uv_pipe_open(&p->words, words[0]) < 0)
         close(words[0]);
     else
@@ -290,6 +310,9 @@ void halo_detector_destroy(struct halo_detector_process *process)
         return;
     process->destroyed = true;
     close_other(process);
+    halo_refusals_end(process->refusals);
+    uv_poll_stop(&process->told);
+    uv_close((uv_handle_t *)&process->told, on_closed);
     close(process->socket);
     uv_close((uv_handle_t *)&process->words, on_closed);
     if (process->exited) {

@@ -21,6 +21,7 @@ enum halo_files_how {
     HALO_FILES_NETWORK,
     /* not a file, either: allows Unix sockets, but no IP sockets */
     HALO_FILES_SESSION,
+    HALO_FILES_LISTEN, /* as HALO_FILES_NETWORK, and connections may be accepted */
     HALO_FILES_HOW,
 };
 

@@ -16,6 +16,7 @@
 #include "daemon/engine/engine_private.h"
 #include "daemon/engine/hide.h"
 #include "daemon/link/regions.h"
+#include "daemon/link/send_fds.h"
 #include "kernels/version.h"
 #include "pipeline/base/av.h"
 #include "pipeline/region/mask_image.h"
@@ -339,10 +340,6 @@ static int start(struct engine *engine)
         code = uv_timer_start(&engine->tick, on_tick, 0, LOOK_MS);
     if (code >= 0)
         code = halo_link_create(&engine->link, &engine->loop, HALO_LINK_FD, &ops, engine);
-    if (code >= 0)
-        code = halo_link_send(engine->link,
-                              json_pack("{s:s, s:s}", "tell", "hello", "version", HALO_VERSION),
-                              NULL, 0);
     return code;
 }
 
@@ -364,6 +361,17 @@ static void prepare_process(void)
     halo_av_init_log();
 }
 
+/* Sent at once, and not by the loop: the descriptor must be with the supervisor before a call is
+ * refused. */
+static void say_hello(int calls)
+{
+    static char hello[] = "{\"tell\": \"hello\", \"version\": \"" HALO_VERSION "\"}";
+    struct iovec part = {hello, sizeof hello - 1};
+    halo_send_fds(HALO_LINK_FD, &part, 1, &calls, calls >= 0);
+    if (calls >= 0)
+        close(calls);
+}
+
 /* Called before the first thread is started, because a seccomp filter applies to a thread and those
  * that it starts; and before anything is read that others wrote. Devices are opened afterwards:
  * CUDA and decoders start threads of their own, which a later filter would miss. Standard input
@@ -382,7 +390,11 @@ static void confine(void)
         files[i].path = path ? path : "";
         files[i].how = (enum halo_files_how)json_integer_value(json_array_get(one, 1));
     }
-    if (halo_confine(update ? files : NULL, (int)count, &err) < 0)
+    int calls;
+    const struct halo_confinement all = {.files = update ? files : NULL, .count = (int)count};
+    const int code = halo_confine(&all, &calls, &err);
+    say_hello(calls);
+    if (code < 0)
         halo_log(HALO_LOG_WARNING, "engines run unconfined: %s", err.text);
     free(files);
     json_decref(update);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * For tests (the fault "probe"): actions that an attacker who has taken over an engine would try.
  * Each is logged with its result. $HALOD_PROBE contains the paths of files, separated by colons;
- * the last one is the control socket. */
+ * the last one is the control socket. $HALOD_PROBE_CALLS is the number of system calls that are
+ * made, all with arguments that let them fail; with "+i386" after it, also those of that kind. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -52,6 +53,85 @@ static void try_control(const char *path)
         close(fd);
 }
 
+/* Makes a system call of 32-bit programs, whose numbers are others. */
+static long call_i386(long number)
+{
+#ifdef __x86_64__
+    long ret;
+    __asm__ volatile("int $0x80"
+                     : "=a"(ret)
+                     : "a"(number), "b"(-1L), "c"(-1L), "d"(-1L), "S"(-1L), "D"(-1L)
+                     : "memory", "r8", "r9", "r10", "r11");
+    if (ret < 0)
+        errno = (int)-ret;
+    return ret < 0 ? -1 : ret;
+#else
+    (void)number;
+    errno = ENOSYS;
+    return -1;
+#endif
+}
+
+/* Those that would end or stop the process, or change it, if they are allowed. */
+static bool is_harmful(long number)
+{
+    static const long numbers[] = {SYS_exit,
+                                   SYS_exit_group,
+                                   SYS_rt_sigreturn,
+                                   SYS_umask,
+#ifdef SYS_pause
+                                   SYS_pause,
+#endif
+#ifdef __x86_64__
+                                   335,
+                                   336, /* of uprobes: no filter sees them, else SIGILL */
+#endif
+                                   SYS_set_tid_address};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
+/* Writes the numbers of the calls that fail with this error, or, if it is 0, with another one. */
+static void try_calls(const char *kind, long first, long count, int error)
+{
+    dprintf(STDERR_FILENO, "calls %s %s:", kind,
+            error == EPERM    ? "refused"
+            : error == ENOSYS ? "unknown"
+                              : "allowed");
+    for (long n = first; n < first + count; n++) {
+        /* futex has an error for an unknown operation that says the call is unknown */
+        const long operation = n == SYS_futex ? 1 : -1;
+        if (is_harmful(n))
+            continue;
+        errno = 0;
+        if (!strcmp(kind, "i386"))
+            call_i386(n);
+        else
+            syscall(n, -1, operation, -1, -1, -1, -1);
+        if (error ? errno == error : errno != EPERM && errno != ENOSYS)
+            dprintf(STDERR_FILENO, " %ld", n - first);
+    }
+    dprintf(STDERR_FILENO, ".\n");
+}
+
+static void walk(void)
+{
+    const char *wish = getenv("HALOD_PROBE_CALLS");
+    const long count = wish ? atol(wish) : 0;
+    if (count <= 0)
+        return;
+    try_calls("native", 0, count, 0);
+    try_calls("native", 0, count, EPERM);
+    try_calls("x32", 0x40000000, count, 0);
+    try_calls("x32", 0x40000000, count, EPERM);
+    if (strstr(wish, "+i386")) {
+        try_calls("i386", 0, count, 0);
+        try_calls("i386", 0, count, EPERM);
+    }
+}
+
 void engine_probe(void)
 {
     char *list = strdup(getenv("HALOD_PROBE") ? getenv("HALOD_PROBE") : ""), *next = NULL;
@@ -67,5 +147,6 @@ void engine_probe(void)
     say("tkill", syscall(SYS_tkill, getppid(), 0) == 0);
     say("prlimit", prlimit(getppid(), RLIMIT_NOFILE, NULL, &limit) == 0);
     say("exec", execl("/bin/true", "true", NULL) == 0);
+    walk();
     free(list);
 }

@@ -26,7 +26,7 @@
  *   log       level
  *   quit      finish everything and exit with 0
  * From the engine, "tell":
- *   hello     version
+ *   hello     version; descriptor (absent: there is none): answers refused calls (refusals.h)
  *   ring      stream, encoding; descriptors: memory, event; replaces the previous ring
  *   state     stream, state, why, device (whether the GPU failed), stands (a stage is stuck, and
  *             the process ends), stalled (a stage is stuck, and only this stream ends), lack

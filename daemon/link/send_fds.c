@@ -27,3 +27,26 @@ ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int
     while (n < 0 && errno == EINTR);
     return n < 0 ? -errno : n;
 }
+
+int halo_receive_fd(int socket)
+{
+    int fd;
+    char letter;
+    struct iovec part = {&letter, 1};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof fd)];
+    } control;
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control.room,
+                             .msg_controllen = sizeof control.room};
+    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0)
+        return -errno;
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+        c->cmsg_len != CMSG_LEN(sizeof fd))
+        return -ENOMSG;
+    memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}

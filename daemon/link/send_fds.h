@@ -14,4 +14,8 @@ enum { HALO_SEND_FDS_MAX = 8 };
 ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int *fds,
                       int fd_count);
 
+/* Receives one byte and the descriptor that is attached to it, which the caller owns. Does not
+ * block. Returns -errno if there is none: -ENOMSG if there was only the byte, or the end. */
+int halo_receive_fd(int socket);
+
 #endif

@@ -40,8 +40,9 @@ struct sv_process {
     bool worked;   /* a stream in this process has filtered frames */
     int senseless; /* number of malformed messages since senseless_since */
     uint64_t senseless_since;
-    json_t *files;         /* result of sv_files_of() when the process was started */
-    struct sv_hook *hooks; /* the hooks that the process may request */
+    json_t *files;                  /* result of sv_files_of() when the process was started */
+    struct sv_hook *hooks;          /* the hooks that the process may request */
+    struct halo_refusals *refusals; /* answers its calls that are refused; may be NULL */
 };
 
 enum sv_engine_state { SV_ENGINE_STARTING, SV_ENGINE_RUNNING, SV_ENGINE_PAUSED };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/supervisor/sup_end.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,9 +22,7 @@ enum {
 
 static void describe_end(char *text, size_t size, int64_t status, int number)
 {
-    if (number == SIGSYS)
-        snprintf(text, size, "the engine made a forbidden system call");
-    else if (number)
+    if (number)
         snprintf(text, size, "the engine was ended by signal %d (%s)", number, strsignal(number));
     else if (status == HALO_EXIT_TRY_AGAIN)
         snprintf(text, size, "the GPU failed (the engine ended with status %d)",

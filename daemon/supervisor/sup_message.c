@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "daemon/engine/refusals.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/sup_data.h"
@@ -35,11 +36,17 @@ static struct sv_stream *stream_of(struct sv_engine *engine, const char *name)
     return NULL;
 }
 
-static bool take_hello(struct sv_process *process, const json_t *message)
+static bool take_hello(struct sv_process *process, const json_t *message, int calls)
 {
+    char who[120];
     const char *version = json_string_value(json_object_get(message, "version"));
-    if (process->said_hello || !version || strcmp(version, HALO_VERSION) != 0)
+    if (process->said_hello || !version || strcmp(version, HALO_VERSION) != 0) {
+        halo_link_close_fds(&calls, calls >= 0);
         return false;
+    }
+    snprintf(who, sizeof who, "engine %s", process->name);
+    if (calls >= 0)
+        process->refusals = halo_refusals_answer(process->sv->loop, calls, who);
     process->said_hello = true;
     sv_engine_ready(process->engine);
     return true;
@@ -233,11 +240,13 @@ static void on_message(void *arg, json_t *message, const int *fds, int count)
         good = sv_hooks_finished(process, message);
     } else if (!engine || !report || (!process->said_hello && strcmp(report, "hello") != 0)) {
         halo_link_close_fds(fds, count);
-    } else if (!strcmp(report, "hello") || !strcmp(report, "stats") || !strcmp(report, "gpus")) {
+    } else if (!strcmp(report, "hello")) {
+        halo_link_close_fds(fds + 1, count - 1);
+        good = take_hello(process, message, count > 0 ? fds[0] : -1);
+    } else if (!strcmp(report, "stats") || !strcmp(report, "gpus")) {
         halo_link_close_fds(fds, count);
-        good = report[0] == 'h'   ? take_hello(process, message)
-               : report[0] == 's' ? take_stats(engine, message)
-                                  : sv_engine_report_gpus(engine, message);
+        good =
+            report[0] == 's' ? take_stats(engine, message) : sv_engine_report_gpus(engine, message);
     } else {
         good = take_of_stream(process, report, message, fds, count);
     }

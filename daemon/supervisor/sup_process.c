@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "daemon/engine/refusals.h"
 #include "daemon/link/link.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_environment.h"
@@ -48,6 +49,8 @@ void sv_process_forget(struct sv_process *process)
     *at = process->next;
     halo_link_destroy(process->link);
     process->link = NULL;
+    halo_refusals_end(process->refusals);
+    process->refusals = NULL;
     sv_hooks_forget(process);
     if (process->deadline == UINT64_MAX)
         process->sv->abandoned--;

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 int halo_watch(const char *folder)
@@ -12,8 +11,7 @@ int halo_watch(const char *folder)
     const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd < 0)
         return -errno;
-    /* Attributes, too: udev sets the group's permissions after creating the node. */
-    (void)inotify_add_watch(fd, folder, IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ATTRIB);
+    (void)inotify_add_watch(fd, folder, HALO_WATCH_EVENTS);
     return fd;
 }
 

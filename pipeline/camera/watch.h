@@ -4,6 +4,11 @@
 #define HALO_WATCH_H
 
 #include <stdbool.h>
+#include <sys/inotify.h>
+
+/* What is watched for: an engine with a camera may use inotify for this only (confine.c).
+ * Attributes, because udev sets the group's permissions after it has created the node. */
+enum { HALO_WATCH_EVENTS = IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_ATTRIB };
 
 /* Returns an inotify descriptor, or -errno. The descriptor becomes readable when something in the
  * folder appears, disappears or gets other permissions; the caller closes it. If the folder cannot

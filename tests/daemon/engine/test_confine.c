@@ -2,6 +2,7 @@
  * What an engine cannot do any more, and what it can: each in a child that has given it up. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,9 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/msg.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -28,33 +31,29 @@ enum { FINE = 0, CONFINE_FAILED = 200 };
 
 extern char **environ;
 
-static char output[512]; /* by the last child */
-
 /* What the child's end was: what `act` returned (an errno, 0), or 1000 + a signal. */
 static int as_child(int (*act)(void))
 {
-    int ends[2], status;
-    assert_int_equal(pipe(ends), 0);
+    int status;
     const pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        unsetenv("JOURNAL_STREAM");
+    if (child == 0)
         _exit(act());
-    }
-    close(ends[1]);
-    const ssize_t size = read(ends[0], output, sizeof output - 1);
-    output[size > 0 ? size : 0] = '\0';
-    close(ends[0]);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static int (*confined_act)(void);
 
-static int confine_and_act(void)
+static int confine(const struct halo_files *files, int count)
 {
     struct halo_error err = {0};
-    return halo_confine(NULL, 0, &err) < 0 ? CONFINE_FAILED : confined_act();
+    const struct halo_confinement all = {.files = files, .count = count};
+    return halo_confine(&all, NULL, &err);
+}
+
+static int confine_and_act(void)
+{
+    return confine(NULL, 0) < 0 ? CONFINE_FAILED : confined_act();
 }
 
 static int in_child(int (*act)(void))
@@ -68,7 +67,7 @@ static int error_of(long ret)
     return ret < 0 ? errno : 0;
 }
 
-/* ---- what ends the process ---- */
+/* ---- what only an attacker would call ---- */
 
 static int do_ptrace(void)
 {
@@ -127,44 +126,18 @@ static int do_module(void)
 
 static void *trace_in_thread(void *arg)
 {
-    (void)arg;
-    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    *(int *)arg = do_ptrace();
     return NULL;
 }
 
 static int do_in_thread(void)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, trace_in_thread, NULL))
+    int ret = 0;
+    if (pthread_create(&thread, NULL, trace_in_thread, &ret))
         return 1;
     pthread_join(thread, NULL);
-    return 0;
-}
-
-static void ends_with_its_name(void **state)
-{
-    static const struct {
-        int (*act)(void);
-        const char *name;
-    } calls[] = {{do_ptrace, "ptrace"},
-                 {do_read_other, "process_vm_readv"},
-                 {do_mount, "mount"},
-                 {do_unshare, "unshare"},
-                 {do_setns, "setns"},
-                 {do_bpf, "bpf"},
-                 {do_setuid, "setuid"},
-                 {do_keyctl, "keyctl"},
-                 {do_chroot, "chroot"},
-                 {do_module, "init_module"},
-                 {do_madvise_other, "process_madvise"},
-                 {do_in_thread, "ptrace"}};
-    (void)state;
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        char words[64];
-        snprintf(words, sizeof words, "forbidden system call %s (", calls[i].name);
-        assert_int_equal(in_child(calls[i].act), 1000 + SIGSYS);
-        assert_non_null(strstr(output, words));
-    }
+    return ret;
 }
 
 /* ---- what fails ---- */
@@ -359,12 +332,137 @@ static int do_pages_of_parent(void)
     return error_of(syscall(SYS_move_pages, getppid(), 0, NULL, NULL, NULL, 0));
 }
 
+/* ---- what Landlock does not know ---- */
+
+static int do_chmod(void)
+{
+    return error_of(chmod("/proc/self/exe", 0777));
+}
+
+/* Since Linux 6.6. */
+static int do_chmod_new(void)
+{
+    return error_of(syscall(452, AT_FDCWD, "/proc/self/exe", 0777, 0));
+}
+
+/* setxattrat, since Linux 6.13. */
+static int do_attribute_new(void)
+{
+    return error_of(syscall(463, AT_FDCWD, "/proc/self/exe", 0, "user.halod", NULL, 0));
+}
+
+/* file_setattr, since Linux 6.17. */
+static int do_file_attribute(void)
+{
+    return error_of(syscall(469, AT_FDCWD, "/proc/self/exe", NULL, 0, 0));
+}
+
+static int do_attribute_of_another(void)
+{
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    unsigned long flags = 0;
+    return fd < 0 ? 1 : error_of(ioctl(fd, _IOW('f', 2, long) /* FS_IOC_SETFLAGS */, &flags));
+}
+
+static int do_times(void)
+{
+    return error_of(utimensat(AT_FDCWD, "/proc/self/exe", NULL, 0));
+}
+
+static int do_truncate(void)
+{
+    return error_of(truncate("/proc/self/exe", 0));
+}
+
+static int do_empty(void)
+{
+    return error_of(open("/proc/self/status", O_RDONLY | O_TRUNC | O_CLOEXEC));
+}
+
+static int do_watch(void)
+{
+    return error_of(inotify_add_watch(-1, "/", IN_ACCESS));
+}
+
+static int do_message(void)
+{
+    return error_of(msgsnd(-1, "", 0, IPC_NOWAIT));
+}
+
+static int do_remove_queue(void)
+{
+    return error_of(syscall(SYS_mq_unlink, "halo-none"));
+}
+
+static int do_open_by_other_flags(void)
+{
+    return error_of(syscall(SYS_openat2, -1, NULL, NULL, 0));
+}
+
+/* ---- what holds it ---- */
+
+static int do_outlive_parent(void)
+{
+    return error_of(prctl(PR_SET_PDEATHSIG, 0));
+}
+
+static int do_be_traced(void)
+{
+    return error_of(prctl(PR_SET_DUMPABLE, 1));
+}
+
+/* It could take the answers to our filter. */
+static int do_filter(void)
+{
+    return error_of(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL));
+}
+
+static int do_none_of_any_kernel(void)
+{
+    return error_of(syscall(5000));
+}
+
+/* getpid of x32; where the kernel does not have it, it is unknown in any case */
+static int do_x32(void)
+{
+    return error_of(syscall(0x40000000 | 39));
+}
+
 static void fails(void **state)
 {
     static const struct {
         int (*act)(void);
         int error;
-    } calls[] = {{do_accept, EPERM},
+    } calls[] = {{do_ptrace, EPERM},
+                 {do_in_thread, EPERM},
+                 {do_read_other, EPERM},
+                 {do_mount, EPERM},
+                 {do_unshare, EPERM},
+                 {do_setns, EPERM},
+                 {do_bpf, EPERM},
+                 {do_setuid, EPERM},
+                 {do_keyctl, EPERM},
+                 {do_chroot, EPERM},
+                 {do_module, EPERM},
+                 {do_madvise_other, EPERM},
+                 {do_chmod, EPERM},
+                 {do_chmod_new, ENOSYS},
+                 {do_attribute_new, ENOSYS},
+                 {do_file_attribute, ENOSYS},
+                 {do_attribute_of_another, EPERM},
+                 {do_times, EPERM},
+                 {do_truncate, EPERM},
+                 {do_empty, EPERM},
+                 {do_watch, EPERM},
+                 {do_message, EPERM},
+                 {do_remove_queue, EPERM},
+                 {do_open_by_other_flags, ENOSYS},
+                 {do_outlive_parent, EPERM},
+                 {do_be_traced, EPERM},
+                 {do_filter, EPERM},
+                 {do_none_of_any_kernel, ENOSYS},
+                 {do_x32, ENOSYS},
+                 {do_accept, EPERM},
                  {do_packet, EAFNOSUPPORT},
                  {do_vsock, EAFNOSUPPORT},
                  {do_x25, EAFNOSUPPORT},
@@ -424,9 +522,8 @@ static int in_folder(const char *folder, const char *name, int flags)
 static int check_files(void)
 {
     const struct halo_files files[] = {{allowed, HALO_FILES_READ}, {written, HALO_FILES_WRITE}};
-    struct halo_error err = {0};
     char path[128];
-    if (halo_confine(files, 2, &err) < 0)
+    if (confine(files, 2) < 0)
         return CONFINE_FAILED;
     if (in_folder(allowed, "a", O_RDONLY) || in_folder(written, "deep/new", O_RDWR | O_CREAT))
         return 1;
@@ -486,9 +583,8 @@ static const struct halo_files network = {"", HALO_FILES_NETWORK};
 /* The error of sockets to others; pairs that are connected can always be made. */
 static int try_sockets(const struct halo_files *files, int count, int error)
 {
-    struct halo_error err = {0};
     int pair[2];
-    if (halo_confine(files, count, &err) < 0)
+    if (confine(files, count) < 0)
         return CONFINE_FAILED;
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || socket(AF_NETLINK, SOCK_RAW, 0) < 0)
         return 1;
@@ -517,8 +613,7 @@ static int without_network(void)
 static int with_session(void)
 {
     const struct halo_files session = {"", HALO_FILES_SESSION};
-    struct halo_error err = {0};
-    if (halo_confine(&session, 1, &err) < 0)
+    if (confine(&session, 1) < 0)
         return CONFINE_FAILED;
     if (error_of(socket(AF_UNIX, SOCK_STREAM, 0)))
         return 1;
@@ -601,7 +696,6 @@ static void goes_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ends_with_its_name),
         cmocka_unit_test(fails),
         cmocka_unit_test(opens_what_it_was_given),
         cmocka_unit_test(reaches_whom_it_needs),

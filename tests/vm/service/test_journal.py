@@ -5,7 +5,7 @@ import unittest
 
 from servicetest import main, ran
 
-DENIED = re.compile('forbidden system call|type=1326|avc:|apparmor="DENIED"|status=31/SYS|'
+DENIED = re.compile('was refused the system call|type=1326|avc:|apparmor="DENIED"|status=31/SYS|'
                     'dumped core|segfault')
 
 
