@@ -25,7 +25,7 @@
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/view/passed.h"
 
-enum { FILES_MAX = 65536, SIGNALS = 3, STATUS_MS = 1000, EXTEND_MS = 5000 };
+enum { FILES_MAX = 65536, SIGNALS = 3, STATUS_MS = 1000, EXTEND_MS = 5000, HTTP_AGAIN = 5 };
 
 static const int numbers[SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -45,6 +45,8 @@ struct daemon {
     bool refused;           /* the settings file had errors when it was last read */
     bool dead;              /* the watchdog has given up, and this was logged */
     char notified[400];     /* the status last sent to the service manager */
+    char http_why[600];     /* why HTTP is off, although the settings have it; "": it is not */
+    int http_again;         /* calls of the status timer until HTTP is tried again */
 };
 
 /* ---- words ---- */
@@ -59,6 +61,9 @@ static void report_status(struct daemon *daemon)
     if (daemon->refused && !daemon->stopping)
         snprintf(text + length, sizeof text - length,
                  "; %s has errors, the previous settings remain in effect", daemon->path);
+    if (daemon->http_why[0] && !daemon->stopping)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; HTTP is off: %.200s",
+                 daemon->http_why);
     if (!strcmp(text, daemon->notified))
         return;
     memcpy(daemon->notified, text, sizeof text);
@@ -80,6 +85,30 @@ static bool is_same_mqtt(const struct halo_mqtt_settings *a, const struct halo_m
     return halo_is_same_text(a->server, b->server) && halo_is_same_text(a->user, b->user) &&
            halo_is_same_text(a->password, b->password) && halo_is_same_text(a->tls_ca, b->tls_ca) &&
            halo_is_same_text(a->prefix, b->prefix) && halo_is_same_text(a->discovery, b->discovery);
+}
+
+/* ---- HTTP ---- */
+
+/* If its address cannot be used yet, for example because the network is not up, the streams run
+ * without HTTP, and it is tried again. */
+static int open_http(struct daemon *daemon, struct halo_error *err)
+{
+    const struct halo_http_settings *settings = &halo_supervisor_settings(daemon->sv)->http;
+    const struct halo_http_host host = {daemon->sv, daemon->control, daemon->access};
+    struct halo_error why = {0};
+    const int code = halo_http_create(&daemon->http, &daemon->loop, &host, settings, &why);
+    if (code < 0 && (why.usage || code == -ENOMEM)) {
+        *err = why;
+        return code;
+    }
+    if (code < 0 && strcmp(why.text, daemon->http_why) != 0)
+        halo_log(HALO_LOG_ERROR, "%s; halod runs without HTTP, and tries again every %d s",
+                 why.text, HTTP_AGAIN * STATUS_MS / 1000);
+    else if (code == 0 && daemon->http_why[0])
+        halo_log(HALO_LOG_INFO, "HTTP is available now at %s", settings->listen);
+    snprintf(daemon->http_why, sizeof daemon->http_why, "%s", why.text);
+    daemon->http_again = HTTP_AGAIN;
+    return 0;
 }
 
 /* Sockets that already listen are not changed: a new address requires a restart. */
@@ -293,6 +322,9 @@ static void on_status(uv_timer_t *timer)
     halo_log_flush();
     if (!daemon->sv)
         return;
+    struct halo_error ignored = {0}; /* a lack of memory: it is tried again */
+    if (daemon->http_why[0] && !daemon->stopping && --daemon->http_again <= 0)
+        (void)open_http(daemon, &ignored);
     report_status(daemon);
     if (daemon->stopping && halo_supervisor_engines(daemon->sv) > 0)
         halo_notify_extend(EXTEND_MS); /* engines are finishing files */
@@ -345,13 +377,12 @@ static int start(struct daemon *daemon, struct halo_daemon_settings *settings,
                                            .access = daemon->access,
                                            .config = daemon->path};
     code = halo_control_create(&daemon->control, &daemon->loop, &settings->control, &host, err);
-    const struct halo_http_host http = {daemon->sv, daemon->control, daemon->access};
     if (code == 0)
-        code = halo_http_create(&daemon->http, &daemon->loop, &http, &settings->http, err);
+        code = open_http(daemon, err);
     if (code == 0)
         code = halo_mqtt_create(&daemon->mqtt, &daemon->loop, daemon->sv, &settings->mqtt, err);
     if (code == 0)
-        code = halo_supervisor_start(daemon->sv, err);
+        halo_supervisor_start(daemon->sv);
     return code;
 }
 

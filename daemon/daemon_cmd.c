@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/error_list.h"
 #include "config/log.h"
+#include "config/output_kinds.h"
 #include "daemon/commands.h"
 #include "daemon/detector/probe.h"
 #include "daemon/supervisor/checks.h"
+#include "daemon/view/listen.h"
+#include "daemon/view/listen_tcp.h"
 #include "pipeline/filter/leaves.h"
 
 enum { DETECTORS_MS = 20000 }; /* for the checks of all detectors */
@@ -74,6 +78,29 @@ static void check_detectors(const struct halo_daemon_settings *settings)
     json_decref(list);
 }
 
+static void check_socket(const char *stream, const struct halo_output_settings *output)
+{
+    const enum halo_output_target target = halo_output_row(output)->target;
+    struct halo_error err = {0};
+    int fd = -1;
+    if (target == HALO_AT_SOCKET)
+        (void)halo_listen_check(output->target, &err);
+    else if (target == HALO_AT_ADDRESS)
+        fd = halo_listen_tcp(output->target, &err);
+    if (fd >= 0)
+        close(fd);
+    if (err.code && err.code != -EADDRINUSE) /* the running daemon's, probably */
+        halo_log(HALO_LOG_WARNING, "stream %s: %s", stream, err.text);
+}
+
+/* Whether this user could open outputs here and now; the daemon runs without those that fail. */
+static void check_sockets(const struct halo_daemon_settings *settings)
+{
+    for (int i = 0; i < settings->streams; i++)
+        for (int o = 0; o < settings->stream[i].outputs; o++)
+            check_socket(settings->stream[i].name, &settings->stream[i].output[o]);
+}
+
 static void print_leaves(const char *stream, const char *rendition, const char *filters)
 {
     char prefix[200];
@@ -113,6 +140,7 @@ static int check_config(int argc, char **argv)
     json_decref(coverage);
     print_all_leaves(settings);
     fflush(stdout);
+    check_sockets(settings);
     check_detectors(settings);
     halo_daemon_settings_destroy(settings);
     return halo_end_print();

@@ -33,7 +33,7 @@ static struct halo_camera_out *find(struct halo_camera_out **from,
     return NULL;
 }
 
-int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
+void sv_camera_keep(struct sv_stream *stream)
 {
     struct halo_camera_out *old[HALO_MAX_OUTPUTS];
     memcpy(old, stream->camera, sizeof old);
@@ -42,23 +42,19 @@ int sv_camera_open(struct sv_stream *stream, struct halo_error *err)
         stream->camera[i] = find(old, &stream->settings.output[i]);
     for (int i = 0; i < HALO_MAX_OUTPUTS; i++)
         halo_camera_out_destroy(old[i]); /* another camera may use its device now */
-    for (int i = 0; i < stream->settings.outputs; i++) {
-        const struct halo_output_settings *output = &stream->settings.output[i];
-        struct halo_error inner = {0};
-        int code = 0;
-        if (!halo_output_is_camera(output))
-            continue;
-        if (!stream->camera[i])
-            code = halo_camera_out_create(&stream->camera[i], stream->sv->loop, output, reported,
-                                          stream, &inner);
-        if (code < 0)
-            return halo_fail(err, code, "stream %s: %s", stream->name, inner.text);
-        const int formats = halo_output_formats(output);
-        for (int format = 0; format < formats; format++)
-            halo_camera_out_join(stream->camera[i], format,
-                                 stream->outlet[stream->of[i] + format].feed);
-    }
-    return 0;
+}
+
+int sv_camera_open(struct sv_stream *stream, int index, struct halo_error *err)
+{
+    const struct halo_output_settings *output = &stream->settings.output[index];
+    struct halo_camera_out **camera = &stream->camera[index];
+    int code = 0;
+    if (!*camera)
+        code = halo_camera_out_create(camera, stream->sv->loop, output, reported, stream, err);
+    const int formats = code < 0 ? 0 : halo_output_formats(output);
+    for (int format = 0; format < formats; format++)
+        halo_camera_out_join(*camera, format, stream->outlet[stream->of[index] + format].feed);
+    return code;
 }
 
 void sv_camera_leave(struct sv_stream *stream)

@@ -9,9 +9,11 @@
 
 struct sv_stream;
 
-/* Opens the stream's virtual cameras. Must be called after the stream's feeds have been opened.
- * Returns 0, or -errno with err filled. */
-int sv_camera_open(struct sv_stream *stream, struct halo_error *err);
+/* Keeps the virtual cameras that the stream's settings still have, and closes the others. */
+void sv_camera_keep(struct sv_stream *stream);
+/* Opens the virtual camera of an output, unless it was kept, and connects it to the stream's feeds,
+ * which must be open. Returns 0, or -errno with err filled. */
+int sv_camera_open(struct sv_stream *stream, int index, struct halo_error *err);
 /* Must be called before the stream's feeds are closed. The virtual cameras then show gray frames
  * until sv_camera_open() is called again. */
 void sv_camera_leave(struct sv_stream *stream);

@@ -8,6 +8,7 @@
 #include "config/run.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_event.h"
+#include "daemon/supervisor/sup_feed.h"
 #include "daemon/supervisor/sup_place.h"
 #include "daemon/supervisor/sup_state.h"
 #include "daemon/supervisor/sup_stream_data.h"
@@ -24,9 +25,13 @@ static bool is_late(enum halo_degradation degradation)
            degradation == HALO_DEGRADED_LATE_ENCODER;
 }
 
-/* Why the stream is degraded in this way, as known now; "": it is not. */
-static const char *find(const struct sv_stream *stream, enum halo_degradation degradation)
+/* Why the stream is degraded in this way, as known now; "": it is not. room has
+ * HALO_DEGRADATION_WORDS bytes, which the result may use. */
+static const char *find(const struct sv_stream *stream, enum halo_degradation degradation,
+                        char *room)
 {
+    if (degradation == HALO_DEGRADED_OUTPUT && sv_feed_failed(stream, room, HALO_DEGRADATION_WORDS))
+        return room;
     if (degradation == HALO_DEGRADED_GPU_MEMORY && stream->no_memory[0])
         return stream->no_memory;
     if (stream->place.on_cpu &&
@@ -75,7 +80,8 @@ static void leave_gpu(struct sv_stream *stream)
 void sv_degraded_update(struct sv_stream *stream)
 {
     for (int i = 0; i < HALO_DEGRADATIONS; i++) {
-        const char *why = find(stream, (enum halo_degradation)i);
+        char room[HALO_DEGRADATION_WORDS];
+        const char *why = find(stream, (enum halo_degradation)i, room);
         const bool was = stream->degradation[i][0], is = why[0];
         snprintf(stream->degradation[i], sizeof stream->degradation[i], "%s", why);
         if (was != is)

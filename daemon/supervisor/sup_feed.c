@@ -2,8 +2,11 @@
 #include "daemon/supervisor/sup_feed.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "config/log.h"
 #include "config/output_kinds.h"
 #include "daemon/supervisor/sup_camera.h"
 #include "daemon/supervisor/sup_data.h"
@@ -12,6 +15,8 @@
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/view/feed.h"
 #include "daemon/view/viewers.h"
+
+enum { AGAIN_MS = 5000 }; /* between attempts to open an output */
 
 static void report_watched(struct sv_outlet *outlet)
 {
@@ -64,20 +69,45 @@ static int open_feeds(struct sv_stream *stream, struct halo_error *err)
     return 0;
 }
 
-static int open_viewers(struct sv_stream *stream, struct halo_error *err)
+/* Remembers why an output is not open, and logs it unless the log has it already. */
+static void refuse(struct sv_stream *stream, int index, const char *why)
+{
+    char **refused = &stream->refused[index];
+    stream->serve_again = sv_now(stream->sv) + AGAIN_MS;
+    if (*refused && !strcmp(*refused, why))
+        return;
+    free(*refused);
+    *refused = strdup(why);
+    halo_log(HALO_LOG_ERROR, "stream %s: %s; this output is tried again every %d s", stream->name,
+             why, AGAIN_MS / 1000);
+}
+
+static int open_output(struct sv_stream *stream, int index, struct halo_error *err)
+{
+    const struct halo_output_settings *output = &stream->settings.output[index];
+    if (halo_output_is_camera(output))
+        return sv_camera_open(stream, index, err);
+    return halo_viewers_create(&stream->viewers[index], stream->sv->loop,
+                               stream->outlet[stream->of[index]].feed, output, err);
+}
+
+/* An output that cannot be opened is tried again later; the others do not wait for it. */
+static void open_outputs(struct sv_stream *stream)
 {
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
-        const struct halo_output_row *row = halo_output_row(output);
-        if (row->writer != HALO_WRITER_SUPERVISOR || halo_output_is_camera(output))
+        struct halo_error err = {0};
+        if (stream->served[i] || halo_output_row(output)->writer != HALO_WRITER_SUPERVISOR)
             continue;
-        struct halo_error inner = {0};
-        const int code = halo_viewers_create(&stream->viewers[i], stream->sv->loop,
-                                             stream->outlet[stream->of[i]].feed, output, &inner);
-        if (code < 0)
-            return halo_fail(err, code, "stream %s: %s", stream->name, inner.text);
+        stream->served[i] = open_output(stream, i, &err) >= 0;
+        if (!stream->served[i]) {
+            refuse(stream, i, err.text);
+        } else if (stream->refused[i]) {
+            halo_log(HALO_LOG_INFO, "stream %s: %s is open now", stream->name, output->target);
+            free(stream->refused[i]);
+            stream->refused[i] = NULL;
+        }
     }
-    return 0;
 }
 
 int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
@@ -88,14 +118,45 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
     stream->encodings = halo_encodings(&stream->settings, stream->encoding, stream->of);
     for (int i = 0; i < stream->encodings; i++)
         stream->outlet[i] = (struct sv_outlet){.stream = stream, .encoding = i};
-    int code = open_feeds(stream, err);
-    if (code == 0)
-        code = open_viewers(stream, err);
-    if (code == 0)
-        code = sv_camera_open(stream, err);
-    if (code < 0)
+    const int code = open_feeds(stream, err);
+    if (code < 0) {
         sv_feed_close(stream, "the stream cannot be served");
-    return code;
+        return code;
+    }
+    sv_camera_keep(stream);
+    open_outputs(stream);
+    return 0;
+}
+
+void sv_feed_step(struct sv_stream *stream)
+{
+    if (!stream->open || !stream->serve_again || sv_now(stream->sv) < stream->serve_again)
+        return;
+    stream->serve_again = 0;
+    open_outputs(stream);
+}
+
+const char *sv_feed_why(const struct sv_stream *stream, int output)
+{
+    if (stream->viewers[output])
+        return halo_viewers_failure(stream->viewers[output]);
+    return stream->refused[output];
+}
+
+bool sv_feed_failed(const struct sv_stream *stream, char *ret, size_t size)
+{
+    const char *first = NULL;
+    int more = -1;
+    for (int i = 0; i < stream->settings.outputs; i++) {
+        const char *why = sv_feed_why(stream, i);
+        first = first ? first : why;
+        more += why != NULL;
+    }
+    if (more > 0)
+        snprintf(ret, size, "%s (and %d more)", first, more);
+    else if (first)
+        snprintf(ret, size, "%s", first);
+    return first != NULL;
 }
 
 void sv_feed_close(struct sv_stream *stream, const char *why)
@@ -109,7 +170,11 @@ void sv_feed_close(struct sv_stream *stream, const char *why)
         if (stream->viewers[i])
             halo_viewers_destroy(stream->viewers[i], why);
         stream->viewers[i] = NULL;
+        stream->served[i] = false;
+        free(stream->refused[i]);
+        stream->refused[i] = NULL;
     }
+    stream->serve_again = 0;
     for (int i = 0; i < stream->encodings; i++) {
         if (stream->outlet[i].feed)
             halo_feed_destroy(stream->outlet[i].feed, why);

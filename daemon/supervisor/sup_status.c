@@ -11,6 +11,7 @@
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_degraded.h"
 #include "daemon/supervisor/sup_detectors.h"
+#include "daemon/supervisor/sup_feed.h"
 #include "daemon/supervisor/sup_hides.h"
 #include "daemon/supervisor/sup_list.h"
 #include "daemon/supervisor/sup_regions.h"
@@ -75,6 +76,11 @@ static json_t *output_status(const struct sv_stream *stream, int index)
         set_hidden(to, "target", output->target);
     if (output->rendition)
         set_text(to, "rendition", output->rendition);
+    const char *failed = sv_feed_why(stream, index);
+    if (failed) {
+        set_text(to, "state", "failed");
+        set_text(to, "why", failed);
+    }
     const int encoding = stream->open ? stream->of[index] : -1;
     if (encoding >= 0 && stream->outlet[encoding].why[0])
         set_text(to, "encoding_failed", stream->outlet[encoding].why);

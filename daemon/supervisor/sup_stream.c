@@ -197,6 +197,7 @@ static void try_to_enter(struct sv_stream *stream)
         fail_by_itself(stream, err.text);
         return;
     }
+    sv_degraded_update(stream);
     if (!stream->place.engine)
         stream->place.engine = sv_engine_choose(stream);
     if (!stream->place.engine)
@@ -212,6 +213,7 @@ void sv_stream_step(struct sv_stream *stream)
 {
     if (stream->sv->stopping)
         return;
+    sv_feed_step(stream);
     const bool stays =
         stream->place.wanted && !stream->place.removed && !stream->coming && !stream->place.again;
     if (stream->place.phase == SV_LEAVING)
@@ -237,8 +239,11 @@ void sv_stream_step(struct sv_stream *stream)
     stream->place.engine = NULL;
     if (stream->state == SV_FAILED && stream->settings.on_error != HALO_ON_ERROR_STOP)
         return;
-    sv_feed_close(stream,
-                  stream->state == SV_ENDED ? "the stream has ended" : "the stream was stopped");
+    if (stream->open) {
+        sv_feed_close(stream, stream->state == SV_ENDED ? "the stream has ended"
+                                                        : "the stream was stopped");
+        sv_degraded_update(stream);
+    }
     sv_camera_close(stream);
 }
 

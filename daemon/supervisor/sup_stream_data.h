@@ -48,7 +48,10 @@ struct sv_stream {
     /* The virtual camera of each output (NULL: none). Virtual cameras are kept while the stream is
      * restarted, so they may have been opened with earlier settings. */
     struct halo_camera_out *camera[HALO_MAX_OUTPUTS];
-    bool open; /* the feeds and the viewers' sockets are open */
+    bool open;                       /* the feeds are open, and all outputs that can be opened */
+    bool served[HALO_MAX_OUTPUTS];   /* the output is open */
+    char *refused[HALO_MAX_OUTPUTS]; /* why it cannot be opened; NULL: it can, as far as is known */
+    uint64_t serve_again;            /* when those that were refused are tried again; 0: none */
 
     struct sv_placement place;
     bool recording; /* the stream writes its output files (haloctl record) */

@@ -115,17 +115,15 @@ int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const 
     return 0;
 }
 
-int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err)
+void halo_supervisor_start(struct halo_supervisor *sv)
 {
-    for (struct sv_stream *s = sv->streams; s; s = s->next) {
-        const int code = s->place.wanted ? sv_feed_open(s, err) : 0;
-        if (code < 0)
-            return code;
-    }
+    struct halo_error ignored = {0}; /* the stream's next step tries again, and reports it */
+    for (struct sv_stream *s = sv->streams; s; s = s->next)
+        if (s->place.wanted)
+            (void)sv_feed_open(s, &ignored);
     uv_update_time(sv->loop);
     sv->ticked = sv_now(sv);
     uv_timer_start(&sv->tick, on_tick, 0, TICK_MS);
-    return 0;
 }
 
 static void on_closed(uv_handle_t *handle)

@@ -36,9 +36,9 @@ struct halo_supervisor;
  * binary, from which engines are started. Returns 0, or -errno with err filled. */
 int halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop, const char *program,
                            struct halo_daemon_settings *settings, struct halo_error *err);
-/* Opens the sockets and starts every enabled stream. Returns 0, or -errno with err filled if a
- * socket cannot be opened. */
-int halo_supervisor_start(struct halo_supervisor *sv, struct halo_error *err);
+/* Opens the sockets and starts every enabled stream. A socket that cannot be opened is logged and
+ * tried again later; everything else runs without it. */
+void halo_supervisor_start(struct halo_supervisor *sv);
 /* Stops everything and closes the supervisor's handles on the event loop. done(arg) is called when
  * everything has ended, which takes at most ten seconds. */
 void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), void *arg);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,6 +39,12 @@ static int try_connect(const char *path)
     return code;
 }
 
+static int say_no_socket(struct halo_error *err, const char *path)
+{
+    return halo_fail(err, -EEXIST,
+                     "%s exists, but is not a socket: remove it, or choose another path", path);
+}
+
 /* Frees the path if only a stale socket is there. */
 static int make_room(const char *path, struct halo_error *err)
 {
@@ -45,8 +52,7 @@ static int make_room(const char *path, struct halo_error *err)
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : halo_fail(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISSOCK(st.st_mode))
-        return halo_fail(err, -EEXIST,
-                         "%s exists, but is not a socket: remove it, or choose another path", path);
+        return say_no_socket(err, path);
     const int code = try_connect(path);
     if (code == -ENOENT)
         return 0;
@@ -84,6 +90,20 @@ static int bind_to(struct halo_listen *ret, const char *path, struct halo_error 
     if (chmod(path, MODE) < 0 || listen(ret->fd, BACKLOG) < 0)
         return say_why(err, path, errno);
     return 0;
+}
+
+int halo_listen_check(const char *path, struct halo_error *err)
+{
+    struct stat st;
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    if (stat(folder, &st) < 0)
+        return say_why(err, path, errno);
+    if (access(folder, W_OK | X_OK) < 0)
+        return say_why(err, path, errno);
+    return lstat(path, &st) == 0 && !S_ISSOCK(st.st_mode) ? say_no_socket(err, path) : 0;
 }
 
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err)

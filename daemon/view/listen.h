@@ -27,6 +27,10 @@ struct halo_listen {
  * -ENOENT or -EACCES. */
 int halo_listen_open(struct halo_listen *ret, const char *path, struct halo_error *err);
 
+/* Checks whether this process could create a socket with this path now, without creating it.
+ * Returns 0, or -errno with err filled as halo_listen_open() does. */
+int halo_listen_check(const char *path, struct halo_error *err);
+
 /* The number of descriptors that must still be free in this process after a client has been
  * accepted. Viewers and HTTP leave some descriptors for control clients, engines and snapshots. */
 enum halo_listen_spare {

@@ -38,11 +38,13 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     if (bind(fd, (const struct sockaddr *)&where, length) || listen(fd, BACKLOG)) {
         const int error = errno;
         close(fd);
-        return error == EADDRINUSE ? halo_fail(err, -error,
-                                               "%s is in use by another program: use another port, "
-                                               "or stop that program (ss -ltnp shows it)",
-                                               address)
-                                   : halo_fail(err, -error, "%s: %s", address, strerror(error));
+        const char *fix =
+            error == EADDRINUSE
+                ? " (use another port, or stop the program that uses it: ss -ltnp shows it)"
+            : error == EACCES        ? " (use a port above 1023)"
+            : error == EADDRNOTAVAIL ? " (no interface of this machine has this address now)"
+                                     : "";
+        return halo_fail(err, -error, "%s: cannot listen: %s%s", address, strerror(error), fix);
     }
     return fd;
 }

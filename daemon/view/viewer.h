@@ -20,6 +20,7 @@ struct halo_viewers_shared {
     int64_t origin;             /* time 0 of the feed, in microseconds of CLOCK_MONOTONIC */
     struct halo_frames *frames; /* memory shared with viewers; NULL if the format has none */
     int64_t sent, dropped;      /* bytes; packets */
+    char why[600];              /* why the stream cannot be written in the format, or "" */
 };
 
 /* The functions that implement one of the formats for viewers. If a function returns an error, the

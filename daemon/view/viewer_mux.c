@@ -2,6 +2,7 @@
  * A viewer with a muxer, which writes MPEG-TS, Matroska or NUT into a queue of bytes. */
 #include <errno.h>
 #include <libavutil/imgutils.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,14 +42,23 @@ static int mux_flush(struct halo_viewer *viewer, struct halo_error *err)
 
 /* ---- from the feed ---- */
 
+/* Whether viewers of this socket get anything, and why not. */
+static void remember(struct halo_viewer *viewer, int code, const struct halo_error *err)
+{
+    snprintf(viewer->shared->why, sizeof viewer->shared->why, "%s", code < 0 ? err->text : "");
+}
+
 static int mux_begin(struct halo_viewer *viewer, const struct halo_live_begin *begin,
                      struct halo_error *err)
 {
     struct queue *queue = viewer->own;
     const AVCodecParameters *video = begin->video;
     const int code = halo_feed_mux_begin(queue->mux, begin, err);
-    if (code < 0)
+    if (code < 0) {
+        if (code != -EPIPE) /* otherwise another header is needed: the viewer may reconnect */
+            remember(viewer, code, err);
         return code;
+    }
     const int picture =
         video->codec_id == AV_CODEC_ID_RAWVIDEO
             ? av_image_get_buffer_size(video->format, video->width, video->height, 1)
@@ -78,6 +88,7 @@ static int mux_packet(struct halo_viewer *viewer, const AVPacket *pkt, struct ha
         return 0; /* the socket is full and is being polled */
     }
     const int code = halo_feed_mux_packet(queue->mux, pkt, err);
+    remember(viewer, code, err);
     if (code < 0)
         return code;
     return viewer->wants_write ? 0 : mux_flush(viewer, err);

@@ -363,6 +363,11 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
     halo_listen_close(&viewers->listen);
 }
 
+const char *halo_viewers_failure(const struct halo_viewers *viewers)
+{
+    return viewers->shared.why[0] ? viewers->shared.why : NULL;
+}
+
 json_t *halo_viewers_status(const struct halo_viewers *viewers)
 {
     return json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "target", viewers->where, "viewers",

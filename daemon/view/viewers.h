@@ -25,6 +25,10 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
  * handles. */
 void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 
+/* Returns why viewers get nothing: the format cannot express what the stream has. NULL: they get
+ * something, or there has been no viewer yet. */
+const char *halo_viewers_failure(const struct halo_viewers *viewers);
+
 /* Returns a new reference to an object, or NULL if out of memory. The object's fields are "target",
  * "viewers", "sent_bytes", "dropped_packets", and three numbers of viewers: "cut" (disconnected
  * because they did not read), "refused" (because there were too many) and "ended" (disconnected

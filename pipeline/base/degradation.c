@@ -13,4 +13,6 @@ const char *const halo_degradation_names[HALO_DEGRADATIONS + 1] = {
     [HALO_DEGRADED_LATE] = "late",
     [HALO_DEGRADED_LATE_DECODER] = "late-decoder",
     [HALO_DEGRADED_LATE_ENCODER] = "late-encoder",
+    [HALO_DEGRADED_OUTPUT] = "output",
+    [HALO_DEGRADED_DETECTOR] = "late-detector",
 };

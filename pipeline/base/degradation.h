@@ -15,6 +15,8 @@ enum halo_degradation {
     HALO_DEGRADED_LATE,         /* filters are slower than the frame rate: frames are dropped */
     HALO_DEGRADED_LATE_DECODER, /* decoding is too slow: frames are late */
     HALO_DEGRADED_LATE_ENCODER, /* an encoding is too slow: it drops frames */
+    HALO_DEGRADED_OUTPUT,       /* an output cannot be opened, or gives its viewers nothing */
+    HALO_DEGRADED_DETECTOR,     /* a detector is too slow: most frames are hidden completely */
     HALO_DEGRADATIONS,
 };
 enum { HALO_DEGRADATION_WORDS = 200 }; /* size of the reason's text in bytes */

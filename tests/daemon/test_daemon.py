@@ -126,19 +126,51 @@ class States(DaemonTest):
                 self.assertNotIn(secret.encode(), file.read())
         self.assertNotIn(secret, daemon.logged())
 
-    def test_a_socket_that_is_taken(self):
-        """The daemon does not start over somebody else's socket, and says whose."""
-        daemon = self.start()
-        daemon.wait_state('one', 'running')
-        other = self.path('other.yaml')
-        with open(other, 'w') as file:
-            json.dump({'version': 1, 'control': {'path': self.path('other.sock')},
-                       'streams': {'x': self.stream()}}, file)
-        done = subprocess.run([HALOD, '-c', other], capture_output=True, text=True,
-                              timeout=RUN_TIMEOUT, env=halod_environment())
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn('one.ts', done.stderr)
-        self.reader('one.ts')
+    def test_outputs_that_cannot_be_opened(self):
+        """At the start as later, each of them fails alone and is named; all else runs. It is opened as
+        soon as that is possible, and nobody else's socket is taken away."""
+        def output(index):
+            return {'state': '', **daemon.status('bad')['outputs'][index]}
+        with socket.create_server(('127.0.0.1', 0)) as taken, socket.socket(socket.AF_UNIX) as other:
+            address = '127.0.0.1:%d' % taken.getsockname()[1]
+            other.bind(self.path('other.ts'))
+            other.listen()
+            places = [{'unix': self.path('missing/x.ts')}, {'unix': self.path('other.ts')},
+                      {'tcp': address}, {'unix': self.path('bad.ts')}]
+            with open(self.path('checked.yaml'), 'w') as file:
+                json.dump({'version': 1, 'streams': {'bad': self.stream(outputs=places)}}, file)
+            checked = subprocess.run([HALOD, '--check-config', file.name], capture_output=True,
+                                     text=True, timeout=RUN_TIMEOUT, env=halod_environment())
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+            self.assertIn(self.path('missing/x.ts') + ': its folder does not exist', checked.stderr)
+            daemon = self.start({'good': self.stream('good'), 'bad': self.stream(outputs=places)})
+            for name in ('good', 'bad'):
+                daemon.wait_state(name, 'running')
+            self.reader('good.ts')
+            self.reader('bad.ts')
+            for index, why in enumerate(('its folder does not exist', 'another process is listening',
+                                         'cannot listen: Address already in use')):
+                self.assertEqual(output(index)['state'], 'failed')
+                self.assertIn(why, output(index)['why'])
+                self.assertIn(why, daemon.logged())
+            self.assertEqual(output(3)['state'], '')
+            self.assertIn('(and 2 more)', daemon.status('bad')['degraded']['output'])
+            self.assertIn('(and 2 more)', daemon.status('bad')['why'])
+            os.unlink(self.path('other.ts'))
+        os.mkdir(self.path('missing'))
+        self.until(lambda: 'output' not in daemon.status('bad')['degraded'])
+        for name in ('missing/x.ts', 'other.ts'):
+            self.reader(name)
+
+    def test_http_that_cannot_be_opened_yet(self):
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            address = taken.getsockname()
+            daemon = self.start(http={'listen': '%s:%d' % address})
+            daemon.wait_state('one', 'running')
+            self.assertIn('halod runs without HTTP', daemon.logged())
+        self.until(lambda: 'HTTP is available now' in daemon.logged())
+        with socket.create_connection(address):
+            pass
 
 
 class Changes(DaemonTest):
