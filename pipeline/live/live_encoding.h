@@ -36,7 +36,9 @@ struct halo_live_encoding {
     const struct halo_encoding *what;
     struct halo_queue *queue;
     bool pushes; /* a URL or a live playlist gets the encoding's packets, and so cards */
-    bool bound;  /* the container for the encoding's viewers cannot announce new parameters */
+    /* the encoder of the audio, "copy", or NULL (no audio); constant while the thread runs */
+    const char *audio;
+    bool bound; /* the container for the encoding's viewers cannot announce new parameters */
     /* watched: the encoding has a receiver; key: a keyframe is requested; any thread may use both
      * fields */
     atomic_bool watched, key;

@@ -20,11 +20,10 @@ enum { SOUNDS = 512 }; /* audio packets that may wait for an encoding */
 
 static int init(struct halo_live_encodings *all, struct halo_live *live)
 {
-    int of[HALO_MAX_OUTPUTS];
     pthread_mutex_init(&all->lock, NULL);
     if (halo_cond_init(&all->changed) < 0)
         return -ENOMEM;
-    all->count = halo_encodings(&live->settings, all->what, of);
+    all->count = halo_encodings(&live->settings, all->what, all->of);
     for (int i = 0; i < all->count; i++) {
         struct halo_live_encoding *e = &all->at[i];
         e->live = live;
@@ -37,8 +36,8 @@ static int init(struct halo_live_encodings *all, struct halo_live *live)
             const struct halo_output_settings *output = &live->settings.output[o];
             const struct halo_viewer_format *format = halo_output_format(output);
             const struct halo_output_row *row = halo_output_row(output);
-            e->pushes |= of[o] == i && row->writer == HALO_WRITER_ENGINE && !row->records;
-            e->bound |= of[o] == i && format && format->rigid;
+            e->pushes |= all->of[o] == i && row->writer == HALO_WRITER_ENGINE && !row->records;
+            e->bound |= all->of[o] == i && format && format->rigid;
         }
     }
     return 0;
@@ -72,6 +71,7 @@ int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error
 {
     for (int i = 0; i < all->count; i++) {
         struct halo_live_encoding *e = &all->at[i];
+        halo_live_sound_choose(e);
         const int code = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
         if (code < 0)
             return code;

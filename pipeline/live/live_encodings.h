@@ -13,8 +13,9 @@
 struct halo_item;
 
 struct halo_live_encodings {
-    int count; /* this and the next field are constant */
+    int count; /* this and the next two fields are constant */
     struct halo_encoding what[HALO_MAX_ENCODINGS];
+    int of[HALO_MAX_OUTPUTS]; /* the encoding of each output, see halo_encodings() */
     struct halo_live_encoding at[HALO_MAX_ENCODINGS];
     pthread_mutex_t lock; /* guards the field `passing` of all encodings */
     pthread_cond_t changed;

@@ -20,6 +20,7 @@
 #include "pipeline/live/live_stream.h"
 #include "pipeline/output/adts.h"
 #include "pipeline/output/audio.h"
+#include "pipeline/output/container.h"
 
 enum {
     GAP = 1000000, /* microseconds: longer gaps are not filled with silence */
@@ -32,9 +33,68 @@ static const AVStream *sound_of(const struct halo_live *live)
     return like->nb_streams > 1 ? like->streams[1] : NULL;
 }
 
-static bool is_copied(const struct halo_encoding *what)
+static bool is_copy(const char *audio)
 {
-    return what->audio && !strcmp(what->audio, "copy");
+    return audio && !strcmp(audio, "copy");
+}
+
+static bool is_copied(const struct halo_live_encoding *e)
+{
+    return is_copy(e->audio);
+}
+
+/* The number of the encoding's outputs whose container can hold audio with this codec, of *ret_all;
+ * *ret_container is the first one that cannot. An unknown container can, or reports an error. */
+static int count_holders(const struct halo_live_encoding *e, enum AVCodecID id, int *ret_all,
+                         const char **ret_container)
+{
+    const AVCodecParameters par = {.codec_type = AVMEDIA_TYPE_AUDIO, .codec_id = id};
+    const struct halo_live *live = e->live;
+    int holders = 0;
+    *ret_all = 0;
+    *ret_container = NULL;
+    for (int o = 0; o < live->settings.outputs; o++) {
+        if (live->encodings->of[o] != e->number)
+            continue;
+        const AVOutputFormat *container = halo_container_of(&live->settings.output[o]);
+        const bool holds = !container || halo_container_holds(container, &par);
+        if (!holds && !*ret_container)
+            *ret_container = container->name;
+        holders += holds;
+        ++*ret_all;
+    }
+    return holders;
+}
+
+/* An encoder whose codec every output of the encoding can hold; NULL: there is none. */
+static const char *find_encoder(const struct halo_live_encoding *e)
+{
+    static const char *const names[] = {"aac", "libopus", "flac"};
+    const char *container;
+    int all;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const AVCodec *codec = avcodec_find_encoder_by_name(names[i]);
+        if (codec && count_holders(e, codec->id, &all, &container) == all)
+            return names[i];
+    }
+    return NULL;
+}
+
+void halo_live_sound_choose(struct halo_live_encoding *e)
+{
+    const AVStream *in = sound_of(e->live);
+    const char *before = e->audio, *container;
+    int all;
+    e->audio = e->what->audio;
+    if (!in || !is_copied(e) || count_holders(e, in->codecpar->codec_id, &all, &container) > 0 ||
+        !all)
+        return;
+    e->audio = find_encoder(e);
+    if (before && before == e->audio)
+        return; /* the log has it */
+    halo_log(HALO_LOG_WARNING, "%s: %s cannot hold %s audio, so it is %s%s instead of being copied",
+             e->live->name, container, avcodec_get_name(in->codecpar->codec_id),
+             e->audio ? "encoded as " : "left out", e->audio ? e->audio : "");
 }
 
 static int take_off(AVBSFContext *adts, AVPacket *pkt)
@@ -95,7 +155,7 @@ int halo_live_sound_open(const struct halo_live *live, struct halo_live_input *i
     const AVCodecParameters *par = in->sound ? in->sound->codecpar : NULL;
     bool copied = false;
     for (int i = 0; i < live->encodings->count; i++)
-        copied = copied || is_copied(&live->encodings->what[i]);
+        copied = copied || is_copy(live->encodings->what[i].audio);
     /* Without a sample rate, no audio was found at all: do not wait for it. */
     if (!copied || !par || par->codec_id != AV_CODEC_ID_AAC || par->extradata_size ||
         par->sample_rate <= 0)
@@ -119,7 +179,7 @@ static AVPacket *to_copy(const struct halo_live *live, struct halo_live_input *i
 
 static int open_audio(struct halo_live_encoding *e, struct halo_error *err)
 {
-    const AVCodec *codec = halo_audio_find(e->what->audio, err);
+    const AVCodec *codec = halo_audio_find(e->audio, err);
     if (!codec)
         return -EINVAL;
     return halo_audio_open(&e->sound.audio, e->live->name, sound_of(e->live), codec,
@@ -129,15 +189,20 @@ static int open_audio(struct halo_live_encoding *e, struct halo_error *err)
 int halo_live_sound_prepare(struct halo_live_encoding *e, struct halo_error *err)
 {
     const AVStream *in = sound_of(e->live);
-    if (!e->what->audio || !in)
+    if (!e->audio || !in)
         return 0;
-    AVStream *out = avformat_new_stream(e->codec.out, NULL);
+    int code = is_copied(e) ? 0 : open_audio(e, err);
+    if (code < 0 && is_copy(e->what->audio)) { /* nobody asked for this encoder */
+        halo_log(HALO_LOG_WARNING, "%s: the audio is left out: %s", e->live->name, err->text);
+        *err = (struct halo_error){0};
+        halo_live_sound_rest(&e->sound);
+        return 0;
+    }
+    AVStream *out = code < 0 ? NULL : avformat_new_stream(e->codec.out, NULL);
     if (!out)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    int code = is_copied(e->what) ? 0 : open_audio(e, err);
-    if (code >= 0)
-        code = e->sound.audio ? halo_audio_describe(e->sound.audio, out)
-                              : halo_av_parameters_copy(out->codecpar, in->codecpar);
+        return halo_fail(err, code < 0 ? code : -ENOMEM, "out of memory");
+    code = e->sound.audio ? halo_audio_describe(e->sound.audio, out)
+                          : halo_av_parameters_copy(out->codecpar, in->codecpar);
     out->codecpar->codec_tag = 0;
     e->sound.is = code >= 0;
     e->sound.last = AV_NOPTS_VALUE;
@@ -188,10 +253,10 @@ void halo_live_sound_take(struct halo_live_encoding *e, AVPacket *pkt)
         av_packet_free(&pkt);
         return;
     }
-    if (!is_copied(e->what) && encode(e, pkt, &err) < 0) {
+    if (!is_copied(e) && encode(e, pkt, &err) < 0) {
         halo_log(HALO_LOG_DEBUG, "%s; continuing", err.text);
         halo_live_sound_rest(&e->sound);
-    } else if (is_copied(e->what)) {
+    } else if (is_copied(e)) {
         pkt->flags |= AV_PKT_FLAG_KEY;
         halo_live_encoding_send(e, pkt, 1, false);
     }
@@ -244,9 +309,9 @@ void halo_live_sound_spread(struct halo_live *live, struct halo_live_input *in, 
         set_times(live, copy, tb);
     for (int i = 0; i < live->encodings->count && usable; i++) {
         struct halo_live_encoding *e = &live->encodings->at[i];
-        if (!e->what->audio || !halo_live_encoding_runs(e))
+        if (!e->audio || !halo_live_encoding_runs(e))
             continue;
-        const AVPacket *from = is_copied(e->what) ? copy : pkt;
+        const AVPacket *from = is_copied(e) ? copy : pkt;
         struct halo_item item = {.kind = HALO_ITEM_PACKET,
                                  .packet = from ? av_packet_clone(from) : NULL};
         if (item.packet && live->live)

@@ -28,6 +28,11 @@ struct halo_live_track {
 
 /* ---- source thread ---- */
 
+/* Sets e->audio: what the settings say, unless they say "copy" and no container of the encoding's
+ * outputs can hold the source's audio, which is then encoded. Call it when the format of the source
+ * is known, before the encoding's thread starts. */
+void halo_live_sound_choose(struct halo_live_encoding *e);
+
 /* Looks ahead at the first audio packet, and sets the extradata of in->sound from it. Call this
  * function before any packet is read. Outputs that copy audio must know its parameters before they
  * begin, but ADTS (in MPEG-TS) carries the parameters of AAC only in the packets. Returns 0, or

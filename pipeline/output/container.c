@@ -6,6 +6,8 @@
 #include <libavutil/avstring.h>
 #include <string.h>
 
+#include "config/encoding.h"
+#include "config/output_kinds.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 
@@ -116,8 +118,9 @@ int halo_container_check(const AVOutputFormat *container, const char *where,
     const bool video = par->codec_type == AVMEDIA_TYPE_VIDEO;
     return halo_fail(
         err, -ENOTSUP,
-        "%s: %s does not support %s %s: use another codec, or a container such as .mkv", where,
-        container->name, avcodec_get_name(par->codec_id), video ? "video" : "audio");
+        "%s: %s does not support %s %s: use another codec%s, or a container such as .mkv", where,
+        container->name, avcodec_get_name(par->codec_id), video ? "video" : "audio",
+        video ? "" : " (audio: aac)");
 }
 
 const AVOutputFormat *halo_container_guess(const char *format, const char *name)
@@ -126,6 +129,34 @@ const AVOutputFormat *halo_container_guess(const char *format, const char *name)
         return av_guess_format(format, NULL, NULL);
     return av_match_ext(name, "m4v") ? av_guess_format("mp4", NULL, NULL)
                                      : av_guess_format(NULL, name, NULL);
+}
+
+/* The container that goes with a URL's protocol; NULL: none does. */
+static const char *container_of_protocol(const char *url)
+{
+    static const char *const known[][2] = {
+        {"rtsp:", "rtsp"},   {"rtsps:", "rtsp"},   {"rtmp:", "flv"},   {"rtmps:", "flv"},
+        {"srt:", "mpegts"},  {"udp:", "mpegts"},   {"tcp:", "mpegts"}, {"tls:", "mpegts"},
+        {"http:", "mpegts"}, {"https:", "mpegts"},
+    };
+    for (size_t i = 0; i < FF_ARRAY_ELEMS(known); i++)
+        if (av_stristart(url, known[i][0], NULL))
+            return known[i][1];
+    return NULL;
+}
+
+const AVOutputFormat *halo_container_of(const struct halo_output_settings *output)
+{
+    const struct halo_output_row *row = halo_output_row(output);
+    const struct halo_viewer_format *served = halo_output_format(output);
+    const char *name = row->container ? row->container : output->format;
+    if (!row->coded || !output->target)
+        return NULL;
+    if (served)
+        return served->muxer ? av_guess_format(served->muxer, NULL, NULL) : NULL;
+    if (row->target == HALO_AT_URL)
+        name = name ? name : container_of_protocol(output->target);
+    return name || row->target == HALO_AT_FILE ? halo_container_guess(name, output->target) : NULL;
 }
 
 /* H.264 if it is one of several choices, otherwise the container's default. */

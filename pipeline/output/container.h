@@ -8,6 +8,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
+#include "config/daemon.h"
 #include "config/error.h"
 #include "config/run.h"
 
@@ -36,6 +37,10 @@ const AVCodec *halo_container_encoder(const AVOutputFormat *container,
 
 /* Returns `advice`, a text that recommends .mkv, or "" if the container is already Matroska. */
 const char *halo_container_advice(const AVOutputFormat *container, const char *advice);
+
+/* Returns the container of one of the daemon's outputs, or NULL if it has none (unencoded frames by
+ * descriptor, cameras) or its format is unknown. */
+const AVOutputFormat *halo_container_of(const struct halo_output_settings *output);
 
 /* Returns a list of the encoder's pixel formats that the container supports. The list ends with
  * AV_PIX_FMT_NONE; NULL means all formats. */

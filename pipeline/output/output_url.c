@@ -146,23 +146,16 @@ static const struct halo_place_ops url_ops = {
     .most_pause_s = 10,
 };
 
-static int choose_container(struct url_place *u, const char *format, struct halo_error *err)
+static int choose_container(struct url_place *u, const struct halo_output_settings *settings,
+                            struct halo_error *err)
 {
-    static const char *const known[][2] = {
-        {"rtsp:", "rtsp"},   {"rtsps:", "rtsp"},   {"rtmp:", "flv"},   {"rtmps:", "flv"},
-        {"srt:", "mpegts"},  {"udp:", "mpegts"},   {"tcp:", "mpegts"}, {"tls:", "mpegts"},
-        {"http:", "mpegts"}, {"https:", "mpegts"},
-    };
-    const char *name = format;
-    for (size_t i = 0; !name && i < FF_ARRAY_ELEMS(known); i++)
-        name = av_stristart(u->url, known[i][0], NULL) ? known[i][1] : NULL;
-    if (!name)
-        return halo_fail_usage(err, "%s: specify the output's format (mpegts, flv, rtsp ...)",
-                               u->shown);
-    u->container = av_guess_format(name, NULL, NULL);
-    if (!u->container)
-        return halo_fail_usage(err, "%s: FFmpeg has no muxer %s", u->shown, name);
-    return 0;
+    u->container = halo_container_of(settings);
+    if (u->container)
+        return 0;
+    return settings->format
+               ? halo_fail_usage(err, "%s: FFmpeg has no muxer %s", u->shown, settings->format)
+               : halo_fail_usage(err, "%s: specify the output's format (mpegts, flv, rtsp ...)",
+                                 u->shown);
 }
 
 int halo_place_url_create(struct halo_place **ret, const char *name,
@@ -175,7 +168,7 @@ int halo_place_url_create(struct halo_place **ret, const char *name,
     u->place.ops = &url_ops;
     u->url = av_strdup(settings->target);
     u->shown = halo_hide_secrets(settings->target);
-    int code = u->url && u->shown ? choose_container(u, settings->format, err)
+    int code = u->url && u->shown ? choose_container(u, settings, err)
                                   : halo_fail(err, -ENOMEM, "out of memory");
     if (code < 0) {
         destroy_url(&u->place);

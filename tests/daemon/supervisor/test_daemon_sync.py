@@ -9,7 +9,7 @@ import threading
 
 from halotest.daemon import PATIENCE, Daemon, HaloTest, main
 from halotest.flashbeep import ONE_FRAME, SOURCES, at_once, is_whole, lead, source
-from halotest import alone, audio_source, clip, ffmpeg, frame_hashes, video_source
+from halotest import (alone, audio_source, clip, ffmpeg, frame_hashes, video_source, wait_until)
 
 FILES = ('.mp4', '.mov', '.mkv', '.ts', '.nut')
 SOCKETS = ('.ts', '.mkv', '.nut')
@@ -92,6 +92,35 @@ class Daemons(HaloTest):
         daemon.wait_state('one', 'ended')
         self.assertEqual(daemon.logged().count('mpegts does not support flac audio'), 1, daemon.logged())
         self.assertLessEqual(abs(lead(self.path('o.mkv'))), ONE_FRAME)
+
+    def test_copied_sound_that_no_output_can_hold(self):
+        """It is encoded, and stays together with the pictures; the line comes once."""
+        clip = source('.flac.mkv', moment=0, period=1, seconds=4)
+        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1', 'outputs': [
+            {'file': self.path('o.ts'), 'audio': 'copy'}]}})
+        self.addCleanup(daemon.stop)
+        daemon.wait_state('one', 'ended')
+        self.assertEqual(daemon.logged().count('mpegts cannot hold flac audio, so it is encoded as aac'),
+                         1, daemon.logged())
+        self.assertLessEqual(abs(lead(self.path('o.ts'))), ONE_FRAME)
+
+    def test_viewers_that_get_nothing_are_told_of(self):
+        """Where another output holds the copied sound, the one that cannot says that it fails."""
+        clip = source('.flac.mkv', moment=0, period=1, seconds=4)
+        daemon = Daemon(self.folder, {'one': {
+            'input': clip, 'filters': 'gblur=sigma=1', 'loop': True, 'realtime': True,
+            'outputs': [{'unix': self.path('u.ts'), 'audio': 'copy'},
+                        {'unix': self.path('u.mkv'), 'audio': 'copy'}]}})
+        self.addCleanup(daemon.stop)
+        daemon.wait_state('one', 'running')
+        Viewer(self.path('u.ts'))
+        self.assertTrue(wait_until(lambda: 'output' in daemon.status('one')['degraded']),
+                        daemon.logged())
+        status = daemon.status('one')
+        for why in status['why'], status['outputs'][0]['why']:
+            self.assertIn('mpegts does not support flac audio: use another codec (audio: aac)', why)
+        self.assertEqual(status['outputs'][0]['state'], 'failed')
+        self.assertNotIn('state', status['outputs'][1])
 
     def test_copied_sound_that_changes_its_parameters(self):
         """AAC of MPEG-TS says them in each packet, of MP4 and Matroska once: what does not fit is
