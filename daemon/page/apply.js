@@ -28,21 +28,34 @@ function describe({base, hides}) {
         ...Object.entries(hides ?? {}).map(([id, text]) => `${id}: ${text}`)];
 }
 
-// Somebody else was faster. Returns 'mine', 'theirs' or null.
-function askWhose(draft, theirs) {
+// Somebody else has changed the same layer. Returns 'mine', 'theirs', 'both' or null. What hides is
+// given up only on purpose: the main answer keeps both regions.
+function askWhose(draft, theirs, layer) {
+    const both = layer.id !== '' && !layer.removed;
     return ask('Somebody else was faster', [
-        `The filters of ${draft.name} were changed while you were editing. Their version:`,
+        `${layer.id || 'The base'} of ${draft.name} was changed while you were editing. ` +
+            'Their version:',
         ...describe(theirs),
-    ], [['theirs', 'Load theirs', 'plain'], ['mine', 'Overwrite with mine']]);
+    ], [['theirs', 'Load theirs', 'plain'], ['mine', 'Replace theirs with mine', 'danger'],
+        ...both ? [['both', 'Keep both']] : []]);
+}
+
+// Whether somebody else has changed this layer, and not only others.
+function isTaken(layer, text, {base, hides}) {
+    const theirs = layer.id === '' ? base : hides?.[layer.id];
+    return (theirs ?? '') !== (layer.server ?? '') && (theirs ?? '') !== text;
+}
+
+function changeOf(layer) {
+    return {layer, id: layer.id, text: drafts.layerText(layer), moved: layer.moved};
 }
 
 // Resolves to {done: true} when everything is in force, {problem} with the refusal (as a check
-// reports it), or {conflict}: what the user chose. A change of somebody else may not be in force
-// yet, so the draft takes over only its revision: the rest comes with a status. What the user does
-// meanwhile is left for the next time.
+// reports it), or {conflict}: what the user chose. Changes of somebody else to other layers are no
+// conflict. They may not be in force yet, so the draft takes over only their revision: the rest comes
+// with a status. What the user does meanwhile is left for the next time.
 export async function applyDraft(draft, choose = askWhose) {
-    const changes = drafts.changedLayers(draft).map(
-        (layer) => ({layer, id: layer.id, text: drafts.layerText(layer), moved: layer.moved}));
+    const changes = drafts.changedLayers(draft).map(changeOf);
     while (changes.length) {
         const {layer} = changes[0];
         try {
@@ -53,10 +66,16 @@ export async function applyDraft(draft, choose = askWhose) {
             if (error.status !== 409 || !('revision' in theirs))
                 return {problem: {layer, filter: theirs.filter, option: theirs.option,
                     text: layer.id ? `${layer.id}: ${error.message}` : error.message}};
-            const choice = await choose(draft, theirs);
-            if (choice !== 'mine')
+            const taken = isTaken(layer, changes[0].text, theirs);
+            const choice = !taken ? 'mine' : drafts.isNew(layer) ? 'both'
+                : await choose(draft, theirs, layer);
+            if (choice !== 'mine' && choice !== 'both')
                 return {conflict: choice};
             draft.revision = theirs.revision;
+            if (choice === 'both') {
+                drafts.asNew(draft, layer, theirs.hides);
+                changes[0] = changeOf(layer);
+            }
         }
     }
     return {done: true};

@@ -99,6 +99,9 @@ function keepMine(layer, text) {
 // is refused until the user has chosen.
 export function sync(draft, stream) {
     const texts = textsOf(stream);
+    for (const layer of draft.layers)
+        if (isNew(layer) && texts.has(layer.id) && texts.get(layer.id) !== layerText(layer))
+            asNew(draft, layer, stream.hides);
     draft.frame = {width: stream.width, height: stream.height};
     draft.renditions = hasRenditions(stream);
     const conflicts = draft.layers.filter((layer) => isChanged(layer) &&
@@ -124,12 +127,28 @@ export function sync(draft, stream) {
     return conflicts.length > 0;
 }
 
-// A new region, with an id that nobody has used.
+// An id that nobody uses, nor somebody else chooses at the same time; hides: those in force.
+function freeId(draft, hides = {}) {
+    for (;;) {
+        const id = `page-${Math.random().toString(36).slice(2, 8)}`;
+        if (!(id in hides) && !draft.layers.some((layer) => layer.id === id))
+            return id;
+    }
+}
+
+export function isNew(layer) {
+    return layer.server === null && !layer.removed;
+}
+
+// Makes a layer a region of its own, beside the one of somebody else under its id.
+export function asNew(draft, layer, hides) {
+    Object.assign(layer, {id: freeId(draft, hides), server: null, touched: true});
+    draft.layers.sort(byId);
+}
+
+// A new region.
 export function addLayer(draft, filter) {
-    let n = 1;
-    while (draft.layers.some((layer) => layer.id === `page-${n}`))
-        n++;
-    const layer = {id: `page-${n}`, server: null, filters: [filter], raw: null, touched: true,
+    const layer = {id: freeId(draft), server: null, filters: [filter], raw: null, touched: true,
         removed: false, error: null};
     draft.layers.push(layer);
     draft.layers.sort(byId);
@@ -200,9 +219,38 @@ export function wholeChain(draft) {
     return {text: texts.join(','), from};
 }
 
+const EFFECTS = {
+    solid: 'One colour', pixelize: 'Pixelized', gblur: 'Blurred', avgblur: 'Blurred',
+    boxblur: 'Blurred', discblur: 'Blurred',
+};
+const WAYS = {'': 'One colour', solid: 'One colour', cells: 'A few cells',
+    noise: 'A few cells with noise'};
+
+function effectOf({kind, options, values}) {
+    return kind === 'hide' ? WAYS[options.how ?? values?.[0] ?? ''] : EFFECTS[kind];
+}
+
+// What a layer does, in plain words if there are any.
 export function summary(layer) {
     if (layer.raw !== null || !layer.filters.length)
         return layer.raw ?? '';
-    const text = writeFilter(layer.filters[0]).replace(/:(region|invert|feather)=[^:]*/g, '');
-    return layer.filters.length > 1 ? `${text} and ${layer.filters.length - 1} more` : text;
+    const [first, ...others] = layer.filters;
+    const text = effectOf(first) ?? writeFilter(first).replace(/:(region|invert|feather)=[^:]*/g, '');
+    return others.length ? `${text} and ${others.length} more` : text;
+}
+
+/* ---- undoing ---- */
+
+// What was drawn and typed, as text.
+export function snapshot(draft) {
+    return JSON.stringify(draft.layers);
+}
+
+// Puts back what was drawn and typed at the time of a snapshot. What is in force is as it is now.
+export function restore(draft, text) {
+    const now = new Map(draft.layers.map((layer) => [layer.id, layer.server]));
+    draft.layers = JSON.parse(text);
+    for (const layer of draft.layers)
+        layer.server = now.get(layer.id) ?? null;
+    draft.layers = draft.layers.filter((layer) => layer.server !== null || layer.touched);
 }

@@ -41,8 +41,22 @@ export function duration(seconds) {
     return count(Math.floor(seconds / size), unit);
 }
 
-export function capital(text) {
-    return text ? text[0].toUpperCase() + text.slice(1) : '';
+// Addresses, chains and the like stay as they are.
+export function capital(text = '') {
+    return /^[a-z]+(-[a-z]+)*([ ,;.]|: |:?$)/.test(text) ? text[0].toUpperCase() + text.slice(1)
+        : text;
+}
+
+// "24 % of the picture"; a share is never said to be larger than it is.
+export function hiddenPart(coverage) {
+    const [luma, ...colours] = coverage?.planes ?? [];
+    if (luma === undefined)
+        return coverage?.words || 'not known yet';
+    const colour = Math.min(luma, ...colours);
+    const part = (value) => value >= 1 ? 'all' : value <= 0 ? 'nothing'
+        : value < 0.01 ? 'less than 1 %' : `${Math.floor(value * 100)} %`;
+    return luma - colour < 0.02 ? `${part(colour)} of the picture`
+        : `${part(luma)} of the brightness, ${part(colour)} of the colours`;
 }
 
 // The numbers of a stream's status that tiles and the large view show.
@@ -58,6 +72,6 @@ export function figures(stream) {
         p99: has ? milliseconds(total.p99) : UNKNOWN,
         drops: String(drops),
         viewers: String(stream.viewers ?? 0),
-        coverage: stream.coverage?.words || 'not known yet',
+        coverage: hiddenPart(stream.coverage),
     };
 }

@@ -14,8 +14,9 @@ function streamCharts(name, history, span, alone) {
     return [
         chart({title: `${of}${alone ? 'Rate' : 'rate'}`, span, show: rate,
             lines: [{label: 'Now', samples: history.rate}]}),
-        chart({title: `${of}${alone ? 'Latency' : 'latency'}`, span, show: milliseconds, lines: [
-            {label: 'p50', samples: history.p50_ms}, {label: 'p99', samples: history.p99_ms}]}),
+        chart({title: `${of}${alone ? 'Delay' : 'delay'}`, span, show: milliseconds, lines: [
+            {label: 'Half of the frames', samples: history.p50_ms},
+            {label: 'All but the slowest 1 %', samples: history.p99_ms}]}),
     ];
 }
 

@@ -29,7 +29,8 @@ function dot(x, y, name) {
 }
 
 // host: items() returns [{shape, label, editable, dashed}]; selected() the selected shape or null;
-// select(shape or null), changed(shape), created(shape), remove(shape); toolChanged(tool, corners).
+// select(shape or null), changed(shape), created(shape), remove(shape), ended() after a drag;
+// toolChanged(tool, corners).
 export class Overlay {
     constructor(host) {
         this.host = host;
@@ -206,10 +207,25 @@ export class Overlay {
         this.draw();
     }
 
+    // Takes the last corner back, or ends drawing. Returns whether something was being drawn.
+    undoCorner() {
+        if (this.tool === 'select')
+            return false;
+        this.corners.pop();
+        if (this.corners.length) {
+            this.host.toolChanged(this.tool, this.corners.length);
+            this.draw();
+        } else {
+            this.setTool('select');
+        }
+        return true;
+    }
+
     // A click instead of a drag makes a shape of moderate size around the place.
     onUp(event) {
         const {drag} = this;
         this.drag = null;
+        this.host.ended();
         if (!drag?.fresh)
             return;
         const [x, y] = drag.from;

@@ -6,6 +6,7 @@ import {applyDraft} from './apply.js';
 import {createCheck} from './check.js';
 import {h, setText} from './dom.js';
 import * as drafts from './draft.js';
+import {hiddenPart} from './format.js';
 import {newFilter} from './forms.js';
 import {createKeep} from './keep.js';
 import * as kept from './kept.js';
@@ -17,6 +18,8 @@ import {createReadOnly, createView, focusIn} from './panelview.js';
 import {createTools} from './tools.js';
 
 const LATE_MS = 3000;
+const PAUSE_MS = 600;   // between two changes that are undone one by one
+const MOST_UNDONE = 50;
 
 export function createFilterPanel(name, stage) {
     return mayBe('operate') ? new Editor(name, stage) : createReadOnly();
@@ -31,6 +34,11 @@ class Editor {
         this.schema = null;
         this.appliedAt = 0;
         this.problem = null;  // of the last check: {layer, filter, option, text}
+        this.past = [];       // snapshots before each change, the newest last
+        this.present = '';    // the snapshot now
+        this.changedAt = 0;
+        this.onKey = (event) => this.undoKey(event);
+        document.addEventListener('keydown', this.onKey);
         this.check = createCheck(name, (answer, problem) => this.checked(answer, problem));
         this.keep = createKeep(name);
         this.preview = createPreview(stage.frame, () => this.draft,
@@ -47,6 +55,7 @@ class Editor {
             this.schema = schema;
             this.render();
         }, (error) => setText(this.view.error, error.message));
+        this.forgetPast();
         if (this.draft)
             this.render();
     }
@@ -60,6 +69,7 @@ class Editor {
             created: (shape) => this.addFilter(shape),
             remove: (shape) => this.removeShape(...this.ownerOf(shape), shape),
             toolChanged: (tool, corners) => this.tools?.show(tool, corners),
+            ended: () => (this.changedAt = 0),
         });
         this.tools = createTools({
             choose: (tool) => this.overlay.setTool(tool),
@@ -78,17 +88,20 @@ class Editor {
         this.keep.update(stream);
         if (!stream)
             return;
-        setText(this.view.now, stream.coverage?.words || 'not known yet');
+        this.view.now.title = stream.coverage?.words ?? '';
+        setText(this.view.now, hiddenPart(stream.coverage));
         this.view.left.show(stream.leaves, stream.hidden);
         if (!this.draft) {
             this.draft = drafts.createDraft(stream);
             kept.store(this.draft);
+            this.forgetPast();
             return this.render();
         }
         this.frameKnown(stream);
         if (this.draft.busy || this.isLate(stream) || !this.isNews(stream))
             return;
         this.view.conflict.hidden = !drafts.sync(this.draft, stream);
+        this.forgetPast();
         this.render();
     }
 
@@ -226,10 +239,45 @@ class Editor {
         this.changed(true);
     }
 
+    /* ---- undoing ---- */
+
+    // What is in force has changed: what was drawn before would not fit it.
+    forgetPast() {
+        this.past = [];
+        this.present = this.draft ? drafts.snapshot(this.draft) : '';
+    }
+
+    // A drag, or a word that is typed, is one change.
+    remember(structure) {
+        const now = drafts.snapshot(this.draft);
+        if (now === this.present)
+            return;
+        if (structure || Date.now() - this.changedAt > PAUSE_MS)
+            this.past = [...this.past.slice(1 - MOST_UNDONE), this.present];
+        this.present = now;
+        this.changedAt = Date.now();
+    }
+
+    undoKey(event) {
+        const text = event.target.closest?.('input, textarea, select, dialog');
+        if (event.key !== 'z' || event.shiftKey || event.altKey || text ||
+            !(event.ctrlKey || event.metaKey) || !this.draft || this.draft.busy)
+            return;
+        event.preventDefault();
+        if (this.overlay.undoCorner() || !this.past.length)
+            return;
+        drafts.restore(this.draft, this.past.pop());
+        this.present = drafts.snapshot(this.draft);
+        this.changedAt = 0;
+        this.selected = null;
+        this.changed(true);
+    }
+
     /* ---- showing ---- */
 
     // With `structure`, the cards are made again.
     changed(structure) {
+        this.remember(structure);
         if (structure)
             this.render();
         else
@@ -290,7 +338,8 @@ class Editor {
 
     checked(answer, problem) {
         this.problem = problem;
-        setText(this.view.then, answer?.coverage?.words || 'not known yet');
+        this.view.then.title = answer?.coverage?.words ?? '';
+        setText(this.view.then, hiddenPart(answer?.coverage));
         this.view.leftThen.show(answer?.leaves);
         this.view.thenRow.hidden = !answer;
         this.showProblem();
@@ -307,6 +356,7 @@ class Editor {
         const {done, problem, conflict} = await applyDraft(this.draft);
         this.draft.busy = false;
         this.appliedAt = Date.now();
+        this.forgetPast();
         this.seen = ''; // the next status counts, also if it is the same as before
         this.problem = problem ?? null;
         this.render();
@@ -328,6 +378,7 @@ class Editor {
     }
 
     destroy() {
+        document.removeEventListener('keydown', this.onKey);
         this.check.cancel();
         this.preview.destroy();
         this.overlay.destroy();

@@ -2,7 +2,7 @@
 // The elements of the panel beside the picture.
 
 import {button, h, setText} from './dom.js';
-import {count} from './format.js';
+import {capital, count, hiddenPart} from './format.js';
 
 // What the filters leave of each region, and what they have left of objects until now.
 function createLeaves() {
@@ -33,7 +33,8 @@ export function createReadOnly() {
         element: h('aside', {class: 'panel card', 'aria-label': 'Filters'},
             h('h2', {}, 'What is hidden'), words, chain, left.element),
         update(stream) {
-            setText(words, stream?.coverage?.words || 'Not known yet.');
+            words.title = stream?.coverage?.words ?? '';
+            setText(words, capital(hiddenPart(stream?.coverage)));
             setText(chain, stream?.filters ?? '');
             left.show(stream?.leaves, stream?.hidden);
         },

@@ -17,8 +17,7 @@ export function previewChain(draft) {
 // there is no preview, or '' once there is one.
 export function createPreview(frame, draftNow, failed) {
     const canvas = h('canvas', {role: 'img', 'aria-label': 'Preview'});
-    const note = h('span', {class: 'stale-note', role: 'status'},
-        'Preview: others do not see this yet');
+    const note = h('span', {class: 'stale-note', role: 'status'});
     const element = h('div', {class: 'preview', hidden: true}, canvas, note);
     const toggle = button('Preview', () => (on ? end() : begin()), {'aria-pressed': 'false',
         title: 'Show the changes on the picture, without applying them'});
@@ -32,6 +31,14 @@ export function createPreview(frame, draftNow, failed) {
         Object.assign(canvas, {width: image.width, height: image.height});
         canvas.getContext('2d').drawImage(image, 0, 0);
         image.close();
+        canvas.hidden = false;
+        setText(note, 'Preview: others do not see this yet');
+    }
+
+    // While there is no preview, nothing is shown that could be taken for it.
+    function cover(why) {
+        canvas.hidden = true;
+        setText(note, why);
         element.hidden = false;
     }
 
@@ -49,7 +56,7 @@ export function createPreview(frame, draftNow, failed) {
             } catch (error) {
                 if (mine !== round)
                     return;
-                element.hidden = true;
+                cover('No preview: the changes have an error');
                 failed(error.message);
             }
             await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -64,6 +71,7 @@ export function createPreview(frame, draftNow, failed) {
 
     function begin() {
         set(true);
+        cover('The preview begins');
         play(++round);
     }
 

@@ -25,8 +25,8 @@ export function createState() {
 // Tiles show the short label; screen readers and tooltips get the long one.
 const LABELS = {
     rate: ['Rate', 'Frames per second'],
-    p50: ['p50', 'Latency: half of the frames are faster'],
-    p99: ['p99', 'Latency: 99 % of the frames are faster'],
+    p50: ['Delay', 'Of half of the frames, at most'],
+    p99: ['Longest delay', 'Of 99 % of the frames, at most'],
     drops: ['Dropped', 'Dropped frames'],
     viewers: ['Watching', 'Number of viewers'],
     coverage: ['Hidden', 'The part of the picture that is filtered'],

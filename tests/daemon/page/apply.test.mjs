@@ -79,22 +79,56 @@ test('what is done meanwhile is not applied with the rest', async () => {
     }, [200, {}], [200, {}], [200, {}], [200, {}]);
     assert.deepEqual(await applyDraft(draft, async () => 'mine'), {done: true});
     assert.deepEqual(calls.slice(1).map((call) => call.slice(1, 3)),
-        [['a', 'pixelize'], ['b', 'pixelize'], ['c', ''], ['page-1', 'solid']]);
+        [['a', 'pixelize'], ['b', 'pixelize'], ['c', ''], [added.id, 'solid']]);
     assert.deepEqual(drafts.changedLayers(draft).map((layer) =>
         [layer.id, layer.server, drafts.layerText(layer)]),
     [['a', 'pixelize', 'negate'], ['b', 'pixelize', 'solid'], ['c', null, 'solid'],
-        ['d', 'solid', ''], ['page-1', 'solid', '']]);
+        ['d', 'solid', ''], [added.id, 'solid', '']]);
 });
 
 test('a region that is renamed meanwhile is applied under its new name next time', async () => {
     const draft = drafts.createDraft(stream(1, {}));
     const added = drafts.addLayer(draft, {kind: 'solid', options: {}, values: []});
+    const {id: first} = added;
     answerWith(() => {
         drafts.rename(draft, added, 'sign');
         return [200, {revision: 2}];
     });
     assert.deepEqual(await applyDraft(draft), {done: true});
-    drafts.sync(draft, stream(2, {'page-1': 'solid'}));
+    drafts.sync(draft, stream(2, {[first]: 'solid'}));
     assert.deepEqual(draft.layers.map(({id, server}) => [id, server]),
-        [['', 'gblur=sigma=12'], ['page-1', 'solid'], ['sign', null]]);
+        [['', 'gblur=sigma=12'], [first, 'solid'], ['sign', null]]);
+});
+
+const nobody = async () => assert.fail('there is nothing to choose');
+
+test('changes of others to other layers are no conflict', async () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    change(draft, 'a', 'pixelize');
+    const calls = answerWith([409, stream(2, {a: 'solid', b: 'solid'}, 'avgblur')],
+        [200, {revision: 3}]);
+    assert.deepEqual(await applyDraft(draft, nobody), {done: true});
+    assert.deepEqual(calls, [['Hide', 'a', 'pixelize', 1], ['Hide', 'a', 'pixelize', 2]]);
+});
+
+test('two people draw: both regions are kept', async () => {
+    const draft = drafts.createDraft(stream(1, {}));
+    const layer = drafts.addLayer(draft, {kind: 'solid', options: {}, values: []});
+    drafts.rename(draft, layer, 'sign');
+    const calls = answerWith([409, stream(2, {sign: 'pixelize'})], [200, {revision: 3}]);
+    assert.deepEqual(await applyDraft(draft, nobody), {done: true});
+    assert.notEqual(calls[1][1], 'sign');
+    assert.deepEqual(calls[1], ['Hide', layer.id, 'solid', 2]);
+});
+
+test('a region that two people changed can be kept twice', async () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    change(draft, 'a', 'gblur');
+    const changed = layerOf(draft, 'a');
+    const calls = answerWith([409, stream(2, {a: 'pixelize'})], [200, {revision: 3}]);
+    assert.deepEqual(await applyDraft(draft, async () => 'both'), {done: true});
+    assert.deepEqual(calls[1], ['Hide', changed.id, 'gblur', 2]);
+    assert.notEqual(changed.id, 'a');
+    drafts.sync(draft, stream(3, {a: 'pixelize', [changed.id]: 'gblur'}));
+    assert.equal(layerOf(draft, 'a').server, 'pixelize');
 });

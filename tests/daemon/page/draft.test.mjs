@@ -31,7 +31,8 @@ test('what was not touched keeps its text', () => {
 test('a new region gets a free id and is removed at once', () => {
     const draft = drafts.createDraft(stream(1, {'page-1': 'solid'}));
     const layer = drafts.addLayer(draft, filter([box()]));
-    assert.equal(layer.id, 'page-2');
+    assert.match(layer.id, /^page-[0-9a-z]+$/);
+    assert.notEqual(layer.id, 'page-1');
     assert.equal(drafts.layerText(layer), 'gblur=sigma=20:region=rect 1% 2% 3% 4%');
     drafts.removeLayer(draft, layer);
     assert.equal(draft.layers.length, 2);
@@ -69,7 +70,7 @@ test('regions stay where renditions have a base of their own', () => {
 test('layers are in the order of their names, as the daemon has them', () => {
     const draft = drafts.createDraft(stream(1, {m: 'solid'}));
     const layer = drafts.addLayer(draft, filter([box()]));
-    assert.deepEqual(draft.layers.map(({id}) => id), ['', 'm', 'page-1']);
+    assert.deepEqual(draft.layers.map(({id}) => id), ['', 'm', layer.id]);
     drafts.rename(draft, layer, 'a');
     assert.deepEqual(draft.layers.map(({id}) => id), ['', 'a', 'm']);
 });
@@ -101,9 +102,9 @@ test('the whole chain says where its filters come from', () => {
 
 test('changes of others are taken over where nothing was drawn', () => {
     const draft = drafts.createDraft(stream(1, {a: 'solid'}));
-    drafts.addLayer(draft, filter([box()]));
+    const {id} = drafts.addLayer(draft, filter([box()]));
     assert.equal(drafts.sync(draft, stream(2, {b: 'pixelize'}, 'null')), false);
-    assert.deepEqual(draft.layers.map((layer) => layer.id), ['', 'b', 'page-1']);
+    assert.deepEqual(draft.layers.map((layer) => layer.id), ['', 'b', id]);
     assert.equal(draft.revision, 2);
     assert.equal(layerOf(draft, '').server, 'null');
 });
@@ -131,7 +132,7 @@ test('what was applied is in force, also if the status says so first', () => {
     const draft = drafts.createDraft(stream(1, {}));
     const layer = drafts.addLayer(draft, filter([box()]));
     const text = drafts.layerText(layer);
-    assert.equal(drafts.sync(draft, stream(2, {'page-1': text})), false);
+    assert.equal(drafts.sync(draft, stream(2, {[layer.id]: text})), false);
     assert.deepEqual(drafts.changedLayers(draft), []);
     layer.filters[0].options.sigma = '30';
     layer.touched = true;
@@ -148,4 +149,44 @@ test('text that is no chain is kept as text', () => {
     const draft = drafts.createDraft(stream(1, {a: "gblur='"}));
     assert.equal(layerOf(draft, 'a').raw, "gblur='");
     assert.equal(drafts.wholeChain(draft).text, `${BASE},gblur='`);
+});
+
+test('two people who draw at the same time choose other names', () => {
+    const ids = new Set(Array.from({length: 200}, () =>
+        drafts.addLayer(drafts.createDraft(stream(1, {})), filter([box()])).id));
+    assert.equal(ids.size, 200);
+});
+
+test('a new region with a name that somebody else has taken stays beside theirs', () => {
+    const draft = drafts.createDraft(stream(1, {}));
+    const layer = drafts.addLayer(draft, filter([box()]));
+    drafts.rename(draft, layer, 'sign');
+    assert.equal(drafts.sync(draft, stream(2, {sign: 'solid'})), false);
+    assert.notEqual(layer.id, 'sign');
+    assert.equal(layerOf(draft, 'sign').server, 'solid');
+    assert.deepEqual(drafts.changedLayers(draft), [layer]);
+});
+
+test('what was drawn can be undone', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'solid'}));
+    const before = drafts.snapshot(draft);
+    const layer = drafts.addLayer(draft, filter([box()]));
+    const drawn = drafts.snapshot(draft);
+    layer.filters[0].shapes[0].x = 50;
+    drafts.shapesChanged(layer.filters[0]);
+    drafts.removeLayer(draft, layerOf(draft, 'a'));
+    drafts.restore(draft, drawn);
+    assert.equal(drafts.wholeChain(draft).text,
+        `${BASE},solid,gblur=sigma=20:region=rect 1% 2% 3% 4%`);
+    assert.deepEqual(layerOf(draft, layer.id).filters[0].shapes, [box()]);
+    drafts.restore(draft, before);
+    assert.equal(drafts.wholeChain(draft).text, `${BASE},solid`);
+    assert.deepEqual(drafts.changedLayers(draft), []);
+});
+
+test('a summary is in plain words where there are some', () => {
+    const draft = drafts.createDraft(stream(1, {a: 'hide=how=solid:region=rect 1 1 9 9',
+        b: 'hide=cells', c: 'gblur=sigma=20,unsharp', d: 'unsharp=la=-1:region=faces'}));
+    assert.deepEqual(draft.layers.slice(1).map(drafts.summary),
+        ['One colour', 'A few cells', 'Blurred and 1 more', 'unsharp=la=-1']);
 });
