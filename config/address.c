@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Addresses on which the daemon listens (address.h). */
+ * Addresses on which the daemon listens, and of proxies (address.h). */
 #include "config/address.h"
 
 #include <arpa/inet.h>
@@ -29,6 +29,43 @@ socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret)
     *in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     const char *name = strcmp(host, "localhost") ? host : "127.0.0.1";
     return inet_pton(AF_INET, name, &in->sin_addr) == 1 ? sizeof *in : 0;
+}
+
+/* An IPv4 address is stored as the IPv6 address that it is mapped to. */
+static bool read_ip(const char *text, size_t length, struct in6_addr *ret)
+{
+    static const struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    char one[INET6_ADDRSTRLEN];
+    if (length >= sizeof one)
+        return false;
+    memcpy(one, text, length);
+    one[length] = '\0';
+    *ret = mapped;
+    return inet_pton(AF_INET, one, &ret->s6_addr[12]) == 1 || inet_pton(AF_INET6, one, ret) == 1;
+}
+
+bool halo_address_is_machine(const char *text)
+{
+    struct in6_addr ip;
+    if (!read_ip(text, strlen(text), &ip))
+        return false;
+    if (!IN6_IS_ADDR_V4MAPPED(&ip))
+        return !IN6_IS_ADDR_UNSPECIFIED(&ip) && !IN6_IS_ADDR_MULTICAST(&ip);
+    return ip.s6_addr[12] > 0 && ip.s6_addr[12] < 224; /* not 0.0.0.0/8, multicast or broadcast */
+}
+
+bool halo_address_is_listed(const char *list, const char *address)
+{
+    struct in6_addr wanted, one;
+    if (!list || !read_ip(address, strlen(address), &wanted))
+        return false;
+    for (const char *at = list; *(at += strspn(at, ", "));) {
+        const size_t length = strcspn(at, ", ");
+        if (read_ip(at, length, &one) && IN6_ARE_ADDR_EQUAL(&one, &wanted))
+            return true;
+        at += length;
+    }
+    return false;
 }
 
 bool halo_address_is_loopback(const struct sockaddr_storage *address)

@@ -177,7 +177,9 @@ struct halo_http_settings {
     char *embed;  /* origins whose pages may embed frames, separated by commas */
     bool page;    /* serve the page */
     char *certificate, *key; /* paths of PEM files for TLS; both NULL: without TLS */
-    char *proxy; /* addresses of proxies that add TLS, separated by commas; NULL: none */
+    char *proxy;   /* addresses of proxies that add TLS, separated by commas; NULL: none */
+    char *metrics; /* "network" lets other machines read /metrics and /healthz without a login and
+                    * without TLS; NULL: not */
 };
 
 struct halo_control_settings {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Makes the daemon's settings from its trees. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,41 @@ static void load_control(struct halo_loader *l, void *settings, struct halo_node
     claim_socket(l, node, "view", s->control.view);
 }
 
+/* Says which of the proxies is none. */
+static void check_proxies(struct halo_loader *l, const struct halo_node *node, const char *list)
+{
+    char one[64];
+    for (const char *at = list; at && *(at += strspn(at, ", "));) {
+        const size_t length = strcspn(at, ", ");
+        snprintf(one, sizeof one, "%.*s", (int)length, at);
+        if (!halo_address_is_machine(one))
+            halo_loader_say_of(l, node, "proxy",
+                               "%s: must be the IP address of the proxy, such as 192.0.2.7, from "
+                               "which it connects to halod",
+                               one);
+        at += length;
+    }
+}
+
+/* Other machines see streams only after a login, and no password crosses a network in the clear,
+ * whether or not there is a page. */
+static void check_reach(struct halo_loader *l, const struct halo_node *node,
+                        const struct halo_http_settings *http)
+{
+    struct sockaddr_storage address;
+    if (halo_address_parse(http->listen, &address) == 0)
+        halo_loader_say_of(l, node, "listen",
+                           "must have an IP address of this machine, such as 127.0.0.1:8480, or "
+                           "localhost: other names are not looked up");
+    else if (!halo_address_is_loopback(&address) && !http->certificate && !http->proxy &&
+             !http->metrics)
+        halo_loader_say_of(
+            l, node, "listen",
+            "other machines could see all streams, and passwords would cross the network in the "
+            "clear: listen on 127.0.0.1, set certificate and key, or name the proxy that adds TLS "
+            "(proxy); for /metrics and /healthz alone, set 'metrics: network'");
+}
+
 static void load_http(struct halo_loader *l, void *settings, struct halo_node *node)
 {
     static const struct halo_section section = {halo_http_options, {{NULL}}};
@@ -37,18 +73,15 @@ static void load_http(struct halo_loader *l, void *settings, struct halo_node *n
     halo_loader_section(l, &section, &s->http, node, NULL);
     const char *listen = s->http.listen;
     const bool is_path = listen && !strncmp(listen, "unix:", 5);
-    struct sockaddr_storage address;
     claim_socket(l, node, "listen", is_path ? listen + 5 : NULL);
     if (!s->http.certificate != !s->http.key)
         halo_loader_say_of(l, node, s->http.key ? "key" : "certificate",
                            "certificate and key belong together: set both");
     if (s->http.certificate && is_path)
         halo_loader_say_of(l, node, "certificate", "a Unix socket has no TLS: remove this key");
-    if (s->http.page && listen && !is_path && halo_address_parse(listen, &address) > 0 &&
-        !halo_address_is_loopback(&address) && !s->http.certificate && !s->http.proxy)
-        halo_loader_say_of(l, node, "page",
-                           "passwords would cross the network in the clear: listen on 127.0.0.1, "
-                           "set certificate and key, or name the proxy that adds TLS (proxy)");
+    check_proxies(l, node, s->http.proxy);
+    if (listen && !is_path)
+        check_reach(l, node, &s->http);
 }
 
 static void load_mqtt(struct halo_loader *l, void *settings, struct halo_node *node)

@@ -111,6 +111,10 @@ const struct halo_option halo_http_options[] = {
      .help = "addresses of proxies that add HTTPS; only they may then connect from other machines",
      .pattern = "^" ADDRESS "( *, *" ADDRESS ")*$", .must_be = "IP addresses separated by commas",
      .list = true},
+    {"metrics", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, metrics),
+     .help = "'network' lets other machines read /metrics and /healthz, without a login and in the "
+             "clear",
+     .pattern = "^network$", .must_be = "network"},
     {NULL},
 };
 

@@ -122,6 +122,7 @@ static void apply_rest(const struct halo_daemon_settings *now,
         !halo_is_same_text(now->http.certificate, wanted->http.certificate) ||
         !halo_is_same_text(now->http.key, wanted->http.key) ||
         !halo_is_same_text(now->http.proxy, wanted->http.proxy) ||
+        !halo_is_same_text(now->http.metrics, wanted->http.metrics) ||
         !halo_is_same_text(now->control.view, wanted->control.view) ||
         now->http.page != wanted->http.page || !halo_is_same_text(now->state, wanted->state))
         halo_log(HALO_LOG_WARNING, "reload: changes to 'control', 'http' and 'state' take effect "

@@ -268,9 +268,16 @@ static struct MHD_Response *live(struct halo_http *http, struct MHD_Connection *
     return code < 0 ? NULL : halo_http_live_response(asked->live);
 }
 
+static bool is_for_everybody(const struct halo_http *http, enum halo_http_what what)
+{
+    return http->gate.metrics && (what == HALO_HTTP_METRICS || what == HALO_HTTP_HEALTH);
+}
+
 /* Whether the role allows the request; asked again at each turn of a request that waits. */
 static bool is_permitted(const struct halo_http *http, const struct halo_http_asked *asked)
 {
+    if (is_for_everybody(http, asked->route.what))
+        return true;
     const bool lists = asked->route.what == HALO_HTTP_INDEX && !http->files;
     const enum halo_role least = lists ? HALO_ROLE_VIEW : asked->route.role;
     return asked->who.role >= least || !http->gate.access;
@@ -379,6 +386,12 @@ static struct halo_http_asked *begin_request(const struct halo_http *http,
     };
     halo_http_route(&words, &asked->route);
     halo_http_who(&http->gate, connection, &asked->who);
+    if (asked->who.exposed && !is_for_everybody(http, asked->route.what))
+        asked->route = (struct halo_http_route){
+            .what = HALO_HTTP_ERROR,
+            .status = MHD_HTTP_FORBIDDEN,
+            .why = "without TLS, other machines get only /metrics and /healthz",
+        };
     return asked;
 }
 
@@ -618,6 +631,7 @@ static int copy_settings(struct halo_http *http, const struct halo_http_settings
     http->gate.proxy = http->proxy;
     http->gate.tls = settings->certificate;
     http->gate.page = settings->page;
+    http->gate.metrics = settings->metrics;
     return fine && http->policy ? 0 : -ENOMEM;
 }
 
@@ -637,14 +651,14 @@ static void name_cookie(struct halo_http *http)
              http->gate.tls ? "__Host-" : "", port);
 }
 
-/* The page can change things, so others than this machine need passwords. */
+/* Others than this machine need passwords, unless they get nothing but the metrics. */
 static int check_reach(struct halo_http *http, struct halo_error *err)
 {
     struct sockaddr_storage address;
     const bool local =
         !strncmp(http->listen, "unix:", 5) ||
         (halo_address_parse(http->listen, &address) > 0 && halo_address_is_loopback(&address));
-    if (!http->gate.page || local)
+    if (local || (!http->gate.tls && !http->gate.proxy))
         return 0;
     if (!http->gate.access || !halo_users_exist(halo_access_users(http->gate.access)))
         return halo_fail_usage(err,

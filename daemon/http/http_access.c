@@ -31,12 +31,17 @@ static bool is_this_machine(const char *address)
     return !strcmp(address, "local") || !strcmp(address, "::1") || !strncmp(address, "127.", 4);
 }
 
+/* Whether nobody on the way from this address can read along. */
+static bool is_guarded(const struct halo_http_gate *gate, const char *address)
+{
+    return gate->tls || is_this_machine(address) || halo_address_is_listed(gate->proxy, address);
+}
+
 bool halo_http_lets_in(const struct halo_http_gate *gate, const struct sockaddr *from)
 {
     char address[HALO_HTTP_ADDRESS];
     write_address(from, address);
-    return gate->tls || !gate->proxy || is_this_machine(address) ||
-           halo_http_is_listed(gate->proxy, address);
+    return gate->metrics || is_guarded(gate, address);
 }
 
 const char *halo_http_header(struct MHD_Connection *connection, const char *name)
@@ -63,6 +68,16 @@ static bool is_address(const char *text)
     return inet_pton(AF_INET, text, ip) == 1 || inet_pton(AF_INET6, text, ip) == 1;
 }
 
+/* Whether a proxy says that it is one. */
+static bool is_passed_on(struct MHD_Connection *connection)
+{
+    static const char *const names[] = {"X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (halo_http_header(connection, names[i]))
+            return true;
+    return false;
+}
+
 /* Where the request comes from. A proxy appends the address of its client to X-Forwarded-For; what
  * stands before it may be invented. */
 static void find_address(const struct halo_http_gate *gate, struct MHD_Connection *connection,
@@ -72,14 +87,17 @@ static void find_address(const struct halo_http_gate *gate, struct MHD_Connectio
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
     write_address(info ? info->client_addr : NULL, ret->address);
     ret->tls = gate->tls;
+    ret->exposed = !is_guarded(gate, ret->address);
+    ret->relayed = is_passed_on(connection);
     const bool local = !strcmp(ret->address, "local"); /* a Unix socket: a proxy, too */
-    if (!local && (!gate->proxy || !halo_http_is_listed(gate->proxy, ret->address)))
+    if (!local && !halo_address_is_listed(gate->proxy, ret->address))
         return;
     const char *proto = halo_http_header(connection, "X-Forwarded-Proto");
     const char *last = NULL;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, take_forwarded, &last);
     ret->tls |= proto && !strcasecmp(proto, "https");
     ret->forwarded = last;
+    ret->relayed &= !last;
     if (last)
         snprintf(ret->address, sizeof ret->address, "%s", is_address(last) ? last : "unknown");
 }
@@ -116,15 +134,14 @@ static void find_session(const struct halo_http_gate *gate, const char *cookie,
     snprintf(ret->token, sizeof ret->token, "%s", session->token);
 }
 
-/* As long as there are no users, who can connect may view; but a page behind a proxy is not for
- * everybody whom the proxy lets in. */
+/* As long as there are no users, this machine may view, but not everybody whom a proxy on this
+ * machine lets in. */
 static enum halo_role role_of_nobody(const struct halo_http_gate *gate,
                                      const struct halo_http_who *who)
 {
-    if (!gate->page && !gate->proxy)
-        return HALO_ROLE_VIEW;
-    return is_this_machine(who->address) && (!gate->proxy || who->forwarded) ? HALO_ROLE_VIEW
-                                                                             : HALO_ROLE_NONE;
+    const bool mine =
+        is_this_machine(who->address) && !who->relayed && (!gate->proxy || who->forwarded);
+    return mine ? HALO_ROLE_VIEW : HALO_ROLE_NONE;
 }
 
 void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *connection,

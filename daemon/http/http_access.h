@@ -16,6 +16,7 @@ struct halo_http_gate {
     const char *proxy;             /* addresses of proxies, or NULL */
     bool tls;                      /* this server has TLS itself */
     bool page;                     /* the page is served */
+    bool metrics;                  /* everybody may read /metrics and /healthz */
 };
 
 struct halo_http_who {
@@ -26,6 +27,8 @@ struct halo_http_who {
     char
         secret[HALO_SECRET_SIZE]; /* of a token, which no page can make use of; "": there is none */
     bool forwarded;               /* a proxy said where the request comes from */
+    bool relayed;                 /* a proxy that the settings do not name passed the request on */
+    bool exposed;                 /* it came from another machine, without TLS or a proxy */
     bool tls;                     /* the browser's connection is encrypted */
     char address[HALO_HTTP_ADDRESS];
 };
@@ -33,13 +36,14 @@ struct halo_http_who {
 /* Returns the value of a header, or NULL. */
 const char *halo_http_header(struct MHD_Connection *connection, const char *name);
 
-/* Finds out who makes the request. As long as there are no users, everybody may view. */
+/* Finds out who makes the request. As long as there are no users, this machine may view. */
 void halo_http_who(const struct halo_http_gate *gate, struct MHD_Connection *connection,
                    struct halo_http_who *ret);
 /* Returns whether the request carries the session's token, which only the page knows, or needs
  * none. */
 bool halo_http_has_token(const struct halo_http_who *who, struct MHD_Connection *connection);
-/* Returns whether this address may connect: with proxies, only they and this machine. */
+/* Returns whether this address may connect: without TLS, only proxies and this machine, unless
+ * others may read the metrics. */
 bool halo_http_lets_in(const struct halo_http_gate *gate, const struct sockaddr *from);
 
 /* Looks the role up again, for answers that last. */

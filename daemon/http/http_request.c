@@ -46,11 +46,6 @@ static bool is_listed(const char *list, const char *word, size_t length)
     return false;
 }
 
-bool halo_http_is_listed(const char *list, const char *word)
-{
-    return is_listed(list, word, strlen(word));
-}
-
 bool halo_http_is_host(const char *host, const char *listen, const char *hosts)
 {
     static const char *const own[] = {"localhost", "127.0.0.1", "[::1]"};

@@ -61,7 +61,5 @@ void halo_http_route(const struct halo_http_request *request, struct halo_http_r
 /* Returns whether `host`, which may include a port, is a name of this machine, the address
  * `listen`, or one of the names in the list `hosts`. */
 bool halo_http_is_host(const char *host, const char *listen, const char *hosts);
-/* Returns whether the word is in the list, whose words are separated by commas; NULL: it is not. */
-bool halo_http_is_listed(const char *list, const char *word);
 
 #endif

@@ -511,6 +511,43 @@ static void too_many(void **state)
     free(text);
 }
 
+/* One rule for all of HTTP, with or without the page. */
+static void http(void **state)
+{
+    (void)state;
+#define CLEAR                                                                                      \
+    "f:1: http.listen: other machines could see all streams, and passwords would cross the "       \
+    "network in the clear: listen on 127.0.0.1, set certificate and key, or name the proxy that "  \
+    "adds TLS (proxy); for /metrics and /healthz alone, set 'metrics: network'"
+#define NO_PROXY                                                                                   \
+    ": must be the IP address of the proxy, such as 192.0.2.7, from which it connects to halod"
+    static const char *const open[] = {"0.0.0.0:80", "'[::]:80'", "192.0.2.1:80", "'[fe80::1]:80'"};
+    static const char *const proxies[] = {
+        "0.0.0.0", "'::'", "0.0.0.1", "224.0.0.1", "255.255.255.255",
+        "ff02::1", "1",    "...",     "256.0.0.1", "::ffff:0.0.0.0"};
+    char text[200], line[300];
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++) {
+        snprintf(text, sizeof text, "http: {listen: %s}\nstreams: {}\n", open[i]);
+        REFUSE(text, CLEAR);
+        snprintf(text, sizeof text, "http: {listen: %s, page: true}\nstreams: {}\n", open[i]);
+        REFUSE(text, CLEAR);
+    }
+    for (size_t i = 0; i < sizeof proxies / sizeof proxies[0]; i++) {
+        const char *word = proxies[i];
+        snprintf(text, sizeof text,
+                 "http: {listen: 0.0.0.0:80, proxy: ['192.0.2.1', %s%s%s]}\n"
+                 "streams: {}\n",
+                 *word == '\'' ? "" : "'", word, *word == '\'' ? "" : "'");
+        snprintf(line, sizeof line, "f:1: http.proxy: %.*s" NO_PROXY,
+                 (int)strcspn(word + (*word == '\''), "'"), word + (*word == '\''));
+        REFUSE(text, line);
+    }
+    REFUSE("http: {listen: 'cam.example:80'}\nstreams: {}\n",
+           "f:1: http.listen: must have an IP address of this machine, such as 127.0.0.1:8480, or "
+           "localhost: other names are not looked up");
+    REFUSE("http: {metrics: all}\nstreams: {}\n", "f:1: http.metrics: all: must be network");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +567,7 @@ int main(void)
         cmocka_unit_test(too_many),
         cmocka_unit_test(region_feeds),
         cmocka_unit_test(detectors),
+        cmocka_unit_test(http),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

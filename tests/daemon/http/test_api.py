@@ -235,11 +235,47 @@ class Roles(ApiTest):
         self.assertIn(client('Status', name='door')['stream']['state'], RUNS)
 
     def test_without_users_others_are_not_let_in(self):
-        page = {'listen': f'0.0.0.0:{free_port()}', 'page': True}
-        with self.assertRaisesRegex(AssertionError, 'in the clear'):
-            self.start(self.small(), http=page, code=78)
-        with self.assertRaisesRegex(AssertionError, 'there are no users yet'):
-            self.start(self.small(), http={**page, 'proxy': '192.0.2.1'}, code=78)
+        for more in {}, {'page': True}:
+            http = {'listen': f'0.0.0.0:{free_port()}', **more}
+            for proxy, why in (({}, 'in the clear'), ({'proxy': '0.0.0.0'}, 'of the proxy'),
+                               ({'proxy': '192.0.2.1'}, 'there are no users yet')):
+                with self.subTest(more, proxy=proxy), self.assertRaisesRegex(AssertionError, why):
+                    self.start(self.small(), http={**http, **proxy}, code=78)
+
+    def test_what_others_get(self):
+        """Through an address of this machine that others can reach, whatever host they name."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            try:
+                probe.connect(('192.0.2.1', 9))
+            except OSError:
+                self.skipTest('this machine has no address but its own')
+            address = probe.getsockname()[0]
+        port = free_port()
+        daemon = self.begin(listen=f'0.0.0.0:{port}', metrics='network')
+        self.add(daemon, 'anna', 'admin')
+        mine, other = Browser(self, f'127.0.0.1:{port}'), Browser(self, f'{address}:{port}')
+        host = '-H', 'Host: localhost'
+        for page in mine, other:
+            self.assertEqual(page.ask('/metrics', None, *host)[0], 200)
+            self.assertEqual(page.ask('/healthz', None, *host)[0], 200)
+        self.assertEqual(other.ask('/metrics')[0], 403, 'a host that is not listed')
+        for path, body in (('/', None), ('/door/snapshot.jpg', None), ('/api/streams', None),
+                           ('/api/session', None), ('/door/stream.mjpeg', None), ('/no', None),
+                           ('/api/login', {'user': 'anna', 'password': PASSWORD})):
+            status, _, said = other.ask(path, body, *host)
+            self.assertEqual((status, b'only /metrics and /healthz' in said), (403, True), path)
+        self.assertEqual(mine.ask('/api/streams')[0], 401)
+        self.assertEqual(mine.login('anna'), 200)
+
+    def test_proxies_that_are_not_named(self):
+        """One on this machine may let in everybody."""
+        self.begin()
+        page = self.browser()
+        self.assertEqual(page.ask('/api/streams')[0], 200)
+        for header in ('X-Forwarded-For: 203.0.113.9', 'X-Forwarded-For: 127.0.0.1',
+                       'Forwarded: for=127.0.0.1', 'X-Real-IP: 127.0.0.1', 'Via: 1.1 proxy'):
+            for path in '/api/streams', '/door/snapshot.jpg', '/metrics':
+                self.assertEqual(page.ask(path, None, '-H', header)[0], 401, (path, header))
 
     def small(self):
         return {'door': {'input': 'test:size=64x48', 'filters': BASE, 'outputs': [{'null': True}]}}
