@@ -258,8 +258,8 @@ const struct halo_stream_settings *halo_daemon_stream(const struct halo_daemon_s
                                                       const char *name);
 
 /* Writes a settings file that yields the same settings when it is loaded. The file includes default
- * values, but omits comments and unset strings. If secrets is false, passwords in URLs are replaced
- * by "***". Returns 0, or -EIO if writing to `to` fails. */
+ * values, but omits comments and unset strings. If secrets is false, "***" stands for passwords,
+ * and for all of a URL except the scheme and the host. Returns 0, or -EIO if writing fails. */
 int halo_daemon_dump(const struct halo_daemon_settings *settings, bool secrets, FILE *to);
 
 /* Prints the JSON Schema of the settings file. Returns 0 or -EIO. */
@@ -288,15 +288,5 @@ enum halo_change {
  * order alone does not result in HALO_CHANGE_REST. */
 enum halo_change halo_stream_settings_compare(const struct halo_stream_settings *a,
                                               const struct halo_stream_settings *b);
-
-/* Returns a malloc'ed copy of the text. In every URL in the copy, "***" replaces passwords, RTMP
- * stream keys, and the values of query parameters whose names suggest secrets. Returns NULL if
- * memory is exhausted. */
-char *halo_hide_secrets(const char *url);
-/* Hides the secrets in all URLs that text contains, in place, as halo_hide_secrets() does for one
- * URL. Each URL ends at a blank; the text after it is kept. Truncates the result if it does not fit
- * into `size` bytes. Meant for messages from libraries; code that has the URL itself calls
- * halo_hide_secrets() before it composes a message. */
-void halo_hide_in_words(char *text, size_t size);
 
 #endif

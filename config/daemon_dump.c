@@ -6,6 +6,7 @@
 
 #include "config/daemon_json.h"
 #include "config/daemon_tables.h"
+#include "config/secrets.h"
 
 struct writer {
     FILE *to;
@@ -49,9 +50,10 @@ static void write_quoted(FILE *to, const char *text)
     fputc('"', to);
 }
 
-static void write_string(struct writer *w, const char *text)
+/* Of `embed`, browsers learn every word. */
+static void write_string(struct writer *w, const char *key, const char *text)
 {
-    if (w->secrets) {
+    if (w->secrets || !strcmp(key, "embed")) {
         write_quoted(w->to, text);
         return;
     }
@@ -85,7 +87,7 @@ static void write_key(FILE *to, const char *key)
     fprintf(to, quoted ? "\"%s\":" : "%s:", key); /* keys and names are words */
 }
 
-static void write_value(struct writer *w, const json_t *value, int indent);
+static void write_value(struct writer *w, const char *key, const json_t *value, int indent);
 
 /* first: the indent of the first key is written already. */
 static void write_map(struct writer *w, const json_t *map, int indent, bool first)
@@ -96,12 +98,12 @@ static void write_map(struct writer *w, const json_t *map, int indent, bool firs
         fprintf(w->to, "%*s", first ? 0 : indent, "");
         first = false;
         write_key(w->to, key);
-        write_value(w, value, indent);
+        write_value(w, key, value, indent);
     }
 }
 
 /* Writes the part after "key:", and the newline. */
-static void write_value(struct writer *w, const json_t *value, int indent)
+static void write_value(struct writer *w, const char *key, const json_t *value, int indent)
 {
     if (json_is_object(value) && json_object_size(value) > 0) {
         fputc('\n', w->to);
@@ -118,7 +120,7 @@ static void write_value(struct writer *w, const json_t *value, int indent)
     }
     fputc(' ', w->to);
     if (json_is_string(value))
-        write_string(w, json_string_value(value));
+        write_string(w, key, json_string_value(value));
     else if (json_is_integer(value))
         fprintf(w->to, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))

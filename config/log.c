@@ -14,10 +14,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "config/daemon.h"
 #include "config/error.h"
 #include "config/journal.h"
 #include "config/log_repeat.h"
+#include "config/secrets.h"
 
 #define CLEAR_LINE "\r\033[K"
 

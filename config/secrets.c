@@ -1,27 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Hides secrets in URLs. If a URL is malformed, rather too much is hidden than too little. */
+ * Hides addresses. Cameras have passwords in every part of their URLs and under any name, so only
+ * what cannot be one is shown: the scheme and the host. */
+#include "config/secrets.h"
+
 #include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/daemon.h"
-
 #define STARS "***"
 
-/* Parts of a query parameter's name that make its value a secret. */
-static const char *const telling[] = {
-    "key", "token", "pass", "pwd", "secret", "auth", "sig", "credential", "streamid",
-};
-
-static bool is_telling(const char *name, size_t length)
+static const char *find_any(const char *from, const char *end, const char *set)
 {
-    for (size_t i = 0; i < sizeof telling / sizeof telling[0]; i++) {
-        const size_t n = strlen(telling[i]);
-        for (size_t at = 0; at + n <= length; at++)
-            if (!strncasecmp(name + at, telling[i], n))
-                return true;
-    }
-    return false;
+    while (from < end && !strchr(set, *from))
+        from++;
+    return from;
 }
 
 static const char *find_last(const char *from, const char *end, char c)
@@ -32,78 +26,6 @@ static const char *find_last(const char *from, const char *end, char c)
     return NULL;
 }
 
-static const char *find_any(const char *from, const char *end, const char *set)
-{
-    while (from < end && !strchr(set, *from))
-        from++;
-    return from;
-}
-
-/* The '@' that ends user:password, or NULL. An '@' after the first / ? or # can also belong to a
- * password that was not escaped, but not if a port precedes it: HOST:80/@x. */
-static const char *end_of_user(const char *at, const char *end)
-{
-    const char *colon = find_any(at, end, ":/?#");
-    const char *last = find_last(at, find_any(at, end, "?#"), '@');
-    last = last ? last : find_last(at, end, '@');
-    if (!last || colon > last)
-        return NULL;
-    const char *border = find_any(at, end, "/?#");
-    if (border > last || *colon != ':')
-        return last;
-    const char *digits = colon + 1;
-    while (digits < border && isdigit((unsigned char)*digits))
-        digits++;
-    const bool port = digits == border && digits > colon + 1;
-    return port ? NULL : last;
-}
-
-/* Copies "name=value&name=value", secrets hidden. A # or ; may be part of one. */
-static void write_query(FILE *to, const char *at, const char *end)
-{
-    while (at < end) {
-        const char *next = find_any(at, end, "&");
-        const char *equals = find_any(at, next, "=");
-        const bool hide = equals < next && is_telling(at, (size_t)(equals - at));
-        fwrite(at, 1, (size_t)((hide ? equals + 1 : next) - at), to);
-        if (hide)
-            fputs(STARS, to);
-        at = next;
-        if (at < end)
-            fputc(*at++, to);
-    }
-}
-
-/* The stream key, which is the last part of an RTMP path. */
-static const char *key_of_path(const char *at, const char *end)
-{
-    const char *slash = find_any(at, end, "/");
-    const char *last = find_last(at, end, '/');
-    return slash < end && last > slash && last + 1 < end ? last + 1 : NULL;
-}
-
-/* Writes the part after "://", up to end. */
-static void write_rest(FILE *to, const char *at, const char *end, bool rtmp)
-{
-    const char *user = end_of_user(at, end);
-    if (user) {
-        const char *colon = find_any(at, user, ":");
-        fwrite(at, 1, (size_t)(colon - at), to);
-        if (colon < user)
-            fputs(":" STARS, to);
-        at = user;
-    }
-    const char *query = find_any(at, end, "?");
-    const char *key = rtmp ? key_of_path(at, query) : NULL;
-    fwrite(at, 1, (size_t)((key ? key : query) - at), to);
-    if (key)
-        fputs(STARS, to);
-    if (query < end) {
-        fputc('?', to);
-        write_query(to, query + 1, end);
-    }
-}
-
 /* Where the scheme before "://" begins. */
 static const char *scheme_of(const char *from, const char *mark)
 {
@@ -112,30 +34,77 @@ static const char *scheme_of(const char *from, const char *mark)
     return mark;
 }
 
-/* A URL extends to the beginning of the next one: a password may contain blanks. */
-static void write_hidden(FILE *to, const char *text)
+/* The end of the host that begins at `at`; NULL: this is no host. */
+static const char *end_of_host(const char *at, const char *end)
 {
-    const char *mark = strstr(text, "://");
-    while (mark) {
-        const char *rest = mark + 3, *next = strstr(rest, "://");
-        const char *end = next ? scheme_of(rest, next) : rest + strlen(rest);
-        const bool rtmp = !strncasecmp(scheme_of(text, mark), "rtmp", 4);
-        fwrite(text, 1, (size_t)(rest - text), to);
-        write_rest(to, rest, end, rtmp);
-        text = end;
-        mark = next;
+    const char *begin = at;
+    if (at < end && *at == '[') {
+        while (++at < end && (isxdigit((unsigned char)*at) || strchr(":.", *at)))
+            ;
+        if (at++ == end || at[-1] != ']')
+            return NULL;
     }
-    fputs(text, to);
+    while (at < end && (isalnum((unsigned char)*at) || strchr("-._", *at)))
+        at++;
+    return at > begin && (at == end || strchr(":/?#", *at)) ? at : NULL;
 }
 
-char *halo_hide_secrets(const char *url)
+/* Writes the part of a URL after "://". A password that is not escaped may contain any of / ? # and
+ * so end what looks like the host: if an @ follows, the host is not known. */
+static void write_rest(FILE *to, const char *at, const char *end)
+{
+    const char *path = find_any(at, end, "/?#");
+    const char *user = find_last(at, end, '@');
+    const char *host = user ? user + 1 : at;
+    const char *after = host <= path ? end_of_host(host, path) : NULL;
+    if (after)
+        fwrite(host, 1, (size_t)(after - host), to);
+    if (!after || host > at || after < end)
+        fputs(after ? "/" STARS : STARS, to);
+}
+
+static void write_url(FILE *to, const char *scheme, const char *mark, const char *end)
+{
+    fwrite(scheme, 1, (size_t)(mark + 3 - scheme), to);
+    write_rest(to, mark + 3, end);
+}
+
+/* Where a URL in a text ends: at the quote that ends it, or at a blank, unless an @ follows, which
+ * ends a password with blanks. */
+static const char *end_in_text(const char *text, const char *scheme, const char *rest)
+{
+    const char *next = strstr(rest, "://"), *close = NULL;
+    const char *most = next ? scheme_of(rest, next) : rest + strlen(rest);
+    if (scheme > text && strchr("'\"`", scheme[-1]))
+        close = strchr(rest, scheme[-1]);
+    if (close)
+        return close;
+    const char *user = find_last(rest, most, '@');
+    const char *end = user ? user : rest;
+    while (*end && !isspace((unsigned char)*end))
+        end++;
+    while (end > rest && strchr(":,;.)]>'\"", end[-1]))
+        end--;
+    return end;
+}
+
+char *halo_hide_secrets(const char *address)
 {
     char *text = NULL;
     size_t size;
+    const char *mark = strstr(address, "://");
     FILE *to = open_memstream(&text, &size);
     if (!to)
         return NULL;
-    write_hidden(to, url);
+    if (!mark) {
+        fputs(address, to);
+    } else {
+        const char *scheme = scheme_of(address, mark);
+        for (const char *at = address; at < scheme; at++)
+            if (!isalnum((unsigned char)*at) && !strchr("+-.:", *at))
+                address = scheme; /* no protocol around the URL, such as "concat:" */
+        write_url(to, address, mark, mark + strlen(mark));
+    }
     const bool failed = fflush(to) || ferror(to);
     fclose(to);
     if (!failed)
@@ -144,30 +113,83 @@ char *halo_hide_secrets(const char *url)
     return NULL;
 }
 
-static void write_word(FILE *to, char *word)
-{
-    char *shown = strstr(word, "://") ? halo_hide_secrets(word) : NULL;
-    fputs(shown ? shown : word, to);
-    free(shown);
-}
-
 void halo_hide_in_words(char *text, size_t size)
 {
-    static const char blanks[] = " \t\n";
-    char *copy = strstr(text, "://") ? strdup(text) : NULL;
+    char *copy = strstr(text, "://") ? strdup(text) : NULL, *mark;
     FILE *to = copy ? fmemopen(text, size, "w") : NULL;
-    for (char *at = copy; to && *at;) {
-        const size_t length = strcspn(at, blanks), gap = strspn(at + length, blanks);
-        char *next = at + length + gap;
-        char *word = strndup(at, length);
-        if (word)
-            write_word(to, word);
-        free(word);
-        fwrite(at + length, 1, gap, to);
-        at = next;
+    const char *at = copy;
+    while (to && (mark = strstr(at, "://"))) {
+        const char *scheme = scheme_of(at, mark), *end = end_in_text(at, scheme, mark + 3);
+        fwrite(at, 1, (size_t)(scheme - at), to);
+        write_url(to, scheme, mark, end);
+        at = end;
     }
-    if (to)
+    if (to) {
+        fputs(at, to);
         fclose(to);
+    }
     text[size - 1] = '\0';
+    free(copy);
+}
+
+/* ---- what viewers do not see ---- */
+
+/* Whether a word with a slash is none of a path: a fraction, the node of a camera, or a URL of
+ * which nothing but the scheme and the host is left. */
+static bool is_plain(const char *word, size_t length)
+{
+    static const char digits[] = "0123456789", node[] = "/dev/video";
+    static const char *const words[] = {"Input/output", "I/O", "and/or"};
+    const char *end = word + length, *mark = strstr(word, "://");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (length == strlen(words[i]) && !memcmp(word, words[i], length))
+            return true;
+    if (mark && mark < end) {
+        const char *host = mark + 3, *after = end_of_host(host, find_any(host, end, "/"));
+        const char *rest = after ? "/" STARS : STARS;
+        after = after ? after : host;
+        return scheme_of(word, mark) == word &&
+               (after == end ||
+                ((size_t)(end - after) == strlen(rest) && !memcmp(after, rest, strlen(rest))));
+    }
+    if (length > sizeof node - 1 && !memcmp(word, node, sizeof node - 1))
+        word += sizeof node - 1;
+    else
+        word += strspn(word, digits) + (word[strspn(word, digits)] == '/');
+    return word + strspn(word, digits) == end;
+}
+
+/* The length of what is hidden with a word: a path at the beginning of a message, which ends with a
+ * colon, or in quotes, may have blanks. */
+static size_t hidden_length(const char *text, const char *word, size_t length)
+{
+    const char *end = NULL;
+    if (word > text && strchr("'\"`", word[-1]))
+        end = strchr(word, word[-1]);
+    else if (*word == '/' || *word == '~')
+        end = strstr(word, ": ");
+    return end && end > word + length ? (size_t)(end - word) : length;
+}
+
+void halo_hide_paths(char *text)
+{
+    static const char borders[] = " \t\n'\"`()<>,;";
+    char *copy = strdup(text), *to = text;
+    for (const char *at = copy ? copy : ""; *at;) {
+        const size_t gap = strspn(at, borders);
+        memcpy(to, at, gap);
+        to += gap;
+        at += gap;
+        size_t length = strcspn(at, borders), shown;
+        while (length > 1 && strchr(":.", at[length - 1]))
+            length--;
+        const bool hides = memchr(at, '/', length) && !is_plain(at, length);
+        length = hides ? hidden_length(copy, at, length) : length;
+        shown = hides && length > sizeof STARS - 1 ? sizeof STARS - 1 : length;
+        memcpy(to, hides ? STARS : at, shown);
+        to += shown;
+        at += length;
+    }
+    *to = '\0';
     free(copy);
 }

@@ -12,6 +12,7 @@
 
 #include "config/log.h"
 #include "daemon/control/client_state.h"
+#include "daemon/control/shown.h"
 #include "daemon/control/varlink.h"
 #include "daemon/link/send_fds.h"
 
@@ -113,6 +114,7 @@ static int deliver(struct halo_client *client, json_t *message, int fd)
 
 int halo_client_send(struct halo_client *client, json_t *message, int fd)
 {
+    message = halo_show(message, client->role);
     if (client->reply)
         return deliver(client, message, fd);
     struct out *out = calloc(1, sizeof *out);

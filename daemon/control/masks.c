@@ -7,6 +7,8 @@
 
 #include "daemon/control/varlink.h"
 
+#define ENDS ",:+" /* what ends the name of an image in a chain */
+
 /* A copy without quotes and backslashes, which could hide a word. NULL: out of memory. */
 static char *plain(const char *text)
 {
@@ -19,6 +21,17 @@ static char *plain(const char *text)
     return copy;
 }
 
+/* Whether the chain has this "mask FILE", and not only one that begins like it: the difference
+ * would tell which files exist. */
+static bool has(const char *chain, const char *wanted)
+{
+    const size_t length = strlen(wanted);
+    for (const char *at = chain; (at = strstr(at, wanted)); at++)
+        if (!at[length] || strchr(ENDS, at[length]))
+            return true;
+    return false;
+}
+
 /* Whether one of the stream's chains has this "mask FILE". */
 static bool is_used(const json_t *stream, const char *mask, size_t length)
 {
@@ -26,10 +39,10 @@ static bool is_used(const json_t *stream, const char *mask, size_t length)
     const char *name;
     json_t *chain, *renditions = json_object_get(stream, "renditions");
     char *own = plain(json_string_value(json_object_get(stream, HALO_FIELD_FILTERS)));
-    bool used = wanted && own && strstr(own, wanted);
+    bool used = wanted && own && has(own, wanted);
     json_object_foreach (renditions, name, chain) {
         char *text = plain(json_string_value(chain));
-        used |= wanted && text && strstr(text, wanted);
+        used |= wanted && text && has(text, wanted);
         free(text);
     }
     free(own);
@@ -42,7 +55,7 @@ static bool has_others(const json_t *stream, const char *filters)
     char *text = plain(filters);
     bool others = !text;
     for (const char *at = text; at && (at = strstr(at, "mask")); at += strlen("mask"))
-        others |= !is_used(stream, at, strcspn(at, ",:+"));
+        others |= !is_used(stream, at, strcspn(at, ENDS));
     free(text);
     return others;
 }

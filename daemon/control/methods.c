@@ -164,6 +164,31 @@ static void regions(struct halo_client *client, json_t *parameters)
                 &err);
 }
 
+/* Answers with what the status hides. */
+static void reveal(struct halo_client *client, json_t *parameters)
+{
+    struct halo_supervisor *sv = supervisor_of(client);
+    const char *name = halo_parameter_text(parameters, HALO_FIELD_NAME);
+    const struct halo_stream_settings *stream =
+        halo_daemon_stream(halo_supervisor_settings(sv), name);
+    struct halo_error err = {0};
+    if (!stream) {
+        json_decref(halo_supervisor_stream(sv, name, &err)); /* which suggests a name */
+        halo_fail(&err, -ENOENT, "no stream '%.64s'", name);
+        halo_client_fail(client, &err);
+        return;
+    }
+    json_t *targets = json_array();
+    for (int i = 0; i < stream->outputs; i++) {
+        const char *target = stream->output[i].target;
+        json_array_append_new(targets, json_string(target ? target : ""));
+    }
+    halo_client_answer(client,
+                       json_pack("{s:s, s:o}", HALO_FIELD_INPUT, stream->source.input,
+                                 HALO_FIELD_OUTPUTS, targets),
+                       -1);
+}
+
 static void events(struct halo_client *client, json_t *parameters)
 {
     (void)parameters;
@@ -405,6 +430,15 @@ const struct halo_method halo_methods[] = {
      HALO_ANSWERS_ONE,
      false,
      halo_method_facts},
+    {HALO_VARLINK_CONTROL,
+     HALO_METHOD_REVEAL,
+     HALO_ROLE_ADMIN,
+     "Returns the whole addresses of a stream's input and outputs, which are hidden elsewhere.",
+     {STREAM_NAME},
+     "(input: string, outputs: []string)",
+     HALO_ANSWERS_ONE,
+     true, /* so that it is logged */
+     reveal},
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_USERS,
      HALO_ROLE_ADMIN,

@@ -46,6 +46,7 @@
 #define HALO_METHOD_RELOAD    "Reload"
 #define HALO_METHOD_EVENTS    "Events"
 #define HALO_METHOD_FACTS     "Facts"
+#define HALO_METHOD_REVEAL    "Reveal"
 #define HALO_METHOD_USERS     "Users"
 #define HALO_METHOD_PUT_USER  "SetUser"
 #define HALO_METHOD_DEL_USER  "RemoveUser"
@@ -71,6 +72,8 @@
 #define HALO_FIELD_FORMAT    "format"  /* string: "png" or "jpg" */
 #define HALO_FIELD_ON        "on"      /* bool */
 #define HALO_FIELD_CHECK     "check"   /* bool: only check the file, change nothing */
+#define HALO_FIELD_INPUT     "input"   /* string: as in halod.yaml */
+#define HALO_FIELD_OUTPUTS   "outputs" /* array of strings: their targets */
 #define HALO_FIELD_INTERVAL  "interval"  /* float: seconds between two answers */
 #define HALO_FIELD_INTERFACE "interface" /* string */
 #define HALO_FIELD_STREAMS   "streams"   /* array of objects */

@@ -190,7 +190,7 @@ static struct MHD_Response *page(struct halo_http *http, const struct halo_http_
     };
     if (asked->route.what == HALO_HTTP_HEALTH && asked->who.role == HALO_ROLE_NONE)
         return halo_http_health_word(http->sv, status);
-    return halo_http_page(asked->route.what, http->sv, &numbers, status);
+    return halo_http_page(asked->route.what, asked->who.role, http->sv, &numbers, status);
 }
 
 static struct MHD_Response *file(struct halo_http *http, const char *name, int *status)
@@ -508,7 +508,7 @@ static void finish(struct halo_http *http)
     free(http->embed);
     free(http->proxy);
     free(http->policy);
-    free(http->status);
+    halo_http_lives_forget(http);
     free(http->certificate);
     if (http->key)
         explicit_bzero(http->key, strlen(http->key));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "daemon/control/shown.h"
 #include "daemon/http/http_media.h"
 #include "daemon/supervisor/supervisor.h"
 
@@ -210,24 +211,33 @@ static bool put_tile(struct halo_http_live *live)
     return false;
 }
 
-/* All pages that ask in the same turn of the loop get the same text: with many streams and many
- * pages, making it is the most expensive part. NULL: out of memory. */
-static const char *status_text(struct halo_http *http)
+void halo_http_lives_forget(struct halo_http *http)
 {
-    const uint64_t now = uv_now(http->loop);
-    if (http->status && http->status_made == now)
-        return http->status;
-    json_t *json = json_pack("{s:o}", "status", halo_supervisor_status(http->sv));
-    free(http->status);
-    http->status = json ? json_dumps(json, JSON_COMPACT) : NULL;
-    http->status_made = now;
-    json_decref(json);
-    return http->status;
+    for (int role = 0; role < HALO_ROLES; role++) {
+        free(http->status[role]);
+        http->status[role] = NULL;
+    }
+}
+
+/* All pages of a role that ask in the same turn of the loop get the same text: with many streams
+ * and many pages, making it is the most expensive part. NULL: out of memory. */
+static const char *status_text(struct halo_http *http, enum halo_role role)
+{
+    if (http->status_made != uv_now(http->loop))
+        halo_http_lives_forget(http);
+    http->status_made = uv_now(http->loop);
+    if (!http->status[role]) {
+        json_t *json = halo_show(halo_supervisor_status(http->sv), role);
+        json = json ? json_pack("{s:o}", "status", json) : NULL;
+        http->status[role] = json ? json_dumps(json, JSON_COMPACT) : NULL;
+        json_decref(json);
+    }
+    return http->status[role];
 }
 
 static void put_status(struct halo_http_live *live)
 {
-    const char *text = status_text(live->http);
+    const char *text = status_text(live->http, live->who.role);
     live->status_due = false;
     live->status_sent = uv_now(live->http->loop);
     if (text)
@@ -300,8 +310,7 @@ struct MHD_Response *halo_http_live_response(struct halo_http_live *live)
 void halo_http_lives_event(struct halo_http *http, json_t *event)
 {
     const uint64_t now = uv_now(http->loop);
-    free(http->status); /* it may be about something else now */
-    http->status = NULL;
+    halo_http_lives_forget(http); /* it may be about something else now */
     for (struct halo_http_live *live = http->lives; live; live = live->next) {
         if (!live->events)
             continue;
@@ -312,7 +321,9 @@ void halo_http_lives_event(struct halo_http *http, json_t *event)
             continue;
         }
         live->said = now;
-        put_json(live, EVENT, 0, event);
+        json_t *shown = halo_show(json_incref(event), live->who.role);
+        put_json(live, EVENT, 0, shown);
+        json_decref(shown);
     }
 }
 
@@ -332,7 +343,8 @@ static void check(struct halo_http_live *live, uint64_t now)
 {
     if (halo_http_has_left(&live->pause)) {
         end(live);
-    } else if (halo_http_role_now(&live->http->gate, &live->who) == HALO_ROLE_NONE) {
+    } else if ((live->who.role = halo_http_role_now(&live->http->gate, &live->who)) ==
+               HALO_ROLE_NONE) {
         stop(live);
     } else if (!live->first || (now - live->paced > PACE_MS && live->read >= PACE_BYTES)) {
         live->paced = now;

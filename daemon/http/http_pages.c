@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/control/shown.h"
 #include "daemon/http/http_schema.h"
 
 struct MHD_Response *halo_http_text(const char *type, const char *text)
@@ -29,7 +30,7 @@ struct MHD_Response *halo_http_json(json_t *json)
 static struct MHD_Response *metrics(const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers)
 {
-    json_t *status = halo_supervisor_status(sv);
+    json_t *status = halo_show(halo_supervisor_status(sv), HALO_ROLE_VIEW);
     char *text = status ? halo_metrics_write(status, numbers) : NULL;
     json_decref(status);
     struct MHD_Response *response =
@@ -106,7 +107,8 @@ static struct MHD_Response *index_page(const struct halo_supervisor *sv)
     return response;
 }
 
-struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
+struct MHD_Response *halo_http_page(enum halo_http_what what, enum halo_role role,
+                                    const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status)
 {
     switch (what) {
@@ -115,7 +117,7 @@ struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_
     case HALO_HTTP_HEALTH:
         return health(sv, status);
     case HALO_HTTP_STATUS:
-        return halo_http_json(halo_supervisor_status(sv));
+        return halo_http_json(halo_show(halo_supervisor_status(sv), role));
     case HALO_HTTP_FILTERS:
         return halo_http_json(halo_http_filters());
     case HALO_HTTP_OPENAPI:

@@ -11,9 +11,10 @@
 #include "daemon/supervisor/supervisor.h"
 
 /* Makes the response for the page `what`, which must be HALO_HTTP_METRICS, HALO_HTTP_HEALTH,
- * HALO_HTTP_STATUS, HALO_HTTP_FILTERS, HALO_HTTP_OPENAPI or HALO_HTTP_INDEX. Sets *status if the
- * HTTP status is not 200. Returns NULL if out of memory. */
-struct MHD_Response *halo_http_page(enum halo_http_what what, const struct halo_supervisor *sv,
+ * HALO_HTTP_STATUS, HALO_HTTP_FILTERS, HALO_HTTP_OPENAPI or HALO_HTTP_INDEX, as
+ * `role` may see it. Sets *status if the HTTP status is not 200. Returns NULL if out of memory. */
+struct MHD_Response *halo_http_page(enum halo_http_what what, enum halo_role role,
+                                    const struct halo_supervisor *sv,
                                     const struct halo_http_numbers *numbers, int *status);
 
 /* Makes the response for /healthz that says only whether everything is well. */

@@ -36,7 +36,8 @@ struct halo_http {
     struct halo_http_viewers viewers;
     struct halo_http_live *lives; /* connections that show several streams and events */
     int live_count;
-    char *status; /* the status as text, made at the loop's time status_made; NULL: none */
+    /* the status as text for each role, made at the loop's time status_made; NULL: none */
+    char *status[HALO_ROLES];
     uint64_t status_made;
     struct halo_http_wait *waits; /* requests that wait for an answer */
     int fd;                       /* listening socket; -1: none */

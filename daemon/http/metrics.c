@@ -378,8 +378,8 @@ static void write_gpus(FILE *to, const json_t *engines)
     }
 }
 
-/* Writes samples of all outputs of a stream. The status shows targets without secrets, so targets
- * that differ only in these are distinguished by their index in the settings. */
+/* Writes samples of all outputs of a stream. Viewers do not see all of a target, so outputs are
+ * distinguished by their index in the settings. */
 static void write_outputs(FILE *to, const json_t *streams)
 {
     static const struct {
@@ -407,12 +407,16 @@ static void write_outputs(FILE *to, const json_t *streams)
             json_array_foreach (json_object_get(stream, "outputs"), k, output) {
                 const json_t *value = json_object_get(output, rows[r].key);
                 const char *target = json_string_value(json_object_get(output, "target"));
+                const char *kind = json_string_value(json_object_get(output, "kind"));
                 if (!json_is_number(value))
                     continue;
                 fprintf(to, "%s{", rows[r].name);
                 write_label(to, "stream", name_of(stream));
                 fprintf(to, ",number=\"%zu\",", k);
-                write_label(to, "output", target ? target : "null");
+                write_label(to, "output",
+                            target && strcmp(target, "***") ? target
+                            : kind                          ? kind
+                                                            : "null");
                 fputc('}', to);
                 write_value(to, value);
             }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/secrets.h"
 #include "pipeline/output/output.h"
 
 struct row {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/secrets.h"
 #include "daemon/mqtt/announce.h"
 
 /* ---- a switch ---- */
@@ -89,9 +90,13 @@ static char *state_of(const json_t *status)
     const json_t *total = json_object_get(json_object_get(status, "stages"), "total");
     const char *words =
         json_string_value(json_object_get(json_object_get(status, "coverage"), "words"));
-    json_t *to =
-        json_pack("{s:O?, s:O?, s:O?}", "state", json_object_get(status, "state"), "why",
-                  json_object_get(status, "why"), "viewers", json_object_get(status, "viewers"));
+    const char *why = json_string_value(json_object_get(status, "why"));
+    char *shown = strdup(why ? why : ""); /* brokers show it to everybody, and keep it */
+    if (shown)
+        halo_hide_paths(shown);
+    json_t *to = json_pack("{s:O?, s:s?, s:O?}", "state", json_object_get(status, "state"), "why",
+                           shown, "viewers", json_object_get(status, "viewers"));
+    free(shown);
     json_object_set_new(to, "rate", tenths(json_object_get(status, "rate")));
     json_object_set_new(to, "latency_p50_ms", tenths(json_object_get(total, "p50")));
     json_object_set_new(to, "latency_p99_ms", tenths(json_object_get(total, "p99")));

@@ -104,12 +104,38 @@ function createActions(name) {
     };
 }
 
+// Where the pictures come from. Administrators get the whole address, which may have a password, when
+// they ask for it.
+function createAddress(name) {
+    const text = h('code', {});
+    const note = h('span', {class: 'muted'}, 'Input');
+    const show = actionButton('Show', async () => {
+        const {input} = await call('Reveal', {name});
+        setText(text, input);
+        show.hidden = true;
+    }, {class: 'quiet', 'aria-label': 'Show the whole address', hidden: true});
+    const element = h('p', {class: 'address'}, note, ' ', text, ' ', show);
+    let shown = null; // for which text the button was used or not
+    return {
+        element,
+        update(input) {
+            element.hidden = !input;
+            if (input === shown)
+                return;
+            shown = input;
+            setText(text, input ?? '');
+            show.hidden = !mayBe('admin') || !input?.includes('***');
+        },
+    };
+}
+
 export function showStream(root, name) {
     const stage = createStage(name);
     const state = createState();
     const why = h('p', {class: 'why', role: 'status'});
     const figures = createFigures();
     const actions = createActions(name);
+    const address = createAddress(name);
     const panel = createFilterPanel(name, stage);
     const gone = h('p', {class: 'notice bad', role: 'alert', hidden: true},
         `The stream ${name} does not exist, or was removed.`);
@@ -122,7 +148,8 @@ export function showStream(root, name) {
         h('div', {class: 'columns'},
             stage.element, panel.element,
             h('div', {class: 'column'},
-                h('section', {class: 'card', 'aria-label': 'Figures'}, figures.element),
+                h('section', {class: 'card', 'aria-label': 'Figures'}, figures.element,
+                    address.element),
                 h('section', {class: 'card'}, h('h2', {}, 'The last hour'), graphs.element),
                 h('section', {class: 'card'}, h('h2', {}, 'Events'), events.element))));
 
@@ -140,6 +167,7 @@ export function showStream(root, name) {
         why.hidden = !stream.why;
         stage.resize(stream);
         figures.update(stream);
+        address.update(stream.input);
         actions.update(stream.state);
     }
 

@@ -6,6 +6,7 @@
 
 #include "config/output_kinds.h"
 #include "config/run.h"
+#include "config/secrets.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/secrets.h"
 #include "pipeline/base/av.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/output_mux.h"

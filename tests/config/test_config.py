@@ -469,8 +469,7 @@ class Dump(ConfigTest):
     def test_secrets(self):
         text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
         self.assertNotIn('hush', text)
-        self.assertIn('viewer:***@door', text)
-        self.assertIn('passphrase=***', text)
+        self.assertIn('"rtsp://door/***"', text)
         self.check(self.write(text, 'again.yaml'), 4)
 
 
@@ -478,8 +477,8 @@ class Dump(ConfigTest):
 WRONG = (
     'strems: {}\n', 'streams: []\n', 'streams:\n', 'version: 2\nstreams: {}\n', 'a\n',
     'http: {embed: []}\nstreams: {}\n', 'http: {embed: [https://a/]}\nstreams: {}\n',
-    'http: {metrics: all}\nstreams: {}\n', 'http: {proxy: me}\nstreams: {}\n',
     'http: {embed: wall.example}\nstreams: {}\n', 'http: {embed: [[https://a]]}\nstreams: {}\n',
+    'http: {metrics: all}\nstreams: {}\n', 'http: {proxy: me}\nstreams: {}\n',
     'http: {listen: 80}\nstreams: {}\n', 'http: {listen: "x:99999"}\nstreams: {}\n',
     'mqtt: {server: x}\nstreams: {}\n', 'mqtt: {server: "x:1", prefix: /a}\nstreams: {}\n',
     'mqtt: {server: "x:1", prefix: "a#"}\nstreams: {}\n', 'mqtt: [x]\nstreams: {}\n',
@@ -531,9 +530,9 @@ RIGHT = (
     CAMERA + '{rotate: 90, mirror: vertical, stall: 500ms, controls: {gain: 1, focus: -3}}\n',
     'http: {listen: "[::1]:80", hosts: "a, b.c:80"}\nstreams: {}\n',
     'http: {hosts: [a, "b.c:80"], embed: [https://a.example, "http://[::1]:80"]}\nstreams: {}\n',
+    'http: {embed: "http://a:3000, https://b"}\nstreams: {}\n',
     'http: {listen: "0.0.0.0:80", metrics: network}\nstreams: {}\n',
     'http: {listen: "[::]:80", proxy: [192.0.2.1, "2001:db8::1"], page: true}\nstreams: {}\n',
-    'http: {embed: "http://a:3000, https://b"}\nstreams: {}\n',
     'http: {listen: "unix:/run/x"}\ndefaults: {filters: solid, depth: "${D}"}\nstreams: {}\n',
 )
 

@@ -9,6 +9,7 @@
 #include "config/daemon.h"
 #include "config/error_list.h"
 #include "config/expand.h"
+#include "config/secrets.h"
 #include "tests/cmocka_all.h"
 
 static void hiding(void **state)
@@ -17,39 +18,101 @@ static void hiding(void **state)
     static const char *const cases[][2] = {
         {"", ""},
         {"/srv/a:b@c.mkv", "/srv/a:b@c.mkv"},
-        {"rtsp://door/live", "rtsp://door/live"},
-        {"rtsp://me@door/live", "rtsp://me@door/live"},
-        {"rtsp://me:hush@door:554/live", "rtsp://me:***@door:554/live"},
-        {"rtsp://me:@door/live", "rtsp://me:***@door/live"},
-        {"rtsp://:hush@door", "rtsp://:***@door"},
-        {"rtsp://me:hu:sh@door", "rtsp://me:***@door"},
-        {"rtsp://me:hu@sh@door/x", "rtsp://me:***@door/x"},
-        {"rtsp://me:hu/sh@door/x", "rtsp://me:***@door/x"},
-        {"rtsp://me:hu?sh@door/x", "rtsp://me:***@door/x"},
-        {"rtsp://me:hu#sh@door/x", "rtsp://me:***@door/x"},
-        {"rtsp://me:hu@s/h@door/x", "rtsp://me:***@door/x"},
-        {"http://door:80/@x", "http://door:80/@x"},
-        {"http://door/?mail=a@b&x=1", "http://door/?mail=a@b&x=1"},
-        {"http://h/?token=hush&x=1&API_KEY=hush#hush=1", "http://h/?token=***&x=1&API_KEY=***"},
-        {"srt://h:1?mode=caller&passphrase=hush", "srt://h:1?mode=caller&passphrase=***"},
-        {"http://h/?x;secret=a;auth=b", "http://h/?x;secret=***"},
-        {"http://h/?key", "http://h/?key"},
-        {"http://h/?X-Amz-Signature=ab&X-Amz-Credential=c",
-         "http://h/?X-Amz-Signature=***&X-Amz-Credential=***"},
-        {"concat:http://a:b@c/|http://d:e@f/", "concat:http://a:***@c/|http://d:***@f/"},
-        {"rtsp://me:hu sh|hush@door/x", "rtsp://me:***@door/x"},
-        {"srt://h:1?passphrase=hu sh#hush;|hush&mode=x", "srt://h:1?passphrase=***&mode=x"},
-        {"RTMP://h/live/hush", "RTMP://h/live/***"},
-        {"rtmps://u:p@h/live/hush?x=1", "rtmps://u:***@h/live/***?x=1"},
-        {"rtmp://h/live", "rtmp://h/live"},
-        {"://", "://"},
-        {"a://:@", "a://:***@"},
-        {"rtsp://me:hush@door and http://you:hush@x", "rtsp://me:***@door and http://you:***@x"},
+        {"v4l2:name=Desk Camera", "v4l2:name=Desk Camera"},
+        {"rtsp://door", "rtsp://door"},
+        {"rtsp://door/live", "rtsp://door/***"},
+        {"rtsp://me@door/live", "rtsp://door/***"},
+        {"rtsp://me:hush@door:554/live", "rtsp://door/***"},
+        {"rtsp://:hush@door", "rtsp://door/***"},
+        {"rtsp://me:hu:sh@door", "rtsp://door/***"},
+        {"rtsp://me:hu@sh@door/x", "rtsp://door/***"},
+        {"rtsp://[2001:db8::1]:554/hush", "rtsp://[2001:db8::1]/***"},
+        {"udp://@239.0.0.1:1234", "udp://239.0.0.1/***"},
+        /* not escaped */
+        {"rtsp://me:hu/sh@door/x", "rtsp://***"},
+        {"rtsp://me:12/sh@door/x", "rtsp://***"},
+        {"rtsp://me:hu?sh@door/x", "rtsp://***"},
+        {"rtsp://me:hu#sh@door/x", "rtsp://***"},
+        {"rtsp://me:hu@s/h@door/x", "rtsp://***"},
+        {"http://door/?mail=a@b&x=1", "http://***"},
+        {"rtsp://[hush]/", "rtsp://***"},
+        {"rtsp://hu sh/", "rtsp://***"},
+        {"rtsp://h;password=hush", "rtsp://***"},
+        {"rtsp://me:hu sh|hush@door/x", "rtsp://door/***"},
+        /* under any name */
+        {"rtsp://h/user=admin&password=hush&channel=1", "rtsp://h/***"},
+        {"http://h/v.cgi?loginuse=a&loginpas=hush", "http://h/***"},
+        {"http://h/a?%70assword=hush", "http://h/***"},
+        {"rtsp://h/hush", "rtsp://h/***"},
+        {"rtsp://h#hush", "rtsp://h/***"},
+        {"srt://h:1?passphrase=hu sh#hush;|hush&mode=x", "srt://h/***"},
+        {"srt://:1?passphrase=hush", "srt://***"},
+        {"RTMP://h/live/hush", "RTMP://h/***"},
+        /* within others */
+        {"concat:http://a:b@c/|http://d:e@f/", "concat:http://***"},
+        {"concat:http://c/hush|http://f/hush", "concat:http://c/***"},
+        {"subfile,,start,0,end,hush,,:http://h/hush", "http://h/***"},
+        {"://", "://***"},
+        {"a://:@", "a://***"},
+        {"rtsp://***", "rtsp://***"},
+        {"rtsp://h/***", "rtsp://h/***"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *shown = halo_hide_secrets(cases[i][0]);
         assert_string_equal(shown, cases[i][1]);
         free(shown);
+    }
+}
+
+/* Of what libraries say. */
+static void hiding_in_words(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"nothing / here", "nothing / here"},
+        {"rtsp://me:hush@door/1?x=hush: away", "rtsp://door/***: away"},
+        {"Opening 'http://h/hu sh?hush' for reading", "Opening 'http://h/***' for reading"},
+        {"(rtsp://door/hush), http://h/hush.", "(rtsp://door/***), http://h/***."},
+        {"rtsp://me:hush@door and http://you:hush@x: no", "rtsp://door/*** and http://x/***: no"},
+        {"to rtsp://me:hu sh|hush@door/x failed", "to rtsp://door/*** failed"},
+        {"tcp://10.0.0.1:554?timeout=0 failed", "tcp://10.0.0.1/*** failed"},
+        {"url=rtsp://door", "url=rtsp://door"},
+        {"cut rtsp://me:hu", "cut rtsp://me/***"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        halo_hide_in_words(text, sizeof text);
+        assert_string_equal(text, cases[i][1]);
+    }
+}
+
+/* For those who may only view. */
+static void hiding_paths(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"no frame for 3 s", "no frame for 3 s"},
+        {"/srv/hush/x.mkv: no such file", "***: no such file"},
+        {"cannot open '/srv/hush' (hush/x.png)", "cannot open '***' (***)"},
+        {"at 30000/1001 fps, 1/2.", "at 30000/1001 fps, 1/2."},
+        {"/dev/video0: busy", "/dev/video0: busy"},
+        {"/dev/video0/hush and /dev/videohush", "*** and ***"},
+        {"rtsp://door/***: away", "rtsp://door/***: away"},
+        {"rtsp://door and rtsp://***", "rtsp://door and rtsp://***"},
+        {"rtsp://door/abc", "***"},
+        {"unix:/run/hush ~/hush ../hush", "*** *** ***"},
+        {"/a  /b", "**  **"},
+        {"/srv/my hush/a hush.mp4: no such file", "***: no such file"},
+        {"from '/srv/my hush.mp4', 3 s", "from '***', 3 s"},
+        {"failed: Input/output error", "failed: Input/output error"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        halo_hide_paths(text);
+        assert_string_equal(text, cases[i][1]);
     }
 }
 
@@ -170,6 +233,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hiding),
+        cmocka_unit_test(hiding_in_words),
+        cmocka_unit_test(hiding_paths),
         cmocka_unit_test(expanding),
         cmocka_unit_test(not_expanding),
         cmocka_unit_test(no_structure),

@@ -281,6 +281,104 @@ class Roles(ApiTest):
         return {'door': {'input': 'test:size=64x48', 'filters': BASE, 'outputs': [{'null': True}]}}
 
 
+class Addresses(ApiTest):
+    """What of inputs and outputs each role sees."""
+
+    SECRET = 'tlJwpbo6X'
+    URLS = ('rtsp://{}/user=admin&password={}&channel=1', 'http://{}/a?%70assword={}',
+            'http://{}/v.cgi?loginuse=admin&loginpas={}', 'srt://{}?passphrase={}0123',
+            'rtsp://{}/user=admin_password={}_channel=1.sdp', 'http://{}/{}/video')
+
+    def begin_with(self, **streams):
+        with socket.socket() as probe:  # nobody listens there
+            probe.bind(('127.0.0.1', 0))
+            place = f'127.0.0.1:{probe.getsockname()[1]}'
+        urls = [url.format(place, self.SECRET) for url in self.URLS]
+        urls.append(f'rtsp://me:{self.SECRET}@{place}/x')
+        cameras = {f'u{i}': {'input': url, 'filters': 'solid', 'outputs': [{'null': True}]}
+                   for i, url in enumerate(urls)}
+        door = {'input': 'test:size=320x240:rate=25', 'filters': BASE, 'backend': 'cpu',
+                'outputs': [{'null': True}]}
+        self.daemon = self.begin({'door': door, **cameras, **streams})
+        self.daemon.wait_state('door', 'running')
+        for name, role in (('anna', 'admin'), ('otto', 'operate'), ('vera', 'view')):
+            self.add(self.daemon, name, role)
+        return urls
+
+    def seen_by(self, user, *methods):
+        """Everything that this user can ask for, as text."""
+        page = self.browser()
+        page.login(user)
+        answers = [page.ask(path)[2].decode() for path in
+                   ('/', '/api/streams', '/metrics', '/healthz', '/api/openapi.json')]
+        answers += [json.dumps(page.call(*method)[1]) for method in (
+            ('Status',), ('List',), ('History',), *methods)]
+        answers += [json.dumps(page.call(method, **{'name': 'no/such'})[1])
+                    for method in ('Status', 'Start')]
+        return '\n'.join(answers)
+
+    def test_nobody_sees_passwords(self):
+        self.begin_with()
+        self.assertTrue(wait_until(lambda: all(
+            self.daemon.status(f'u{i}')['why'] for i in range(len(self.URLS) + 1))))
+        for user in 'vera', 'otto', 'anna':
+            self.assertNotIn(self.SECRET, self.seen_by(user, ('Facts',)), user)
+        self.assertNotIn(self.SECRET, self.daemon.logged())
+        self.assertNotIn(self.SECRET, call([os.environ['HALOD'], '--dump-config',
+                                            self.daemon.config]).decode())
+        self.assertEqual({self.daemon.status(f'u{i}')['input'] for i in (1, 2, 5)},
+                         {'http://127.0.0.1/***'})
+
+    def test_reveal(self):
+        urls = self.begin_with()
+        for user, status in (('vera', 403), ('otto', 403), ('anna', 200)):
+            page = self.browser()
+            page.login(user)
+            got, answer = page.call('Reveal', name='u0')
+            self.assertEqual((got, answer.get('input')), (status, urls[0] if status == 200 else None))
+        self.assertEqual(page.call('Reveal', name='u99')[0], 404)
+        self.assertIn('anna at 127.0.0.1 calls Reveal u0', self.daemon.logged())
+
+    def test_viewers_see_no_paths(self):
+        mask = self.path('my mask.png')
+        call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', 'color=white:size=320x240', '-frames:v',
+              '1', mask])
+        hidden = f'solid=region=mask {mask}'
+        self.begin_with(
+            lost={'input': self.path('no file.mp4'), 'filters': 'solid',
+                  'outputs': [{'unix': self.path('lost one.ts')}]},
+            masked={'input': 'test:size=320x240:rate=5', 'filters': hidden, 'privacy': 'changed',
+                    'outputs': [{'null': True}]})
+        self.assertTrue(wait_until(lambda: self.daemon.status('lost')['why']))
+        self.daemon.wait_state('masked', 'running')
+        self.assertIn(self.folder, json.dumps(self.daemon.status()))
+        words = self.folder, 'no file', 'file.mp4', 'lost one', 'my mask', 'mask.png'
+        for word in words:
+            self.assertNotIn(word, self.seen_by('vera'))
+        operator = self.seen_by('otto')
+        for word in words[1:4]:
+            self.assertNotIn(word, operator)
+        self.assertIn(hidden, operator, 'cannot be changed without it')
+        self.assertIn(self.folder, self.seen_by('anna'))
+
+    def test_masks_are_not_guessed(self):
+        """Neither by trying how their names begin."""
+        mask = self.path('mask.png')
+        call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', 'color=white:size=320x240', '-frames:v',
+              '1', mask])
+        self.begin_with(masked={
+            'input': 'test:size=320x240:rate=5', 'filters': f'solid=region=mask {mask}',
+            'privacy': 'changed', 'outputs': [{'null': True}]})
+        page = self.browser()
+        page.login('vera')
+        for name, status in ((mask, 200), (mask[:-1], 409), ('/', 409), (self.folder, 409)):
+            got, answer = page.call('Check', name='masked', filters=f'solid=region=mask {name}')
+            self.assertEqual(got, status, answer)
+            if status == 409:
+                self.assertEqual(answer['what'],
+                                 'only an administrator can use another mask image')
+
+
 class Sessions(ApiTest):
     def test_login(self):
         daemon = self.begin()

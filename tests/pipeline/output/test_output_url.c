@@ -184,7 +184,7 @@ static void test_comes_and_goes(void **state)
     assert_true(feed_until(output, &quarter, HALO_OUTPUT_FAILED));
     halo_output_stats(output, &stats);
     assert_non_null(strstr(stats.why, strerror(ECONNREFUSED)));
-    assert_non_null(strstr(stats.why, "user:***@127.0.0.1"));
+    assert_non_null(strstr(stats.why, "tcp://127.0.0.1/***: "));
     assert_null(strstr(stats.why, "secret"));
     assert_null(strstr(stats.why, "hidden"));
     pthread_t thread = start_server(&first, &port, 700000);
