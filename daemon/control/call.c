@@ -251,13 +251,14 @@ static void describe_method(const struct halo_method *method, FILE *to)
     fprintf(to, ") -> %s\n", method->out);
 }
 
-static const char control_errors[] = "\nerror BadMessage(what: string)\n"
-                                     "error NoSuchStream(what: string, name: string)\n"
-                                     "error Refused(what: string)\n"
-                                     "error Changed(what: string, revision: int, base: string, "
-                                     "hides: object)\n"
-                                     "error BadConfig(what: string, errors: []string)\n"
-                                     "error Failed(what: string)\n";
+static const char control_errors[] =
+    "\nerror BadMessage(what: string)\n"
+    "error NoSuchStream(what: string, name: string)\n"
+    "error Refused(what: string, field: ?string)\n"
+    "error Changed(what: string, revision: int, base: string, "
+    "hides: object)\n"
+    "error BadConfig(what: string, errors: []string, field: ?string)\n"
+    "error Failed(what: string)\n";
 static const char service_errors[] = "\nerror InterfaceNotFound(interface: string)\n"
                                      "error MethodNotFound(method: string)\n"
                                      "error MethodNotImplemented(method: string)\n"

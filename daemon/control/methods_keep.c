@@ -2,8 +2,12 @@
  * Reloading and keeping settings, finding cameras, and the last hour. */
 #include "daemon/control/methods_keep.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "config/source_kinds.h"
 #include "daemon/control/cameras.h"
@@ -25,6 +29,29 @@ static void refuse(struct halo_client *client, const char *what, json_t *errors)
 {
     halo_client_refuse_with(client, HALO_ERROR_CONFIG, what,
                             json_pack("{s:o}", HALO_ERROR_ERRORS, errors));
+}
+
+/* The settings of this stream, which the client gave, have errors: says the first one by its key,
+ * without the file of the state folder. Takes the caller's reference to errors. */
+static void refuse_own(struct halo_client *client, const char *name, json_t *errors)
+{
+    char mark[96], field[32];
+    const char *what = json_string_value(json_array_get(errors, 0));
+    json_t *one;
+    size_t i;
+    snprintf(mark, sizeof mark, ": streams.%.64s.", name);
+    json_array_foreach (errors, i, one) {
+        const char *own = strstr(json_string_value(one), mark);
+        if (!own)
+            continue;
+        own += strlen(mark);
+        snprintf(field, sizeof field, "%.*s", (int)strcspn(own, ".:["), own);
+        halo_client_refuse_with(
+            client, HALO_ERROR_CONFIG, own,
+            json_pack("{s:o, s:s}", HALO_ERROR_ERRORS, errors, HALO_ERROR_FIELD, field));
+        return;
+    }
+    refuse(client, what, errors);
 }
 
 void halo_method_reload(struct halo_client *client, json_t *parameters)
@@ -67,6 +94,29 @@ static bool is_input(const json_t *value)
     return known;
 }
 
+/* As a service, halod has no network unless the administrator allows it. */
+static bool has_network(void)
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno != EAFNOSUPPORT;
+}
+
+static bool refuse_input(struct halo_client *client, const json_t *value)
+{
+    const char *what = NULL;
+    if (!is_input(value))
+        what = "the input must be a camera, a URL or test: write other inputs to the settings file";
+    else if (halo_source_row(json_string_value(value))->place == HALO_FROM_NETWORK &&
+             !has_network())
+        what = "this halod has no network access: copy network.conf to "
+               "/etc/systemd/system/halod.service.d/ and restart it (docs/service.md)";
+    if (what)
+        halo_client_refuse(client, HALO_ERROR_REFUSED, what, HALO_ERROR_FIELD, "input");
+    return what;
+}
+
 static bool refuse_settings(struct halo_client *client, const json_t *settings)
 {
     const char *key;
@@ -79,13 +129,8 @@ static bool refuse_settings(struct halo_client *client, const json_t *settings)
                                NULL, NULL);
             return true;
         }
-        if (!strcmp(key, "input") && !is_input(value)) {
-            halo_client_refuse(client, HALO_ERROR_REFUSED,
-                               "the input must be a camera, a URL or test: write other inputs to "
-                               "the settings file",
-                               NULL, NULL);
+        if (!strcmp(key, "input") && refuse_input(client, value))
             return true;
-        }
     }
     return false;
 }
@@ -141,7 +186,7 @@ static void keep(struct halo_client *client, const char *name, const json_t *set
         return;
     halo_pending_end(pending);
     if (errors)
-        refuse(client, json_string_value(json_array_get(errors, 0)), errors);
+        refuse_own(client, name, errors);
     else
         halo_client_fail(client, &err);
 }

@@ -99,6 +99,7 @@
 #define HALO_ERROR_FAILED  HALO_VARLINK_CONTROL ".Failed" /* the request was valid, but failed */
 #define HALO_ERROR_WHAT    "what"
 #define HALO_ERROR_ERRORS  "errors"
+#define HALO_ERROR_FIELD   "field" /* the key of the settings that is wrong */
 
 enum {
     /* maximum size of a call in bytes, with its NUL; a client that sends more is disconnected */

@@ -4,6 +4,7 @@
 import {call} from './api.js';
 import {ask} from './dialog.js';
 import * as drafts from './draft.js';
+import {plainError} from './format.js';
 
 function callOf(draft, id, text) {
     const more = draft.revision === undefined ? {} : {revision: draft.revision};
@@ -65,7 +66,7 @@ export async function applyDraft(draft, choose = askWhose) {
             const theirs = error.body ?? {};
             if (error.status !== 409 || !('revision' in theirs))
                 return {problem: {layer, filter: theirs.filter, option: theirs.option,
-                    text: layer.id ? `${layer.id}: ${error.message}` : error.message}};
+                    text: layer.id ? `${layer.id}: ${plainError(error.message)}` : plainError(error.message)}};
             const taken = isTaken(layer, changes[0].text, theirs);
             const choice = !taken ? 'mine' : drafts.isNew(layer) ? 'both'
                 : await choose(draft, theirs, layer);

@@ -4,6 +4,7 @@
 import {call} from './api.js';
 import {createForm, openDialog} from './dialog.js';
 import {field, h} from './dom.js';
+import {plainError} from './format.js';
 
 const STARTING_FILTER = 'gblur=sigma=20';
 
@@ -46,6 +47,7 @@ export function cameraForm(taken, done = () => {}, cancel = null) {
         autocapitalize: 'none', placeholder: 'rtsp://192.168.1.20/stream1'}),
     'An address (rtsp, http, srt), one of the cameras above, or test: for a moving picture.');
     const name = field('Name', h('input', {required: true, maxlength: 63, spellcheck: 'false',
+        pattern: '[A-Za-z0-9_\\-]+', title: 'Letters, digits, - and _',
         autocapitalize: 'none', placeholder: 'front-door', oninput: () => name.showError('')}),
     'It becomes part of addresses.');
     const filters = field('Filters to begin with',
@@ -64,8 +66,18 @@ export function cameraForm(taken, done = () => {}, cancel = null) {
                 name.showError('There is a stream with this name.');
                 return name.input.focus();
             }
-            await call('Keep', {name: wanted, new: true, settings: {
-                input: input.input.value.trim(), filters: filters.input.value.trim()}});
+            [input, filters].forEach((one) => one.showError(''));
+            try {
+                await call('Keep', {name: wanted, new: true, settings: {
+                    input: input.input.value.trim(), filters: filters.input.value.trim()}});
+            } catch (error) {
+                const wrong = {input, filters}[error.body?.field];
+                if (!wrong)
+                    throw error;
+                wrong.showError(plainError(error.message));
+                wrong.input.focus();
+                throw new Error(''); // the field tells
+            }
             done();
         },
     });

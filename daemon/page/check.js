@@ -4,6 +4,7 @@
 import {callQuietly} from './api.js';
 import {debounce} from './dom.js';
 import {changedLayers, wholeChain} from './draft.js';
+import {plainError} from './format.js';
 
 const DELAY_MS = 400;
 
@@ -23,7 +24,7 @@ export function createCheck(name, answered) {
             answer = await callQuietly('Check', {name, filters: text});
         } catch (error) {
             const [layer, filter] = from[error.body?.filter] ?? [];
-            problem = {layer, filter, option: error.body?.option, text: error.message};
+            problem = {layer, filter, option: error.body?.option, text: plainError(error.message)};
         }
         if (number === newest)
             answered(answer, problem);

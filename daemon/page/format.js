@@ -47,6 +47,11 @@ export function capital(text = '') {
         : text;
 }
 
+// An error of the daemon, for the field that it is about: without the key and the column.
+export function plainError(text) {
+    return capital(text.replace(/^filters: |^input: /, '').replace(/^column \d+: /, ''));
+}
+
 // "24 % of the picture"; a share is never said to be larger than it is.
 export function hiddenPart(coverage) {
     const [luma, ...colours] = coverage?.planes ?? [];
@@ -55,6 +60,8 @@ export function hiddenPart(coverage) {
     const colour = Math.min(luma, ...colours);
     const part = (value) => value >= 1 ? 'all' : value <= 0 ? 'nothing'
         : value < 0.01 ? 'less than 1 %' : `${Math.floor(value * 100)} %`;
+    if (luma <= 0 && colour <= 0)
+        return 'nothing';
     return luma - colour < 0.02 ? `${part(colour)} of the picture`
         : `${part(luma)} of the brightness, ${part(colour)} of the colours`;
 }

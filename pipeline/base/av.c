@@ -217,6 +217,8 @@ const char *halo_av_reason(int averror, struct halo_complaints *complaints, char
 {
     char words[AV_ERROR_MAX_STRING_SIZE], line[HALO_AV_LINE];
     av_strerror(averror, words, sizeof words);
+    if (averror == AVERROR(EAFNOSUPPORT)) /* systemd's RestrictAddressFamilies= */
+        snprintf(words, sizeof words, "no network: as a service, halod needs network.conf");
     if (*halo_av_last_line(complaints, line, sizeof line))
         snprintf(text, size, "%s (%s)", words, line);
     else

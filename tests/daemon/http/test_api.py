@@ -946,6 +946,24 @@ class Live(ApiTest):
                 process.wait()
         self.assertEqual([(begin['width'], begin['audio']) for begin in begins(data)],
                          [(1280, False), (320, True)])
+    def test_errors_name_the_field(self):
+        """And neither a file that the client never wrote, nor where it is."""
+        daemon = self.begin()
+        self.add(daemon, 'anna', 'admin')
+        page = self.browser()
+        page.login('anna')
+        for settings, field in (({'input': 'test:', 'filters': 'gblurr=sigma=20'}, 'filters'),
+                                ({'input': 'test:', 'filters': 'null'}, 'filters'),
+                                ({'input': 'test:', 'filters': BASE, 'enabled': 'x'}, 'enabled'),
+                                ({'input': 'test:', 'filters': BASE, 'capture': {'size': 1}},
+                                 'capture'),
+                                ({'input': 'v4l2:nam=x', 'filters': BASE}, 'input'),
+                                ({'input': '/etc/passwd', 'filters': BASE}, 'input')):
+            with self.subTest(settings):
+                status, answer = page.call('Keep', name='new', new=True, settings=settings)
+                self.assertEqual((status, answer.get('field')), (409, field), answer)
+                self.assertNotRegex(answer['what'], r'\.yaml|overlay|streams\.|:\d+: |^/')
+
 
     def test_events(self):
         daemon = self.begin()

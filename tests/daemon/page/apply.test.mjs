@@ -53,7 +53,7 @@ test('regions that replace the base stay until it is kept', async () => {
     drafts.moveToBase(draft);
     const base = drafts.layerText(layerOf(draft, ''));
     const refused = answerWith([200, {revision: 2}], [500, {what: 'the disk is full'}]);
-    assert.equal((await applyDraft(draft)).problem.text, 'the disk is full');
+    assert.equal((await applyDraft(draft)).problem.text, 'The disk is full');
     assert.deepEqual(refused, [['Set', base, 1], ['Keep']]);
     assert.equal(drafts.sync(draft, stream(2, {a: 'hide=region=rect 1 1 9 9'}, base)), false);
     const calls = answerWith([200, {revision: 3}], [200, {}], [200, {revision: 4}]);

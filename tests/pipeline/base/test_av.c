@@ -120,12 +120,23 @@ static void parameters_are_copied_without_side_data(void **state)
     avformat_free_context(f);
 }
 
+/* systemd refuses sockets with an error that does not say what to do. */
+static void services_need_a_network(void **state)
+{
+    char why[200], line[HALO_AV_LINE];
+    (void)state;
+    halo_av_last_line(NULL, line, sizeof line);
+    assert_string_equal(halo_av_reason(AVERROR(EAFNOSUPPORT), NULL, why, sizeof why),
+                        "no network: as a service, halod needs network.conf");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(advice_of_ffmpeg_is_cut),
         cmocka_unit_test(lines_belong_to_their_codec_or_thread),
         cmocka_unit_test(parameters_are_copied_without_side_data),
+        cmocka_unit_test(services_need_a_network),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
 }
