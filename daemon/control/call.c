@@ -95,8 +95,7 @@ static int refuse_unknown(const struct halo_method *method, const char *key, jso
     return -EINVAL;
 }
 
-static int check_parameters(const struct halo_method *method, json_t *parameters,
-                            json_t **ret_error)
+int halo_call_check(const struct halo_method *method, json_t *parameters, json_t **ret_error)
 {
     const char *key;
     json_t *value;
@@ -198,7 +197,7 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
     call->parameters = json_is_object(parameters) ? json_incref(parameters) : json_object();
     if (!call->parameters)
         return -ENOMEM;
-    const int code = check_parameters(call->method, call->parameters, ret_error);
+    const int code = halo_call_check(call->method, call->parameters, ret_error);
     if (code)
         halo_call_finish(call);
     return code;

@@ -70,6 +70,9 @@ struct halo_call {
  * wanted, or if out of memory. */
 int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
+/* Checks that the parameters, an object, match the method's. Returns 0, or -EINVAL with *ret_error
+ * as above. */
+int halo_call_check(const struct halo_method *method, json_t *parameters, json_t **ret_error);
 
 /* Returns {"error": name, "parameters": {"what": what, key: value}}; key may be NULL. The result is
  * a new reference, or NULL if out of memory. */

@@ -33,6 +33,7 @@ enum {
     MEMORY = 64 * 1024, /* of a connection: headers, and data about to be sent */
     TICK_MS = 1000,
     AT_ONCE = 16, /* connections accepted in one turn */
+    WORK = 4,     /* calls begun in one turn: the loop has others to serve */
     PEM_MAX = 1 << 20,
 };
 
@@ -48,12 +49,57 @@ static void on_again(uv_idle_t *again)
     run(again->data);
 }
 
+/* Lets the requests go on that have waited longest. */
+static void begin_turn(struct halo_http *http)
+{
+    for (http->worked = 0; http->later && http->worked < WORK; http->worked++) {
+        struct halo_http_asked *asked = http->later;
+        http->later = asked->later;
+        asked->had_turn = true;
+        halo_http_resume(&asked->turn);
+    }
+    if (!http->later)
+        http->later_last = &http->later;
+}
+
+/* Whether the request may be answered in this turn; otherwise, its connection is suspended. */
+static bool is_its_turn(struct halo_http *http, struct MHD_Connection *connection,
+                        struct halo_http_asked *asked)
+{
+    if (asked->had_turn || asked->route.what != HALO_HTTP_CALL)
+        return true;
+    asked->had_turn = !http->later && http->worked < WORK;
+    if (asked->had_turn) {
+        http->worked++;
+        return true;
+    }
+    *http->later_last = asked;
+    http->later_last = &asked->later;
+    asked->turn = (struct halo_http_pause){connection, halo_http_wake, http, false};
+    halo_http_suspend(&asked->turn);
+    halo_http_wake(http);
+    return false;
+}
+
+static void give_up_turn(struct halo_http *http, const struct halo_http_asked *asked)
+{
+    struct halo_http_asked **at = &http->later;
+    while (*at && *at != asked)
+        at = &(*at)->later;
+    if (!*at)
+        return;
+    *at = asked->later;
+    if (!*at)
+        http->later_last = at;
+}
+
 /* Runs libmicrohttpd, and arranges the next call at the time that it requests. This must not be a
  * timer of 0 ms: libuv before 1.49 runs a timer that restarts itself in a loop, and nothing else
  * meanwhile, as long as a client has more requests in its socket. */
 static void run(struct halo_http *http)
 {
     MHD_UNSIGNED_LONG_LONG ms = 0;
+    begin_turn(http);
     MHD_run(http->daemon);
     const bool wants = MHD_get_timeout(http->daemon, &ms) == MHD_YES;
     uv_timer_stop(&http->timeout);
@@ -177,29 +223,25 @@ static void on_event(void *arg, json_t *event)
 
 /* ---- answers ---- */
 
-static struct MHD_Response *page(struct halo_http *http, const struct halo_http_asked *asked,
-                                 int *status)
+/* An error: in JSON for the API, for which programs ask, and otherwise as text. */
+static struct MHD_Response *say(const struct halo_http_asked *asked, int *ret_status, int status,
+                                const char *what)
 {
-    const struct halo_http_numbers numbers = {
-        .connections = http->clients.count,
-        .cut = http->clients.cut + http->viewers.cut,
-        .viewers = http->viewers.count + http->live_count,
-        .pictures = http->viewers.pictures,
-        .dropped = http->viewers.dropped,
-        .bytes = http->viewers.bytes,
-    };
-    if (asked->route.what == HALO_HTTP_HEALTH && asked->who.role == HALO_ROLE_NONE)
-        return halo_http_health_word(http->sv, status);
-    return halo_http_page(asked->route.what, asked->who.role, http->sv, &numbers, status);
+    char line[200];
+    *ret_status = status;
+    if (asked->answers)
+        return halo_http_error(what);
+    snprintf(line, sizeof line, "%s\n", what);
+    return halo_http_text("text/plain", line);
 }
 
-static struct MHD_Response *file(struct halo_http *http, const char *name, int *status)
+static struct MHD_Response *file(struct halo_http *http, const struct halo_http_asked *asked,
+                                 const char *name, int *status)
 {
     const struct halo_http_file *found = halo_http_files_find(http->files, name);
-    if (!found) {
-        *status = MHD_HTTP_NOT_FOUND;
-        return halo_http_text("text/plain", "no such page: for a list of all pages, see '/'\n");
-    }
+    if (!found)
+        return say(asked, status, MHD_HTTP_NOT_FOUND,
+                   "no such page: for a list of all pages, see '/'");
     struct MHD_Response *response =
         MHD_create_response_from_buffer(found->size, (void *)found->data, MHD_RESPMEM_PERSISTENT);
     if (response)
@@ -215,16 +257,14 @@ static const char *first_stream(const struct halo_http *http, const char *name)
     return settings && settings->streams > 0 ? settings->stream[0].name : "";
 }
 
-static struct MHD_Response *no_stream(int *status)
+static struct MHD_Response *no_stream(const struct halo_http_asked *asked, int *status)
 {
-    *status = MHD_HTTP_NOT_FOUND;
-    return halo_http_text("text/plain", "no such stream: the page / lists all streams\n");
+    return say(asked, status, MHD_HTTP_NOT_FOUND, "no such stream: the page / lists all streams");
 }
 
-static struct MHD_Response *too_many(int *status)
+static struct MHD_Response *too_many(const struct halo_http_asked *asked, int *status)
 {
-    *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    return halo_http_text("text/plain", "too many viewers: try again later\n");
+    return say(asked, status, MHD_HTTP_SERVICE_UNAVAILABLE, "too many viewers: try again later");
 }
 
 /* Answers with a stream or a snapshot. NULL and *status 0: the connection waits. */
@@ -236,35 +276,34 @@ static struct MHD_Response *picture(struct halo_http *http, struct MHD_Connectio
         struct halo_feed *feed =
             halo_supervisor_feed(http->sv, first_stream(http, asked->route.stream), HALO_VIEW_JPEG);
         if (!feed)
-            return no_stream(status);
+            return no_stream(asked, status);
         if (http->viewers.count >= VIEWERS)
-            return too_many(status);
+            return too_many(asked, status);
         if (halo_http_viewer_create(&asked->viewer, &http->viewers, feed, connection, &asked->who))
             return NULL;
     }
-    struct MHD_Response *response = asked->route.what == HALO_HTTP_STREAM
-                                        ? halo_http_viewer_stream(asked->viewer)
-                                        : halo_http_viewer_snapshot(asked->viewer, &wait);
+    struct MHD_Response *response =
+        asked->route.what == HALO_HTTP_STREAM
+            ? halo_http_viewer_stream(asked->viewer)
+            : halo_http_viewer_snapshot(asked->viewer, asked->head, &wait);
     if (wait)
         *status = 0;
     if (response || wait || asked->route.what == HALO_HTTP_STREAM)
         return response;
-    *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    return halo_http_text("text/plain", "no frame arrived: 'haloctl status' shows the reason\n");
+    return say(asked, status, MHD_HTTP_SERVICE_UNAVAILABLE,
+               "no frame arrived: 'haloctl status' shows the reason");
 }
 
 static struct MHD_Response *live(struct halo_http *http, struct MHD_Connection *connection,
                                  struct halo_http_asked *asked, int *status)
 {
     if (http->live_count >= HALO_HTTP_LIVES)
-        return too_many(status);
+        return too_many(asked, status);
     const int code = halo_http_live_create(&asked->live, http, connection, asked);
     if (code == -ENOENT)
-        return no_stream(status);
-    if (code == -EINVAL) {
-        *status = MHD_HTTP_BAD_REQUEST;
-        return halo_http_text("text/plain", "too many tiles, or a name is too long\n");
-    }
+        return no_stream(asked, status);
+    if (code == -EINVAL)
+        return say(asked, status, MHD_HTTP_BAD_REQUEST, "too many tiles, or a name is too long");
     return code < 0 ? NULL : halo_http_live_response(asked->live);
 }
 
@@ -283,10 +322,9 @@ static bool is_permitted(const struct halo_http *http, const struct halo_http_as
     return asked->who.role >= least || !http->gate.access;
 }
 
-static struct MHD_Response *unauthorized(int *status)
+static struct MHD_Response *unauthorized(const struct halo_http_asked *asked, int *status)
 {
-    *status = MHD_HTTP_UNAUTHORIZED;
-    struct MHD_Response *response = halo_http_text("text/plain", "log in first\n");
+    struct MHD_Response *response = say(asked, status, MHD_HTTP_UNAUTHORIZED, "log in first");
     if (response)
         MHD_add_response_header(response, "WWW-Authenticate", "Bearer realm=\"halod\"");
     return response;
@@ -295,14 +333,11 @@ static struct MHD_Response *unauthorized(int *status)
 static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Connection *connection,
                                           struct halo_http_asked *asked, int *status)
 {
-    char line[160];
     *status = asked->route.status;
-    if (http->stopping) {
-        *status = MHD_HTTP_SERVICE_UNAVAILABLE;
-        return halo_http_text("text/plain", "halod is stopping\n");
-    }
+    if (http->stopping)
+        return say(asked, status, MHD_HTTP_SERVICE_UNAVAILABLE, "halod is stopping");
     if (asked->route.what != HALO_HTTP_ERROR && !is_permitted(http, asked))
-        return unauthorized(status);
+        return unauthorized(asked, status);
     switch (asked->route.what) {
     case HALO_HTTP_STREAM:
     case HALO_HTTP_SNAPSHOT:
@@ -316,20 +351,18 @@ static struct MHD_Response *make_response(struct halo_http *http, struct MHD_Con
     case HALO_HTTP_LOGOUT:
     case HALO_HTTP_SETUP:
     case HALO_HTTP_CALL:
-        if (asked->too_long) {
-            *status = MHD_HTTP_CONTENT_TOO_LARGE;
-            return halo_http_error("the body is too long");
-        }
+        if (asked->too_long)
+            return say(asked, status, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too long");
         return halo_http_wait_answer(http, connection, asked, status);
     case HALO_HTTP_FILE:
-        return file(http, asked->route.name, status);
+        return file(http, asked, asked->route.name, status);
     case HALO_HTTP_INDEX:
-        return http->files ? file(http, "index.html", status) : page(http, asked, status);
+        return http->files ? file(http, asked, "index.html", status)
+                           : halo_http_page(http, asked->route.what, asked->who.role, status);
     case HALO_HTTP_ERROR:
-        snprintf(line, sizeof line, "%s\n", asked->route.why);
-        return halo_http_text("text/plain", line);
+        return say(asked, status, asked->route.status, asked->route.why);
     default:
-        return page(http, asked, status);
+        return halo_http_page(http, asked->route.what, asked->who.role, status);
     }
 }
 
@@ -384,6 +417,8 @@ static struct halo_http_asked *begin_request(const struct halo_http *http,
         .hosts = http->hosts,
         .embed = http->embed,
     };
+    asked->head = !strcmp(method, "HEAD");
+    asked->answers = !strncmp(path, "/api/", 5);
     halo_http_route(&words, &asked->route);
     halo_http_who(&http->gate, connection, &asked->who);
     if (asked->who.exposed && !is_for_everybody(http, asked->route.what))
@@ -456,6 +491,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     }
     *upload_size = 0;
     halo_http_client_asks(connection, is_endless(asked->route.what), uv_now(http->loop));
+    if (!is_its_turn(http, connection, asked))
+        return MHD_YES;
     struct MHD_Response *response = make_response(http, connection, asked, &status);
     if (!response)
         return status ? MHD_NO : MHD_YES;
@@ -468,11 +505,12 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 static void on_completed(void *arg, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode why)
 {
-    const struct halo_http *http = arg;
+    struct halo_http *http = arg;
     struct halo_http_asked *asked = *state;
     (void)why;
     halo_http_client_is_answered(connection, uv_now(http->loop));
     if (asked) {
+        give_up_turn(http, asked);
         halo_http_viewer_destroy(asked->viewer);
         halo_http_live_destroy(asked->live);
         halo_http_wait_destroy(asked->wait);
@@ -508,7 +546,7 @@ static void finish(struct halo_http *http)
     free(http->embed);
     free(http->proxy);
     free(http->policy);
-    halo_http_lives_forget(http);
+    halo_http_made_finish(http);
     free(http->certificate);
     if (http->key)
         explicit_bzero(http->key, strlen(http->key));
@@ -697,6 +735,7 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_
     http->control = host->control ? halo_control_clients(host->control) : NULL;
     http->gate.access = host->access;
     http->fd = http->door.fd = -1;
+    http->later_last = &http->later;
     http->viewers =
         (struct halo_http_viewers){.wake = halo_http_wake, .arg = http, .gate = &http->gate};
     http->loop = loop;
@@ -730,6 +769,8 @@ void halo_http_destroy(struct halo_http *http)
     halo_http_viewers_end(&http->viewers);
     halo_http_lives_end(http);
     halo_http_waits_end(http);
+    while (http->later)
+        begin_turn(http);
     if (http->daemon)
         MHD_run(http->daemon); /* ends resumed connections: none may be suspended when it stops */
     halo_listen_close(&http->door); /* removes its name */

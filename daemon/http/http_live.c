@@ -12,6 +12,7 @@
 #include "config/log.h"
 #include "daemon/control/shown.h"
 #include "daemon/http/http_media.h"
+#include "daemon/http/http_pages.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum {
@@ -39,6 +40,7 @@ enum kind {
 struct chunk {
     struct chunk *next;
     bool event;
+    bool picture; /* of an image or a video */
     size_t size, sent;
     uint8_t data[];
 };
@@ -81,7 +83,10 @@ static void put(struct halo_http_live *live, enum kind kind, int slot, const voi
     if (!chunk)
         return; /* as if the client were too slow */
     const uint32_t length = htonl((uint32_t)size);
-    *chunk = (struct chunk){.event = kind == EVENT, .size = size + (framed ? HEAD : 0)};
+    *chunk = (struct chunk){.event = kind == EVENT,
+                            .picture = kind == JPEG || kind == INIT || kind == FRAGMENT,
+                            .size = size + (framed ? HEAD : 0)};
+    live->http->viewers.pictures += kind == JPEG || kind == FRAGMENT;
     if (framed) {
         memcpy(chunk->data, (uint8_t[]){(uint8_t)kind, (uint8_t)slot, 0, 0}, 4);
         memcpy(chunk->data + 4, &length, 4);
@@ -211,37 +216,15 @@ static bool put_tile(struct halo_http_live *live)
     return false;
 }
 
-void halo_http_lives_forget(struct halo_http *http)
-{
-    for (int role = 0; role < HALO_ROLES; role++) {
-        free(http->status[role]);
-        http->status[role] = NULL;
-    }
-}
-
-/* All pages of a role that ask in the same turn of the loop get the same text: with many streams
- * and many pages, making it is the most expensive part. NULL: out of memory. */
-static const char *status_text(struct halo_http *http, enum halo_role role)
-{
-    if (http->status_made != uv_now(http->loop))
-        halo_http_lives_forget(http);
-    http->status_made = uv_now(http->loop);
-    if (!http->status[role]) {
-        json_t *json = halo_show(halo_supervisor_status(http->sv), role);
-        json = json ? json_pack("{s:o}", "status", json) : NULL;
-        http->status[role] = json ? json_dumps(json, JSON_COMPACT) : NULL;
-        json_decref(json);
-    }
-    return http->status[role];
-}
-
 static void put_status(struct halo_http_live *live)
 {
-    const char *text = status_text(live->http, live->who.role);
+    const char *status = halo_http_status(live->http, live->who.role);
+    char *text = NULL;
     live->status_due = false;
     live->status_sent = uv_now(live->http->loop);
-    if (text)
+    if (status && asprintf(&text, "{\"status\":%s}", status) >= 0)
         put(live, STATUS, 0, text, strlen(text));
+    free(text);
 }
 
 static void put_lost(struct halo_http_live *live)
@@ -275,13 +258,13 @@ static ssize_t read_live(void *arg, uint64_t position, char *buffer, size_t most
         const size_t left = chunk->size - chunk->sent;
         const size_t n = left < most - copied ? left : most - copied;
         memcpy(buffer + copied, chunk->data + chunk->sent, n);
+        live->http->viewers.bytes += chunk->picture ? (int64_t)n : 0;
         chunk->sent += n;
         copied += n;
         if (chunk->sent == chunk->size)
             drop_first(live);
     }
     live->read += copied;
-    live->http->viewers.bytes += (int64_t)copied;
     if (copied > 0)
         return (ssize_t)copied;
     if (live->over)
@@ -310,7 +293,7 @@ struct MHD_Response *halo_http_live_response(struct halo_http_live *live)
 void halo_http_lives_event(struct halo_http *http, json_t *event)
 {
     const uint64_t now = uv_now(http->loop);
-    halo_http_lives_forget(http); /* it may be about something else now */
+    halo_http_forget(http); /* it may be about something else now */
     for (struct halo_http_live *live = http->lives; live; live = live->next) {
         if (!live->events)
             continue;

@@ -20,9 +20,6 @@ void halo_http_live_destroy(struct halo_http_live *live); /* NULL is ignored */
 /* Returns the response, or NULL if out of memory. The live must outlive it. */
 struct MHD_Response *halo_http_live_response(struct halo_http_live *live);
 
-/* Frees the status that was made for all of a turn. */
-void halo_http_lives_forget(struct halo_http *http);
-
 /* Passes an event to everybody who receives events. */
 void halo_http_lives_event(struct halo_http *http, json_t *event);
 /* Called once a second: sends the status, and ends what belongs to a session that has ended, to a

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "daemon/control/shown.h"
+#include "daemon/http/http_private.h"
 #include "daemon/http/http_schema.h"
 
 struct MHD_Response *halo_http_text(const char *type, const char *text)
@@ -27,16 +28,73 @@ struct MHD_Response *halo_http_json(json_t *json)
     return response;
 }
 
-static struct MHD_Response *metrics(const struct halo_supervisor *sv,
-                                    const struct halo_http_numbers *numbers)
+void halo_http_forget(struct halo_http *http)
 {
-    json_t *status = halo_show(halo_supervisor_status(sv), HALO_ROLE_VIEW);
-    char *text = status ? halo_metrics_write(status, numbers) : NULL;
+    struct halo_http_made *made = &http->made;
+    json_decref(made->status);
+    made->status = NULL;
+    for (int role = 0; role < HALO_ROLES; role++) {
+        free(made->shown[role]);
+        made->shown[role] = NULL;
+    }
+    free(made->metrics);
+    made->metrics = NULL;
+}
+
+void halo_http_made_finish(struct halo_http *http)
+{
+    halo_http_forget(http);
+    free(http->made.filters);
+    free(http->made.openapi);
+}
+
+/* Borrowed. All that ask in one turn of the loop get the same: with many streams and many clients,
+ * making it is the most expensive part. */
+static json_t *status_now(struct halo_http *http)
+{
+    if (http->made.turn != uv_now(http->loop))
+        halo_http_forget(http);
+    http->made.turn = uv_now(http->loop);
+    if (!http->made.status)
+        http->made.status = halo_supervisor_status(http->sv);
+    return http->made.status;
+}
+
+/* Takes the reference to json. */
+static char *write_json(json_t *json)
+{
+    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_decref(json);
+    return text;
+}
+
+const char *halo_http_status(struct halo_http *http, enum halo_role role)
+{
+    json_t *status = status_now(http);
+    char **shown = &http->made.shown[role];
+    if (!*shown)
+        *shown = write_json(halo_show(json_incref(status), role));
+    return *shown;
+}
+
+static const char *metrics(struct halo_http *http)
+{
+    const struct halo_http_numbers numbers = {
+        .connections = http->clients.count,
+        .cut = http->clients.cut + http->viewers.cut,
+        .viewers = http->viewers.count + http->live_count,
+        .pictures = http->viewers.pictures,
+        .dropped = http->viewers.dropped,
+        .bytes = http->viewers.bytes,
+    };
+    json_t *status = status_now(http);
+    if (http->made.metrics)
+        return http->made.metrics;
+    status = halo_show(json_incref(status), HALO_ROLE_VIEW);
+    if (status)
+        http->made.metrics = halo_metrics_write(status, &numbers);
     json_decref(status);
-    struct MHD_Response *response =
-        text ? halo_http_text("text/plain; version=0.0.4; charset=utf-8", text) : NULL;
-    free(text);
-    return response;
+    return http->made.metrics;
 }
 
 /* {"status": "ok" or "degraded", "streams": {STATE: count}, "not_running": [NAME]}; a new
@@ -61,23 +119,14 @@ static json_t *describe_health(const json_t *status, bool *ret_ok)
                      "not_running", names);
 }
 
-static struct MHD_Response *health(const struct halo_supervisor *sv, int *status_code)
+static struct MHD_Response *health(struct halo_http *http, enum halo_role role, int *status_code)
 {
     bool ok = false;
-    json_t *status = halo_supervisor_status(sv);
-    json_t *health = describe_health(status, &ok);
-    json_decref(status);
+    json_t *health = describe_health(status_now(http), &ok);
     *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
-    return halo_http_json(health);
-}
-
-struct MHD_Response *halo_http_health_word(const struct halo_supervisor *sv, int *status_code)
-{
-    bool ok = false;
-    json_t *status = halo_supervisor_status(sv);
-    json_decref(describe_health(status, &ok));
-    json_decref(status);
-    *status_code = ok ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (role >= HALO_ROLE_VIEW)
+        return halo_http_json(health);
+    json_decref(health);
     return halo_http_json(json_pack("{s:s}", "status", ok ? "ok" : "degraded"));
 }
 
@@ -107,22 +156,31 @@ static struct MHD_Response *index_page(const struct halo_supervisor *sv)
     return response;
 }
 
-struct MHD_Response *halo_http_page(enum halo_http_what what, enum halo_role role,
-                                    const struct halo_supervisor *sv,
-                                    const struct halo_http_numbers *numbers, int *status)
+static struct MHD_Response *text_or_none(const char *type, const char *text)
 {
+    return text ? halo_http_text(type, text) : NULL;
+}
+
+struct MHD_Response *halo_http_page(struct halo_http *http, enum halo_http_what what,
+                                    enum halo_role role, int *status)
+{
+    struct halo_http_made *made = &http->made;
     switch (what) {
     case HALO_HTTP_METRICS:
-        return metrics(sv, numbers);
+        return text_or_none("text/plain; version=0.0.4; charset=utf-8", metrics(http));
     case HALO_HTTP_HEALTH:
-        return health(sv, status);
+        return health(http, role, status);
     case HALO_HTTP_STATUS:
-        return halo_http_json(halo_show(halo_supervisor_status(sv), role));
+        return text_or_none("application/json", halo_http_status(http, role));
     case HALO_HTTP_FILTERS:
-        return halo_http_json(halo_http_filters());
+        if (!made->filters)
+            made->filters = write_json(halo_http_filters());
+        return text_or_none("application/schema+json", made->filters);
     case HALO_HTTP_OPENAPI:
-        return halo_http_json(halo_http_openapi());
+        if (!made->openapi)
+            made->openapi = write_json(halo_http_openapi());
+        return text_or_none("application/json", made->openapi);
     default:
-        return index_page(sv);
+        return index_page(http->sv);
     }
 }

@@ -21,6 +21,15 @@ enum { HALO_HTTP_HANDLES = 5 };
 struct halo_http_live;
 struct halo_http_wait;
 
+/* What is the same for all who ask in one turn of the loop, or always. NULL: not made yet. */
+struct halo_http_made {
+    uint64_t turn; /* the loop's time, in ms */
+    json_t *status;
+    char *shown[HALO_ROLES]; /* the status, as each role may see it */
+    char *metrics;
+    char *filters, *openapi; /* these never change */
+};
+
 struct halo_http {
     struct halo_supervisor *sv;
     struct halo_clients *control; /* makes the calls of the API; NULL: there is no API */
@@ -36,9 +45,10 @@ struct halo_http {
     struct halo_http_viewers viewers;
     struct halo_http_live *lives; /* connections that show several streams and events */
     int live_count;
-    /* the status as text for each role, made at the loop's time status_made; NULL: none */
-    char *status[HALO_ROLES];
-    uint64_t status_made;
+    struct halo_http_made made;
+    /* requests that cost much and were begun in this turn, and those that wait for the next one */
+    int worked;
+    struct halo_http_asked *later, **later_last;
     struct halo_http_wait *waits; /* requests that wait for an answer */
     int fd;                       /* listening socket; -1: none */
     uv_poll_t listening, poll;
@@ -52,6 +62,11 @@ struct halo_http {
 
 /* One request; libmicrohttpd keeps it between its calls. */
 struct halo_http_asked {
+    struct halo_http_asked *later; /* the next one that waits for a turn of the loop */
+    struct halo_http_pause turn;   /* suspended while it waits for one */
+    bool had_turn;
+    bool head;    /* only the header of the answer is wanted */
+    bool answers; /* in JSON, errors too */
     struct halo_http_route route;
     struct halo_http_who who;
     struct halo_http_viewer *viewer;

@@ -95,6 +95,26 @@ json_t *halo_http_filters(void)
 
 /* ---- OpenAPI ---- */
 
+const struct halo_method halo_http_methods[] = {
+    {.name = "login",
+     .help = "Begins a session.",
+     .in = {{"user", HALO_PARAMETER_STRING}, {"password", HALO_PARAMETER_STRING}},
+     .out = "the session"},
+    {.name = "logout", .help = "Ends the session.", .in = {{0}}, .out = "the session"},
+    {.name = "setup",
+     .help = "Creates the first administrator, and begins a session.",
+     .in = {{"code", HALO_PARAMETER_STRING},
+            {"user", HALO_PARAMETER_STRING},
+            {"password", HALO_PARAMETER_STRING}},
+     .out = "the session"},
+    {.name = "call/SetPassword",
+     .role = HALO_ROLE_VIEW,
+     .help = "Changes one's own password, and begins a new session.",
+     .in = {{"old", HALO_PARAMETER_STRING}, {"new", HALO_PARAMETER_STRING}},
+     .out = "the session"},
+    {.name = NULL},
+};
+
 static json_t *parameter_schema(const struct halo_parameter *p)
 {
     static const char *const types[] = {
@@ -105,6 +125,8 @@ static json_t *parameter_schema(const struct halo_parameter *p)
     json_t *schema = json_pack("{s:s}", "type", types[p->type]);
     if (p->type == HALO_PARAMETER_LIST)
         json_object_set_new(schema, "items", json_object());
+    if (p->type == HALO_PARAMETER_INT)
+        json_object_set_new(schema, "minimum", json_integer(0));
     if (p->type == HALO_PARAMETER_REAL) {
         json_object_set_new(schema, "minimum", json_real(p->min));
         json_object_set_new(schema, "maximum", json_real(p->max));
@@ -133,22 +155,32 @@ static json_t *body_schema(const struct halo_method *method)
     return schema;
 }
 
-static json_t *content(json_t *schema)
+/* {TYPE: {"schema": schema}}; NULL: the content is not described. Takes the reference. */
+static json_t *content(const char *type, json_t *schema)
 {
-    return json_pack("{s:{s:o}}", "application/json", "schema", schema);
-}
-
-/* Takes the reference to answer. */
-static json_t *responses(const char *result, json_t *answer)
-{
-    return json_pack("{s:{s:s, s:o}, s:{s:s, s:{s:{s:{s:s}}}}}", "200", "description", result,
-                     "content", answer, "default", "description", "an error", "content",
-                     "application/json", "schema", "$ref", "#/components/schemas/Error");
+    json_t *media = schema ? json_pack("{s:o}", "schema", schema) : json_object();
+    return json_pack("{s:o}", type, media);
 }
 
 static json_t *object(void)
 {
-    return content(json_pack("{s:s}", "type", "object"));
+    return content("application/json", json_pack("{s:s}", "type", "object"));
+}
+
+/* Errors of the API are JSON, and others text. */
+static json_t *errors(bool json)
+{
+    return json_pack(
+        "{s:s, s:o}", "description", "an error", "content",
+        json ? content("application/json", json_pack("{s:s}", "$ref", "#/components/schemas/Error"))
+             : content("text/plain", NULL));
+}
+
+/* The operation of a path. Takes the references to the answers' content and to more. */
+static json_t *operation(const char *summary, const char *result, json_t *answer, bool json)
+{
+    return json_pack("{s:s, s:{s:{s:s, s:o}, s:o}}", "summary", summary, "responses", "200",
+                     "description", result, "content", answer, "default", errors(json));
 }
 
 static json_t *answer_of(const struct halo_method *method)
@@ -158,26 +190,37 @@ static json_t *answer_of(const struct halo_method *method)
                : object();
 }
 
-static json_t *call_path(const struct halo_method *method)
+static void add_call(json_t *paths, const char *folder, const struct halo_method *method)
 {
-    return json_pack("{s:{s:s, s:s, s:s, s:{s:b, s:o}, s:o}}", "post", "operationId", method->name,
-                     "summary", method->help, "x-role", halo_role_name(method->role), "requestBody",
-                     "required", 1, "content", content(body_schema(method)), "responses",
-                     responses(method->out, answer_of(method)));
+    char path[96];
+    snprintf(path, sizeof path, "%s%s", folder, method->name);
+    const char *slash = strrchr(method->name, '/');
+    json_t *post = operation(method->help, method->out, answer_of(method), true);
+    json_object_set_new(post, "operationId", json_string(slash ? slash + 1 : method->name));
+    json_object_set_new(post, "x-role", json_string(halo_role_name(method->role)));
+    json_object_set_new(post, "requestBody",
+                        json_pack("{s:b, s:o}", "required", 1, "content",
+                                  content("application/json", body_schema(method))));
+    json_object_set_new(paths, path, json_pack("{s:o}", "post", post));
 }
 
-static void add_get(json_t *paths, const char *path, const char *type, const char *summary)
+/* A parameter of a path or, if it is optional, of a query. */
+static json_t *parameter(const char *name, const char *pattern, bool optional, const char *help)
 {
-    json_object_set_new(paths, path,
-                        json_pack("{s:{s:s, s:{s:{s:s, s:{s:{}}}}}}", "get", "summary", summary,
-                                  "responses", "200", "description", summary, "content", type));
+    return json_pack("{s:s, s:s, s:b, s:s, s:{s:s, s:s}}", "name", name, "in",
+                     optional ? "query" : "path", "required", !optional, "description", help,
+                     "schema", "type", "string", "pattern", pattern);
 }
 
-static void add_session(json_t *paths, const char *path, const char *fields, const char *summary)
+static json_t *add_get(json_t *paths, const char *path, const char *type, const char *summary)
 {
-    json_object_set_new(paths, path,
-                        json_pack("{s:{s:s, s:s, s:o}}", "post", "summary", summary, "description",
-                                  fields, "responses", responses("the session", object())));
+    json_t *get = operation(summary, summary, content(type, NULL), !strncmp(path, "/api/", 5));
+    if (strstr(path, "{stream}"))
+        json_object_set_new(get, "parameters",
+                            json_pack("[o]", parameter("stream", "^[A-Za-z0-9_-]{1,64}$", false,
+                                                       "the stream's name")));
+    json_object_set_new(paths, path, json_pack("{s:o}", "get", get));
+    return get;
 }
 
 static bool is_served(const struct halo_method *method)
@@ -189,27 +232,36 @@ static bool is_served(const struct halo_method *method)
 json_t *halo_http_openapi(void)
 {
     json_t *paths = json_object();
-    char path[96];
-    for (const struct halo_method *m = halo_methods; m->name; m++) {
-        snprintf(path, sizeof path, "/api/call/%s", m->name);
+    for (const struct halo_method *m = halo_methods; m->name; m++)
         if (is_served(m))
-            json_object_set_new(paths, path, call_path(m));
-    }
-    add_session(paths, "/api/login", "user, password", "Begins a session.");
-    add_session(paths, "/api/logout", "", "Ends the session.");
-    add_session(paths, "/api/setup", "code, user, password", "Creates the first administrator.");
-    add_session(paths, "/api/call/SetPassword", "old, new", "Changes one's own password.");
+            add_call(paths, "/api/call/", m);
+    for (const struct halo_method *m = halo_http_methods; m->name; m++)
+        add_call(paths, "/api/", m);
     add_get(paths, "/api/session", "application/json", "Who is logged in, with which role.");
     add_get(paths, "/api/filters", "application/schema+json", "The options of filters.");
+    add_get(paths, "/api/openapi.json", "application/json", "This description.");
     add_get(paths, "/api/events", "text/event-stream", "Events, as they happen.");
-    add_get(paths, "/api/live", "application/octet-stream", "All that the page shows.");
+    json_t *live =
+        add_get(paths, "/api/live", "application/octet-stream", "All that the page shows.");
+    json_object_set_new(
+        live, "parameters",
+        json_pack(
+            "[o, o]",
+            parameter("tiles", "^[A-Za-z0-9_,-]*$", true, "the streams whose images are sent"),
+            parameter("video", "^[A-Za-z0-9_-]*$", true, "the stream whose video is sent")));
     add_get(paths, "/api/streams", "application/json", "The status.");
+    add_get(paths, "/metrics", "text/plain", "Metrics for Prometheus.");
+    json_t *health = add_get(paths, "/healthz", "application/json", "Whether all streams run.");
+    json_object_set_new(
+        json_object_get(health, "responses"), "503",
+        json_pack("{s:s, s:o}", "description", "Some streams do not run.", "content", object()));
     add_get(paths, "/{stream}/live.mp4", "video/mp4", "A stream as fragmented MP4.");
     add_get(paths, "/{stream}/stream.mjpeg", "multipart/x-mixed-replace", "A stream as images.");
     add_get(paths, "/{stream}/snapshot.jpg", "image/jpeg", "The next frame.");
-    return json_pack(
-        "{s:s, s:{s:s, s:s}, s:o, s:{s:{s:{s:s, s:{s:{s:s}, s:{s:s}}}}, s:{s:{s:s, s:s}}}}",
-        "openapi", "3.1.0", "info", "title", "halod", "version", HALO_VERSION, "paths", paths,
-        "components", "schemas", "Error", "type", "object", "properties", "what", "type", "string",
-        "error", "type", "string", "securitySchemes", "token", "type", "http", "scheme", "bearer");
+    return json_pack("{s:s, s:{s:s, s:s}, s:o, s:[{s:[]}, {}], "
+                     "s:{s:{s:{s:s, s:{s:{s:s}, s:{s:s}}, s:[s]}}, s:{s:{s:s, s:s}}}}",
+                     "openapi", "3.1.0", "info", "title", "halod", "version", HALO_VERSION, "paths",
+                     paths, "security", "token", "components", "schemas", "Error", "type", "object",
+                     "properties", "what", "type", "string", "error", "type", "string", "required",
+                     "what", "securitySchemes", "token", "type", "http", "scheme", "bearer");
 }

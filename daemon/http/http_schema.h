@@ -6,8 +6,14 @@
 
 #include <jansson.h>
 
+#include "daemon/control/methods.h"
+
 /* Return new references, or NULL if out of memory. */
 json_t *halo_http_filters(void);
 json_t *halo_http_openapi(void);
+
+/* Methods that exist only over HTTP: of the paths /api/login, /api/logout, /api/setup and
+ * /api/call/SetPassword. Their names are those of the paths; the last one's is NULL. */
+extern const struct halo_method halo_http_methods[];
 
 #endif

@@ -179,7 +179,14 @@ struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer)
     return response;
 }
 
-struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait)
+void halo_http_viewers_count(struct halo_http_viewers *viewers, size_t bytes)
+{
+    viewers->pictures++;
+    viewers->bytes += (int64_t)bytes;
+}
+
+struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool head,
+                                               bool *ret_wait)
 {
     char stamp[48];
     *ret_wait = !viewer->newest && !viewer->over;
@@ -197,7 +204,8 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
         MHD_add_response_header(response, "Content-Type", "image/jpeg");
         MHD_add_response_header(response, "X-Timestamp", stamp);
     }
-    viewer->viewers->pictures++;
+    if (!head)
+        halo_http_viewers_count(viewer->viewers, (size_t)viewer->newest->size);
     return response;
 }
 

@@ -33,10 +33,13 @@ void halo_http_viewer_destroy(struct halo_http_viewer *viewer);
 /* Returns an endless multipart/x-mixed-replace response, or NULL if memory runs out. The viewer
  * must outlive the response. */
 struct MHD_Response *halo_http_viewer_stream(struct halo_http_viewer *viewer);
-/* Returns a response with the first frame, or NULL if no frame has arrived or memory runs out. Sets
- * *ret_wait to true if the connection is now suspended until a frame arrives, and otherwise to
- * false. */
-struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool *ret_wait);
+/* Returns a response with the first frame, or NULL if no frame has arrived or memory runs out; with
+ * `head`, only its header is sent. Sets *ret_wait to true if the connection is now suspended until
+ * a frame arrives, and otherwise to false. */
+struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, bool head,
+                                               bool *ret_wait);
+/* Counts a frame that is sent. */
+void halo_http_viewers_count(struct halo_http_viewers *viewers, size_t bytes);
 
 /* Called once a second. Ends each viewer whose client has disconnected, may no longer view, reads
  * too slowly, or has waited too long for a snapshot. `now` is in ms. */

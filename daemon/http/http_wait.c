@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/control/methods.h"
 #include "daemon/control/varlink.h"
 #include "daemon/http/http_pages.h"
+#include "daemon/http/http_schema.h"
 #include "kernels/version.h"
 
 enum { COOKIE = 256 };
@@ -51,6 +53,7 @@ static struct MHD_Response *image_response(struct halo_http_wait *wait)
     if (!response)
         return NULL;
     wait->image = -1; /* now the response owns it */
+    halo_http_viewers_count(&wait->http->viewers, (size_t)found.st_size);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                             format && !strcmp(format, "png") ? "image/png" : "image/jpeg");
     return response;
@@ -82,6 +85,46 @@ static void finish(struct halo_http_wait *wait, int status, json_t *body)
 static void fail(struct halo_http_wait *wait, int status, const char *what)
 {
     finish(wait, status, json_pack("{s:s}", HALO_ERROR_WHAT, what));
+}
+
+static int status_of_error(const char *name)
+{
+    static const struct {
+        const char *error;
+        int status;
+    } rows[] = {
+        {HALO_ERROR_METHOD, MHD_HTTP_NOT_FOUND},          {HALO_ERROR_STREAM, MHD_HTTP_NOT_FOUND},
+        {HALO_ERROR_PERMISSION, MHD_HTTP_FORBIDDEN},      {HALO_ERROR_REFUSED, MHD_HTTP_CONFLICT},
+        {HALO_ERROR_CHANGED, MHD_HTTP_CONFLICT},          {HALO_ERROR_CONFIG, MHD_HTTP_CONFLICT},
+        {HALO_ERROR_FAILED, MHD_HTTP_SERVICE_UNAVAILABLE}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (!strcmp(rows[i].error, name))
+            return rows[i].status;
+    return MHD_HTTP_BAD_REQUEST;
+}
+
+/* Ends the waiting with an error of the control socket, or with its answer. */
+static void finish_with(struct halo_http_wait *wait, const json_t *message)
+{
+    const json_t *parameters = json_object_get(message, "parameters");
+    const char *error = json_string_value(json_object_get(message, "error"));
+    json_t *body = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
+    if (error)
+        json_object_set_new(body, "error", json_string(error));
+    finish(wait, error ? status_of_error(error) : MHD_HTTP_OK, body);
+}
+
+/* Whether the body has the fields of the method, and no others. */
+static bool has_fields(struct halo_http_wait *wait, const char *name, json_t *body)
+{
+    const struct halo_method *method = halo_http_methods;
+    json_t *error = NULL;
+    while (strcmp(method->name, name) != 0)
+        method++;
+    if (halo_call_check(method, body, &error))
+        finish_with(wait, error);
+    json_decref(error);
+    return !wait->done;
 }
 
 /* ---- sessions ---- */
@@ -150,9 +193,8 @@ static void ask_access(struct halo_http_wait *wait, const struct halo_http_asked
         .secret = halo_parameter_text(body, changes ? "old" : "code"),
         .address = asked->who.address,
     };
-    if (!access || !request.name || !request.name[0] || !request.password ||
-        (what != HALO_ACCESS_LOGIN && !request.secret)) {
-        fail(wait, MHD_HTTP_BAD_REQUEST, "a field is missing");
+    if (!access || !request.name[0]) {
+        fail(wait, MHD_HTTP_BAD_REQUEST, access ? "user is empty" : "this daemon has no users");
         return;
     }
     wait->asks = true;
@@ -173,22 +215,6 @@ static void logout(struct halo_http_wait *wait, const struct halo_http_asked *as
 
 /* ---- calls ---- */
 
-static int status_of_error(const char *name)
-{
-    static const struct {
-        const char *error;
-        int status;
-    } rows[] = {
-        {HALO_ERROR_METHOD, MHD_HTTP_NOT_FOUND},          {HALO_ERROR_STREAM, MHD_HTTP_NOT_FOUND},
-        {HALO_ERROR_PERMISSION, MHD_HTTP_FORBIDDEN},      {HALO_ERROR_REFUSED, MHD_HTTP_CONFLICT},
-        {HALO_ERROR_CHANGED, MHD_HTTP_CONFLICT},          {HALO_ERROR_CONFIG, MHD_HTTP_CONFLICT},
-        {HALO_ERROR_FAILED, MHD_HTTP_SERVICE_UNAVAILABLE}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (!strcmp(rows[i].error, name))
-            return rows[i].status;
-    return MHD_HTTP_BAD_REQUEST;
-}
-
 static void on_reply(void *arg, const json_t *message, int fd)
 {
     struct halo_http_wait *wait = arg;
@@ -197,24 +223,19 @@ static void on_reply(void *arg, const json_t *message, int fd)
         finish(wait, 0, NULL);
         return;
     }
-    json_t *parameters = json_object_get(message, "parameters");
-    const char *error = json_string_value(json_object_get(message, "error"));
-    json_t *body = json_is_object(parameters) ? json_deep_copy(parameters) : json_object();
-    if (error)
-        json_object_set_new(body, "error", json_string(error));
-    if (fd >= 0 && (wait->image = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0) {
+    if (fd >= 0 && (wait->image = fcntl(fd, F_DUPFD_CLOEXEC, 3)) < 0)
         fail(wait, MHD_HTTP_SERVICE_UNAVAILABLE, "there are too many open files");
-        json_decref(body);
-        return;
-    }
-    finish(wait, error ? status_of_error(error) : MHD_HTTP_OK, body);
+    else
+        finish_with(wait, message);
+    halo_http_forget(wait->http); /* the call may have changed what the status says */
 }
 
 static void call(struct halo_http_wait *wait, const struct halo_http_asked *asked, json_t *body)
 {
     const char *method = asked->route.name;
     if (!strcmp(method, "SetPassword") && asked->who.cookie[0]) {
-        ask_access(wait, asked, body, HALO_ACCESS_PASSWORD);
+        if (has_fields(wait, "call/SetPassword", body))
+            ask_access(wait, asked, body, HALO_ACCESS_PASSWORD);
         return;
     }
     const struct halo_client_user user = {asked->who.role, asked->who.name, asked->who.address};
@@ -262,13 +283,16 @@ static void begin(struct halo_http_wait *wait, struct halo_http_asked *asked)
             finish(wait, MHD_HTTP_OK, session_json(wait->http, &asked->who));
             break;
         case HALO_HTTP_LOGIN:
-            ask_access(wait, asked, body, HALO_ACCESS_LOGIN);
+            if (has_fields(wait, "login", body))
+                ask_access(wait, asked, body, HALO_ACCESS_LOGIN);
             break;
         case HALO_HTTP_SETUP:
-            ask_access(wait, asked, body, HALO_ACCESS_SETUP);
+            if (has_fields(wait, "setup", body))
+                ask_access(wait, asked, body, HALO_ACCESS_SETUP);
             break;
         case HALO_HTTP_LOGOUT:
-            logout(wait, asked);
+            if (has_fields(wait, "logout", body))
+                logout(wait, asked);
             break;
         default:
             call(wait, asked, body);

@@ -18,6 +18,7 @@
 #include "daemon/supervisor/sup_regions.h"
 #include "daemon/supervisor/sup_request.h"
 #include "daemon/supervisor/sup_state.h"
+#include "daemon/supervisor/sup_stream.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
 #include "daemon/view/camera_out.h"
@@ -123,7 +124,8 @@ static void add_place(json_t *to, const struct sv_stream *stream)
                         json_real(stream->started ? (double)(now - stream->started) / 1e3 : 0));
     set_number(to, "viewers", count_viewers(stream, &card));
     json_object_set_new(to, "card", json_boolean(card));
-    json_object_set_new(to, "recording", json_boolean(stream->recording));
+    json_object_set_new(to, "recording",
+                        json_boolean(stream->recording && sv_stream_can_record(stream)));
     json_object_set_new(to, "overloaded", json_boolean(stream->state == SV_OVERLOADED));
     json_object_set_new(to, "cpu_instead", json_boolean(stream->place.on_cpu));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/log.h"
+#include "config/output_kinds.h"
 #include "config/run.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/sup_camera.h"
@@ -158,6 +159,14 @@ static int send_start(struct sv_stream *stream)
     if (code >= 0)
         sv_hooks_give(stream->place.engine->process, stream);
     return code;
+}
+
+bool sv_stream_can_record(const struct sv_stream *stream)
+{
+    for (int i = 0; i < stream->settings.outputs; i++)
+        if (halo_output_row(&stream->settings.output[i])->records)
+            return true;
+    return false;
 }
 
 void sv_stream_report_recording(struct sv_stream *stream)

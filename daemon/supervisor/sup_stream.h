@@ -37,6 +37,8 @@ void sv_stream_remove(struct sv_stream *stream); /* may free it */
 /* Takes ownership of settings, which will replace the current settings. */
 void sv_stream_replace(struct sv_stream *stream, struct halo_stream_settings *settings);
 void sv_stream_report_recording(struct sv_stream *stream);
+/* Returns whether one of the outputs is a recording. */
+bool sv_stream_can_record(const struct sv_stream *stream);
 void sv_stream_stats(struct sv_stream *stream, const json_t *from);
 
 #endif

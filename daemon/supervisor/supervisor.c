@@ -263,10 +263,7 @@ int halo_supervisor_record(struct halo_supervisor *sv, const char *name, bool on
     struct sv_stream *stream = sv_stream_find(sv, name, err);
     if (!stream)
         return -ENOENT;
-    bool writes = false;
-    for (int i = 0; i < stream->settings.outputs; i++)
-        writes |= halo_output_row(&stream->settings.output[i])->records;
-    if (!writes)
+    if (!sv_stream_can_record(stream))
         return halo_fail_usage(err, "stream '%s' has no output of the kind 'file'", name);
     stream->recording = on;
     if (stream->place.phase == SV_IN)

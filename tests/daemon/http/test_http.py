@@ -130,6 +130,17 @@ class Pictures(HttpTest):
         self.stop()
 
 
+    def test_what_is_counted(self):
+        """Frames, and all their bytes, however they are sent."""
+        self.assertEqual(self.metric('halod_http_sent_bytes_total'), 0)
+        for _ in range(3):
+            self.curl('/door/snapshot.jpg')
+        self.curl('/door/snapshot.jpg', '-I')
+        self.curl('/api/events', '-I')
+        self.assertEqual((self.metric('halod_http_frames_total'),
+                          self.metric('halod_http_sent_bytes_total')), (3, 3 * len(self.jpeg)))
+
+
 class LargePictures(HttpTest):
     jpeg = JPEG * 128  # more than sockets hold
 
@@ -475,6 +486,26 @@ class Limits(HttpTest):
         self.assertEqual(self.curl('/', timeout=1)[0], 0)
         resource.prlimit(self.daemon.pid, resource.RLIMIT_NOFILE, before)
         self.assertEqual(self.curl('/')[0], 200)
+
+    def test_many_calls_at_once(self):
+        """However many wait, others are served between them. The log has their order."""
+        body = '{"name": "door"}'
+        request = (f'POST /api/call/Start HTTP/1.1\r\nHost: {self.http}\r\n'
+                   'Content-Type: application/json\r\n'
+                   f'Content-Length: {len(body)}\r\n\r\n{body}').encode()
+        clients, control = [self.connect() for _ in range(100)], self.client()
+        self.assertTrue(wait_for(lambda: self.metric('halod_http_connections') > 100))
+        self.daemon.send_signal(signal.SIGSTOP)
+        for client in clients:
+            client.sendall(request * 20)
+        for _ in range(12):
+            control.send('Restart', {'name': 'door'})
+        self.daemon.send_signal(signal.SIGCONT)
+        self.assertTrue(wait_for(lambda: self.said().count(' was refused: Start') == 2000))
+        lines = [line for line in self.said().splitlines()
+                 if 'calls Restart' in line or 'was refused: Start' in line]
+        last = max(at for at, line in enumerate(lines) if 'calls Restart' in line)
+        self.assertLess(last, 200, 'they were all answered first')
 
     def test_one_who_asks_without_end_holds_up_nobody(self):
         """After each answer the next request is there already."""
