@@ -760,7 +760,7 @@ class Sources(LiveTest):
         port = halotest.free_port()
         live = self.live(f'input=http://user:s3cret@127.0.0.1:{port}/x?token=t0ken', *RAW)
         _, words = live.wait_state('waiting')
-        self.assertIn(f'http://user:***@127.0.0.1:{port}/x?token=***: cannot be read', words)
+        self.assertIn('http://127.0.0.1/***: cannot be read', words)
         live.stop()
         self.assertNotRegex(live.logged(), 's3cret|t0ken')
 
