@@ -97,9 +97,13 @@ static void look(void *device, struct halo_virtual_need *ret)
 static int write_it(void *device, const void *data, size_t size, int64_t time,
                     enum halo_v4l2_trouble *ret_trouble, struct halo_error *err)
 {
-    (void)ret_trouble;
-    (void)err;
-    return halo_pipewire_node_write(((struct desktop *)device)->node, data, size, time);
+    const int code = halo_pipewire_node_write(((struct desktop *)device)->node, data, size, time);
+    *ret_trouble = HALO_V4L2_STALLED;
+    return code == -ETIMEDOUT ? halo_fail(err, code,
+                                          "a program is linked, but nothing was taken for %d s; "
+                                          "the node is added again",
+                                          HALO_PIPEWIRE_STUCK_S)
+                              : code;
 }
 
 static int poll_of(const void *device)

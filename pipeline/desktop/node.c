@@ -13,6 +13,7 @@
 #include "pipeline/desktop/session.h"
 
 enum {
+    STUCK_S = HALO_PIPEWIRE_STUCK_S,
     BUFFERS = 8, /* as many as consumers usually hold, and some */
     POD_BYTES = 2048,
     /* above those of WirePlumber for devices (1000 and less): a program that does not choose a
@@ -42,6 +43,7 @@ struct halo_pipewire_node {
     struct halo_pipewire_wish wish;
     bool agreed, streaming;
     uint64_t frames;
+    int refused;  /* frames in a row for which no buffer was free */
     int64_t time; /* of the last frame */
 };
 
@@ -147,6 +149,7 @@ static void on_state(void *data, enum pw_stream_state old, enum pw_stream_state 
     struct halo_pipewire_node *node = data;
     (void)old;
     node->streaming = state == PW_STREAM_STATE_STREAMING;
+    node->refused = 0;
     if (state == PW_STREAM_STATE_ERROR)
         halo_pipewire_session_lose(&node->session, error ? error : "PipeWire refused the node");
     else if (state == PW_STREAM_STATE_UNCONNECTED)
@@ -194,8 +197,9 @@ int halo_pipewire_node_write(struct halo_pipewire_node *node, const void *data, 
         size != halo_pipewire_node_size(node, node->wish.format))
         return -EAGAIN;
     struct pw_buffer *buffer = pw->stream_dequeue_buffer(node->stream);
-    if (!buffer)
-        return -EAGAIN;
+    if (!buffer) /* frames are counted, because on a busy machine time says nothing */
+        return ++node->refused > STUCK_S * node->wish.rate ? -ETIMEDOUT : -EAGAIN;
+    node->refused = 0;
     struct spa_data *to = &buffer->buffer->datas[0];
     const bool fits = to->data && to->maxsize >= size;
     if (fits)
@@ -242,6 +246,7 @@ void halo_pipewire_node_close(struct halo_pipewire_node *node)
     node->stream = NULL;
     node->position = NULL;
     node->agreed = node->streaming = false;
+    node->refused = 0;
     halo_pipewire_session_close(&node->session);
 }
 

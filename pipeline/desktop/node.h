@@ -21,6 +21,8 @@
 
 #include "config/error.h"
 
+enum { HALO_PIPEWIRE_STUCK_S = 5 };
+
 struct halo_pipewire_node;
 
 struct halo_pipewire_mode {
@@ -57,7 +59,10 @@ size_t halo_pipewire_node_size(const struct halo_pipewire_node *node, int format
 
 /* Sends a frame in the wished format to all consumers. time is in ns of CLOCK_MONOTONIC, which is
  * the graph's clock. Returns 0, or -EAGAIN if no consumer is linked, the size is another one, or
- * the consumers still hold all buffers: the frame is then dropped. */
+ * the consumers still hold all buffers: the frame is then dropped. Returns -ETIMEDOUT if they have
+ * returned no buffer for the frames of HALO_PIPEWIRE_STUCK_S seconds: a consumer was killed while
+ * the session manager was away, or it hangs. Nobody then gets frames until the node is opened
+ * again. */
 int halo_pipewire_node_write(struct halo_pipewire_node *node, const void *data, size_t size,
                              int64_t time);
 #endif

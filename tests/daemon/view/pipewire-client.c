@@ -5,6 +5,7 @@
  *
  * NODE is a node.name. FORMAT is i420, nv12, yuy2, rgb or any (the default). After FRAMES frames
  * (0, the default: never), it disconnects from the node, ROUNDS times (1, the default), and ends.
+ * With 0 rounds it keeps every frame that it gets.
  * Each frame is written to standard output as a line "frame FORMAT WIDTH HEIGHT TIME ARRIVAL SIZE",
  * with times in ns of CLOCK_MONOTONIC, and SIZE bytes. Exit status: 0, 1 (error), 3 (the connection
  * was lost). */
@@ -101,7 +102,8 @@ static void on_process(void *data)
     while ((buffer = pw_stream_dequeue_buffer(c->stream))) {
         if (c->most == 0 || c->frames < c->most)
             write_out(c, buffer->buffer);
-        pw_stream_queue_buffer(c->stream, buffer);
+        if (c->rounds > 0)
+            pw_stream_queue_buffer(c->stream, buffer);
     }
 }
 
@@ -191,7 +193,7 @@ int main(int argc, char **argv)
         return 1;
     }
     pw_core_add_listener(c.core, &c.core_listener, &core_events, &c);
-    for (int i = 0; i < c.rounds && c.status == 0; i++)
+    for (int i = 0; (i < c.rounds || i == 0) && c.status == 0; i++)
         play(&c);
     pw_core_disconnect(c.core);
     pw_context_destroy(context);

@@ -404,6 +404,23 @@ class Restarts(PipewireTest):
         self.assert_filtered(self.shown(player))
 
 
+    def test_a_program_that_takes_nothing(self):
+        """It keeps all buffers, as one does that is killed while WirePlumber restarts, so others would
+        get nothing: it is reported, and the node is added again."""
+        daemon = self.play(capture=ALWAYS)
+        identity = self.wait_node()['object.id']
+        player = self.player(NODE, 'i420', rounds=0)
+        self.assertTrue(wait_until(lambda: 'nothing was taken for 5 s' in daemon.logged()),
+                        daemon.status('one')['outputs'])
+        self.assertTrue(wait_until(
+            lambda: self.session.nodes().get(NODE, {}).get('object.id') not in (None, identity)))
+        player.close()
+        other = self.player(NODE, 'i420', frames=10)
+        self.assertEqual(other.finish(), 0)
+        self.assert_filtered(self.shown(other))
+        self.assertGreaterEqual(daemon.status('one')['outputs'][0]['failures'], 1)
+
+
 class Input(PipewireTest):
     """A node as the input: here one that shows the played camera as it is."""
 
