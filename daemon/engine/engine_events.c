@@ -96,6 +96,18 @@ static void note_sent(struct engine *engine, int count)
     pthread_mutex_unlock(&engine->lock);
 }
 
+/* Confirmed filters and what they cover arrive together. */
+static void add_coverage(struct engine *engine, json_t *message)
+{
+    const char *name = json_string_value(json_object_get(message, "stream"));
+    const char *tell = json_string_value(json_object_get(message, "tell"));
+    if (!name || !tell || strcmp(tell, "set") != 0 || json_object_get(message, "why"))
+        return;
+    for (struct engine_stream *s = engine->streams; s; s = s->next)
+        if (!strcmp(s->name, name))
+            json_object_set_new(message, "coverage", engine_stream_coverage(s));
+}
+
 void engine_send_notes(struct engine *engine)
 {
     pthread_mutex_lock(&engine->lock);
@@ -109,6 +121,7 @@ void engine_send_notes(struct engine *engine)
     while (note) {
         struct engine_note *next = note->next;
         device |= note->device;
+        add_coverage(engine, note->message);
         if (engine->link)
             halo_link_send(engine->link, json_incref(note->message), note->fds, note->count);
         free_note(note);

@@ -122,6 +122,8 @@ void engine_stream_abandon(struct engine_stream *stream, const struct halo_error
 void engine_stream_free_left(struct engine *engine);
 void engine_stream_tick(struct engine_stream *stream); /* called regularly; may free the stream */
 void engine_stream_report_stats(struct engine_stream *stream);
+/* Returns the coverage of the chains in force, as halo_coverages_write() does. */
+json_t *engine_stream_coverage(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
 
 /* ---- engine_gpu.c ---- */

@@ -129,6 +129,14 @@ void engine_stream_report_stats(struct engine_stream *stream)
                    NULL, 0);
 }
 
+json_t *engine_stream_coverage(struct engine_stream *stream)
+{
+    if (stream->phase != ENGINE_RUNNING || !stream->live)
+        return json_array();
+    halo_live_stats(stream->live, &numbers.live);
+    return halo_coverages_write(numbers.live.coverage);
+}
+
 /* ---- start ---- */
 
 static void make(uv_work_t *work)

@@ -222,6 +222,21 @@ static void read_coverage(struct halo_coverage *ret, const json_t *from)
         ret->part[ret->planes++] = fmin(fmax(json_number_value(json_array_get(planes, p)), 0), 1);
 }
 
+json_t *halo_coverages_write(const struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1])
+{
+    json_t *to = json_array();
+    for (int i = 0; i <= HALO_MAX_RENDITIONS && coverage[i].known; i++)
+        json_array_append_new(to, halo_coverage_write(&coverage[i]));
+    return to;
+}
+
+void halo_coverages_read(struct halo_coverage ret[HALO_MAX_RENDITIONS + 1], const json_t *from)
+{
+    memset(ret, 0, (HALO_MAX_RENDITIONS + 1) * sizeof *ret);
+    for (size_t i = 0; i < json_array_size(from) && i <= HALO_MAX_RENDITIONS; i++)
+        read_coverage(&ret[i], json_array_get(from, i));
+}
+
 json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS])
 {
     json_t *to = json_object();
@@ -273,10 +288,7 @@ json_t *halo_link_stats_write(const struct halo_link_stats *stats)
         json_object_set_new(to, "region_feed", write_regions(&stats->region_feed));
     json_object_set_new(to, "detectors", write_detectors(stats));
     json_object_set_new(to, "outputs", outputs);
-    json_t *coverage = json_array();
-    for (int i = 0; i <= HALO_MAX_RENDITIONS && stats->coverage[i].known; i++)
-        json_array_append_new(coverage, halo_coverage_write(&stats->coverage[i]));
-    json_object_set_new(to, "coverage", coverage);
+    json_object_set_new(to, "coverage", halo_coverages_write(stats->coverage));
     return to;
 }
 
@@ -303,9 +315,7 @@ void halo_link_stats_read(struct halo_link_stats *ret, const json_t *from)
     const json_t *stages = json_object_get(from, "stages");
     for (int i = 0; i < HALO_LIVE_STAGES; i++)
         read_stage(&ret->stage[i], json_object_get(stages, halo_live_stage_names[i]));
-    const json_t *coverage = json_object_get(from, "coverage");
-    for (size_t i = 0; i < json_array_size(coverage) && i <= HALO_MAX_RENDITIONS; i++)
-        read_coverage(&ret->coverage[i], json_array_get(coverage, i));
+    halo_coverages_read(ret->coverage, json_object_get(from, "coverage"));
     const json_t *outputs = json_object_get(from, "outputs");
     for (size_t i = 0; i < json_array_size(outputs) && i < HALO_MAX_OUTPUTS; i++)
         read_output(&ret->output[ret->outputs++], json_array_get(outputs, i));

@@ -94,6 +94,9 @@ json_t *halo_link_detector_write(const struct halo_live_detector *detector);
 
 /* Returns a new reference to {"words": ..., "known": ..., "feed": ..., "planes": [...]}. */
 json_t *halo_coverage_write(const struct halo_coverage *coverage);
+/* The coverage of a stream's own chain and of its renditions; empty while it is not known. */
+json_t *halo_coverages_write(const struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1]);
+void halo_coverages_read(struct halo_coverage ret[HALO_MAX_RENDITIONS + 1], const json_t *from);
 
 /* Returns a new reference to {WORD: why, ...}. */
 json_t *halo_degradations_write(const char degradations[HALO_DEGRADATIONS][HALO_DEGRADATION_WORDS]);

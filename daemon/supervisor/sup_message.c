@@ -173,6 +173,8 @@ static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, con
                                      .why = why[0] ? why : NULL,
                                      .ended = json_is_true(json_object_get(message, "ended")),
                                      .fd = fd};
+    if (kind == SV_SET && !why[0] && json_object_get(message, "coverage"))
+        halo_coverages_read(stream->stats.coverage, json_object_get(message, "coverage"));
     sv_request_answer(stream, kind, &answer);
     return true;
 }

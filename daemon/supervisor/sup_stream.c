@@ -335,7 +335,11 @@ static void check_turn(struct sv_stream *stream)
 
 void sv_stream_stats(struct sv_stream *stream, const json_t *from)
 {
+    struct halo_coverage coverage[HALO_MAX_RENDITIONS + 1];
+    memcpy(coverage, stream->stats.coverage, sizeof coverage);
     halo_link_stats_read(&stream->stats, from);
+    if (sv_request_sets(stream)) /* the new filters' coverage is shown together with them */
+        memcpy(stream->stats.coverage, coverage, sizeof coverage);
     check_turn(stream);
     sv_degraded_update(stream);
     sv_regions_update(stream);

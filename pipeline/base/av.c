@@ -219,6 +219,8 @@ const char *halo_av_reason(int averror, struct halo_complaints *complaints, char
     av_strerror(averror, words, sizeof words);
     if (averror == AVERROR(EAFNOSUPPORT)) /* systemd's RestrictAddressFamilies= */
         snprintf(words, sizeof words, "no network: as a service, halod needs network.conf");
+    if (averror == AVERROR_EXIT) /* FFmpeg: "Immediate exit requested" */
+        snprintf(words, sizeof words, "interrupted");
     if (*halo_av_last_line(complaints, line, sizeof line))
         snprintf(text, size, "%s (%s)", words, line);
     else

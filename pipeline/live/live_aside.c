@@ -11,6 +11,7 @@
 #include "pipeline/base/thread.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_encodings.h"
+#include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_lineup.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
@@ -125,6 +126,13 @@ static void report_set(struct halo_live *live, uint64_t id, const struct halo_er
     HALO_LIVE_TELL(live->listener, set, id, err);
 }
 
+/* From now on, what is known about the chains in force is about these. */
+static void confirm(struct halo_live *live, uint64_t id, int64_t epoch)
+{
+    halo_live_forget_coverage(live->figures, epoch);
+    report_set(live, id, NULL);
+}
+
 static void refuse_over(struct halo_live *live, uint64_t id)
 {
     struct halo_error err = {0};
@@ -193,7 +201,7 @@ static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
         return false;
     drop_first_change(live->aside);
     if (sure)
-        report_set(live, first.id, NULL);
+        confirm(live, first.id, first.epoch);
     else
         refuse_over(live, first.id);
     return true;
@@ -237,7 +245,7 @@ static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over
         return false;
     drop_first_asked(live->aside);
     if (forming == HALO_LIVE_UNFORMED) {
-        report_set(live, id, NULL); /* they become the chains to begin with */
+        confirm(live, id, INT64_MAX); /* they become the chains to begin with */
         return true;
     }
     if (over) {

@@ -3,6 +3,7 @@
 #include "pipeline/live/live_detect.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libavutil/mem.h>
 #include <stdio.h>
 
@@ -10,6 +11,7 @@
 #include "pipeline/gate/queue.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_lineups.h"
+#include "pipeline/live/live_load.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stages.h"
 #include "pipeline/live/live_stream.h"
@@ -18,7 +20,8 @@ struct halo_live_detect {
     struct halo_detect_calls calls;
     struct halo_detect_settings settings;
     struct halo_detect *detect;
-    int64_t dropped; /* frames whose loss was counted; filter thread */
+    int64_t dropped;            /* frames whose loss was counted; filter thread */
+    struct halo_live_load load; /* owned by the thread that calls halo_live_detect_load() */
 };
 
 static void want(void *arg, enum halo_find find)
@@ -119,4 +122,29 @@ void halo_live_detect_stats(struct halo_live_detect *detect,
                                                 .most = stats[find].most * 1e3};
         snprintf(ret[find].name, sizeof ret[find].name, "%s", stats[find].name);
     }
+}
+
+void halo_live_detect_load(struct halo_live_detect *detect, int64_t now, char *words, size_t size)
+{
+    struct halo_detect_stats stats[HALO_FINDS];
+    struct halo_detect_counts counts;
+    int slow = -1;
+    words[0] = '\0';
+    halo_detect_stats(detect->detect, stats, &counts);
+    for (int find = 0; find < HALO_FINDS; find++) {
+        if (stats[find].needed && !stats[find].ready) { /* the detector itself is the reason */
+            detect->load = (struct halo_live_load){0};
+            return;
+        }
+        if (stats[find].needed && (slow < 0 || stats[find].mean > stats[slow].mean))
+            slow = find;
+    }
+    halo_live_load_judge(&detect->load, now, counts.hidden, counts.judged);
+    if (slow < 0 || !detect->load.behind)
+        return;
+    snprintf(words, size,
+             "%" PRId64 " of %" PRId64 " frames were hidden completely: the detector of %s takes "
+             "%.0f ms for a frame, but frames wait only %.0f ms (wait)",
+             detect->load.of[0], detect->load.of[1], halo_find_names[slow], stats[slow].mean * 1e3,
+             detect->settings.detector[slow].wait * 1e3);
 }

@@ -29,5 +29,8 @@ void halo_live_detect_connect(struct halo_live_detect *detect, enum halo_find fi
 /* Any thread. */
 void halo_live_detect_stats(struct halo_live_detect *detect,
                             struct halo_live_detector ret[HALO_FINDS]);
+/* Writes why most frames of the last seconds were hidden completely, if the reason is that a
+ * detector is too slow; otherwise writes "". Call it regularly, from one thread. */
+void halo_live_detect_load(struct halo_live_detect *detect, int64_t now, char *words, size_t size);
 
 #endif

@@ -109,6 +109,14 @@ void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
     pthread_mutex_unlock(&f->lock);
 }
 
+void halo_live_forget_coverage(struct halo_live_figures *f, int64_t epoch)
+{
+    pthread_mutex_lock(&f->lock);
+    for (int i = 0; i <= HALO_MAX_RENDITIONS && f->stats.epoch < epoch; i++)
+        f->stats.coverage[i].known = false;
+    pthread_mutex_unlock(&f->lock);
+}
+
 struct halo_hidden *halo_live_hidden(struct halo_live_figures *f)
 {
     return &f->hidden;

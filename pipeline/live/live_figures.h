@@ -39,6 +39,9 @@ void halo_live_note_degraded(struct halo_live_figures *f, enum halo_degradation 
 /* Counts a frame that has left the gate, and records the coverage of its chains. */
 void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
                           const struct halo_coverage *const *coverage, int chains);
+/* Forgets the coverage unless it is that of this epoch's chains, or of later ones: no frame has
+ * passed them. */
+void halo_live_forget_coverage(struct halo_live_figures *f, int64_t epoch);
 /* Counts what hide leaves of objects. It is valid as long as f. */
 struct halo_hidden *halo_live_hidden(struct halo_live_figures *f);
 /* Counts frames that were dropped because the encoding with this number was too slow. */

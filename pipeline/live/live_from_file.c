@@ -86,11 +86,13 @@ static int open_file(struct halo_live *live, struct halo_live_input *in, struct 
     in->again = halo_path_opens_again(live->settings.source.input);
     int code = probe(live, in, err);
     if (code < 0)
-        return code;
+        return halo_live_is_late(live) ? halo_live_fail_late(live, err) : code;
     in->format = halo_source_format(in->source);
     in->timeless = live->live && !live->settings.realtime &&
                    av_match_name(in->format->iformat->name, TIMELESS);
     code = choose_streams(live, in, err);
+    if (code < 0 && halo_live_is_late(live)) /* FFmpeg returned what it had found until then */
+        code = halo_live_fail_late(live, err);
     if (code >= 0)
         code = halo_live_sound_open(live, in, err);
     if (code < 0)

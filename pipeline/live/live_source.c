@@ -144,14 +144,25 @@ static int run_turns(struct halo_live *live, struct halo_live_input *in, struct 
     return code;
 }
 
+bool halo_live_is_late(const struct halo_live *live)
+{
+    const int64_t deadline = atomic_load(&live->reader->limits.deadline);
+    return deadline && halo_now_ns() >= deadline && !halo_live_stopped(live);
+}
+
+int halo_live_fail_late(const struct halo_live *live, struct halo_error *err)
+{
+    *err = (struct halo_error){0};
+    return halo_fail(err, -ETIMEDOUT, "%s: no data for %g s (input_timeout)", live->name,
+                     live->settings.input_timeout);
+}
+
 /* Explains why a session without an error of its own ended, if that is not the regular end. */
 static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
 {
-    const int64_t deadline = atomic_load(&live->reader->limits.deadline);
     const char *name = live->name;
-    if (deadline && halo_now_ns() >= deadline)
-        return halo_fail(err, -ETIMEDOUT, "%s: no data arrived for %g seconds", name,
-                         live->settings.input_timeout);
+    if (halo_live_is_late(live))
+        return halo_live_fail_late(live, err);
     if (pictures == 0 && !live->ops->endless)
         return halo_fail(err, -ENODATA, "%s: no frame could be decoded", name);
     if (!live->local && !live->settings.loop)

@@ -43,6 +43,10 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     ret->damaged = atomic_load(&live->reader->damage.places);
     ret->camera = halo_live_camera_state(live->camera);
     halo_live_detect_stats(live->detect, ret->detector);
+    halo_live_detect_load(live->detect, halo_now_ns(), ret->degradation[HALO_DEGRADED_DETECTOR],
+                          HALO_DEGRADATION_WORDS);
+    if (ret->degradation[HALO_DEGRADED_DETECTOR][0]) /* which holds up what is before it, too */
+        ret->degradation[HALO_DEGRADED_LATE_DECODER][0] = '\0';
     ret->has_region_feed = live->region_feed;
     if (live->region_feed)
         halo_region_feed_stats(live->region_feed, halo_now_ns(), &ret->region_feed);

@@ -319,7 +319,10 @@ class Changes(DaemonTest):
             self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
         wide = 'solid=region=rect 0 0 50% 100%'
         daemon.control('Set', name='two', filters=wide)
-        self.until(lambda: daemon.status('two')['coverage']['planes'] == [0.5] * 3)
+        for chain, part in ((wide, 0.5), ('gblur=sigma=9', 1)) * 5:  # never one with the other's
+            daemon.control('Set', name='two', filters=chain)
+            status = daemon.status('two')
+            self.assertEqual((status['filters'], status['coverage']['planes']), (chain, [part] * 3))
         daemon.write({'one': self.stream('one', filters=corner, min_coverage=0.01),
                       'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')})
         self.assertEqual(daemon.control('Reload')['changed'], ['one'])

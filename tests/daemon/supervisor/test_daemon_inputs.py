@@ -209,6 +209,14 @@ class Inputs(DaemonTest):
         self.reader('one.ts')
         self.until(lambda: daemon.status('one')['opened'] == 1)
 
+    def test_silent_from_the_start(self):
+        """The commonest fault of cameras has words of its own, and those of FFmpeg are not told."""
+        with socket.create_server(('127.0.0.1', 0)) as silent:
+            daemon = self.start({'one': self.stream(
+                input='tcp://127.0.0.1:%d' % silent.getsockname()[1], input_timeout=0.5)})
+            self.until(lambda: 'no data for 0.5 s (input_timeout)' in daemon.status('one')['why'])
+            self.assertNotIn('Immediate exit', daemon.logged())
+
     @alone
     def test_hung(self):
         """A server that is there and says nothing more."""

@@ -4,17 +4,39 @@
 import json
 import os
 import signal
+import subprocess
 import time
 import unittest
 
-from halotest.daemon import (PATIENCE, UNNOTICED, DaemonTest, Refused, is_sanitized, main)
+from halotest.daemon import (HALOCTL, PATIENCE, UNNOTICED, DaemonTest, Refused, is_sanitized, main)
 import halotest
 from halotest import alone, silent_clip
 
 FOLDER = os.environ.get('HALO_STANDIN_LIBRARIES', '')
 WORDS = ('gpu', 'gpu-memory', 'decoder', 'encoder-sessions', 'encoder', 'late', 'late-decoder',
-         'late-encoder')
+         'late-encoder', 'output', 'late-detector')
 X264 = ('-c:v', 'libx264')
+
+
+SLOW_DETECTOR = '''#!/usr/bin/python3
+import array, json, os, socket, time
+d, a, f, _ = socket.socket(fileno=3).recvmsg(1, 64)
+c = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET, fileno=array.array('i', a[0][2])[0])
+while True:
+    d, a, f, _ = c.recvmsg(65536, 256)
+    for _, _, x in a:
+        for fd in array.array('i', x[:len(x) // 4 * 4]):
+            os.close(fd)
+    if not d:
+        os._exit(0)
+    j = json.loads(d)
+    if j['type'] == 'hello':
+        c.send(json.dumps({'type': 'ready', 'name': 'slow', 'width': 64, 'height': 48,
+                           'format': 'gray8', 'answers': 'boxes'}).encode())
+    elif j['type'] == 'frame':
+        time.sleep(0.25)
+        c.send(json.dumps({'type': 'verdict', 'n': j['n'], 'boxes': []}).encode())
+'''
 
 
 class LoadTest(DaemonTest):
@@ -172,6 +194,24 @@ class Late(LoadTest):
         self.assertIn('an encoding is too slow', why)
         size = other.size
         self.until(lambda: other.size > size)
+
+
+    def test_a_detector(self):
+        """Whose verdicts come too late: nearly all is hidden, and that is said with the figures."""
+        script = self.path('slow.py')
+        with open(script, 'w') as file:
+            file.write(SLOW_DETECTOR)
+        os.chmod(script, 0o755)
+        daemon = self.start_http(
+            {'one': self.stream(input='test:size=160x120:rate=30', filters='solid=gray:region=faces')},
+            detectors={'faces': {'command': script, 'wait': '50ms'}})
+        why = self.lacks(daemon, 'one', 'late-detector')['late-detector']
+        self.assertRegex(why, r'^\d+ of \d+ frames were hidden completely: the detector of faces takes '
+                              r'\d+ ms for a frame, but frames wait only 50 ms \(wait\)$')
+        self.assertIn(why, daemon.status('one')['why'])
+        done = subprocess.run([HALOCTL, '--socket', daemon.path, 'doctor'], capture_output=True,
+                              text=True, timeout=60 * PATIENCE)
+        self.assertIn('hidden completely', done.stdout)
 
 
 class Memory(LoadTest):
