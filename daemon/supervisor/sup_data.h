@@ -29,7 +29,10 @@ struct sv_process {
     struct sv_engine *engine; /* NULL: the process was killed or asked to quit */
     struct halo_link *link;   /* NULL: the supervisor has destroyed its end of the link */
     uint64_t started, heard;
-    uint64_t closed;   /* when the link was closed; 0: it is open */
+    /* how long it had waited for a processor at the time `looked`, which is a value of `heard` */
+    uint64_t looked, waited;
+    int64_t ran;     /* once it was killed: its processor time, in ns, when it was last looked at */
+    uint64_t closed; /* when the link was closed; 0: it is open */
     uint64_t deadline; /* when the process must have ended; 0: no deadline */
     char closed_why[128];
     char asker[68];  /* name of the stream that requested the end of the process, or "" */

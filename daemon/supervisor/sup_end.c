@@ -10,6 +10,7 @@
 #include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_lost.h"
 #include "daemon/supervisor/sup_process.h"
+#include "daemon/supervisor/sup_share.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
 #include "kernels/fault.h"
@@ -85,11 +86,7 @@ static void step_leaving(struct sv_process *process)
         sv_process_kill(process);
         return;
     }
-    halo_log(HALO_LOG_ERROR,
-             "engine process %d survived SIGKILL: it is stuck in a driver and has been abandoned",
-             process->handle.pid);
-    process->deadline = UINT64_MAX;
-    sv->abandoned++;
+    sv_process_judge(process);
 }
 
 static bool leaves_too_long(const struct sv_engine *engine, uint64_t now)
@@ -119,11 +116,20 @@ static void lose_closed(struct sv_process *process)
     lose(process, what, process->device);
 }
 
-static bool is_silent(const struct sv_process *process, uint64_t now)
+/* The time for which the process was ready to run but had no processor does not count. */
+static bool is_silent(struct sv_process *process, uint64_t now)
 {
-    const bool late = process->said_hello ? now - process->heard >= HALO_ENGINE_SILENCE_MS
-                                          : now - process->started >= HELLO_MS;
-    return late && !halo_fault("supervisor", "silence");
+    const uint64_t since = process->said_hello ? process->heard : process->started;
+    const uint64_t most = process->said_hello ? HALO_ENGINE_SILENCE_MS : HELLO_MS;
+    const pid_t pid = process->handle.pid;
+    if (process->looked != process->heard) {
+        process->looked = process->heard;
+        process->waited = sv_share_waited(pid);
+    }
+    if (now - since < most || halo_fault("supervisor", "silence"))
+        return false;
+    const uint64_t waited = sv_share_waited(pid);
+    return now - since >= most + (waited > process->waited ? waited - process->waited : 0);
 }
 
 void sv_end_step(struct sv_process *process)
@@ -133,7 +139,7 @@ void sv_end_step(struct sv_process *process)
     if (!engine)
         step_leaving(process);
     else if (process->closed && now - process->closed >= LAST_WORDS_MS &&
-             !halo_fault("supervisor", "exit"))
+             !sv_share_ended(process->handle.pid) && !halo_fault("supervisor", "exit"))
         lose_closed(process);
     else if (process->closed)
         return;

@@ -16,6 +16,8 @@
 
 enum {
     ABANDONED_MAX = 16,
+    STARTING_MAX = 4, /* engines that start at the same time, if they take no longer than ... */
+    STARTING_MS = 3000,
     IDLE_MS = 2000,   /* an engine without streams is kept this long */
     MOVED_MS = 30000, /* two stalls further apart than this are not in a row */
 };
@@ -120,7 +122,9 @@ static void start_process(struct sv_engine *engine)
     struct halo_supervisor *sv = engine->sv;
     struct halo_error err = {0};
     if (sv->abandoned >= ABANDONED_MAX)
-        halo_fail(&err, -EAGAIN, "%d engines are stuck in a driver: reboot the machine",
+        halo_fail(&err, -EAGAIN,
+                  "%d engines were killed and do not end, because a driver or a disk does not "
+                  "answer: reboot the machine",
                   sv->abandoned);
     if (err.code || sv_process_start(engine, &err) < 0) {
         sv_engine_failed(engine, err.text, false, false);
@@ -146,6 +150,17 @@ void sv_engine_drop(struct sv_engine *engine)
     free(engine);
 }
 
+/* Many engines that load their libraries at once would all be late. One that takes long does not
+ * keep the others waiting. */
+static bool may_start(const struct halo_supervisor *sv)
+{
+    int starting = 0;
+    for (const struct sv_engine *e = sv->engines; e; e = e->next)
+        starting +=
+            e->process && !e->process->said_hello && sv_now(sv) - e->process->started < STARTING_MS;
+    return starting < STARTING_MAX;
+}
+
 void sv_engine_step(struct sv_engine *engine)
 {
     const uint64_t now = sv_now(engine->sv);
@@ -156,7 +171,7 @@ void sv_engine_step(struct sv_engine *engine)
     if (engine->idle_since) {
         if (now - engine->idle_since >= IDLE_MS)
             sv_engine_drop(engine);
-    } else if (!engine->process && now >= engine->backoff.not_before) {
+    } else if (!engine->process && now >= engine->backoff.not_before && may_start(engine->sv)) {
         start_process(engine);
     }
 }

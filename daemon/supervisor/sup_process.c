@@ -18,6 +18,7 @@
 #include "daemon/supervisor/sup_environment.h"
 #include "daemon/supervisor/sup_files.h"
 #include "daemon/supervisor/sup_hook.h"
+#include "daemon/supervisor/sup_share.h"
 
 enum {
     QUIT_MS = 8000,     /* for an engine to finish files */
@@ -160,7 +161,26 @@ void sv_process_kill(struct sv_process *process)
     halo_link_destroy(process->link);
     process->link = NULL;
     uv_process_kill(&process->handle, SIGKILL);
+    process->ran = sv_share_ran(process->handle.pid);
     process->deadline = sv_now(process->sv) + STUBBORN_MS;
+}
+
+void sv_process_judge(struct sv_process *process)
+{
+    const pid_t pid = process->handle.pid;
+    const int64_t ran = sv_share_ran(pid);
+    if (sv_share_ended(pid) || ran != process->ran || !sv_share_blocked(pid)) {
+        process->ran = ran; /* libuv will report its end, or it will run again */
+        process->deadline = sv_now(process->sv) + STUBBORN_MS;
+        return;
+    }
+    halo_log(
+        HALO_LOG_ERROR,
+        "engine process %d survived SIGKILL: it has been waiting in the kernel for %d s, for a "
+        "driver or a disk, and has been abandoned",
+        (int)pid, STUBBORN_MS / 1000);
+    process->deadline = UINT64_MAX;
+    process->sv->abandoned++;
 }
 
 void sv_process_quit(struct sv_process *process)

@@ -17,6 +17,9 @@ int sv_process_start(struct sv_engine *engine, struct halo_error *err);
 void sv_process_quit(struct sv_process *process);
 /* Separates the process from its engine and kills the process at once. */
 void sv_process_kill(struct sv_process *process);
+/* To be called once a killed process should have ended: gives it more time if it has ended already,
+ * or has only had too little of the processor; otherwise gives it up. */
+void sv_process_judge(struct sv_process *process);
 /* Removes the process from the list and frees it. Must be called when the process has ended, or
  * when halod no longer waits for its end. */
 void sv_process_forget(struct sv_process *process);
