@@ -53,7 +53,10 @@ static bool in_list(const enum AVCodecID *list, enum AVCodecID id)
 /* Codecs that muxers accept but readers do not get back intact: without times, or without data that
  * decoders need. */
 static const struct row broken[] = {
-    {"avi", {ID(NONE)}, {ID(VORBIS), ID(ADPCM_MS), ID(ADPCM_IMA_WAV), ID(ADPCM_SWF)}},
+    {"avi",
+     {ID(NONE)},
+     {ID(VORBIS), ID(ADPCM_MS), ID(ADPCM_IMA_WAV), ID(ADPCM_SWF), ID(ADPCM_YAMAHA), ID(ADPCM_G722),
+      ID(EAC3), ID(DTS)}},
     {"asf,asf_stream", {ID(NONE)}, {ID(FLAC)}},
     {"nut", {ID(NONE)}, {ID(WMAV1), ID(WMAV2)}},
     {"mov", {ID(RAWVIDEO)}, {ID(NONE)}},
@@ -79,6 +82,8 @@ static bool holds(const AVOutputFormat *container, enum AVMediaType type, enum A
     if (row)
         return in_list(video ? row->video : row->audio, id);
     const int known = avformat_query_codec(container, id, FF_COMPLIANCE_NORMAL);
+    if (known == 0 && !strcmp(container->name, "matroska")) /* as in AVI, by VfW's and ACM's tags */
+        return av_codec_get_tag(container->codec_tag, id);
     return known >= 0 ? known
                       : id == (video ? container->video_codec : container->audio_codec) ||
                             av_match_name(container->name, any);
@@ -228,6 +233,11 @@ bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id)
     return halo_container_starts(container, id) != HALO_STARTS_NOWHERE &&
            !(mpeg && av_match_name(container->name, "mpeg,vcd,svcd,dvd,vob")) &&
            id != AV_CODEC_ID_THEORA;
+}
+
+bool halo_container_reorders(const AVOutputFormat *container)
+{
+    return !av_match_name(container->name, "avi,swf,avm2");
 }
 
 bool halo_container_says_once(const AVOutputFormat *container, enum AVCodecID id)

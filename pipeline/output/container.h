@@ -63,6 +63,11 @@ enum halo_starts halo_container_starts(const AVOutputFormat *container, enum AVC
  * everything after a gap would be too early. */
 bool halo_container_skips(const AVOutputFormat *container, enum AVCodecID id);
 
+/* Returns whether the container stores when a frame is shown and not only in which order frames are
+ * decoded. If it does not, readers guess by how much reordered frames are late, and the video comes
+ * later than the sound. */
+bool halo_container_reorders(const AVOutputFormat *container);
+
 /* Returns whether the container's muxer removes the header with coding parameters (ADTS) from every
  * packet of this codec and stores the parameters once. */
 bool halo_container_says_once(const AVOutputFormat *container, enum AVCodecID id);

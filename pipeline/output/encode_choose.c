@@ -180,12 +180,17 @@ static void set_jpeg(AVCodecContext *c, const AVCodec *codec, enum AVPixelFormat
         c->pix_fmt = format == AV_PIX_FMT_YUV444P ? AV_PIX_FMT_YUVJ444P : AV_PIX_FMT_YUVJ420P;
 }
 
-static void set_live(AVCodecContext *c, const AVCodec *codec)
+/* Frames are encoded in the order in which they are shown. */
+static void set_in_order(AVCodecContext *c, const AVCodec *codec)
 {
     c->max_b_frames = 0;
-    c->thread_type = FF_THREAD_SLICE; /* frame threads hold frames back */
     if (codec->id == AV_CODEC_ID_MPEG2VIDEO)
         c->flags |= AV_CODEC_FLAG_LOW_DELAY;
+}
+
+static void set_live(AVCodecContext *c, const AVCodec *codec)
+{
+    c->thread_type = FF_THREAD_SLICE; /* frame threads hold frames back */
     if (av_match_name(codec->name, "libx264,libx264rgb,libx265,h264_nvenc,hevc_nvenc"))
         c->flags |= AV_CODEC_FLAG_CLOSED_GOP; /* without B-frames, others have no open ones */
 }
@@ -207,6 +212,8 @@ void halo_encode_choose(AVCodecContext *c, const AVCodec *codec,
     set_fields(c, codec, input->stream->codecpar);
     if (settings->gop)
         c->gop_size = settings->gop;
+    if (settings->live || !halo_container_reorders(settings->container))
+        set_in_order(c, codec);
     if (settings->live)
         set_live(c, codec);
     if (settings->jpeg)

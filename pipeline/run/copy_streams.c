@@ -197,6 +197,25 @@ static int copy_side_data(const AVStream *in, AVStream *out, enum halo_role role
     return 0;
 }
 
+/* Whether each packet is one frame, whatever its size. AVI's header then must not declare the size
+ * of a block, or readers compute times from sizes. */
+static bool has_whole_frames(enum AVCodecID id)
+{
+    switch (id) {
+    case AV_CODEC_ID_MP1:
+    case AV_CODEC_ID_MP2:
+    case AV_CODEC_ID_MP3:
+    case AV_CODEC_ID_AAC:
+    case AV_CODEC_ID_AC3:
+    case AV_CODEC_ID_EAC3:
+    case AV_CODEC_ID_DTS:
+    case AV_CODEC_ID_FLAC:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AVStream *out,
                      enum halo_role role)
 {
@@ -207,6 +226,8 @@ int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AV
         if (halo_av_parameters_copy(out->codecpar, in->codecpar) < 0)
             return -ENOMEM;
         out->codecpar->codec_tag = 0; /* the muxer chooses its own */
+        if (has_whole_frames(out->codecpar->codec_id))
+            out->codecpar->block_align = 0;
         out->time_base = in->time_base;
         out->avg_frame_rate = in->avg_frame_rate;
     }
@@ -224,8 +245,9 @@ int halo_copy_stream(const struct halo_run_settings *set, const AVStream *in, AV
                : copy_tags(set, in->metadata, &out->metadata, role == HALO_ROLE_FILTER);
 }
 
+/* end: where the output ends, in AV_TIME_BASE; INT64_MAX: at the end of the input. */
 static int copy_chapter(const struct halo_run_settings *set, const AVChapter *in,
-                        AVFormatContext *out, int64_t offset)
+                        AVFormatContext *out, int64_t offset, int64_t end)
 {
     const int64_t shift = av_rescale_q(offset, AV_TIME_BASE_Q, in->time_base);
     AVChapter **list = av_realloc_array(out->chapters, out->nb_chapters + 1, sizeof *list);
@@ -239,6 +261,8 @@ static int copy_chapter(const struct halo_run_settings *set, const AVChapter *in
     c->time_base = in->time_base;
     c->start = FFMAX(in->start - shift, 0);
     c->end = in->end - shift;
+    if (end != INT64_MAX)
+        c->end = FFMIN(c->end, av_rescale_q(end, AV_TIME_BASE_Q, in->time_base));
     list[out->nb_chapters++] = c; /* freed with the context */
     return copy_tags(set, in->metadata, &c->metadata, false);
 }
@@ -261,7 +285,7 @@ int halo_copy_descriptions(const struct halo_run_settings *set, const AVFormatCo
             (end != INT64_MAX &&
              av_compare_ts(c->start - shift, c->time_base, end, AV_TIME_BASE_Q) >= 0))
             continue;
-        if (copy_chapter(set, c, out, offset) < 0)
+        if (copy_chapter(set, c, out, offset, end) < 0)
             return -ENOMEM;
     }
     return 0;

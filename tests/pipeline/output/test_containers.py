@@ -112,6 +112,26 @@ class Containers(HaloTest):
         self.filtered(plain_clip(), 'out.mpg', '-c:a', 'mp2')
         self.filtered(plain_clip(), 'out.ogv', '-c:a', 'libvorbis')
 
+    def test_audio_with_tags_of_windows_in_matroska(self):
+        for codec, rate, suffix in (('pcm_alaw', 8000, '.mov'), ('pcm_mulaw', 8000, '.mov'),
+                                    ('adpcm_ms', 22050, '.mov'), ('adpcm_ima_wav', 22050, '.mov'),
+                                    ('g722', 16000, '.mov'), ('g726', 8000, '.mov'),
+                                    ('wmav1', 44100, '.wmv'), ('wmav2', 44100, '.wmv')):
+            with self.subTest(codec):
+                source = clip(suffix, *video_source(), *audio_source(rate=rate), '-ac', '1',
+                              '-c:v', 'mpeg4', '-c:a', codec)
+                output = self.filtered(source, 'out.mkv')
+                self.assertEqual(halotest.audio_samples_md5(output),
+                                 halotest.audio_samples_md5(clip('.mkv', '-i', source, '-c', 'copy')))
+                self.assert_audio_same(source, output, shift=0)
+
+    def test_audio_whose_times_avi_cannot_hold(self):
+        for codec, rate in (('eac3', 48000), ('g722', 16000)):
+            source = clip('.mkv', *video_source(), *audio_source(rate=rate), '-c:v', 'mpeg4',
+                          '-c:a', codec)
+            self.refused('run', '-i', source, '-vf', 'null', self.path('out.avi'),
+                         says=('stream 1', '.mkv'))
+
     def test_streams_that_the_muxer_refuses(self):
         self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:a', 'pcm_s16le',
                      self.path('out.mxf'), says=('mxf', '48khz', '-an'))

@@ -18,7 +18,7 @@ OUTPUTS = {
     '.webm': ('libopus', '-c:v', 'libvpx'),
     '.ts': ('mp2', '-preset', 'ultrafast'),
     '.mpg': ('mp2', '-c:v', 'mpeg2video'),
-    '.avi': ('libmp3lame', '-preset', 'ultrafast'),
+    '.avi': ('libmp3lame', '-preset', 'veryfast'),
     '.flv': ('aac', '-preset', 'ultrafast'),
     '.nut': ('libvorbis', '-preset', 'ultrafast'),
     '.ogv': ('libvorbis', '-c:v', 'libtheora'),
@@ -78,6 +78,29 @@ class Starts(HaloTest):
         self.assertEqual(halotest.frame_count(made), halotest.frame_count(given) + 8)
         hashes = halotest.frame_hashes(self.filtered(given, 'lossless.avi', '-c:v', 'ffv1'))
         self.assertEqual(len(set(hashes[:9])), 1)
+
+    def test_sound_copied_from_avi_to_avi(self):
+        """Each packet is a frame; the sizes of blocks in the input's header mean nothing."""
+        for codec, rate in (('libmp3lame', 24000), ('libmp3lame', 44100), ('mp2', 44100),
+                            ('ac3', 44100), ('aac', 44100), ('flac', 44100)):
+            with self.subTest(f'{codec} {rate}'):
+                given = clip('.avi', *video_source(seconds=3), *audio_source(3, rate=rate),
+                             '-c:v', 'mpeg4', '-c:a', codec)
+                made = self.filtered(given, 'out.avi')
+                times = packet_times(made, 'a:0'), packet_times(given, 'a:0')
+                self.assertEqual(len(times[0]), len(times[1]))
+                for got, wanted in zip(*times):
+                    self.assertLess(abs(got - wanted), Fraction(1, 1000))
+
+    def test_frames_in_avi_are_in_order(self):
+        """It does not say when a frame is shown, and readers would guess."""
+        given = clip('.mkv', *video_source(), *halotest.X264_B)
+        for codec in ('libx264', 'mpeg2video', 'mpeg4'):
+            with self.subTest(codec):
+                made = self.filtered(given, 'out.avi', '-c:v', codec)
+                self.assertEqual(halotest.frame_times(made)[0], 0)
+                self.assertEqual(halotest.frame_hashes(made),
+                                 halotest.frame_hashes(self.filtered(made, 'again.mkv', '-c:v', 'ffv1')))
 
     def test_gaps_where_frames_are_counted(self):
         """What was shown stays in a gap: nothing after it comes too early."""
