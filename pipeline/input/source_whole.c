@@ -147,22 +147,22 @@ static int64_t riff_end(AVIOContext *pb, int64_t size)
     return end + 8 > size ? end : -1; /* otherwise its muxer never set the length */
 }
 
-/* Whether the file has all bytes that its outermost element declares. If so, its muxer finished,
- * and a different length is only counted differently (the last frame's duration, frames that are
- * shown twice). */
-static bool has_all_bytes(AVFormatContext *f)
+/* The bytes that are missing at the end of what the outermost element declares; -1: unknown. If
+ * none are missing, the file's muxer finished, and a different length is only counted differently
+ * (the last frame's duration, frames that are shown twice). */
+static int64_t missing_bytes(AVFormatContext *f)
 {
     AVIOContext *pb = f->pb;
     const int64_t size = pb && (pb->seekable & AVIO_SEEKABLE_NORMAL) ? avio_size(pb) : -1;
     if (size <= 0 || avio_seek(pb, 0, SEEK_SET) < 0)
-        return false;
+        return -1;
     int64_t end = -1;
     if (av_match_name("matroska", f->iformat->name) && (end = matroska_end(pb)) > 0 &&
         broken_element(pb, end, true))
-        return false;
+        return -1;
     if (!strcmp(f->iformat->name, "avi"))
         end = riff_end(pb, size);
-    return end > 0 && end <= size;
+    return end > 0 ? FFMAX(end - size, 0) : -1;
 }
 
 /* ---- pieces that follow one another ---- */
@@ -255,18 +255,25 @@ static int check_pieces(const struct halo_whole *w, const char *name, struct hal
 
 /* ---- counts and lengths ---- */
 
-/* Checks the number of packets, which formats whose header counts the samples declare; an edit list
- * can exclude some of them from the index. */
+/* The number of packets that formats declare whose header counts the samples; an edit list can
+ * exclude some of them from the index. 0: it is unknown. */
+static int64_t declared_count(const struct halo_whole *w, const AVStream *st)
+{
+    const int64_t indexed = w->seen[st->index].indexed;
+    return indexed > 0 && av_match_name("mov", w->format->iformat->name)
+               ? FFMIN(st->nb_frames, indexed)
+               : st->nb_frames;
+}
+
+/* If no bytes are known to be missing, a frame may be: some muxers count one too many. */
 static int check_count(const struct halo_whole *w, const AVStream *st, const char *name,
                        struct halo_error *err)
 {
     const struct seen *seen = &w->seen[st->index];
+    const int64_t wanted = declared_count(w, st);
     char clock[32];
-    int64_t wanted = st->nb_frames;
-    if (seen->indexed > 0 && av_match_name("mov", w->format->iformat->name))
-        wanted = FFMIN(wanted, seen->indexed);
-    if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || wanted <= 0 ||
-        seen->packets + 1 >= wanted)
+    if (st->codecpar->codec_type != AVMEDIA_TYPE_VIDEO || seen->packets >= wanted ||
+        (seen->packets + 1 == wanted && missing_bytes(w->format) <= 0))
         return 0;
     return halo_fail(err, -EBADMSG,
                      "%s: truncated at %s: stream %d has only %" PRId64 " of the %" PRId64
@@ -295,11 +302,23 @@ bool halo_whole_declares(const AVFormatContext *f)
            f->duration_estimation_method == AVFMT_DURATION_FROM_STREAM;
 }
 
+/* The length of a movie header may be that of the tracks without their edit lists, whose frames are
+ * counted. */
+static bool is_counted(const struct halo_whole *w)
+{
+    bool counted = av_match_name("mov", w->format->iformat->name);
+    for (int i = 0; i < w->count; i++) {
+        const AVStream *st = w->format->streams[i];
+        counted &= !halo_av_is_video(st) || declared_count(w, st) > 0;
+    }
+    return counted;
+}
+
 static int check_length(const struct halo_whole *w, const char *name, struct halo_error *err)
 {
     const AVFormatContext *f = w->format;
     char at[32], whole[32];
-    if (!halo_whole_declares(f))
+    if (!halo_whole_declares(f) || is_counted(w))
         return 0;
     /* One frame may be missing at the end, and some muxers declare the last frame's duration
      * although its packet has none. */
@@ -325,7 +344,7 @@ int halo_whole_check(const struct halo_whole *w, const char *name, struct halo_e
         code = check_count(w, w->format->streams[i], name, err);
     if (code >= 0)
         code = check_length(w, name, err);
-    if (code >= 0 || !has_all_bytes(w->format))
+    if (code >= 0 || missing_bytes(w->format) != 0)
         return code;
     *err = (struct halo_error){0};
     return 0;

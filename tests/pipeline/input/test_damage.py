@@ -95,6 +95,16 @@ class Damage(HaloTest):
         data = content(clip('.avi', *video_source(seconds=3), '-c:v', 'mpeg4'))
         self.damaged('cut.avi', data[:len(data) // 2])
 
+    def test_avi_that_lost_a_frame(self):
+        """Nothing is torn, but its header declares one frame, and some bytes, more."""
+        data = content(clip('.avi', *video_source(seconds=4), '-c:v', 'mjpeg'))
+        frames = [m.start() for m in re.finditer(b'00dc', data[:data.index(b'idx1')])
+                  if m.start() > data.index(b'movi')]
+        need(len(frames) == 100, 'a chunk for each frame', 'avi')
+        for first, last in ((50, 51), (50, 52), (0, 1), (98, 99)):
+            with self.subTest(f'{first} to {last}'):
+                self.damaged('hole.avi', data[:frames[first]] + data[frames[last]:])
+
     def test_mkv_from_stdin_cut(self):
         data = content(clip('.mkv', *video_source(seconds=3), *X264))
         run = self.halod('run', '-i', '-', '-vf', 'null', '-v', 'error', self.path('out.mkv'),
