@@ -33,17 +33,9 @@ int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVS
     return code < 0 ? code : 0;
 }
 
-int halo_first_fields(struct halo_source *source, AVStream *stream, struct halo_error *err)
+void halo_first_fields(const AVFrame *first, AVStream *stream)
 {
-    if (stream->codecpar->field_order <= AV_FIELD_PROGRESSIVE)
-        return 0;
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    const int code = halo_first_picture(frame, source, stream, err);
-    const int fields = code >= 0 ? halo_av_frame_fields(frame) : 0;
-    if (fields & HALO_AV_INTERLACED)
+    const int fields = halo_av_frame_fields(first);
+    if (stream->codecpar->field_order != AV_FIELD_PROGRESSIVE && fields & HALO_AV_INTERLACED)
         stream->codecpar->field_order = fields & HALO_AV_TOP_FIRST ? AV_FIELD_TT : AV_FIELD_BB;
-    av_frame_free(&frame);
-    return code;
 }

@@ -14,8 +14,9 @@
 int halo_first_picture(AVFrame *ret_frame, struct halo_source *source, const AVStream *stream,
                        struct halo_error *err);
 
-/* Sets the field order of an interlaced stream from its first frame, because different containers
- * give the same field-order value different meanings. Returns 0, or -errno with err filled. */
-int halo_first_fields(struct halo_source *source, AVStream *stream, struct halo_error *err);
+/* Sets the field order of a stream from its first frame, because many containers do not store it,
+ * and others give the same value different meanings. A stream that is declared progressive stays
+ * so. */
+void halo_first_fields(const AVFrame *first, AVStream *stream);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "config/log.h"
 #include "pipeline/base/av_version.h"
-#include "pipeline/input/first_picture.h"
 
 static void of_container(struct halo_hdr *hdr, const AVStream *st)
 {
@@ -54,7 +53,7 @@ static const char *rest_of(const AVStream *st, bool hdr)
 
 static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
 {
-    const bool plus = first && av_frame_get_side_data(first, AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
+    const bool plus = hdr && av_frame_get_side_data(first, AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
     size_t size;
     const bool vision = halo_av_stream_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
     if (plus || vision)
@@ -63,26 +62,20 @@ static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
                  st->index, vision ? "Dolby Vision" : "HDR10+", rest_of(st, hdr));
 }
 
-int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
-                  struct halo_error *err)
+bool halo_hdr_is(const AVStream *stream)
 {
     const enum AVColorTransferCharacteristic transfer = stream->codecpar->color_trc;
+    return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;
+}
+
+void halo_hdr_find(struct halo_hdr *ret, const AVFrame *first, const AVStream *stream)
+{
+    const bool hdr = halo_hdr_is(stream);
     *ret = (struct halo_hdr){0};
     of_container(ret, stream);
-    if (transfer != AVCOL_TRC_SMPTE2084 && transfer != AVCOL_TRC_ARIB_STD_B67) {
-        say_dropped(stream, NULL, false);
-        return 0;
-    }
-    AVFrame *frame = av_frame_alloc();
-    if (!frame)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    const int code = halo_first_picture(frame, source, stream, err);
-    if (code >= 0) {
-        of_picture(ret, frame);
-        say_dropped(stream, frame, true);
-    }
-    av_frame_free(&frame);
-    return code;
+    if (hdr)
+        of_picture(ret, first);
+    say_dropped(stream, first, hdr);
 }
 
 static int put(AVStream *out, enum AVPacketSideDataType type, const void *data, size_t size)

@@ -13,19 +13,18 @@
 
 #include "config/error.h"
 
-struct halo_source;
-
 struct halo_hdr {
     bool has_display, has_light;
     AVMasteringDisplayMetadata display;
     AVContentLightMetadata light;
 };
 
+/* Whether the stream's transfer characteristic is that of HDR. */
+bool halo_hdr_is(const AVStream *stream);
+
 /* Reads the stream's metadata from its container. If the stream's transfer characteristic is HDR,
- * metadata that the container lacks is read from the first frame, which requires reading ahead from
- * the source. May block. Returns 0, or -errno with err filled. */
-int halo_hdr_find(struct halo_hdr *ret, struct halo_source *source, const AVStream *stream,
-                  struct halo_error *err);
+ * metadata that the container lacks is taken from the first frame (first_picture.h). */
+void halo_hdr_find(struct halo_hdr *ret, const AVFrame *first, const AVStream *stream);
 
 /* Writes the metadata to the output stream. Returns 0 or -ENOMEM. */
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);

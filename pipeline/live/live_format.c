@@ -75,10 +75,29 @@ static void say_turned(int turn)
                  halo_display_words(turn));
 }
 
+/* A source that does not wait for its reader is read ahead only if there is something to learn. */
+static int look_at_first(struct halo_live_format *format, const struct halo_live_input *in,
+                         struct halo_error *err)
+{
+    if (!in->source)
+        return 0;
+    AVFrame *first = av_frame_alloc();
+    int code = first ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    if (code == 0 && (in->again || in->video->codecpar->field_order > AV_FIELD_PROGRESSIVE ||
+                      halo_hdr_is(in->video)))
+        code = halo_first_picture(first, in->source, in->video, err);
+    if (code >= 0) {
+        halo_first_fields(first, in->video);
+        halo_hdr_find(&format->hdr, first, in->video);
+    }
+    av_frame_free(&first);
+    return code;
+}
+
 static int describe(struct halo_live_format *format, const struct halo_live *live,
                     const struct halo_live_input *in, struct halo_error *err)
 {
-    const int code = in->source ? halo_first_fields(in->source, in->video, err) : 0;
+    const int code = look_at_first(format, in, err);
     if (code < 0)
         return code;
     format->like = avformat_alloc_context();
@@ -92,7 +111,7 @@ static int describe(struct halo_live_format *format, const struct halo_live *liv
     format->input = gate_input(live, in->video);
     format->input.unsure = in->unsure;
     say_turned(format->input.turn);
-    return in->source ? halo_hdr_find(&format->hdr, in->source, in->video, err) : 0;
+    return 0;
 }
 
 void halo_live_format_destroy(struct halo_live_format *format)

@@ -40,6 +40,7 @@ struct halo_encoder {
     struct timing pending[PENDING]; /* timing that encoders do not pass on; a ring */
     unsigned sent, received;
     bool in_hardware, force_key;
+    bool hides_fields;     /* nothing in the output will say that a frame is interlaced */
     bool fills, from_zero; /* fills: no frame may be missing after the first; from_zero: nor before
                               it, from time 0 */
     AVFrame *shown;        /* fills: the last frame, repeated if frames are missing */
@@ -245,6 +246,9 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
         code = open_convert(e, settings, halo_encode_takes(container, codec, input->format), err);
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
+    e->hides_fields = !settings->live && !(c->flags & AV_CODEC_FLAG_INTERLACED_DCT) &&
+                      (c->field_order <= AV_FIELD_PROGRESSIVE ||
+                       !av_match_name(container->name, "matroska,webm,mov"));
     e->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
     e->fills = !halo_container_skips(container, codec->id) && !settings->live;
     if (code < 0) {
@@ -433,10 +437,25 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
     return code < 0 ? code : missing;
 }
 
+static void say_fields_hidden(struct halo_encoder *e)
+{
+    const bool first = e->last_pts == AV_NOPTS_VALUE;
+    halo_log(HALO_LOG_WARNING,
+             "stream %d: %s interlaced, and the output will not say so, because %s: players show "
+             "combs: use libx264, mpeg2video or mpeg4, or deinterlace IN first",
+             e->input.stream->index, first ? "its frames are" : "some frames are",
+             e->codec->field_order > AV_FIELD_PROGRESSIVE ? "the encoder cannot"
+                                                          : "it begins with a progressive frame");
+    e->hides_fields = false;
+}
+
 int halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
                       struct halo_error *err)
 {
     AVFrame *frame = NULL;
+    if (picture && e->hides_fields &&
+        halo_av_frame_fields(halo_output_picture_frame(picture)) & HALO_AV_INTERLACED)
+        say_fields_hidden(e);
     const int more = picture ? prepare(e, halo_output_picture_frame(picture), &frame, err) : 0;
     const int code = more < 0 ? 0 : avcodec_send_frame(e->codec, frame);
     av_frame_free(&frame);

@@ -8,6 +8,7 @@
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
+#include <libavutil/stereo3d.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -17,6 +18,7 @@
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/decoders.h"
 #include "pipeline/input/first_picture.h"
+#include "pipeline/input/nal_units.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/output/tags.h"
@@ -119,6 +121,65 @@ static void say_rotation_lost(const AVStream *in, const AVOutputFormat *containe
                  in->index, container->name, angle < 0 ? -angle : 360 - angle);
 }
 
+/* Whether the muxer stores how the two views lie in a frame. */
+static bool stores_stereo(const AVOutputFormat *container, enum AVStereo3DType type)
+{
+    return av_match_name(container->name, "matroska,webm") ||
+           (av_match_name(container->name, "mp4,ipod") &&
+            (type == AV_STEREO3D_SIDEBYSIDE || type == AV_STEREO3D_TOPBOTTOM));
+}
+
+/* Streams of HEVC with several layers: the decoder knows the first only. */
+static void say_layers_lost(const AVStream *in)
+{
+    enum { MOST = 64, VPS = 32 }; /* ITU-T H.265, 7.3.2.1 */
+    struct halo_nal nal[MOST];
+    const bool hevc = in->codecpar->codec_id == AV_CODEC_ID_HEVC;
+    const int count = hevc ? halo_nal_of_extradata(in->codecpar, nal, MOST) : 0;
+    for (int i = 0; i < count; i++) {
+        const uint8_t *d = nal[i].data;
+        const int more =
+            nal[i].size > 3 && (d[0] >> 1 & 63) == VPS ? (d[2] & 3) << 4 | d[3] >> 4 : 0;
+        if (more)
+            halo_log(HALO_LOG_WARNING,
+                     "stream %d: only its first layer is kept: %d more (another view, or "
+                     "transparency) %s lost",
+                     in->index, more, more == 1 ? "is" : "are");
+        if (more)
+            return;
+    }
+}
+
+/* Says what players would need to show the frames as they were meant, and the output will lack. */
+static void say_marks_lost(const AVStream *in, const AVFrame *first, AVFormatContext *output)
+{
+    const AVOutputFormat *container = output->oformat;
+    size_t size;
+    const uint8_t *data = halo_av_stream_side_data(in, AV_PKT_DATA_STEREO3D, &size);
+    const AVFrameSideData *packed = av_frame_get_side_data(first, AV_FRAME_DATA_STEREO3D);
+    const AVStereo3D *stereo = (const void *)(data ? data : packed ? packed->data : NULL);
+    const bool kept = data && stores_stereo(container, stereo->type);
+    const bool round = halo_av_stream_side_data(in, AV_PKT_DATA_SPHERICAL, &size);
+    if (stereo && stereo->type != AV_STEREO3D_2D && !kept)
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: the mark that its frames show two views (%s) is lost%s", in->index,
+                 av_stereo3d_type_name(stereo->type),
+                 data ? halo_container_advice(container, ": use .mkv to keep it") : "");
+    if (round && !av_match_name(container->name, "matroska,webm,mp4,ipod"))
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: the mark that its frames show 360 degrees is lost: use .mp4 or .mkv "
+                 "to keep it",
+                 in->index);
+    if ((kept || round) && av_match_name(container->name, "mp4,ipod"))
+        output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* otherwise it leaves them out */
+    if (halo_av_stream_side_data(in, AV_PKT_DATA_ICC_PROFILE, &size) ||
+        av_frame_get_side_data(first, AV_FRAME_DATA_ICC_PROFILE))
+        halo_log(HALO_LOG_WARNING,
+                 "stream %d: its ICC profile is left out, so players may show other colours",
+                 in->index);
+    say_layers_lost(in);
+}
+
 static int open_filtered(struct halo_track *t, const struct halo_route *route,
                          struct halo_error *err)
 {
@@ -145,9 +206,15 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
         .crf = settings->crf,
         .preset = settings->preset,
         .threads = route->in_segments ? count_segment_threads(t->in->codecpar) : 0};
-    int code = halo_hdr_find(&ein.hdr, route->source, t->in, err);
-    if (code >= 0)
-        code = halo_first_fields(route->source, t->in, err);
+    AVFrame *first = av_frame_alloc();
+    int code = first ? halo_first_picture(first, route->source, t->in, err)
+                     : halo_fail(err, -ENOMEM, "out of memory");
+    if (code >= 0) {
+        halo_hdr_find(&ein.hdr, first, t->in);
+        halo_first_fields(first, t->in);
+        say_marks_lost(t->in, first, output);
+    }
+    av_frame_free(&first);
     if (code >= 0)
         code = halo_nvenc_is(codec) ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, &ein, err)
                                     : halo_encoder_open(&t->encoder, codec, &wish, &ein, err);

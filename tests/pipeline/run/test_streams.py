@@ -12,6 +12,11 @@ from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, each, ffmpe
 from halotest.flashbeep import is_whole
 
 
+def frame_fields(path):
+    frames = halotest.ffprobe(path, '-select_streams', 'v', '-show_entries', 'frame=interlaced_frame')
+    return {frame['interlaced_frame'] for frame in frames['frames']}
+
+
 class Whole(HaloTest):
     def test_mp4_with_b_frames_and_aac(self):
         source = plain_clip('.mp4', 2)
@@ -247,12 +252,96 @@ class Tags(HaloTest):
                     self.assertEqual(fields(self.filtered(source, name, '-c:v', codec)),
                                      fields(source))
 
+    def test_interlaced_where_only_frames_say_so(self):
+        """Neither DV nor AVI declares it."""
+        fields = ('-flags', '+ilme+ildct', '-top', '1', '-c:v')
+        for source in (clip('.dv', *video_source('720x576'), '-target', 'pal-dv', '-an'),
+                       clip('.avi', *video_source(), *fields, 'mpeg4'),
+                       clip('.mpg', *video_source(), *fields, 'mpeg2video')):
+            need(frame_fields(source) == {1}, 'interlaced frames', source)
+            for codec in ('libx264', 'mpeg2video', 'mpeg4'):
+                with self.subTest(f'{source[-4:]} {codec}'):
+                    output = self.filtered(source, 'out.mkv', '-c:v', codec)
+                    self.assertEqual(frame_fields(output), {1})
+
+    def test_interlaced_where_nothing_can_say_so(self):
+        source = clip('.avi', *video_source(), '-flags', '+ilme+ildct', '-c:v', 'mpeg4')
+        for options, name in ((('-c:v', 'mjpeg'), 'out.mp4'), (('-c:v', 'rawvideo'), 'out.avi')):
+            run = self.halod('run', '-i', source, '-vf', 'null', *options, self.path(name))
+            self.says_once(run, 'interlaced')
+
     def test_interlaced_says_one_order(self):
         for order in 'tff', 'bff':
             source = halotest.interlaced_clip(order)
             for name in ('out.mp4', 'out.mkv', 'out.ts'):
                 with self.subTest(f'{order} {name}'):
                     self.assert_field_order(self.filtered(source, name), order)
+
+    def write(self, name, data):
+        with open(self.path(name), 'wb') as file:
+            file.write(data)
+        return self.path(name)
+
+    def spherical(self):
+        """An MP4 as cameras for 360 degrees mark it (Spherical Video V1)."""
+        words = ''.join(f'<GSpherical:{key}>{value}</GSpherical:{key}>' for key, value in (
+            ('Spherical', 'true'), ('Stitched', 'true'), ('StitchingSoftware', 'none'),
+            ('ProjectionType', 'equirectangular'), ('StereoMode', 'top-bottom')))
+        box = (bytes.fromhex('ffcc8263f8554a938814587a02521fdd') +
+               f'<rdf:SphericalVideo>{words}</rdf:SphericalVideo>'.encode())
+        box = struct.pack('>I4s', len(box) + 8, b'uuid') + box
+        with open(clip('.mp4', *video_source(), *X264), 'rb') as file:
+            data = bytearray(file.read())
+        moov, trak = data.index(b'moov') - 4, data.index(b'trak') - 4
+        need(moov > data.index(b'mdat'), 'its header at the end', 'mp4')
+        end = trak + struct.unpack_from('>I', data, trak)[0]
+        for at in moov, trak:
+            struct.pack_into('>I', data, at, struct.unpack_from('>I', data, at)[0] + len(box))
+        return self.write('round.mp4', data[:end] + box + data[end:])
+
+    def test_360_degrees(self):
+        source = self.spherical()
+        need('Spherical Mapping' in str(streams(source)), 'a spherical mark', source)
+        for name in ('out.mkv', 'out.mp4', 'out.webm'):
+            with self.subTest(name):
+                found = str(streams(self.filtered(source, name)))
+                self.assertIn('Spherical Mapping', found)
+                self.assertIn('Stereo 3D', found)
+        for name in ('out.mov', 'out.ts'):
+            with self.subTest(name):
+                run = self.halod('run', '-i', source, '-vf', 'null', self.path(name))
+                self.says_once(run, '360 degrees')
+                self.says_once(run, 'two views')
+
+    def test_second_layer_of_hevc(self):
+        source = clip('.mp4', *video_source(), '-c:v', 'libx265', '-preset', 'ultrafast',
+                      '-x265-params', 'log-level=none')
+        with open(source, 'rb') as file:
+            data = bytearray(file.read())
+        data[data.index(b'\x40\x01\x0c', data.index(b'hvcC')) + 3] |= 0x10
+        for path, times in ((source, 0), (self.write('layers.mp4', data), 1)):
+            run = self.halod('run', '-y', '-i', path, '-vf', 'null', self.path('out.mp4'))
+            self.assertEqual(run.err.count('only its first layer'), times)
+
+    def test_profile_of_colours(self):
+        with open(clip('.jpg', *video_source(), '-frames:v', '1'), 'rb') as file:
+            data = file.read()
+        profile = b'ICC_PROFILE\0\x01\x01' + bytes(128)
+        data = data[:2] + struct.pack('>HH', 0xffe2, len(profile) + 2) + profile + data[2:]
+        run = self.halod('run', '-f', 'mjpeg', '-i', self.write('a.mjpeg', data * 3), '-vf', 'null',
+                         self.path('out.mp4'))
+        self.says_once(run, 'ICC profile')
+
+    def test_two_views(self):
+        source = clip('.mkv', *video_source(), *X264, '-metadata:s:v', 'stereo_mode=left_right')
+        need('Stereo 3D' in str(streams(source)), 'a stereo mark', source)
+        for name in ('out.mkv', 'out.mp4'):
+            with self.subTest(name):
+                self.assertIn('Stereo 3D', str(streams(self.filtered(source, name))))
+        for name in ('out.mov', 'out.ts'):
+            with self.subTest(name):
+                run = self.halod('run', '-i', source, '-vf', 'null', self.path(name))
+                self.says_once(run, 'two views')
 
     def test_progressive_stays_progressive(self):
         self.assertEqual(probe_video(self.filtered(plain_clip(), 'out.mp4')).get('field_order'),
@@ -308,6 +397,13 @@ class Tags(HaloTest):
             source = self.tagged(suffix)
             with self.subTest(suffix):
                 self.assertEqual(chapters(self.filtered(source, 'out' + suffix)), chapters(source))
+
+    def test_chapters_end_with_the_excerpt(self):
+        for suffix in ('.mp4', '.mkv', '.mov'):
+            with self.subTest(suffix):
+                output = self.filtered(self.tagged('.mp4'), 'out' + suffix, '-ss', '0.2', '-t', '0.4')
+                self.assertLess(halotest.length(output), 0.5)
+                self.assertLessEqual(float(probe(output)['chapters'][-1]['end_time']), 0.41)
 
     def test_chapter_track_of_mp4_is_no_stranger(self):
         source = self.tagged('.mp4')
