@@ -250,7 +250,8 @@ static int start_detectors(struct halo_stream *s, struct halo_error *err)
         if (t->role != HALO_ROLE_FILTER)
             continue;
         s->detect_settings.time_base = t->in->time_base;
-        s->detect_settings.rate = av_q2d(t->in->avg_frame_rate);
+        const AVRational rate = t->in->avg_frame_rate;
+        s->detect_settings.rate = rate.num > 0 && rate.den > 0 ? av_q2d(rate) : 0;
     }
     return halo_detect_need(s->detect, &needs) < 0 ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }

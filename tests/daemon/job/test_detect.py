@@ -104,6 +104,14 @@ class Whole(DetectTest):
         self.assertIn('failed 3 times at frame 1 (00:00:00.000)', said)
         self.assertFalse(os.path.exists(self.path('none.mkv')))
 
+    def test_inputs_without_a_rate(self):
+        raw = self.path('in.yuv')
+        halotest.ffmpeg('-i', self.input, '-f', 'rawvideo', '-pix_fmt', 'yuv420p', raw)
+        timeless = clip('.nut', *halotest.video_source(), '-c:v', 'libx264', '-frames:v', '1')
+        for source in (('-f', 'rawvideo', '-pixel_format', 'yuv420p', '-video_size', '160x120', '-i', raw),
+                       ('-i', timeless)):
+            self.halod('run', *source, '-vf', self.CHAIN, '-faces', self.detector(), 'null:')
+
     def test_shown(self):
         chain = 'gblur=sigma=9:region=faces:invert=1'
         self.split(chain=chain)
