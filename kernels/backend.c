@@ -157,7 +157,7 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
                       const struct halo_conv *conv, int channels)
 {
     return owns(b->ops, strategy) && (!b->ops->has || b->ops->has(b, strategy)) &&
-           (!strategy->can || strategy->can(conv, channels));
+           strategy->can(conv, channels);
 }
 
 int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size_t size)
@@ -184,9 +184,8 @@ const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
         if (s && halo_backend_can(b, s, job->conv, job->src.channels))
             return s;
     }
-    /* the last row supports everything */
     const struct halo_strategy *const *s = b->ops->strategies;
-    while (!halo_backend_can(b, *s, job->conv, job->src.channels))
+    while (*s && !halo_backend_can(b, *s, job->conv, job->src.channels))
         s++;
     return *s;
 }
@@ -198,7 +197,8 @@ bool halo_job_ok(const struct halo_backend *b, const struct halo_job *job)
     if (!same_shape(&job->src, &job->dst) || overlap(&job->src, &job->dst) ||
         job->conv->depth != job->src.depth || !region_ok(job->region, &job->src, &job->dst))
         return false;
-    return !job->strategy || halo_backend_can(b, job->strategy, job->conv, job->src.channels);
+    return job->strategy ? halo_backend_can(b, job->strategy, job->conv, job->src.channels)
+                         : halo_backend_choose(b, job) != NULL;
 }
 
 int halo_backend_convolve(struct halo_backend *b, const struct halo_job *jobs, int count)

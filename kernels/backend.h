@@ -17,9 +17,11 @@
 /* The public part of a strategy. Each backend has a table of its strategies. Each backend defines
  * its own type for the rows of this table; the type begins with this struct. */
 struct halo_strategy {
-    const char *name;                                        /* as in strategy=NAME */
-    const char *about;                                       /* one line */
-    bool (*can)(const struct halo_conv *conv, int channels); /* NULL: supports everything */
+    const char *name;  /* as in strategy=NAME */
+    const char *about; /* one line */
+    /* Whether it supports conv: an explicit list of kinds, so that no strategy takes a new kind for
+     * another. */
+    bool (*can)(const struct halo_conv *conv, int channels);
 };
 
 /* One plane to filter: dst = conv(src). Both planes must be in host memory, must not overlap, and
@@ -163,7 +165,8 @@ bool halo_backend_can(const struct halo_backend *b, const struct halo_strategy *
 int halo_backend_tune(struct halo_backend *b, const char *path, char *text, size_t size);
 
 /* Returns the strategy that will filter job: the one that the job requests; otherwise the one that
- * was measured to be the fastest; otherwise the first row of the table that supports the job.
+ * was measured to be the fastest; otherwise the first row of the table that supports the job, or
+ * NULL if none does.
  * Called by backends; job must have been checked. Any thread. */
 const struct halo_strategy *halo_backend_choose(const struct halo_backend *b,
                                                 const struct halo_job *job);

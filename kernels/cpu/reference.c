@@ -284,7 +284,7 @@ static int decimated_band(const struct halo_job *job, int y0, int y1,
 }
 
 /* The value of the last box that reaches the sample. */
-static int cell(const struct halo_job *job, int x, int y, int channel)
+static int64_t cell(const struct halo_job *job, int x, int y, int channel)
 {
     const struct halo_conv *c = job->conv;
     const int px = x * c->step_x, py = y * c->step_y;
@@ -301,32 +301,68 @@ static int cell(const struct halo_job *job, int x, int y, int channel)
     return value;
 }
 
+static int64_t solid(const struct halo_job *job, int x, int y, int channel)
+{
+    (void)x;
+    (void)y;
+    return job->conv->mask[channel];
+}
+
+static int samples(const struct halo_job *job, int y0, int y1,
+                   int64_t (*compute)(const struct halo_job *job, int x, int y, int channel))
+{
+    for (int y = y0; y < y1; y++)
+        for (int x = 0; x < job->src.width; x++)
+            for (int ch = 0; ch < job->src.channels; ch++)
+                put(job, x, y, ch, compute(job, x, y, ch));
+    return 0;
+}
+
 static int band(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
-    const enum halo_conv_kind kind = job->conv->kind;
-    if (kind == HALO_CONV_SEPARABLE || kind == HALO_CONV_BOX)
+    switch (job->conv->kind) {
+    case HALO_CONV_COPY:
+        return samples(job, y0, y1, sample);
+    case HALO_CONV_SEPARABLE:
+    case HALO_CONV_BOX:
         return two_passes(job, y0, y1, scratch);
-    if (kind == HALO_CONV_PIXELIZE)
+    case HALO_CONV_DENSE:
+        return samples(job, y0, y1, dense);
+    case HALO_CONV_GRADIENT:
+        return samples(job, y0, y1, gradient);
+    case HALO_CONV_PIXELIZE:
         return blocks(job, y0, y1);
-    if (kind == HALO_CONV_DECIMATED)
+    case HALO_CONV_DECIMATED:
         return decimated_band(job, y0, y1, scratch);
-
-    for (int y = y0; y < y1; y++) {
-        for (int x = 0; x < job->src.width; x++) {
-            for (int ch = 0; ch < job->src.channels; ch++)
-                put(job, x, y, ch,
-                    kind == HALO_CONV_COPY       ? sample(job, x, y, ch)
-                    : kind == HALO_CONV_SOLID    ? job->conv->mask[ch]
-                    : kind == HALO_CONV_CELLS    ? cell(job, x, y, ch)
-                    : kind == HALO_CONV_GRADIENT ? gradient(job, x, y, ch)
-                                                 : dense(job, x, y, ch));
-        }
+    case HALO_CONV_SOLID:
+        return samples(job, y0, y1, solid);
+    case HALO_CONV_CELLS:
+        return samples(job, y0, y1, cell);
     }
-    return 0;
+    return -EINVAL;
+}
+
+static bool can(const struct halo_conv *conv, int channels)
+{
+    (void)channels;
+    switch (conv->kind) {
+    case HALO_CONV_COPY:
+    case HALO_CONV_SEPARABLE:
+    case HALO_CONV_DENSE:
+    case HALO_CONV_BOX:
+    case HALO_CONV_GRADIENT:
+    case HALO_CONV_PIXELIZE:
+    case HALO_CONV_DECIMATED:
+    case HALO_CONV_SOLID:
+    case HALO_CONV_CELLS:
+        return true;
+    }
+    return false;
 }
 
 const struct halo_cpu_strategy halo_cpu_reference = {
     .base = {.name = "reference",
-             .about = "the reference: plain C that computes one sample at a time"},
+             .about = "the reference: plain C that computes one sample at a time",
+             .can = can},
     .band = band,
 };

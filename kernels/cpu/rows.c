@@ -6,9 +6,21 @@
 static bool can(const struct halo_conv *conv, int channels)
 {
     (void)channels;
-    if (conv->kind == HALO_CONV_GRADIENT)
+    switch (conv->kind) {
+    case HALO_CONV_COPY:
+    case HALO_CONV_SEPARABLE:
+    case HALO_CONV_DENSE:
+    case HALO_CONV_PIXELIZE:
+    case HALO_CONV_SOLID:
+    case HALO_CONV_CELLS:
+        return true;
+    case HALO_CONV_GRADIENT:
         return conv->depth < 16;
-    return conv->kind != HALO_CONV_BOX && conv->kind != HALO_CONV_DECIMATED;
+    case HALO_CONV_BOX:
+    case HALO_CONV_DECIMATED:
+        return false;
+    }
+    return false;
 }
 
 #ifdef __x86_64__

@@ -200,17 +200,9 @@ static int prepare(struct strip *s, int columns, struct halo_cpu_scratch *scratc
 #define PASTE(name, isa) name##isa
 #define BAND(isa)        PASTE(halo_rows_band_, isa)
 
-int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+/* The kinds that are computed in strips. */
+static int strips(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
 {
-    if (job->conv->kind == HALO_CONV_COPY)
-        return copy(job, y0, y1);
-    if (job->conv->kind == HALO_CONV_SOLID)
-        return solid(job, y0, y1);
-    if (job->conv->kind == HALO_CONV_CELLS)
-        return cells(job, y0, y1);
-    if (job->conv->kind == HALO_CONV_PIXELIZE)
-        return pixelize(job, y0, y1, scratch);
-
     struct strip s = {.job = job, .y0 = y0, .y1 = y1};
     int x0, x1;
     halo_region_columns(job->region, y0, y1, job->src.width, &x0, &x1);
@@ -228,4 +220,26 @@ int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_s
             dense(&s);
     }
     return 0;
+}
+
+int BAND(HALO_ISA)(const struct halo_job *job, int y0, int y1, struct halo_cpu_scratch *scratch)
+{
+    switch (job->conv->kind) {
+    case HALO_CONV_COPY:
+        return copy(job, y0, y1);
+    case HALO_CONV_SOLID:
+        return solid(job, y0, y1);
+    case HALO_CONV_CELLS:
+        return cells(job, y0, y1);
+    case HALO_CONV_PIXELIZE:
+        return pixelize(job, y0, y1, scratch);
+    case HALO_CONV_SEPARABLE:
+    case HALO_CONV_DENSE:
+    case HALO_CONV_GRADIENT:
+        return strips(job, y0, y1, scratch);
+    case HALO_CONV_BOX:
+    case HALO_CONV_DECIMATED:
+        break;
+    }
+    return -EINVAL;
 }

@@ -29,6 +29,14 @@ void check_front_door(struct check *k)
     expect(k, "no picture", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
     j = good, j.strategy = halo_strategy_find(halo_backends[0], "rows");
     expect(k, "a strategy that cannot", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    struct halo_conv unknown = box;
+    unknown.kind = (enum halo_conv_kind)(HALO_CONV_CELLS + 1);
+    for (size_t i = 0; halo_backends[0]->strategies[i]; i++) {
+        j = good, j.conv = &unknown, j.strategy = halo_backends[0]->strategies[i];
+        expect(k, "an unknown kind", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
+    }
+    j.strategy = NULL;
+    expect(k, "an unknown kind for any", halo_backend_convolve(k->oracle, &j, 1), -EINVAL);
 
     struct halo_region region = {0}; /* nowhere */
     j = good, j.region = &region;
