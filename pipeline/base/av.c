@@ -8,6 +8,7 @@
 #include <libavutil/log.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,9 +229,15 @@ const char *halo_av_reason(int averror, struct halo_complaints *complaints, char
     return text;
 }
 
+#define LONGEST 1e12 /* seconds; damaged files contain any times */
+
 const char *halo_av_clock(double seconds, char *text, size_t size)
 {
     const char *sign = seconds < 0 ? "-" : "";
+    if (!(fabs(seconds) < LONGEST)) {
+        snprintf(text, size, "an unknown time");
+        return text;
+    }
     long long ms = (long long)((seconds < 0 ? -seconds : seconds) * 1000 + 0.5);
     snprintf(text, size, "%s%02lld:%02lld:%02lld.%03lld", sign, ms / 3600000, ms / 60000 % 60,
              ms / 1000 % 60, ms % 1000);

@@ -75,7 +75,7 @@ int halo_av_check_size(const char *name, int64_t width, int64_t height, int64_t 
 int halo_av_check_complaints(const char *name, const struct halo_complaints *complaints,
                              int64_t most, struct halo_error *err);
 
-/* Writes a time as "00:01:02.345". Returns text. */
+/* Writes a time as "00:01:02.345", or "an unknown time". Returns text. */
 const char *halo_av_clock(double seconds, char *text, size_t size);
 
 /* Returns the encoder with this name, or one for the codec with this name. Returns NULL if no such

@@ -130,6 +130,18 @@ static void services_need_a_network(void **state)
                         "no network: as a service, halod needs network.conf");
 }
 
+/* Damaged files contain any times. */
+static void clocks_show_times_that_exist(void **state)
+{
+    const double zero = 0;
+    char text[32];
+    (void)state;
+    assert_string_equal(halo_av_clock(3723.0456, text, sizeof text), "01:02:03.046");
+    assert_string_equal(halo_av_clock(-0.5, text, sizeof text), "-00:00:00.500");
+    assert_string_equal(halo_av_clock((double)INT64_MAX, text, sizeof text), "an unknown time");
+    assert_string_equal(halo_av_clock(0 / zero, text, sizeof text), "an unknown time");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +149,7 @@ int main(void)
         cmocka_unit_test(lines_belong_to_their_codec_or_thread),
         cmocka_unit_test(parameters_are_copied_without_side_data),
         cmocka_unit_test(services_need_a_network),
+        cmocka_unit_test(clocks_show_times_that_exist),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
 }
