@@ -25,7 +25,8 @@ struct halo_progress {
     uint64_t start, last_line; /* ns, monotonic */
     uint64_t last_rate;
     int64_t last_frames;
-    double recent; /* recent frames per second, for the remaining time */
+    struct halo_stream_stats shown; /* frames and time of a run only grow */
+    double recent;                  /* recent frames per second, for the remaining time */
 };
 
 int halo_progress_open(struct halo_progress **ret, const char *target, struct halo_error *err)
@@ -126,7 +127,7 @@ static void format_line(const struct halo_progress *p, const struct halo_stream_
     char left[40] = "", bytes[24], cells[BAR_CELLS * 3 + 3] = "", of[32] = "";
     const double ratio = done_ratio(stats);
     if (ratio > 0 && p->recent > 0 && stats->total > 0)
-        format_left((double)(stats->total - stats->frames) / p->recent, left, sizeof left);
+        format_left(fmax(0, (double)(stats->total - stats->frames)) / p->recent, left, sizeof left);
     if (bar && ratio >= 0) {
         const int full = (int)(ratio * BAR_CELLS);
         snprintf(cells, sizeof cells, "[%.*s%.*s] ", full, "########################",
@@ -162,9 +163,14 @@ static void write_block(struct halo_progress *p, const struct halo_stream_stats 
     close_blocks(p);
 }
 
-void halo_progress_show(struct halo_progress *p, const struct halo_stream_stats *stats, bool last)
+void halo_progress_show(struct halo_progress *p, const struct halo_stream_stats *now, bool last)
 {
     char line[300];
+    struct halo_stream_stats *stats = &p->shown;
+    const struct halo_stream_stats before = *stats;
+    *stats = *now;
+    stats->frames = now->frames > before.frames ? now->frames : before.frames;
+    stats->time = fmax(now->time, before.time);
     update_rate(p, stats);
     if (p->blocks && (stats->running || last))
         write_block(p, stats, last);

@@ -267,7 +267,7 @@ static void collect_stats(const struct run *run, struct halo_stream_stats *ret)
     if (run->joining)
         halo_stream_stats(run->joining, ret);
     halo_segments_count(run->segments, &count);
-    ret->frames = count.frames;
+    ret->frames = count.frames; /* first: a part that is completed meanwhile is not counted twice */
     for (int i = 0; i < run->workers; i++) {
         if (!run->worker[i])
             continue;

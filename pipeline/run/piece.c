@@ -174,6 +174,7 @@ int halo_piece_finish(struct halo_stream *s, struct halo_error *err)
                          halo_segments_are_of_job(p->segments)
                              ? "split again with -y, or use halod run without -segments"
                              : "run again, without -segments");
+    atomic_store(&p->stored, true);
     if (halo_piece_takes(p)) {
         halo_segments_set_done(p->segments, p->segment.number);
         return 0;

@@ -13,6 +13,7 @@
 #define HALO_PIECE_H
 
 #include <libavcodec/packet.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "config/error.h"
@@ -32,6 +33,7 @@ struct halo_piece {
     int64_t packets;                /* read so far */
     struct halo_detections *record; /* what detectors answer; NULL: the segment is encoded */
     struct halo_replay *replay;     /* what they answered; NULL: there are none */
+    atomic_bool stored;             /* the part is being stored, or is */
     struct halo_frozen *frozen;     /* what is shown in place of objects; NULL: the gate takes it */
     /* The stream that joins; used by the source thread: */
     struct halo_part_reader *reader; /* NULL: the next part is not open yet */

@@ -447,6 +447,8 @@ static int64_t count_frames(const struct halo_stream *s)
 {
     struct halo_detect_stats ignored[HALO_FINDS];
     struct halo_detect_counts counts;
+    if (atomic_load(&s->piece.stored))
+        return 0;
     if (!s->piece.segments || !halo_segments_detects(s->piece.segments))
         return atomic_load(&s->frames);
     halo_detect_stats(s->detect, ignored, &counts);

@@ -37,7 +37,8 @@
 struct halo_stream;
 
 struct halo_stream_stats {
-    int64_t frames;  /* number of frames written (if the output is `null:`, discarded) */
+    int64_t frames;  /* number of frames written (if the output is `null:`, discarded); 0 for the
+                        stream of a segment whose part is stored: halo_segments_count() has them */
     int64_t total;   /* expected number of frames; 0 if unknown */
     double time;     /* length of the output so far, in seconds */
     double duration; /* expected length, in seconds; negative if unknown */

@@ -49,6 +49,8 @@ struct reader {
     bool intra; /* no frame refers to another one */
     struct halo_cuts cuts;
     const char *reason; /* why there are no further cuts; NULL: there may be */
+    int64_t keys;       /* keyframes with which decoding cannot begin */
+    int64_t last;       /* time of the last packet */
     int64_t begin;      /* time from which segments are counted */
     struct halo_segment segment;
 };
@@ -127,6 +129,8 @@ static int take(struct reader *r, const AVPacket *pkt, struct halo_error *err)
     const bool begins = may_begin_with(r, pkt);
     if (begins && is_long_enough(r, pkt))
         code = report(r, err);
+    r->keys += !begins && (pkt->flags & AV_PKT_FLAG_KEY);
+    r->last = pkt->pts;
     if (r->segment.packets == 0) {
         if (r->segment.number == 0 && r->begin == INT64_MIN)
             r->begin = pkt->pts == AV_NOPTS_VALUE ? 0 : pkt->pts;
@@ -155,18 +159,29 @@ static int read_all(struct reader *r, struct halo_error *err)
     return code < 0 ? code : 0;
 }
 
+/* Why there are fewer than half of the segments that -segment_time asks for; NULL: there are not. */
+static const char *why_few(const struct reader *r, int count)
+{
+    const double length = r->last == AV_NOPTS_VALUE ? 0 : seconds_of(r, r->last);
+    if (r->reason || length < 2 * count * r->settings->segment_time)
+        return r->reason;
+    return r->keys ? "its groups of pictures are open: frames after a keyframe refer to frames "
+                     "before it"
+                   : "its keyframes are far apart";
+}
+
 static void say_uncut(const struct reader *r)
 {
     char clock[32];
-    if (!r->reason)
-        return;
-    if (r->segment.number == 0)
-        halo_log(HALO_LOG_INFO, "%s: is encoded as one segment: %s", r->settings->source.input,
-                 r->reason);
-    else
-        halo_log(HALO_LOG_INFO, "%s: is encoded as one segment from %s on: %s",
-                 r->settings->source.input, halo_av_clock(r->segment.time, clock, sizeof clock),
-                 r->reason);
+    const int count = r->segment.number + (r->segment.packets > 0);
+    const char *input = r->settings->source.input, *why = why_few(r, count);
+    if (why && count < 2)
+        halo_log(HALO_LOG_INFO, "%s: is encoded as one segment: %s", input, why);
+    else if (r->reason)
+        halo_log(HALO_LOG_INFO, "%s: is encoded as one segment from %s on: %s", input,
+                 halo_av_clock(r->segment.time, clock, sizeof clock), why);
+    else if (why)
+        halo_log(HALO_LOG_INFO, "%s: is encoded as only %d segments: %s", input, count, why);
 }
 
 static int fail_unseekable(const struct halo_run_settings *settings, struct halo_error *err)

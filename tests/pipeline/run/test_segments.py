@@ -174,6 +174,15 @@ class Kinds(Segments):
         self.assertEqual(halotest.subtitle_text(output), halotest.subtitle_text(source))
 
 
+    def test_progress_only_grows(self):
+        """A part that is complete and whose stream has not ended yet is counted once."""
+        self.cut(short(*GOP, seconds=8), '-c:v', 'ffv1', '-progress', self.path('progress'))
+        with open(self.path('progress'), encoding='ascii') as file:
+            frames = [int(line[6:]) for line in file if line.startswith('frame=')]
+        self.assertEqual(frames, sorted(frames))
+        self.assertEqual(frames[-1], 200)
+
+
 class OneSegment(Segments):
     """What cannot be cut is encoded as one segment, and the run says why."""
 
@@ -185,10 +194,11 @@ class OneSegment(Segments):
 
     def test_open_groups(self):
         self.one(short('-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-pix_fmt', 'yuv420p',
-                       '-x264-params', 'open-gop=1:keyint=10:scenecut=0:bframes=3'), None)
+                       '-x264-params', 'open-gop=1:keyint=10:scenecut=0:bframes=3'),
+                 'groups of pictures are open')
 
     def test_one_group_and_one_frame(self):
-        self.one(short(*X264, '-g', '250'), None)
+        self.one(short(*X264, '-g', '250'), 'keyframes are far apart')
         self.one(short(*X264, '-frames:v', '1'), None)
 
     def test_other_codecs(self):
