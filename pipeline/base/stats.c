@@ -42,7 +42,11 @@ const struct halo_stage_row halo_stage_table[HALO_STAGES] = {
     [HALO_STAGE_READ] = SOURCE("read", WORK, false, "source"),
     [HALO_STAGE_DECODE] = SOURCE("decode", WORK, true, "decode"),
     [HALO_STAGE_DECODED_WAIT] = SOURCE("wait_room", WAIT, false, NULL),
+    [HALO_STAGE_FACES] = {"detect", HALO_TRACK_FACES, HALO_KIND_WORK, false, "detector of faces"},
+    [HALO_STAGE_PEOPLE] = {"detect", HALO_TRACK_PEOPLE, HALO_KIND_WORK, false,
+                           "detector of people"},
     [HALO_STAGE_FILTER_WAIT] = FILTER("wait_decode", WAIT, false, NULL),
+    [HALO_STAGE_DETECT_WAIT] = FILTER("wait_detect", WAIT, false, NULL),
     [HALO_STAGE_CONVERT] = FILTER("convert", WORK, false, "convert"),
     [HALO_STAGE_LANE_WAIT] = FILTER("wait_lane", WAIT, false, NULL),
     [HALO_STAGE_MEMORY] = FILTER("memory", WORK, false, "memory"),
@@ -122,11 +126,16 @@ static int64_t record(struct halo_stage_record *r, bool by_frame, int64_t ns)
 
 void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin)
 {
-    const struct halo_stage_row *row = &halo_stage_table[stage];
     halo_range_end();
+    if (s)
+        halo_stats_span(s, stage, begin, halo_now_ns());
+}
+
+void halo_stats_span(struct halo_stats *s, enum halo_stage stage, int64_t begin, int64_t end)
+{
+    const struct halo_stage_row *row = &halo_stage_table[stage];
     if (!s)
         return;
-    const int64_t end = halo_now_ns();
     const int64_t frame = record(&s->stage[stage], row->by_frame, end - begin);
     const int track = row->thread == HALO_TRACK_LANES ? HALO_TRACK_FILTER : (int)row->thread;
     halo_trace_add(s->trace, track, &(struct halo_trace_event){row->name, begin, end, frame});

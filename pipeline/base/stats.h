@@ -31,8 +31,11 @@ enum halo_stage {
     HALO_STAGE_READ, /* demux */
     HALO_STAGE_DECODE,
     HALO_STAGE_DECODED_WAIT, /* waiting for room in the queue to the filter thread */
-    HALO_STAGE_FILTER_WAIT,  /* waiting for decoded frames */
-    HALO_STAGE_CONVERT,      /* converting to the native format, on the host */
+    HALO_STAGE_FACES,        /* one for each find; detectors have processes of their own */
+    HALO_STAGE_PEOPLE,
+    HALO_STAGE_FILTER_WAIT, /* waiting for decoded frames */
+    HALO_STAGE_DETECT_WAIT, /* the same, if detectors judge them before */
+    HALO_STAGE_CONVERT,     /* converting to the native format, on the host */
     HALO_STAGE_LANE_WAIT,
     HALO_STAGE_MEMORY, /* obtaining an output frame (allocated at first, then reused) */
     HALO_STAGE_SUBMIT, /* enqueueing the work for a frame on the device */
@@ -63,6 +66,9 @@ void halo_stats_destroy(struct halo_stats *s);
  * halo_stats_end(). Spans of one thread may be nested. */
 int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage);
 void halo_stats_end(struct halo_stats *s, enum halo_stage stage, int64_t begin);
+
+/* Records a span of another process: from begin to end, in ns of CLOCK_MONOTONIC. */
+void halo_stats_span(struct halo_stats *s, enum halo_stage stage, int64_t begin, int64_t end);
 
 /* Records that all spans of the stage (decode or encode) since the previous call of this function
  * belong to one frame. */

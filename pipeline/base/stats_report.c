@@ -10,6 +10,7 @@
 static const char *const thread_names[] = {
     [HALO_TRACK_SOURCE] = "source",   [HALO_TRACK_FILTER] = "filter",
     [HALO_TRACK_COLLECT] = "collect", [HALO_TRACK_ENCODE] = "encode",
+    [HALO_TRACK_FACES] = "faces",     [HALO_TRACK_PEOPLE] = "people",
     [HALO_TRACK_LANES] = "lanes",
 };
 

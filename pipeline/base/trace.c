@@ -88,13 +88,15 @@ static void write_names(const struct halo_trace *t, const char *backend)
         [HALO_TRACK_FILTER] = "filter",
         [HALO_TRACK_COLLECT] = "collect",
         [HALO_TRACK_ENCODE] = "encode, write",
+        [HALO_TRACK_FACES] = "detector of faces",
+        [HALO_TRACK_PEOPLE] = "detector of people",
     };
     char name[100];
     write_name(t->file, "process_name", THREADS, 0, "halod: stage threads");
     snprintf(name, sizeof name, "lanes: %s", backend ? backend : "none");
     write_name(t->file, "process_name", LANES, 0, name);
     for (int i = 0; i < HALO_TRACKS; i++) {
-        if (i >= HALO_TRACK_LANES && !kept(&t->track[i]))
+        if (i >= HALO_TRACK_FACES && !kept(&t->track[i]))
             continue;
         snprintf(name, sizeof name, "lane %d", i - HALO_TRACK_LANES);
         write_name(t->file, "thread_name", i < HALO_TRACK_LANES ? THREADS : LANES, i + 1,

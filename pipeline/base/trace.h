@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * A trace of when each stage ran, for chrome://tracing and ui.perfetto.dev (the JSON trace-event
- * format): one track for each stage thread, and one for each lane of the device.
+ * format): one track for each stage thread, for each detector, and for each lane of the device.
  *
  * Events are kept in memory and written at the end. Each track has a maximum number of events;
  * events beyond it are only counted. Any thread may add events. */
@@ -16,6 +16,8 @@ enum halo_track_of {
     HALO_TRACK_FILTER,
     HALO_TRACK_COLLECT,
     HALO_TRACK_ENCODE,
+    HALO_TRACK_FACES, /* the detector of faces */
+    HALO_TRACK_PEOPLE,
     HALO_TRACK_LANES, /* track of the first lane; the tracks of the other lanes follow */
     HALO_TRACKS = HALO_TRACK_LANES + 16,
 };

@@ -30,6 +30,7 @@ enum { HALO_DETECT_TRIES = 3 };
 struct halo_detect;
 
 struct halo_detections;
+struct halo_stats;
 struct halo_replay;
 
 struct halo_detect_settings {
@@ -48,6 +49,7 @@ struct halo_detect_settings {
     /* For streams that are not live: waits for as long as there is no detector, and a frame at
      * which HALO_DETECT_TRIES detectors were lost is hidden. Otherwise halo_detect_get() fails. */
     bool patient;
+    struct halo_stats *stats; /* where the detectors' time is recorded; NULL: nowhere */
     /* Files only. Everything that detectors answer is stored in *record, and frames end here:
      * halo_detect_get() returns no frame. NULL: frames are returned with their verdicts. */
     struct halo_detections *record;

@@ -66,6 +66,7 @@ struct halo_finder {
     bool cut;                        /* a frame without a matte was a cut */
     bool said;                       /* that frames could not be sent */
     struct halo_held_mask newest;
+    int64_t free_since; /* ns: when it answered last */
 
     /* guarded by halo_detect.lock */
     struct {

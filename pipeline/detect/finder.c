@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * One find of a stream: the connection with its detector, frames to it, and what it answers. */
 #include <errno.h>
+#include <libavutil/common.h>
 #include <libavutil/mem.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "config/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
+#include "pipeline/base/stats.h"
 #include "pipeline/detect/detect_private.h"
 
 void halo_held_mask_clear(struct halo_held_mask *mask)
@@ -221,6 +223,9 @@ static int take_asked(struct halo_detect *d, struct halo_finder *finder, int64_t
         finder->asked[i].n = 0;
         finder->answered = n;
         finder->lost = 0;
+        halo_stats_span(d->settings->stats, HALO_STAGE_FACES + (int)(finder - d->finder),
+                        FFMAX(finder->asked[i].since, finder->free_since), now);
+        finder->free_since = now;
         time_answer(d, finder, finder->asked[i].since, now);
         return finder->asked[i].turn;
     }

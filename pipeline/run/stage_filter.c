@@ -48,9 +48,10 @@ static int take(struct halo_stream *s, bool judged, struct halo_item *ret, struc
 {
     if (!judged)
         return halo_stage_get(s, s->in_gate, ret, HALO_STAGE_COLLECT_WAIT);
-    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_FILTER_WAIT);
+    const enum halo_stage wait = s->detects ? HALO_STAGE_DETECT_WAIT : HALO_STAGE_FILTER_WAIT;
+    const int64_t begin = halo_stats_begin(s->stats, wait);
     const int code = halo_detect_get(s->detect, s->to_filter, ret, err);
-    halo_stats_end(s->stats, HALO_STAGE_FILTER_WAIT, begin);
+    halo_stats_end(s->stats, wait, begin);
     return code;
 }
 

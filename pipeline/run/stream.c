@@ -83,6 +83,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         code = -EINVAL;
     if (code >= 0)
         code = halo_stats_create(&s->stats, settings, err);
+    s->detect_settings.stats = s->stats;
     if (code < 0) {
         halo_stream_destroy(s);
         return code;
@@ -245,6 +246,7 @@ static int start_detectors(struct halo_stream *s, struct halo_error *err)
     if (halo_piece_joins(&s->piece))
         return 0;
     halo_chain_add_needs(s->chain, &needs);
+    s->detects = needs.hidden || needs.shown;
     for (int i = 0; i < s->tracks.count; i++) {
         const struct halo_track *t = &s->tracks.track[i];
         if (t->role != HALO_ROLE_FILTER)

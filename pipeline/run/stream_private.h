@@ -32,6 +32,7 @@ struct halo_stream {
     struct halo_detect_calls detect_calls; /* `want` NULL: there are no detectors */
     struct halo_detect_settings detect_settings;
     struct halo_detect *detect; /* used by the filter thread */
+    bool detects;               /* detectors judge the frames */
 
     struct halo_stats *stats; /* NULL if no statistics were requested */
     struct halo_damage damage;

@@ -104,6 +104,17 @@ class Whole(DetectTest):
         self.assertIn('failed 3 times at frame 1 (00:00:00.000)', said)
         self.assertFalse(os.path.exists(self.path('none.mkv')))
 
+    def test_statistics(self):
+        """A detector has its row, and can be the bound."""
+        self.halod('run', '-i', self.input, '-vf', self.CHAIN, '-faces', self.detector(), '-stats_json',
+                   self.path('stats'), 'null:')
+        with open(self.path('stats'), encoding='ascii') as file:
+            rows = {(row['thread'], row['stage']): row for row in json.load(file)['stages']}
+        self.assertEqual(rows['faces', 'detect']['count'], 100)
+        self.assertEqual(rows['faces', 'detect']['kind'], 'work')
+        self.assertIn(('filter', 'wait_detect'), rows)
+        self.assertNotIn(('filter', 'wait_decode'), rows)
+
     def test_inputs_without_a_rate(self):
         raw = self.path('in.yuv')
         halotest.ffmpeg('-i', self.input, '-f', 'rawvideo', '-pix_fmt', 'yuv420p', raw)
