@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* Returns a malloc'ed copy of an input or an output's target. Of a URL, only the scheme and the
- * host are left, and "***" stands for the rest; what is no URL is unchanged. Returns NULL if memory
+ * host are left, and "***" stands for the rest; other texts are unchanged. Returns NULL if memory
  * is exhausted. */
 char *halo_hide_secrets(const char *address);
 

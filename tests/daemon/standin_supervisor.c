@@ -114,8 +114,8 @@ static json_t *stream_status(const struct halo_supervisor *sv, int i)
                                   "{s:s, s:s, s:i}, {s:s}]",
                                   "kind", "unix", "target", "/run/halod/x.ts", "viewers", 3,
                                   "sent_bytes", 5000, "dropped_packets", 4, "cut", 0, "kind", "url",
-                                  "target", "rtmp://a/***", "bytes", 6, "kind", "url",
-                                  "target", "rtmp://a/***", "bytes", 7, "kind", "null"));
+                                  "target", "rtmp://a/***", "bytes", 6, "kind", "url", "target",
+                                  "rtmp://a/***", "bytes", 7, "kind", "null"));
     return status;
 }
 
