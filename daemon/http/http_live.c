@@ -110,10 +110,13 @@ static void drop_first(struct halo_http_live *live)
     free(chunk);
 }
 
-static void put_json(struct halo_http_live *live, enum kind kind, int slot, const json_t *json)
+/* Queues what the client may see of the JSON. */
+static void put_json(struct halo_http_live *live, enum kind kind, int slot, json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    json_t *shown = halo_show(json_incref(json), live->who.role);
+    char *text = shown ? json_dumps(shown, JSON_COMPACT) : NULL;
     char *line = NULL;
+    json_decref(shown);
     if (text && live->what == HALO_HTTP_EVENTS) {
         if (asprintf(&line, "data: %s\n\n", text) >= 0)
             put(live, kind, slot, line, strlen(line));
@@ -304,9 +307,7 @@ void halo_http_lives_event(struct halo_http *http, json_t *event)
             continue;
         }
         live->said = now;
-        json_t *shown = halo_show(json_incref(event), live->who.role);
-        put_json(live, EVENT, 0, shown);
-        json_decref(shown);
+        put_json(live, EVENT, 0, event);
     }
 }
 

@@ -161,6 +161,19 @@ static struct MHD_Response *text_or_none(const char *type, const char *text)
     return text ? halo_http_text(type, text) : NULL;
 }
 
+/* Of a text that is made once, and not copied for each client. */
+static struct MHD_Response *lasting(const char *type, char **text, json_t *make(void))
+{
+    if (!*text)
+        *text = write_json(make());
+    struct MHD_Response *response =
+        *text ? MHD_create_response_from_buffer(strlen(*text), *text, MHD_RESPMEM_PERSISTENT)
+              : NULL;
+    if (response)
+        MHD_add_response_header(response, "Content-Type", type);
+    return response;
+}
+
 struct MHD_Response *halo_http_page(struct halo_http *http, enum halo_http_what what,
                                     enum halo_role role, int *status)
 {
@@ -173,13 +186,9 @@ struct MHD_Response *halo_http_page(struct halo_http *http, enum halo_http_what 
     case HALO_HTTP_STATUS:
         return text_or_none("application/json", halo_http_status(http, role));
     case HALO_HTTP_FILTERS:
-        if (!made->filters)
-            made->filters = write_json(halo_http_filters());
-        return text_or_none("application/schema+json", made->filters);
+        return lasting("application/schema+json", &made->filters, halo_http_filters);
     case HALO_HTTP_OPENAPI:
-        if (!made->openapi)
-            made->openapi = write_json(halo_http_openapi());
-        return text_or_none("application/json", made->openapi);
+        return lasting("application/json", &made->openapi, halo_http_openapi);
     default:
         return index_page(http->sv);
     }

@@ -2,6 +2,7 @@
 // Puts a draft in force: one call for each layer that was changed.
 
 import {call} from './api.js';
+import {problemOf} from './chain.js';
 import {ask} from './dialog.js';
 import * as drafts from './draft.js';
 import {plainError} from './format.js';
@@ -47,6 +48,13 @@ function isTaken(layer, text, {base, hides}) {
     return (theirs ?? '') !== (layer.server ?? '') && (theirs ?? '') !== text;
 }
 
+// A refusal, as a check reports it.
+function refusalOf({layer, id, text}, error) {
+    const {filter, option, text: said} = problemOf(text, error.message);
+    const what = plainError(said);
+    return {layer, filter, option, text: id && !option ? `${id}: ${what}` : what};
+}
+
 function changeOf(layer) {
     return {layer, id: layer.id, text: drafts.layerText(layer), moved: layer.moved};
 }
@@ -65,8 +73,7 @@ export async function applyDraft(draft, choose = askWhose) {
         } catch (error) {
             const theirs = error.body ?? {};
             if (error.status !== 409 || !('revision' in theirs))
-                return {problem: {layer, filter: theirs.filter, option: theirs.option,
-                    text: layer.id ? `${layer.id}: ${plainError(error.message)}` : plainError(error.message)}};
+                return {problem: refusalOf(changes[0], error)};
             const taken = isTaken(layer, changes[0].text, theirs);
             const choice = !taken ? 'mine' : drafts.isNew(layer) ? 'both'
                 : await choose(draft, theirs, layer);

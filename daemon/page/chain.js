@@ -79,6 +79,32 @@ export function parseChain(text) {
     return filters;
 }
 
+// Which filter of a chain has this column, from 1.
+function filterAt(text, column) {
+    let number = 0;
+    for (let at = 0, quoted = false; at < Math.min(column - 1, text.length); at++) {
+        if (text[at] === "'")
+            quoted = !quoted;
+        else if (text[at] === '\\' && !quoted)
+            at++;
+        else if (text[at] === ',' && !quoted)
+            number++;
+    }
+    return number;
+}
+
+// What the daemon says of a chain, "column 13: gblur: sigma=abc: must be a number": the number of
+// the filter, the option, and what is wrong, each for the place where the user has entered it.
+export function problemOf(chain, message) {
+    const [, column, text] = /^(?:filters: )?column (\d+): (.*)$/.exec(message) ?? [];
+    if (!column)
+        return {text: message};
+    const filter = filterAt(chain, Number(column));
+    const [, option, what] =
+        /^\w+: (\w+)(?:=.*?|, column \d+): ((?:must be|an? |unknown |the ).*)$/.exec(text) ?? [];
+    return option ? {filter, option, text: what} : {filter, text};
+}
+
 // Quotes for the second pass (options), then for the first (filters). Most values need neither.
 function quoteValue(value) {
     const inner = value.replace(/[\\':]/g, '\\$&').replace(/^[ \n\t\r]|[ \n\t\r]$/g, '\\$&');

@@ -2,6 +2,7 @@
 // Asks the daemon, a moment after each change, what a draft would hide and what is wrong with it.
 
 import {callQuietly} from './api.js';
+import {problemOf} from './chain.js';
 import {debounce} from './dom.js';
 import {changedLayers, wholeChain} from './draft.js';
 import {plainError} from './format.js';
@@ -23,8 +24,9 @@ export function createCheck(name, answered) {
         try {
             answer = await callQuietly('Check', {name, filters: text});
         } catch (error) {
-            const [layer, filter] = from[error.body?.filter] ?? [];
-            problem = {layer, filter, option: error.body?.option, text: plainError(error.message)};
+            const found = problemOf(text, error.message);
+            const [layer, filter] = from[found.filter] ?? [];
+            problem = {layer, filter, option: found.option, text: plainError(found.text)};
         }
         if (number === newest)
             answered(answer, problem);
