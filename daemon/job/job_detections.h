@@ -15,14 +15,14 @@ int halo_job_check_chain(const struct halo_run_settings *settings, const struct 
 bool halo_job_chain_detects(const struct halo_chain *chain);
 bool halo_job_chain_merges(const struct halo_chain *chain);
 
-/* Returns the SHA-256 of the programs of detectors that the job itself names and needs, by what they
- * look for; "" for a program that is not on this machine. The caller owns the object; NULL if memory
- * runs out. */
+/* Returns the SHA-256 of the programs of detectors that the job itself names and needs, by what
+ * they look for; "" for a program that is not on this machine. The caller owns the object; NULL if
+ * memory runs out. */
 json_t *halo_job_hash_detectors(const struct halo_job_file *job);
 /* A manifest may name any program, so those that it names run only if the user of this process has
  * given the same keys (`allowed`, indexed by enum halo_find; NULL: none), and if they are the
- * programs of the machine on which the job was split, except with --mixed. Returns 0; a usage error;
- * or -ESTALE with err filled. Call this after halo_job_load(). */
+ * programs of the machine on which the job was split, except with --mixed. Returns 0; a usage
+ * error; or -ESTALE with err filled. Call this after halo_job_load(). */
 int halo_job_allow_detectors(const struct halo_job_file *job, char *const allowed[HALO_FINDS],
                              struct halo_error *err);
 

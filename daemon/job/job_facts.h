@@ -4,6 +4,7 @@
 #define HALO_JOB_FACTS_H
 
 #include <jansson.h>
+#include <time.h>
 
 #include "config/error.h"
 
@@ -13,6 +14,12 @@ enum { HALO_SHA256_TEXT = 65 };
  * library, flags of the processor, and the encoder's library. encoder: its name in FFmpeg. The
  * caller owns the object; NULL if memory runs out. */
 json_t *halo_job_machine(const char *encoder);
+
+/* Returns the time of a file as a number, to be compared: nanoseconds. */
+static inline json_int_t halo_job_time(const struct timespec *time)
+{
+    return (json_int_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
 
 /* Returns who does something: user, host, time and, in a scheduler, its task. The caller owns the
  * object; NULL if memory runs out. */

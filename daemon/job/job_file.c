@@ -17,8 +17,6 @@
 #include "daemon/job/job_facts.h"
 #include "pipeline/segment/manifest.h"
 
-enum { WAIT_SECONDS = 5 };
-
 static const char suffix[] = ".parts";
 
 /* The absolute path of a file whose folder exists. NULL: errno is set. */
@@ -90,23 +88,6 @@ void halo_job_look_again(const struct halo_job_file *job)
         return;
     halo_beside_look_again(manifest);
     free(manifest);
-}
-
-void halo_job_wait(const struct halo_job_file *job, const char *kind, const char *instead)
-{
-    for (int i = 0; i < job->segments;) {
-        char *path;
-        if ((instead && access(instead, F_OK) == 0) || access(job->folder, F_OK) < 0 ||
-            asprintf(&path, "%s/%06d.%s", job->folder, i, kind) < 0)
-            return;
-        if (access(path, F_OK) == 0) {
-            i++;
-        } else {
-            sleep(WAIT_SECONDS);
-            halo_job_look_again(job);
-        }
-        free(path);
-    }
 }
 
 void halo_job_close(struct halo_job_file *job)

@@ -47,10 +47,6 @@ void halo_job_close(struct halo_job_file *job);
  * them. halo_job_find() does it. */
 void halo_job_look_again(const struct halo_job_file *job);
 
-/* Waits until every segment has its file NUMBER.kind in the folder, or the file `instead` exists
- * (NULL: there is none), or the folder is gone. */
-void halo_job_wait(const struct halo_job_file *job, const char *kind, const char *instead);
-
 /* Returns whether OUT is complete: the job was joined, and OUT is what it was then. */
 bool halo_job_is_complete(const struct halo_job_file *job);
 

@@ -12,6 +12,7 @@
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
+#include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_task.h"
 #include "daemon/run/run_segments.h"
@@ -163,6 +164,17 @@ static int check_input(const struct halo_job_file *job, struct halo_error *err)
                            name);
 }
 
+static void fail_missing(const struct halo_job_file *job, int missing, int first,
+                         struct halo_error *err)
+{
+    struct halo_error why = {0};
+    json_t *failures = halo_job_failures(job);
+    halo_job_fail_failures(job, failures, true, &why);
+    halo_fail(err, -ENOENT, "%s: %d of %d segments are missing, the first one is %d%s%s",
+              job->folder, missing, job->segments, first, why.code ? ": " : "", why.text);
+    json_decref(failures);
+}
+
 /* Checks every part. Returns 0; 1 if some are missing; or -errno with err filled. */
 static int check_parts(const struct halo_job_file *job, struct halo_segments *segments,
                        struct halo_error *err)
@@ -182,8 +194,7 @@ static int check_parts(const struct halo_job_file *job, struct halo_segments *se
             first = i;
     }
     if (missing)
-        halo_fail(err, -ENOENT, "%s: %d of %d segments are missing, the first one is %d",
-                  job->folder, missing, job->segments, first);
+        fail_missing(job, missing, first, err);
     return missing > 0;
 }
 
@@ -233,7 +244,7 @@ static int end_join(struct halo_job_file *job, struct halo_segments *segments,
     if (end->signal)
         return 128 + end->signal;
     if (!complete)
-        return halo_job_fail(&end->error);
+        return halo_job_fail_step(job, "join", NULL, &end->error);
     say_complete(job);
     return HALO_EXIT_OK;
 }
@@ -265,7 +276,9 @@ static int join_named(const char *name, void *arg)
     struct halo_job_file job = {0};
     int code = halo_job_find(&job, name, &err);
     if (code >= 0 && (code = halo_job_read(&job, &err)) >= 0 && options->wait)
-        halo_job_wait(&job, "part", NULL);
+        code = halo_job_wait(&job, "part", NULL, &err);
+    if (code >= 0)
+        halo_job_forget_failure(&job, "join", NULL);
     if (code == -ENOENT && job.folder && is_joined(&job)) {
         code = end_complete(&job, "is already complete");
     } else {
@@ -277,5 +290,7 @@ static int join_named(const char *name, void *arg)
 
 int halo_job_join_command(const struct halo_job_options *options, int count, char **rest)
 {
+    if (options->ended >= 0)
+        return halo_job_note_ended(count, rest, "join", (struct halo_job_share){0}, options->ended);
     return halo_job_each("join", count, rest, join_named, (void *)options);
 }

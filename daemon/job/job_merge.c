@@ -11,6 +11,7 @@
 #include "config/log.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
+#include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_task.h"
 #include "daemon/run/run_segments.h"
@@ -253,12 +254,12 @@ static int merge_job(struct halo_job_file *job, struct halo_error *err)
 }
 
 /* Waits until there is something about every segment, or all of it. */
-static void wait_for_detections(const struct halo_job_file *job)
+static int wait_for_detections(const struct halo_job_file *job, struct halo_error *err)
 {
     char *all = halo_job_all_detections(job);
-    if (all && job->detects)
-        halo_job_wait(job, "detections", all);
+    const int code = all && job->detects ? halo_job_wait(job, "detections", all, err) : 0;
     free(all);
+    return code;
 }
 
 static int merge_named(const char *name, void *arg)
@@ -270,19 +271,26 @@ static int merge_named(const char *name, void *arg)
     if (code >= 0)
         code = halo_job_read(&job, &err);
     if (code >= 0 && options->wait)
-        wait_for_detections(&job);
-    if (code >= 0 && !halo_job_is_complete(&job))
+        code = wait_for_detections(&job, &err);
+    const bool begun = code >= 0;
+    if (begun)
+        halo_job_forget_failure(&job, "merge", NULL);
+    if (begun && !halo_job_is_complete(&job))
         code = merge_job(&job, &err);
     if (code < 0 && job.folder && halo_job_is_complete(&job)) {
         halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job.output);
         code = 0;
     }
-    code = code < 0 ? halo_job_fail(&err) : HALO_EXIT_OK;
+    if (code < 0)
+        code = begun ? halo_job_fail_step(&job, "merge", NULL, &err) : halo_job_fail(&err);
     halo_job_close(&job);
     return code;
 }
 
 int halo_job_merge_command(const struct halo_job_options *options, int count, char **rest)
 {
+    if (options->ended >= 0)
+        return halo_job_note_ended(count, rest, "merge", (struct halo_job_share){0},
+                                   options->ended);
     return halo_job_each("merge", count, rest, merge_named, (void *)options);
 }

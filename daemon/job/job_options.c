@@ -28,10 +28,13 @@ const struct halo_option halo_job_options[] = {
      .help = "slurm and kubernetes: processors for a task"},
     {"memory", NULL, HALO_OPTION_STRING, AT(memory), .argument = "SIZE",
      .help =
-         "slurm and kubernetes: memory for a task, as the scheduler writes it, such as 4G or 4Gi",
+         "slurm and kubernetes: memory for a task, as the scheduler writes it, such as 4G or 4Gi; "
+         "by default Slurm's own, or 4Gi",
      .pattern = "^[0-9]+[A-Za-z]*$", .must_be = "a number with a unit, such as 4G or 4Gi"},
     {"gpu", NULL, HALO_OPTION_FLAG, AT(gpu),
      .help = "slurm and kubernetes: a GPU for each task that encodes"},
+    {"deadline", NULL, HALO_OPTION_TIME, AT(deadline), 7 * 86400, 60, 365 * 86400,
+     .help = "kubernetes: how long a step of the job may take"},
     {"image", NULL, HALO_OPTION_STRING, AT(image), .argument = "IMAGE",
      .help = "kubernetes: container image"},
     {"claim", NULL, HALO_OPTION_STRING, AT(claim), .argument = "NAME",
@@ -45,6 +48,9 @@ const struct halo_option halo_job_options[] = {
     {"of", NULL, HALO_OPTION_INT, AT(of), 0, 1, 1000000,
      .help =
          "number of tasks that share the segments; by default what Slurm says, or one for each"},
+    {"ended", NULL, HALO_OPTION_INT, AT(ended), -1, 0, 255, .argument = "CODE",
+     .help = "for schedulers' scripts: do nothing but note that the task has ended with this exit "
+             "code, and is not tried again"},
     {"faces", NULL, HALO_OPTION_STRING, AT(detector[HALO_FIND_FACES]), .argument = "KEY=VALUE:...",
      .help = "the detector that split was given with -faces: without this, a command of the "
              "manifest is not run"},

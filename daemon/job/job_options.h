@@ -20,9 +20,11 @@ enum halo_job_engine {
 struct halo_job_options {
     int engine; /* enum halo_job_engine */
     int tasks, workers, cpus, of;
+    int ended; /* exit code; negative: the task has not ended */
     bool mixed, json, watch, wait, print, again, gpu, once;
-    double settle;              /* seconds */
-    char *detector[HALO_FINDS]; /* keys, as given to split, of the detectors that may run */
+    double settle, deadline; /* seconds */
+    /* keys, as given to split, of the detectors that may run; NULL: none */
+    char *detector[HALO_FINDS];
     char *memory, *image, *claim, *folder, *program, *to, *suffix;
 };
 

@@ -50,7 +50,6 @@ static void read_all(int fd, char *output, size_t size)
         length += room && n > 0 ? (size_t)n : 0;
     }
     output[length] = 0;
-    output[strcspn(output, "\n")] = 0;
 }
 
 int halo_job_pipe(char *const *argv, const char *input, char *output, size_t size,

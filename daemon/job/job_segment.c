@@ -12,6 +12,7 @@
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
+#include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_task.h"
 #include "daemon/run/run_end.h"
@@ -21,10 +22,8 @@
 struct share {
     bool detects; /* detectors look at segments; otherwise they are encoded */
     const struct halo_job_options *options;
-    /* Segment `index` and every `step`th after it are the task's, counted through all jobs. */
-    int64_t index, step;
-    int64_t before; /* number of segments of the jobs that were looked at */
-    bool device;    /* a GPU was used */
+    struct halo_job_share of;
+    bool device; /* a GPU was used */
 };
 
 /* Takes a number off the end of the arguments. Returns whether there is one. */
@@ -42,11 +41,11 @@ static int find_share(struct share *ret, int *count, char **rest, int of, struct
 {
     struct halo_job_task task = {0, 0};
     const int code = take_number(count, rest, &task.index) ? 0 : halo_job_task_find(&task, err);
-    ret->index = task.index;
-    ret->step = of ? of : task.count;
-    if (code >= 0 && ret->step && task.index >= ret->step)
+    ret->of.index = task.index;
+    ret->of.step = of ? of : task.count;
+    if (code >= 0 && ret->of.step && task.index >= ret->of.step)
         return halo_fail_usage(err, "task %d: there are only %lld, which count from 0", task.index,
-                               (long long)ret->step);
+                               (long long)ret->of.step);
     return code;
 }
 
@@ -96,7 +95,7 @@ static int work(struct halo_job_file *job, int64_t first, const struct share *sh
 {
     struct halo_error *err = &end->error;
     json_t *facts = facts_of(job);
-    const int64_t step = share->step ? share->step : job->segments;
+    const int64_t step = share->of.step ? share->of.step : job->segments;
     const struct halo_segments_job about = {.facts = facts,
                                             .detects = share->detects,
                                             .detections =
@@ -144,10 +143,16 @@ static int load(struct halo_job_file *job, const struct share *share, struct hal
     return detected ? detected : halo_job_allow_detectors(job, share->options->detector, err);
 }
 
+static const char *step_of(const struct share *share)
+{
+    return share->detects ? "detect" : "segment";
+}
+
 /* Does what is the task's of one job. Returns the exit code. */
 static int perform(struct halo_job_file *job, int64_t first, struct share *share)
 {
     struct halo_run_part_end end = {.error = {0}};
+    halo_job_forget_failure(job, step_of(share), &share->of);
     int missing = load(job, share, &end.error);
     if (missing > 0)
         return HALO_EXIT_OK;
@@ -161,11 +166,12 @@ static int perform(struct halo_job_file *job, int64_t first, struct share *share
     if (end.signal)
         return 128 + end.signal;
     if (end.error.code)
-        return halo_job_fail(&end.error);
-    halo_log(
-        HALO_LOG_INFO, "%s: segment %lld%s: %d %s, %lld frame%s", job->folder, (long long)first,
-        share->step && first + share->step < job->segments ? " and others" : "", missing,
-        share->detects ? "searched" : "encoded", (long long)end.frames, end.frames == 1 ? "" : "s");
+        return halo_job_fail_step(job, step_of(share), &share->of, &end.error);
+    const int64_t step = share->of.step;
+    halo_log(HALO_LOG_INFO, "%s: segment %lld%s: %d %s, %lld frame%s", job->folder,
+             (long long)first, step && first + step < job->segments ? " and others" : "", missing,
+             share->detects ? "searched" : "encoded", (long long)end.frames,
+             end.frames == 1 ? "" : "s");
     return HALO_EXIT_OK;
 }
 
@@ -181,17 +187,13 @@ static int perform_named(const char *name, void *arg)
         halo_job_close(&job);
         return exit_code;
     }
-    int64_t first = share->index - share->before;
-    while (first < 0 && share->step)
-        first += share->step;
-    share->before += count;
-    if (first < 0 || first >= count)
-        goto end;
-    if (halo_job_is_complete(&job))
+    const int64_t first = halo_job_share_first(&share->of);
+    const bool mine = first >= 0 && first < count;
+    if (mine && halo_job_is_complete(&job))
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
-    else
+    else if (mine)
         exit_code = perform(&job, first, share);
-end:
+    share->of.before += count;
     halo_job_close(&job);
     return exit_code;
 }
@@ -202,10 +204,12 @@ static int perform_all(const struct halo_job_options *options, bool detects, int
     struct share share = {.detects = detects, .options = options};
     if (count && find_share(&share, &count, rest, options->of, &err) < 0)
         return halo_job_fail(&err);
-    int code = halo_job_each(detects ? "detect" : "segment", count, rest, perform_named, &share);
-    if (code == HALO_EXIT_OK && !share.step && share.index >= share.before) {
+    if (options->ended >= 0)
+        return halo_job_note_ended(count, rest, step_of(&share), share.of, options->ended);
+    int code = halo_job_each(step_of(&share), count, rest, perform_named, &share);
+    if (code == HALO_EXIT_OK && !share.of.step && share.of.index >= share.of.before) {
         halo_fail_usage(&err, "segment %lld: there are only %lld, which count from 0",
-                        (long long)share.index, (long long)share.before);
+                        (long long)share.of.index, (long long)share.of.before);
         code = halo_job_fail(&err);
     }
     if (share.device)

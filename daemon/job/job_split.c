@@ -35,6 +35,7 @@ struct split {
     json_t *segments; /* an array */
     struct halo_cut_input input;
     char hash[HALO_SHA256_TEXT]; /* of IN */
+    struct timespec time;        /* IN's, before it was read */
     bool mixed, opened;          /* a stream has opened everything */
     int64_t packets;
 };
@@ -215,11 +216,11 @@ static int describe(struct split *s, json_t *words, struct halo_error *err)
         halo_job_machine(s->encoder), "any_flags", are_flags_equal(s), "detects",
         halo_job_chain_detects(s->job.chain), "merges", halo_job_chain_merges(s->job.chain),
         "detectors", halo_job_hash_detectors(&s->job), "mixed", s->mixed, "split", halo_job_who());
-    s->job.manifest =
-        json_pack("{s:i, s:{s:o, s:I, s:s}, s:o, s:b, s:O, s:o}", "version", 1, "input", "name",
-                  halo_manifest_text(set->source.input), "size", (json_int_t)s->input.size,
-                  "sha256", s->hash, "terms", halo_manifest_terms(set, s->job.chain), "complete", 1,
-                  "segments", s->segments, "job", job);
+    s->job.manifest = json_pack("{s:i, s:{s:o, s:I, s:I, s:s}, s:o, s:b, s:O, s:o}", "version", 1,
+                                "input", "name", halo_manifest_text(set->source.input), "size",
+                                (json_int_t)s->input.size, "time", halo_job_time(&s->time),
+                                "sha256", s->hash, "terms", halo_manifest_terms(set, s->job.chain),
+                                "complete", 1, "segments", s->segments, "job", job);
     return s->job.manifest ? 0 : halo_fail(err, -ENOMEM, "out of memory");
 }
 
@@ -227,6 +228,9 @@ static int read_input(struct split *s, struct halo_error *err)
 {
     const atomic_int stop = 0;
     const struct halo_run_settings *set = &s->job.settings;
+    struct stat st;
+    if (stat(halo_path_of(set->source.input), &st) == 0)
+        s->time = st.st_mtim;
     const int code = halo_cut_list_read(&s->input, set, &stop, found, s, err);
     if (code >= 0 && json_array_size(s->segments) == 0)
         return halo_fail(err, -ENODATA, "%s: contains no frames", set->source.input);

@@ -12,6 +12,7 @@
 #include "config/log.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
+#include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
 #include "pipeline/base/av.h"
 #include "pipeline/segment/manifest.h"
@@ -19,6 +20,7 @@
 enum {
     WATCH_SECONDS = 2,
     BAR_CELLS = 24,
+    SLACK_SECONDS = 60, /* between the parts of a machine, to start tasks */
 };
 
 struct node {
@@ -31,14 +33,22 @@ struct node {
 enum stage { DETECT, MERGE, ENCODE, JOIN, COMPLETE };
 static const char *const stage_names[] = {"detect", "merge", "encode", "join", "complete"};
 
+/* A segment that is done. */
+struct part {
+    double at; /* when it was completed, by the file system's clock */
+    int64_t frames;
+};
+
 /* Of the stage: `done` counts the segments at which detectors have looked, or the encoded ones. */
 struct status {
     enum stage stage;
     int segments, done;
     int64_t frames, frames_done;
-    double first, latest; /* when parts were completed, by the file system's clock */
-    int64_t frames_first; /* of the first one */
-    json_t *records;      /* an array */
+    struct part *part;       /* those that are done; NULL: not known */
+    double longest;          /* seconds of work for one of them; 0: not known */
+    json_t *records;         /* an array */
+    json_t *failures;        /* an array (job_failed.h) */
+    struct halo_error error; /* what will not be done without somebody's help */
     struct node *node;
     int nodes;
 };
@@ -67,7 +77,9 @@ static void add_record(struct status *s, json_t *record)
     }
     s->node[i].segments++;
     s->node[i].frames += json_integer_value(json_object_get(record, "frames"));
-    s->node[i].seconds += json_number_value(json_object_get(record, "seconds"));
+    const double seconds = json_number_value(json_object_get(record, "seconds"));
+    s->node[i].seconds += seconds;
+    s->longest = fmax(s->longest, seconds);
 }
 
 static void look_at(struct status *s, const struct halo_job_file *job, int number)
@@ -81,11 +93,9 @@ static void look_at(struct status *s, const struct halo_job_file *job, int numbe
         return;
     if (stat(part, &st) == 0) {
         const double at = (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec / 1e9;
-        s->latest = s->done == 0 || at > s->latest ? at : s->latest;
-        if (s->done++ == 0 || at < s->first) {
-            s->first = at;
-            s->frames_first = frames;
-        }
+        if (s->part)
+            s->part[s->done] = (struct part){at, frames};
+        s->done++;
         s->frames_done += frames;
         if (asprintf(&path, "%s/%06d.%sjson", job->folder, number, detects ? "detect." : "") < 0)
             path = NULL;
@@ -126,7 +136,10 @@ static int look(struct status *s, struct halo_job_file *job, struct halo_error *
     if (code < 0)
         return code;
     s->records = json_array();
+    s->failures = halo_job_failures(job);
+    halo_job_fail_failures(job, s->failures, false, &s->error);
     s->segments = job->segments;
+    s->part = calloc((size_t)job->segments + 1, sizeof *s->part);
     s->stage = job->merges && !halo_job_is_merged(job) ? DETECT : ENCODE;
     for (int i = 0; i < job->segments; i++)
         look_at(s, job, i);
@@ -138,14 +151,31 @@ static int look(struct status *s, struct halo_job_file *job, struct halo_error *
 static void finish(struct status *s)
 {
     json_decref(s->records);
+    json_decref(s->failures);
+    free(s->part);
     free(s->node);
 }
 
-/* Frames per second of all machines together; 0: not known. */
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    return (x->at < y->at) - (x->at > y->at); /* the latest one first */
+}
+
+/* Frames per second of all machines together, since one of them worked without a pause: while one
+ * does, two parts are completed no further apart than the longest takes. 0: not known. */
 static double rate_of(const struct status *s)
 {
-    const double seconds = s->latest - s->first;
-    return s->done > 1 && seconds > 0 ? (double)(s->frames_done - s->frames_first) / seconds : 0;
+    const double pause = s->longest > 0 ? 2 * s->longest + SLACK_SECONDS : INFINITY;
+    int64_t frames = 0;
+    int i = 1;
+    if (!s->part || s->done < 2)
+        return 0;
+    qsort(s->part, (size_t)s->done, sizeof *s->part, compare_parts);
+    for (; i < s->done && s->part[i - 1].at - s->part[i].at <= pause; i++)
+        frames += s->part[i - 1].frames;
+    const double seconds = s->part[0].at - s->part[i - 1].at;
+    return seconds > 0 ? (double)frames / seconds : 0;
 }
 
 static json_t *describe(const struct status *s, const struct halo_job_file *job)
@@ -162,7 +192,9 @@ static json_t *describe(const struct status *s, const struct halo_job_file *job)
                   halo_manifest_text(job->output), "complete", s->stage == COMPLETE, "stage",
                   stage_names[s->stage], "segments", s->segments, "done", s->done, "frames",
                   (json_int_t)s->frames, "frames_done", (json_int_t)s->frames_done, "nodes", nodes);
-    if (rate > 0 && s->stage != COMPLETE) {
+    if (s->failures)
+        json_object_set(ret, "failed", s->failures);
+    if (rate > 0 && s->stage != COMPLETE && !s->error.code) {
         json_object_set_new(ret, "fps", json_real(rate));
         json_object_set_new(ret, "seconds_left",
                             json_real((double)(s->frames - s->frames_done) / rate));
@@ -177,13 +209,34 @@ static void write_line(const struct status *s, const struct halo_job_file *job, 
         [MERGE] = ", not merged", [JOIN] = ", not joined", [COMPLETE] = ", complete"};
     char left[80] = "", clock[32];
     const double rate = rate_of(s);
-    if (rate > 0 && s->stage != COMPLETE)
+    if (rate > 0 && s->stage != COMPLETE && !s->error.code)
         snprintf(left, sizeof left, ", %.1f fps, about %s left", rate,
                  halo_av_clock((double)(s->frames - s->frames_done) / rate, clock, sizeof clock));
     snprintf(text, size, "%s: %s%d of %d segments, %.0f %%%s", job->output,
              s->stage == DETECT || s->stage == MERGE ? "detectors: " : "", s->done, s->segments,
              s->frames ? 100.0 * (double)s->frames_done / (double)s->frames : 0,
              s->stage == DETECT || s->stage == ENCODE ? left : words[s->stage]);
+}
+
+static void print_failures(const struct status *s)
+{
+    size_t i;
+    json_t *failure;
+    json_array_foreach (s->failures, i, failure) {
+        char line[600];
+        const char *step = json_string_value(json_object_get(failure, "step"));
+        const char *host = json_string_value(json_object_get(failure, "host"));
+        const char *reason = json_string_value(json_object_get(failure, "reason"));
+        const int number = (int)json_integer_value(json_object_get(failure, "segment"));
+        char name[24];
+        snprintf(name, sizeof name, "segment %d", number);
+        snprintf(line, sizeof line, "  %s failed on %s%s: %s", step ? step : name,
+                 host ? host : "?",
+                 json_is_true(json_object_get(failure, "final")) ? "" : " and is tried again",
+                 reason ? reason : "?");
+        halo_sanitise(line); /* others can write the file */
+        puts(line);
+    }
 }
 
 static void print(const struct status *s, const struct halo_job_file *job, bool json)
@@ -198,6 +251,7 @@ static void print(const struct status *s, const struct halo_job_file *job, bool 
     }
     write_line(s, job, line, sizeof line);
     puts(line);
+    print_failures(s);
     for (int i = 0; i < s->nodes; i++)
         printf("  %s: %d segment%s, %lld frames, %.1f fps each\n", s->node[i].host,
                s->node[i].segments, s->node[i].segments == 1 ? "" : "s",
@@ -218,29 +272,37 @@ static void show_bar(const struct status *s, const struct halo_job_file *job)
     halo_log_set_status(line);
 }
 
-/* On a terminal a bar, otherwise the lines whenever something is done. */
+/* On a terminal a bar, otherwise the lines whenever something is done or fails. Ends when OUT is
+ * complete, or when something has failed that nobody tries again. */
 static int watch(struct halo_job_file *job, bool json, struct halo_error *err)
 {
     struct status s;
     int code, before = -1;
+    size_t failed = 0;
     enum stage stage = DETECT;
     const bool bar = isatty(STDERR_FILENO) && !json;
     for (bool over = false; !over && (code = look(&s, job, err)) >= 0; finish(&s)) {
-        over = s.stage == COMPLETE;
+        over = s.stage == COMPLETE || s.error.code;
         if (bar && !over)
             show_bar(&s, job);
-        else if (over || s.done != before || s.stage != stage) {
+        else if (over || s.done != before || s.stage != stage ||
+                 json_array_size(s.failures) != failed) {
             halo_log_set_status(NULL);
             print(&s, job, json);
             fflush(stdout);
         }
         before = s.done;
+        failed = json_array_size(s.failures);
         stage = s.stage;
         if (!over)
             sleep(WATCH_SECONDS);
+        else if (s.stage != COMPLETE)
+            *err = s.error;
     }
     halo_log_set_status(NULL);
-    return code;
+    if (code >= 0 && err->code)
+        halo_log(HALO_LOG_INFO, "%s: halod job submit --again does what is missing", job->folder);
+    return err->code;
 }
 
 int halo_job_status_command(const struct halo_job_options *options, int count, char **rest)

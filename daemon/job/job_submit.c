@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
+#include "daemon/job/job_failed.h"
 #include "pipeline/segment/manifest.h"
 
 static const struct halo_job_engine_row *const engines[] = {
@@ -90,10 +92,33 @@ bool halo_job_may_succeed(int code)
     return code == HALO_EXIT_TRY_AGAIN || code > 128;
 }
 
-int halo_job_fail_task(const char *what, int code, struct halo_error *err)
+/* Returns whether there was anything to note. */
+static bool note_step(const struct halo_job_submission *s, const char *command, int code)
 {
+    bool ret = false;
+    const struct halo_job_share all = {.step = 1};
+    for (int i = 0; i < s->jobs; i++) {
+        halo_job_note_failure(&s->job[i], command, &all, code, true, NULL);
+        json_t *failures = halo_job_failures(&s->job[i]);
+        ret |= json_array_size(failures) > 0;
+        json_decref(failures);
+    }
+    return ret;
+}
+
+int halo_job_fail_task(const struct halo_job_submission *s, const struct halo_job_step *step,
+                       const char *what, int code, struct halo_error *err)
+{
+    for (int i = 0; i < s->steps; i++)
+        if ((!step || step == &s->step[i]) && note_step(s, s->step[i].command, code))
+            break;
     return halo_fail(err, halo_job_may_succeed(code) ? -EAGAIN : -ECHILD,
                      "%s ended with %d: the same command continues", what, code);
+}
+
+double halo_job_pause(int tries)
+{
+    return ldexp(0.25, tries);
 }
 
 int halo_job_workers(const struct halo_job_submission *s)
@@ -230,6 +255,8 @@ static int submit(struct halo_job_submission *s, struct halo_error *err)
         engine->print(s, stdout);
         return 0;
     }
+    for (int i = 0; i < s->jobs; i++)
+        halo_job_forget_failures(&s->job[i]);
     const int code = engine->submit(s, id, sizeof id, err);
     if (code < 0)
         return code;

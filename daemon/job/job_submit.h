@@ -64,8 +64,8 @@ void halo_job_quote(const char *word, FILE *to);
 void halo_job_print_command(const struct halo_job_submission *s, const struct halo_job_step *step,
                             FILE *to);
 
-/* Runs a program that reads `input`; output receives the first line that it prints, of at most size
- * - 1 bytes. output NULL: the program inherits standard output. Returns its exit code, or -errno
+/* Runs a program that reads `input`; output receives what it prints, at most size - 1 bytes of it.
+ * output NULL: the program inherits standard output. Returns its exit code, or -errno
  * with err filled. Blocks. */
 int halo_job_pipe(char *const *argv, const char *input, char *output, size_t size,
                   struct halo_error *err);
@@ -73,8 +73,13 @@ int halo_job_pipe(char *const *argv, const char *input, char *output, size_t siz
 /* Whether another try may succeed after a task has ended with this exit code, or by a signal (128
  * and more). */
 bool halo_job_may_succeed(int code);
-/* Returns the error for it: -EAGAIN if another try may succeed, or -ECHILD; with err filled. */
-int halo_job_fail_task(const char *what, int code, struct halo_error *err);
+/* Notes that nobody does what is missing of the step, or, if it is NULL, of the first step that is
+ * not done. Returns the error for it: -EAGAIN if another
+ * try may succeed, or -ECHILD; with err filled. */
+int halo_job_fail_task(const struct halo_job_submission *s, const struct halo_job_step *step,
+                       const char *what, int code, struct halo_error *err);
+/* Returns for how many seconds to wait after so many tries: 0.5, and twice as long each time. */
+double halo_job_pause(int tries);
 
 /* Number of tasks at the same time on this machine. */
 int halo_job_workers(const struct halo_job_submission *s);

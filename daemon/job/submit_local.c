@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "daemon/job/job_submit.h"
+#include "kernels/clock.h"
 
 enum { TRIES = 5 };
 
@@ -17,6 +18,7 @@ extern char **environ;
 struct task {
     pid_t pid; /* 0: does not run */
     int tries;
+    int64_t due; /* when it may be tried again */
     bool done;
 };
 
@@ -25,6 +27,7 @@ struct local {
     const struct halo_job_step *step;
     struct task *task;
     int running, next;        /* no task before it has to be started */
+    int64_t due;              /* when a task may be tried again; 0: none waits */
     int code;                 /* of the first task that failed */
     int ended_by;             /* the signal that ends all this, or 0 */
     sigset_t awaited, before; /* signals: await() takes them; blocked before */
@@ -67,15 +70,20 @@ static void block_signals(struct local *l)
     sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
 }
 
-/* Waits until a child has ended, which may be one from before exec(). Returns it; or 0, once, when
- * a signal ends all this. */
+/* Waits until a child has ended, which may be one from before exec(). Returns it; 0, once, when a
+ * signal ends all this; or -1 at the time l->due. */
 static pid_t await(struct local *l, int *status)
 {
     for (;;) {
         const pid_t pid = waitpid(-1, status, WNOHANG);
-        if (pid != 0)
+        if (pid > 0)
             return pid;
-        const int number = sigwaitinfo(&l->awaited, NULL);
+        const int64_t left = l->due - halo_now_ns();
+        if (l->due && left <= 0)
+            return -1;
+        const struct timespec limit = {left / 1000000000, left % 1000000000};
+        const int number =
+            l->due ? sigtimedwait(&l->awaited, NULL, &limit) : sigwaitinfo(&l->awaited, NULL);
         if (number > 0 && number != SIGCHLD && !l->ended_by) {
             l->ended_by = number;
             return 0;
@@ -87,13 +95,18 @@ static void start_tasks(struct local *l)
 {
     char number[16];
     const int most = halo_job_workers(l->s);
-    while (l->running < most && l->next < l->s->tasks && !l->code && !l->ended_by) {
-        struct task *t = &l->task[l->next];
+    l->due = 0;
+    for (int i = l->next; l->running < most && i < l->s->tasks && !l->code && !l->ended_by; i++) {
+        struct task *t = &l->task[i];
         if (t->done || t->pid) {
-            l->next++;
+            l->next += i == l->next;
             continue;
         }
-        snprintf(number, sizeof number, "%d", l->next);
+        if (t->due > halo_now_ns()) {
+            l->due = l->due && l->due < t->due ? l->due : t->due;
+            continue;
+        }
+        snprintf(number, sizeof number, "%d", i);
         t->pid = spawn(l, number);
         if (t->pid < 0) {
             l->code = HALO_EXIT_FAILED;
@@ -122,9 +135,10 @@ static void end_task(struct local *l, pid_t pid, int code)
     t->done = code == 0;
     if (t->done || l->ended_by)
         return;
-    if (halo_job_may_succeed(code) && t->tries < TRIES)
+    if (halo_job_may_succeed(code) && t->tries < TRIES) {
         l->next = i < l->next ? i : l->next;
-    else if (!l->code)
+        t->due = halo_now_ns() + (int64_t)(halo_job_pause(t->tries) * 1e9);
+    } else if (!l->code)
         l->code = code;
 }
 
@@ -133,7 +147,7 @@ static void run_tasks(struct local *l)
     for (;;) {
         int status;
         start_tasks(l);
-        if (l->running == 0)
+        if (l->running == 0 && !l->due)
             return;
         const pid_t pid = await(l, &status);
         if (pid > 0)
@@ -180,15 +194,18 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     if (!l.task)
         return halo_fail(err, -ENOMEM, "out of memory");
     block_signals(&l);
-    for (l.step = s->step; l.step < s->step + s->steps && !l.code && !l.ended_by; l.step++)
+    for (l.step = s->step; l.step < s->step + s->steps; l.step++) {
         run_step(&l);
+        if (l.code || l.ended_by)
+            break;
+    }
     free(l.task);
     if (l.ended_by) {
         halo_log(HALO_LOG_INFO, "interrupted: the same command continues");
         raise(l.ended_by);
     }
     sigprocmask(SIG_SETMASK, &l.before, NULL);
-    return l.code ? halo_job_fail_task("a task", l.code, err) : 0;
+    return l.code ? halo_job_fail_task(s, l.step, "a task", l.code, err) : 0;
 }
 
 static void print(const struct halo_job_submission *s, FILE *to)

@@ -23,7 +23,7 @@ static void print_array(const struct halo_job_submission *s, const struct halo_j
     free(command);
     fprintf(to,
             " parallel --no-notice --env HALOD_TASK -j %d --retries 5 --halt soon,fail=1 "
-            "'eval \"$HALOD_TASK {}\"'",
+            "'eval \"$HALOD_TASK {}\" && exit; code=$?; sleep 1; exit $code'",
             halo_job_workers(s));
 }
 
@@ -55,7 +55,7 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     const int code =
         line ? halo_job_pipe(argv, "", NULL, 0, err) : halo_fail(err, -ENOMEM, "out of memory");
     free(line);
-    return code > 0 ? halo_job_fail_task("parallel", code, err) : code;
+    return code > 0 ? halo_job_fail_task(s, NULL, "parallel", code, err) : code;
 }
 
 const struct halo_job_engine_row halo_job_parallel = {.print = print, .submit = submit};

@@ -4,22 +4,27 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/job/job_submit.h"
+
+enum { TRIES = 6 };
 
 /* Slurm starts a task again after a node was lost, but by its exit code only where the site says
  * so. 137: it was killed with SIGKILL, perhaps for memory, so not for ever. */
 static const char again[] =
+    "task && exit\n"
     "code=$?\n"
     "case $code in\n"
     "75 | 137 | 143)\n"
-    "    [ \"${SLURM_RESTART_COUNT:-0}\" -lt 20 ] || exit $code\n"
     "    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do\n"
-    "        scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\" && break\n"
+    "        [ \"${SLURM_RESTART_COUNT:-0}\" -lt 20 ] || break\n"
+    "        scontrol requeue \"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID\" && exit $code\n"
     "        sleep 5\n"
     "    done\n"
     "    ;;\n"
     "esac\n"
+    "task --ended $code\n"
     "exit $code\n";
 
 /* The log of all tasks. sbatch reads the name as a pattern, in which it has no way to write a
@@ -57,8 +62,9 @@ static void print_script(const struct halo_job_submission *s, const struct halo_
 {
     print_head(s, step, to);
     if (step->shares) {
+        fputs("task() {\n    ", to);
         halo_job_print_command(s, step, to);
-        fprintf(to, " \"$SLURM_ARRAY_TASK_ID\"\n%s", again);
+        fprintf(to, " \"$SLURM_ARRAY_TASK_ID\" \"$@\"\n}\n%s", again);
         return;
     }
     fputs("set --", to);
@@ -66,9 +72,9 @@ static void print_script(const struct halo_job_submission *s, const struct halo_
         putc(' ', to);
         halo_job_quote(s->job[i].folder, to);
     }
-    fputs("\nshift \"$SLURM_ARRAY_TASK_ID\"\n", to);
+    fputs("\nshift \"$SLURM_ARRAY_TASK_ID\"\njob=$1\ntask() {\n    ", to);
     halo_job_quote(s->program, to);
-    fprintf(to, " job %s \"$1\"\n%s", step->command, again);
+    fprintf(to, " job %s \"$job\" \"$@\"\n}\n%s", step->command, again);
 }
 
 static void print(const struct halo_job_submission *s, FILE *to)
@@ -96,12 +102,15 @@ static int submit_step(const struct halo_job_submission *s, const struct halo_jo
         fclose(to);
     }
     snprintf(dependency, sizeof dependency, "--dependency=afterok:%s", id);
-    int code = script ? halo_job_pipe(argv, script, id, 80, err)
+    char said[80] = "";
+    int code = script ? halo_job_pipe(argv, script, said, sizeof said, err)
                       : halo_fail(err, -ENOMEM, "out of memory");
     free(script);
-    if (code > 0)
-        code = halo_fail(err, -ECHILD, "sbatch refused the job (exit %d)", code);
-    id[strcspn(id, ";")] = 0; /* "NUMBER;CLUSTER" */
+    said[strcspn(said, ";\n")] = 0;        /* "NUMBER;CLUSTER" */
+    if (code > 0 || (code == 0 && !*said)) /* which may be because the controller is away */
+        return halo_fail(err, -EAGAIN, "sbatch did not accept the job (exit %d)", code);
+    if (code == 0)
+        snprintf(id, 80, "%s", said);
     return code;
 }
 
@@ -112,6 +121,11 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     int code = 0;
     for (int i = 0; i < s->steps && code >= 0; i++) {
         code = submit_step(s, &s->step[i], last, err);
+        for (int tries = 1; code == -EAGAIN && i > 0 && tries < TRIES; tries++) {
+            *err = (struct halo_error){0}; /* what follows a step must not be missing */
+            usleep((useconds_t)(halo_job_pause(tries) * 1e6));
+            code = submit_step(s, &s->step[i], last, err);
+        }
         if (i == 0)
             snprintf(id, size, "%s", last);
     }

@@ -71,8 +71,8 @@ class JobTest(HaloTest):
         for number in range(self.count()):
             self.segment(number)
 
-    def join(self, code=0, **more):
-        return self.halod('job', 'join', self.parts, code=code, **more)
+    def join(self, code=0, wait=False, **more):
+        return self.halod('job', 'join', *['--wait'] * wait, self.parts, code=code, **more)
 
     def stopped(self, *words, **where):
         """A process that has stopped where stopping() says."""

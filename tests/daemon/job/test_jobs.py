@@ -620,6 +620,75 @@ class BadInput(JobTest):
         self.assert_done()
 
 
+class Failures(JobTest):
+    """What has failed is said by those who wait, and by status."""
+
+    def failed(self):
+        return [(f.get('segment', f.get('step')), f['code'], f['final']) for f in self.status()['failed']]
+
+    def watch(self):
+        return self.halod('job', 'status', '--watch', self.parts, code=1)
+
+    def test_task_that_ended(self):
+        """Its scheduler's script notes it."""
+        self.split()
+        self.segment(0)
+        self.segment('--ended', 137, 2)
+        self.assertEqual(self.failed(), [(2, 137, True)])
+        for run in (self.watch(), self.join(code=1, wait=True)):
+            self.assertRegex(run.err, 'out.mp4: segment 2 failed on .*: was killed by signal 9')
+        self.assertIn('--again', self.watch().err)
+        self.assertIn('killed by signal 9', self.join(code=75).err)
+        self.segment('--ended', 1, '--of', 2, 0)
+        self.assertEqual(sorted(map(str, self.failed())), ["('join', 75, False)", '(2, 1, True)'])  # 0 is done
+        self.encode_all()
+        self.assertEqual(self.failed(), [('join', 75, False)])
+        self.join()
+        self.assert_done()
+
+    def test_task_that_says_why(self):
+        self.split()
+        good = self.manifest()
+        bad = json.loads(json.dumps(good))
+        bad['job']['machine']['libc'] = '1.0'
+        self.write_manifest(bad)
+        self.segment(1, code=78)
+        self.segment('--ended', 78, 1)  # which knows less
+        self.assertEqual(self.failed(), [(1, 78, True)])
+        self.assertIn('libc is 1.0', self.watch().err)
+        self.join(code=78)
+        self.assertEqual(sorted(map(str, self.failed())), ["('join', 78, True)", "(1, 78, True)"])
+        self.write_manifest(good)
+        self.segment(1)
+        self.encode_all()
+        self.join()
+        self.assert_done()
+
+    def test_task_that_is_tried_again(self):
+        here = self.path('in.mp4')
+        shutil.copy(self.input, here)
+        self.input = here
+        self.split()
+        os.rename(here, self.path('away'))
+        self.segment(1, code=75)
+        self.assertEqual(self.failed(), [(1, 75, False)])
+        self.assertIn('is tried again', self.halod('job', 'status', self.parts).out.decode())
+        self.segment('--ended', 75, 1)
+        self.assertEqual(self.failed(), [(1, 75, True)])
+        self.assertIn('in.mp4', self.watch().err)
+        os.rename(self.path('away'), here)
+        self.halod('job', 'submit', '--engine', 'local', self.parts)
+        self.assert_done()
+
+    def test_time_that_is_left(self):
+        """A pause of years, in which nobody worked, is no sign of a slow machine."""
+        self.split()
+        for number in range(3):
+            self.segment(number)
+        os.utime(self.part(0), (1e9, 1e9))
+        self.assertLess(self.status()['seconds_left'], 3600 * halotest.PATIENCE)
+
+
 class Kills(JobTest):
     def setUp(self):
         super().setUp()

@@ -597,9 +597,10 @@ class Watch(JobTest):
         self.put('b c.mp4')
         self.put('.hidden.mp4')
         self.put('broken.mp4', 3000)
-        run = self.halod(*self.command('--once'))
+        run = self.halod(*self.command('--once'), code=1)
         self.assertEqual(self.done(), ['a.mkv', 'b c.mkv'])
         self.assertIn('broken.mp4: is left alone', run.err)
+        os.unlink(os.path.join(self.new, 'broken.mp4'))
         self.output = self.path('out.mkv')
         self.assertEqual(sha256(os.path.join(self.to, 'a.mkv')), self.whole())
         before = os.stat(os.path.join(self.to, 'a.mkv')).st_mtime_ns
@@ -641,6 +642,82 @@ class Watch(JobTest):
             self.halod(*self.command('--once'))
             self.assertEqual(sorted(os.listdir(self.to)), ['a.mkv', 'a.mkv.job.json'])
 
+    def test_two_of_a_name(self):
+        """Each has its own output, and a third one that would have the same is reported."""
+        for name in ('a.mp4', 'a.mov', 'b.mp4'):
+            self.put(name)
+        shutil.copy(os.path.join(self.new, 'a.mov'), os.path.join(self.new, 'b.mp4.mov'))
+        self.halod(*self.command('--once'))
+        names = self.done()
+        self.assertEqual(len(names), 4, names)
+        self.assertEqual(self.halod(*self.command('--once')).err, '')
+        self.assertEqual(self.done(), names)
+        with open(os.path.join(self.to, 'c.mkv'), 'wb'):
+            pass
+        self.put('c.mp4')  # whose c.mkv is not known to be another one's
+        self.assertIn('c.mkv exists, and no job has made it', self.halod(*self.command('--once')).err)
+        self.assertEqual(self.done(), [*names, 'c.mkv'])
+
+    def test_copies_that_are_not_complete(self):
+        """A file that is open for writing, and names of files that are being copied."""
+        for suffix in ('.temp', '.tmp', '.part', '.crdownload', '.filepart'):
+            self.put('b.mkv' + suffix)
+        self.put('a.mp4')
+        with open(os.path.join(self.new, 'a.mp4'), 'ab'):
+            run = self.halod(*self.command('--once'))
+            self.assertEqual(os.listdir(self.to), [])
+            self.assertEqual(run.err.count('its suffix is not that of a video'), 5, run.err)
+        self.halod(*self.command('--once'))
+        self.assertEqual(self.done(), ['a.mkv'])
+
+    def test_file_that_changed(self):
+        """Half a film was encoded when its copy stalled, and then the other half came."""
+        self.input = source(suffix='.mkv')
+        size = os.path.getsize(self.input)
+        self.put('a.mkv', size // 2)
+        half = run_halod(*self.command('--once'))
+        self.put('a.mkv')
+        run = self.halod(*self.command('--once'))
+        if os.path.exists(os.path.join(self.to, 'a.mkv')) and half.code == 0:
+            self.assertIn('a.mkv: has changed since it was encoded', run.err)
+        self.output = self.path('out.mkv')
+        self.assertEqual(sha256(os.path.join(self.to, 'a.mkv')), self.whole())
+        os.utime(os.path.join(self.new, 'a.mkv'))  # that alone is no change
+        self.assertEqual(self.halod(*self.command('--once')).err, '')
+        self.put('b.mkv')
+        self.halod(*self.command('--once'))
+        self.input = source(2, suffix='.mkv')
+        self.put('b.mkv')
+        self.assertIn('b.mkv: has changed', self.halod(*self.command('--once')).err)
+        self.assertEqual(sha256(os.path.join(self.to, 'b.mkv')), self.whole())
+        self.assertEqual(sorted(os.listdir(self.to)), ['a.mkv', 'a.mkv.job.json', 'b.mkv', 'b.mkv.job.json'])
+
+    def test_controller_that_is_away(self):
+        """For two submissions; and for that of the join, which the segments wait for."""
+        os.mkdir(self.path('bin'))
+        with open(self.path('bin/sbatch'), 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\ncat >/dev/null\necho "$@" >>{self.folder}/calls\n'
+                       f'n=$(cat {self.folder}/calls | wc -l)\n[ $n = 3 ] || [ $n = 5 ] || exit 1\necho 7$n\n')
+        os.chmod(file.name, 0o755)
+        self.put('a.mp4')
+        words = ['slurm' if word == 'local' else word for word in self.command()]
+        watch = start_halod(*words, environment={'PATH': self.path('bin') + ':' + os.environ['PATH']})
+        self.addCleanup(watch.wait)
+        self.addCleanup(watch.kill)
+        self.assertTrue(wait_until(lambda: os.path.exists(os.path.join(self.to, 'a.mkv.parts/submitted.json'))))
+        with open(self.path('calls'), encoding='ascii') as file:
+            self.assertEqual(['afterok:73' in line for line in file], [False] * 3 + [True] * 2)
+
+    def test_job_that_failed(self):
+        """On a farm, after it was submitted: each look says so."""
+        self.encode()
+        os.unlink(self.part(1))
+        with open(os.path.join(self.parts, 'submitted.json'), 'w', encoding='ascii') as file:
+            json.dump({'engine': 'slurm', 'at': '2030-01-01T00:00:00Z'}, file)
+        self.assertEqual(self.halod(*self.command('--once')).err, '')
+        self.segment('--ended', 1, 1)
+        self.assertIn('segment 1 failed', self.halod(*self.command('--once'), code=1).err)
+
     def test_file_that_grows(self):
         watch = start_halod(*self.command())
         self.addCleanup(watch.wait)
@@ -674,6 +751,30 @@ class Watch(JobTest):
         with open(fine, 'wb'):
             pass
         self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
+
+    def test_files_that_lead_elsewhere(self):
+        """Playlists under any name, descriptions, patterns, links: nothing outside the folder is read."""
+        self.put('../secret.mp4')
+        secret = self.path('secret.mp4')
+        shutil.copy(secret, self.path('secret.ts'))
+        hls = f'#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:4,\nfile://{secret}\n#EXT-X-ENDLIST\n'
+        text = {'a.m3u8': hls, 'b.mkv': hls, 'c.mp4': hls.replace('.mp4', '.ts'), 'd.ffconcat': '', 'e.mkv': '',
+                'f.mpd': '<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" '
+                         f'mediaPresentationDuration="PT4S"><Period><AdaptationSet mimeType="video/mp4"><BaseURL>'
+                         f'file://{secret}</BaseURL><Representation id="1" bandwidth="1"/></AdaptationSet></Period>'
+                         '</MPD>',
+                'g.sdp': 'v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 9 RTP/AVP 96\n'
+                         'a=rtpmap:96 H264/90000\n'}
+        for name, content in text.items():
+            with open(os.path.join(self.new, name), 'w', encoding='ascii') as file:
+                file.write(content or f"ffconcat version 1.0\nfile '../secret.mp4'\n")
+        halotest.ffmpeg('-i', secret, '-frames:v', '1', os.path.join(self.new, 'i1.png'))
+        shutil.copy(os.path.join(self.new, 'i1.png'), os.path.join(self.new, 'i%d.png'))
+        os.unlink(os.path.join(self.new, 'i1.png'))
+        os.symlink(secret, os.path.join(self.new, 'link.mp4'))
+        run = run_halod(*self.command('--once'))
+        self.assertEqual(os.listdir(self.to), [], run.err)
+        self.assertIn('link.mp4: is a link to a file outside the folder', run.err)
 
     def test_killed_watcher(self):
         """Each file becomes a job once, whenever the watcher is killed."""
