@@ -272,9 +272,11 @@ FIELDS = {
     'spec': {'template': (dict, True), 'completions': (int, False), 'parallelism': (int, False),
              'completionMode': (str, False), 'backoffLimit': (int, False),
              'backoffLimitPerIndex': (int, False), 'maxFailedIndexes': (int, False),
-             'podFailurePolicy': (dict, False)},
+             'podFailurePolicy': (dict, False), 'activeDeadlineSeconds': (int, True),
+             'ttlSecondsAfterFinished': (int, True)},
     'pod': {'restartPolicy': (str, True), 'containers': (list, True), 'volumes': (list, False),
-            'securityContext': (dict, False), 'terminationGracePeriodSeconds': (int, False)},
+            'securityContext': (dict, False), 'terminationGracePeriodSeconds': (int, False),
+            'automountServiceAccountToken': (bool, True)},
     'container': {'name': (str, True), 'image': (str, True), 'command': (list, True),
                   'resources': (dict, False), 'securityContext': (dict, False), 'volumeMounts': (list, False)},
 }
@@ -369,6 +371,16 @@ class Kubernetes(Submit):
             self.check_fields(kind, value)
         self.assertEqual(pod['restartPolicy'], 'Never')  # as podFailurePolicy requires
         self.assertTrue(pod['securityContext']['runAsNonRoot'] and pod['securityContext']['runAsUser'])
+        # What Pod Security's level "restricted" asks for, and a cluster's operator beside it.
+        self.assertEqual(pod['securityContext']['seccompProfile'], {'type': 'RuntimeDefault'})
+        self.assertEqual(container['securityContext'], {'allowPrivilegeEscalation': False,
+                                                        'readOnlyRootFilesystem': True,
+                                                        'capabilities': {'drop': ['ALL']}})
+        self.assertIs(pod['automountServiceAccountToken'], False)
+        self.assertGreater(spec['activeDeadlineSeconds'], 0)
+        resources = container['resources']
+        self.assertEqual(resources['requests']['memory'], resources['limits']['memory'])
+        self.assertTrue(resources['requests']['cpu'])
         if 'backoffLimitPerIndex' in spec or 'maxFailedIndexes' in spec:
             self.assertEqual(spec['completionMode'], 'Indexed')
             self.assertIn('backoffLimitPerIndex', spec)
@@ -390,9 +402,13 @@ class Kubernetes(Submit):
 
     def test_indexed_pods(self):
         self.split()
-        encode, join = self.jobs('--gpu', '--memory', '4Gi', '--cpus', 3)
-        limits = encode['spec']['template']['spec']['containers'][0]['resources']['limits']
-        self.assertEqual(limits, {'memory': '4Gi', 'nvidia.com/gpu': '1'})
+        encode, join = self.jobs('--gpu', '--memory', '3Gi', '--cpus', 3, '--deadline', '7200')
+        def limits(job):
+            return job['spec']['template']['spec']['containers'][0]['resources']['limits']
+        self.assertEqual(limits(encode), {'memory': '3Gi', 'nvidia.com/gpu': '1'})
+        self.assertEqual(limits(join), {'memory': '3Gi'})
+        self.assertEqual(encode['spec']['activeDeadlineSeconds'], 7200)
+        self.assertEqual(limits(self.jobs()[1]), {'memory': '4Gi'})
         self.assertEqual(encode['spec']['completions'], self.count())
         joins = []
         thread = threading.Thread(target=lambda: joins.append(Cluster(join).run()))
@@ -452,6 +468,21 @@ class Kubernetes(Submit):
         with open(self.path('applied'), encoding='utf-8') as file:
             self.assertEqual(file.read(), self.printed('kubernetes', *options))
         self.assertTrue(os.path.exists(os.path.join(self.parts, 'submitted.json')))
+
+    def test_applied_again(self):
+        """What has failed is not started by applying the same once more."""
+        self.split()
+        os.mkdir(self.path('bin'))
+        with open(self.path('bin/kubectl'), 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\ncat >/dev/null\necho "$1" >>{self.folder}/words\n'
+                       '[ "$1" = replace ] && echo job.batch/x replaced || echo job.batch/x unchanged\n')
+        os.chmod(file.name, 0o755)
+        options = [*self.OPTIONS, '--folder', os.path.realpath(self.folder)]
+        more = {'environment': {'PATH': self.path('bin') + ':' + os.environ['PATH']}}
+        self.assertIn('--again', self.submit('kubernetes', *options, code=64, **more).err)
+        self.submit('kubernetes', '--again', *options, **more)
+        with open(self.path('words'), encoding='ascii') as file:
+            self.assertEqual(file.read().split(), ['apply', 'replace'])
 
     def test_refused(self):
         self.split()
@@ -552,7 +583,9 @@ class Detect(DetectTest):
         os.chmod(file.name, 0o755)
         options = [*Kubernetes.OPTIONS, '--folder', os.path.realpath(self.folder)]
         more = {'environment': {'PATH': self.path('bin') + ':' + os.environ['PATH']}}
-        self.assertIn('submit again', self.submit('kubernetes', *options, **more).err)
+        run = self.submit('kubernetes', '--gpu', *options, **more)
+        for words in ('submit again', "must contain the job's detectors", 'must contain halod with CUDA'):
+            self.assertIn(words, run.err)
         self.assertIn('--again', self.submit('kubernetes', *options, code=64, **more).err)
         self.detect_all()
         self.merge()
