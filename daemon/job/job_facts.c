@@ -11,49 +11,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "daemon/job/job_task.h"
 
-/* Whether the library belongs to the encoder, as libx264.so.164 to libx264rgb and
- * libSvtAv1Enc.so.1 to libsvtav1. */
-static bool belongs(const char *library, const char *encoder)
-{
-    const size_t length = strcspn(library, ".");
-    const size_t shorter = length < strlen(encoder) ? length : strlen(encoder);
-    return shorter > strlen("libm") && !strncasecmp(library, encoder, shorter);
-}
-
-/* The name of the file contains the version, which FFmpeg does not tell. "": the encoder is part of
- * FFmpeg. */
-static void find_library(const char *encoder, char *ret, size_t size)
-{
-    char line[4200];
-    FILE *maps = fopen("/proc/self/maps", "re");
-    *ret = 0;
-    while (maps && !*ret && fgets(line, sizeof line, maps)) {
-        line[strcspn(line, "\n")] = 0;
-        const char *slash = strrchr(line, '/');
-        if (slash && belongs(slash + 1, encoder))
-            snprintf(ret, size, "%s", slash + 1);
-    }
-    if (maps)
-        fclose(maps);
-}
-
 json_t *halo_job_machine(const char *encoder)
 {
     struct utsname name;
-    char flags[24], library[256];
+    char flags[24];
     uname(&name);
     snprintf(flags, sizeof flags, "%x", (unsigned)av_get_cpu_flags());
-    find_library(encoder, library, sizeof library);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "machine", name.machine, "libc",
-                     gnu_get_libc_version(), "flags", flags, "encoder", encoder, "library",
-                     library);
+    return json_pack("{s:s, s:s, s:s, s:s}", "machine", name.machine, "libc",
+                     gnu_get_libc_version(), "flags", flags, "encoder", encoder);
 }
 
 json_t *halo_job_who(void)

@@ -10,8 +10,8 @@
 
 enum { HALO_SHA256_TEXT = 65 };
 
-/* Returns what the bytes of an encoder depend on besides versions of halod and FFmpeg: machine, C
- * library, flags of the processor, and the encoder's library. encoder: its name in FFmpeg. The
+/* Returns what the bytes of an encoder depend on besides versions (halo_manifest_versions()):
+ * machine, C library, and flags of the processor. encoder: its name in FFmpeg. The
  * caller owns the object; NULL if memory runs out. */
 json_t *halo_job_machine(const char *encoder);
 

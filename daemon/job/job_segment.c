@@ -17,6 +17,7 @@
 #include "daemon/job/job_task.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_segments.h"
+#include "pipeline/segment/manifest.h"
 
 /* What one task does. */
 struct share {
@@ -57,6 +58,8 @@ static json_t *facts_of(const struct halo_job_file *job)
         json_string_value(json_object_get(json_object_get(part, "machine"), "encoder"));
     json_t *ret = halo_job_who(), *machine = halo_job_machine(encoder ? encoder : "");
     json_object_set_new(ret, "machine", machine);
+    if (json_is_true(json_object_get(part, "mixed")))
+        json_object_set_new(ret, "versions", halo_manifest_versions(&job->settings));
     return ret;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod job watch: makes a job of each file that appears in a folder, and of each that has changed
- * since. What was done is seen from the files: whether there is OUT, its folder, or its audit trail.
- * A join that was killed has left both of the latter. Both say from which file, as it was then. */
+ * since. What was done is seen from the files: whether there is OUT, its folder, or its audit
+ * trail. A join that was killed has left both of the latter. Both say from which file, as it was
+ * then. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -7,14 +7,15 @@
 #include <libavformat/avformat.h>
 #include <libavutil/murmur3.h>
 #include <libavutil/mem.h>
-#include <libswscale/swscale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "config/beside.h"
 #include "kernels/version.h"
+#include "pipeline/output/container.h"
 #include "pipeline/region/mask_image.h"
 
 enum { VERSION = 1 };
@@ -83,14 +84,6 @@ fail:
     return NULL;
 }
 
-static json_t *version(unsigned number)
-{
-    char text[40];
-    snprintf(text, sizeof text, "%u.%u.%u", AV_VERSION_MAJOR(number), AV_VERSION_MINOR(number),
-             AV_VERSION_MICRO(number));
-    return json_string(text);
-}
-
 static struct halo_segment_hash hash_of(const void *data, size_t size)
 {
     struct halo_segment_hash ret = {0};
@@ -132,14 +125,81 @@ static json_t *masks_of(const struct halo_chain *chain)
     return ret;
 }
 
+/* ---- versions ---- */
+
+/* The length of a library's name if it makes bytes of parts: one of FFmpeg's, or the encoder's, as
+ * libx264.so.164 is for libx264rgb and libSvtAv1Enc.so.1 for libsvtav1. Otherwise 0. */
+static size_t makes_bytes(const char *library, const char *encoder)
+{
+    static const char *const of_ffmpeg[] = {"libavcodec", "libavformat", "libavutil", "libswscale",
+                                            "libswresample"};
+    const size_t length = strcspn(library, ".");
+    const size_t shorter = length < strlen(encoder) ? length : strlen(encoder);
+    for (size_t i = 0; i < sizeof of_ffmpeg / sizeof *of_ffmpeg; i++)
+        if (strlen(of_ffmpeg[i]) == length && !strncmp(of_ffmpeg[i], library, length))
+            return length;
+    return shorter > strlen("libm") && !strncasecmp(library, encoder, shorter) ? length : 0;
+}
+
+/* "NAME HASH": two libraries of one version may have been built from different sources. */
+static json_t *describe_library(const char *name, const char *path)
+{
+    enum { CHUNK = 1 << 20 };
+    struct halo_segment_hash hash = {0};
+    FILE *file = fopen(path, "rbe");
+    struct AVMurMur3 *state = av_murmur3_alloc();
+    uint8_t *data = malloc(CHUNK);
+    if (file && state && data) {
+        av_murmur3_init(state);
+        for (size_t size; (size = fread(data, 1, CHUNK, file)) > 0;)
+            av_murmur3_update(state, data, size);
+        av_murmur3_final(state, hash.byte);
+    }
+    json_t *text = halo_manifest_hash(&hash);
+    json_t *ret = json_sprintf("%s %s", name, json_string_value(text));
+    json_decref(text);
+    if (file)
+        fclose(file);
+    av_free(state);
+    free(data);
+    return ret;
+}
+
+static const char *encoder_of(const struct halo_run_settings *settings)
+{
+    struct halo_error ignored = {0};
+    const AVOutputFormat *container =
+        halo_container_guess(settings->output_format, settings->output);
+    const AVCodec *codec = container ? halo_container_encoder(container, settings, &ignored) : NULL;
+    return codec ? codec->name : "";
+}
+
+json_t *halo_manifest_versions(const struct halo_run_settings *settings)
+{
+    char line[4200], key[80];
+    const char *encoder = encoder_of(settings);
+    json_t *ret = json_pack("{s:s, s:s}", "halod", HALO_VERSION, "ffmpeg", av_version_info());
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps)) {
+        line[strcspn(line, "\n")] = 0;
+        const char *path = strchr(line, '/'), *slash = strrchr(line, '/');
+        const size_t length = path ? makes_bytes(slash + 1, encoder) : 0;
+        snprintf(key, sizeof key, "%.*s", (int)length, length ? slash + 1 : "");
+        if (length && !json_object_get(ret, key))
+            json_object_set_new(ret, key, describe_library(slash + 1, path));
+    }
+    if (maps)
+        fclose(maps);
+    if (!json_object_get(ret, "libavcodec")) /* it is part of the program */
+        json_object_set_new(ret, "libavcodec", describe_library("halod", "/proc/self/exe"));
+    return ret;
+}
+
 json_t *halo_manifest_terms(const struct halo_run_settings *settings,
                             const struct halo_chain *chain)
 {
-    json_t *versions = json_pack(
-        "{s:s, s:o, s:o, s:o}", "halod", HALO_VERSION, "libavcodec", version(avcodec_version()),
-        "libavformat", version(avformat_version()), "libswscale", version(swscale_version()));
     return json_pack("{s:o, s:o, s:o}", "settings", settings_of(settings), "masks", masks_of(chain),
-                     "versions", versions);
+                     "versions", halo_manifest_versions(settings));
 }
 
 /* The same text from every jansson: from 2.15 on, it writes numbers shorter unless their digits are

@@ -13,9 +13,14 @@
 
 /* Returns what the bytes of every part depend on besides the input: the settings that the encoded
  * video depends on, as written on the command line, the mask images of the chain, and the versions
- * of halod and FFmpeg. The caller owns the object; NULL if memory runs out. */
+ * (halo_manifest_versions()). The caller owns the object; NULL if memory runs out. */
 json_t *halo_manifest_terms(const struct halo_run_settings *settings,
                             const struct halo_chain *chain);
+
+/* Returns the versions of halod and FFmpeg, and name and hash of each library that makes bytes:
+ * those of FFmpeg and the encoder's. Reads them, which takes some 20 ms. The caller owns the
+ * object; NULL if memory runs out. */
+json_t *halo_manifest_versions(const struct halo_run_settings *settings);
 
 /* Returns the id of the part of this segment. */
 struct halo_part_id halo_manifest_part_id(json_t *terms, const struct halo_segment *segment);

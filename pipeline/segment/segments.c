@@ -46,7 +46,8 @@ char *halo_segments_path(const struct halo_segments *s, int number, const char *
 
 static bool is_part(const char *name)
 {
-    static const char *const endings[] = {".part", ".json", ".detections", ".detect.json", ".failed"};
+    static const char *const endings[] = {".part", ".json", ".detections", ".detect.json",
+                                          ".failed"};
     bool ret = false;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         ret |= strspn(name, "0123456789") == 6 && !strcmp(name + 6, endings[i]);
@@ -95,8 +96,7 @@ static bool remove_temporary(const char *folder, int fd, const char *name)
 static bool remove_results(const char *folder, int fd, const char *name)
 {
     if (is_part(name) || !strcmp(name, "merge.failed") || !strcmp(name, "join.failed") ||
-        !strcmp(name, HALO_SEGMENTS_AUDIT) ||
-        !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
+        !strcmp(name, HALO_SEGMENTS_AUDIT) || !strcmp(name, HALO_SEGMENTS_ALL_DETECTIONS))
         return remove_file(folder, fd, name);
     return true;
 }

@@ -20,6 +20,17 @@ def first_libraries():
     return ''.join(path + ' ' for path in re.findall(r'=> (\S*/lib[at]san\S*)', needed))
 
 
+def other_libraries(folder):
+    """For each library that makes bytes: its name, and a folder with another one of the same name and version."""
+    text = subprocess.run(['ldd', HALOD], capture_output=True, text=True, check=True).stdout
+    for path, name in re.findall(r'=> (/\S*/(lib(?:x264|avcodec|avutil)\.so\S*))', text):
+        to = os.path.join(folder, name)
+        os.mkdir(to)
+        with open(path, 'rb') as file, open(os.path.join(to, name), 'wb') as copy:
+            copy.write(file.read() + b'another one')
+        yield name.split('.')[0], to
+
+
 class Played:
     def __init__(self, folder):
         self.folder = os.path.join(folder, 'played')

@@ -12,7 +12,7 @@ import time
 
 import halotest
 from halotest import AS_ANOTHER, alone, halod_command, halod_environment, start_halod, wait_until
-from halotest.played import first_libraries
+from halotest.played import first_libraries, other_libraries
 from halotest.jobs import JobTest, sha256, source, wait_stopped
 
 CLEAN = ('SLURM_ARRAY_TASK_ID', 'SLURM_ARRAY_TASK_COUNT', 'JOB_COMPLETION_INDEX',
@@ -458,8 +458,8 @@ class BadInput(JobTest):
         self.split()
         good = self.manifest()
         for group, name, value in (('machine', 'machine', 'vax'), ('machine', 'libc', '1.0'),
-                                   ('machine', 'library', 'libx264.so.1'), ('versions', 'halod', '0.0.1'),
-                                   ('versions', 'libavcodec', '1.2.3')):
+                                   ('versions', 'libx264', 'libx264.so.1'), ('versions', 'halod', '0.0.1'),
+                                   ('versions', 'libavcodec', '1.2.3'), ('versions', 'ffmpeg', 'n0.1')):
             bad = json.loads(json.dumps(good))
             (bad['job'] if group == 'machine' else bad['terms'])[group][name] = value
             self.write_manifest(bad)
@@ -485,6 +485,17 @@ class BadInput(JobTest):
         self.join()
         self.assertTrue(self.audit()['mixed'])
         self.assertTrue(all('flags' in s['machine'] for s in self.audit()['segments']))
+        self.assertTrue(all('ffmpeg' in s['versions'] for s in self.audit()['segments']))
+
+    def test_library_of_another_revision(self):
+        """Its file has the same name, and other contents."""
+        self.split()
+        others = dict(other_libraries(self.folder))
+        self.assertTrue(others)
+        for name, folder in others.items():
+            self.refused('job', 'segment', self.parts, 0, code=78, says=name,
+                         environment={'LD_LIBRARY_PATH': folder})
+        self.segment(0)
 
     def test_changed_input(self):
         kept = self.path('in.mp4')

@@ -12,6 +12,7 @@ import subprocess
 import halotest
 from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, packets, start_halod,
                       video_source, with_colours)
+from halotest.played import other_libraries
 
 WORKERS = (2, 7, 16) if halotest.WHOLE else (2,)
 SECONDS = 6
@@ -418,6 +419,8 @@ class Ends(Segments):
         self.begin(signal.SIGTERM, '-resume')
         kept = self.done()
         self.refused(*self.command('-resume', '-crf', '20'), says='-crf (not given) instead of 20')
+        for name, folder in other_libraries(self.folder):
+            self.refused(*self.command('-resume'), says=name, environment={'LD_LIBRARY_PATH': folder})
         self.refused(*self.command('-segments'), says='-resume')
         command = self.command('-resume')
         command[command.index('gblur=sigma=3')] = 'gblur=sigma=4'
