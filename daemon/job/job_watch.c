@@ -9,10 +9,13 @@
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -99,12 +102,19 @@ static bool is_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whether another process still writes to the file: a copy may stall. Only known on this machine's
- * own file systems, and of files of the same user. */
+/* Whether another process still writes to the file: a copy may stall. A lease is refused then. But
+ * network file systems refuse leases for other reasons, and know nothing of other machines' writers,
+ * so only these are asked. */
 static bool is_written(const char *input)
 {
+    static const long local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                 F2FS_SUPER_MAGIC, TMPFS_MAGIC,     OVERLAYFS_SUPER_MAGIC};
+    struct statfs fs;
     const int fd = open(input, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const bool ret = fd >= 0 && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+    bool is_local = false;
+    for (size_t i = 0; fd >= 0 && fstatfs(fd, &fs) == 0 && i < sizeof local / sizeof *local; i++)
+        is_local |= (long)fs.f_type == local[i];
+    const bool ret = is_local && fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
     if (fd >= 0)
         close(fd); /* with the lease */
     return ret;
@@ -427,6 +437,7 @@ int halo_job_watch_command(const struct halo_job_options *options, int count, ch
     struct halo_error err = {0};
     struct watch w = {.options = options};
     int code = check(&w, count, rest, &err);
+    signal(SIGIO, SIG_IGN); /* somebody has opened a file whose lease is_written() holds */
     if (code >= 0)
         code = watch(&w, &err);
     for (int i = 0; i < w.files; i++)

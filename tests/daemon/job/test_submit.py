@@ -800,7 +800,7 @@ class Watch(JobTest):
                          'a=rtpmap:96 H264/90000\n'}
         for name, content in text.items():
             with open(os.path.join(self.new, name), 'w', encoding='ascii') as file:
-                file.write(content or f"ffconcat version 1.0\nfile '../secret.mp4'\n")
+                file.write(content or "ffconcat version 1.0\nfile '../secret.mp4'\n")
         halotest.ffmpeg('-i', secret, '-frames:v', '1', os.path.join(self.new, 'i1.png'))
         shutil.copy(os.path.join(self.new, 'i1.png'), os.path.join(self.new, 'i%d.png'))
         os.unlink(os.path.join(self.new, 'i1.png'))
