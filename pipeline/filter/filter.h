@@ -104,6 +104,8 @@ struct halo_filter_kind {
     /* The example's effect on luma, within its region. IDENTITY is for kinds that never change
      * anything; a chain that has only such filters is an explicit request for unchanged frames. */
     enum halo_effect effect;
+    /* What the filter writes does not depend on what is there, or has a bound (leaves.h). */
+    bool bounded;
     const char *notes; /* further text for `halod filter NAME`, each line ending in \n; or NULL */
     const struct halo_option *options; /* the kind's own options; filter.c adds the common ones */
     /* Names of the options that positional values (without NAME=) are assigned to, in FFmpeg's

@@ -182,7 +182,7 @@ const struct halo_filter_kind halo_filter_convolution = {
     .about =
         "one mask per plane: any odd size up to 63x63, or a row or column of up to 127 weights",
     .example = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16",
-    .effect = HALO_EFFECT_HIDES,
+    .effect = HALO_EFFECT_UNDOABLE,
     .notes =
         "Mask 0m is for plane 0, 1m for plane 1, and so on. A plane without a mask passes\n"
         "unchanged: to filter chroma, set 1m and 2m, too. Masks are not scaled for smaller chroma\n"

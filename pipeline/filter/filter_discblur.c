@@ -90,7 +90,7 @@ const struct halo_filter_kind halo_filter_discblur = {
     .name = "discblur",
     .about = "mean over a disc, like the blur of an out-of-focus lens",
     .example = "discblur=radius=7.5",
-    .effect = HALO_EFFECT_HIDES,
+    .effect = HALO_EFFECT_UNDOABLE,
     .notes =
         "Points of light turn into discs. The edge is smooth: each weight is the fraction of its\n"
         "pixel that lies inside the disc. On smaller chroma planes, the disc is scaled down in\n"

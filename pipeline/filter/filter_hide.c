@@ -116,6 +116,7 @@ const struct halo_filter_kind halo_filter_hide = {
     .about = "hide regions so that what remains of them has a bound",
     .example = "hide=cells:region=rect 10% 10% 50% 80%",
     .effect = HALO_EFFECT_HIDES,
+    .bounded = true,
     .notes =
         "solid leaves nothing of a region. cells leaves n by n cells of each object, which are\n"
         "the means of the frame in which the object appears, rounded to a few levels. They move\n"

@@ -46,6 +46,7 @@ const struct halo_filter_kind halo_filter_solid = {
     .about = "replace the frame with one colour",
     .example = "solid=color=gray:region=rect 0 0 25% 100%",
     .effect = HALO_EFFECT_HIDES,
+    .bounded = true,
     .notes =
         "Nothing of the input is left. The colour is converted with the video's matrix and range\n"
         "or, if the video does not specify them, with BT.601 and limited range.\n",

@@ -14,12 +14,6 @@ static bool is_kind(const struct halo_filter *filter, const char *name)
     return !strcmp(filter->kind->name, name);
 }
 
-/* Whether what the filter writes does not depend on the frame, or has a bound. */
-static bool is_bounded(const struct halo_filter *filter)
-{
-    return is_kind(filter, "hide") || is_kind(filter, "solid");
-}
-
 static bool covers_planes(const struct halo_filter *filter)
 {
     return (filter->common.planes & ALL_PLANES) == ALL_PLANES;
@@ -66,7 +60,7 @@ static const char *weakness_of(const struct halo_filter *filter)
 static int unbounded_before(const struct halo_chain *chain, int f)
 {
     for (int i = 0; i < f; i++)
-        if (!is_bounded(&chain->filter[i]) && !is_kind(&chain->filter[i], "null"))
+        if (!chain->filter[i].kind->bounded && !is_kind(&chain->filter[i], "null"))
             return i;
     return -1;
 }
@@ -84,7 +78,7 @@ static bool shows_objects(const struct halo_chain *chain, int f)
                           (other->shapes->from == mine->from ||
                            (halo_shapes_finds(other->shapes) == halo_shapes_finds(mine) &&
                             halo_shapes_finds(mine)));
-        if ((same || !other->shapes) && is_bounded(other) && covers_planes(other))
+        if ((same || !other->shapes) && other->kind->bounded && covers_planes(other))
             return false;
     }
     return true;
@@ -235,11 +229,11 @@ static void judge(const struct halo_chain *chain, int place, struct halo_leaves 
         const struct halo_filter *filter = &chain->filter[f];
         if (!applies(chain, f, place))
             continue;
-        if (is_bounded(filter) && covers_planes(filter)) {
+        if (filter->kind->bounded && covers_planes(filter)) {
             judge_hidden(chain, place, f, ret);
             return;
         }
-        if (is_bounded(filter))
+        if (filter->kind->bounded)
             partly = partly < 0 ? f : partly;
         else
             weak = weak < 0 ? f : weak;

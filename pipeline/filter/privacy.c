@@ -8,10 +8,21 @@
 
 #include "pipeline/filter/leaves.h"
 #include "pipeline/filter/remains.h"
+#include "pipeline/region/mask_image.h"
 
 enum { PLANES = 3, SIDE = 4096 }; /* assumed for frames of unknown format */
 
-static const double most_detail = 0.25, most_of_small = 0.5, as_it_was = 0.99;
+/* The most that may be left: what an inverse filter brings back, and samples that are as they were. */
+struct limit {
+    double share, blocks;
+};
+static const struct limit of_plane = {0.75, 0.25}, of_small = {0.9, 0.5};
+static const double as_it_was = 0.995;
+
+static double most_left(const struct halo_remains *remains, const struct limit *limit)
+{
+    return halo_remains_share(remains) >= 1 / remains->blocks ? limit->blocks : limit->share;
+}
 
 /* ---- words ---- */
 
@@ -33,10 +44,11 @@ static int refuse_passthrough(struct halo_error *err)
 }
 
 /* f: the first filter of the region; negative: everywhere. */
-static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, double most,
-                       const struct halo_remains *remains, struct halo_error *err)
+static int refuse_weak(const struct halo_planned_chain *planned, int f, int p,
+                       const struct limit *limit, const struct halo_remains *remains,
+                       struct halo_error *err)
 {
-    const double detail = halo_remains_detail(remains);
+    const double share = halo_remains_share(remains), most = most_left(remains, limit);
     const enum halo_effect effect = halo_remains_effect(remains, most);
     char where[80] = "", what[120];
     if (f >= 0)
@@ -48,12 +60,16 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p, d
         snprintf(what, sizeof what, "keeps its outlines");
     else if (effect == HALO_EFFECT_SHARPENS)
         snprintf(what, sizeof what, "is sharpened, not hidden");
-    else if (detail > as_it_was)
+    else if (share > as_it_was)
         snprintf(what, sizeof what, "keeps all its detail");
+    else if (most < limit->share)
+        snprintf(what, sizeof what, "keeps %.0f %% of its samples, but at most %.0f %% is allowed",
+                 100 * share, 100 * most);
     else
         snprintf(what, sizeof what,
-                 "keeps %.0f %% of its fine detail, but at most %.0f %% is allowed", 100 * detail,
-                 100 * most);
+                 "keeps %.0f %% of its fine detail, which an inverse filter brings back, but at "
+                 "most %.0f %% is allowed",
+                 100 * share, 100 * most);
     return halo_fail_usage(err,
                            "%s%s %s: blur it more, or use pixelize or solid, on every plane; or "
                            "set 'privacy: changed' or 'privacy: off'" INSTEAD,
@@ -150,25 +166,25 @@ static bool measure(struct judge *j, int p)
     return true;
 }
 
-static double most_of(const struct halo_plane_info *info)
+static const struct limit *limit_of(const struct halo_plane_info *info)
 {
     const bool is_small = info->chroma && info->log2_sub_x + info->log2_sub_y > 0;
-    return is_small ? most_of_small : most_detail;
+    return is_small ? &of_small : &of_plane;
 }
 
-static bool does_hide(const struct halo_remains *remains, double most)
+static bool does_hide(const struct halo_remains *remains, const struct limit *limit)
 {
-    return halo_remains_effect(remains, most) == HALO_EFFECT_HIDES;
+    return halo_remains_effect(remains, most_left(remains, limit)) == HALO_EFFECT_HIDES;
 }
 
 static int judge_plane(struct judge *j, int p, struct halo_error *err)
 {
-    const double most = most_of(&j->planned->info[p]);
+    const struct limit *limit = limit_of(&j->planned->info[p]);
     if (!measure(j, p))
         return 0;
     for (int i = 0; i < j->regions || i == 0; i++)
-        if (!does_hide(&j->remains[i], most))
-            return refuse_weak(j->planned, j->places[i], p, most, &j->remains[i], err);
+        if (!does_hide(&j->remains[i], limit))
+            return refuse_weak(j->planned, j->places[i], p, limit, &j->remains[i], err);
     return 0;
 }
 
@@ -189,20 +205,41 @@ int halo_privacy_hides(const struct halo_planned_chain *planned, int p, bool *re
     if (!j)
         return -ENOMEM;
     const bool known = measure(j, p);
-    const double most = most_of(&planned->info[p]);
-    *ret_all = known && does_hide(&j->remains[j->regions], most);
+    const struct limit *limit = limit_of(&planned->info[p]);
+    *ret_all = known && does_hide(&j->remains[j->regions], limit);
     for (int f = 0; f < planned->chain->count; f++)
         ret_regions[f] = false;
     for (int i = 0; i < j->regions; i++)
-        ret_regions[j->places[i]] = known && does_hide(&j->remains[i], most);
+        ret_regions[j->places[i]] = known && does_hide(&j->remains[i], limit);
     free(j);
     return 0;
 }
 
-/* Whether a quarter of the detail is the most that may be left. */
-static bool is_strict(enum halo_privacy privacy)
+bool halo_privacy_limits(enum halo_privacy privacy)
 {
     return privacy == HALO_PRIVACY_STRICT || privacy == HALO_PRIVACY_ANONYMOUS;
+}
+
+/* Whatever has a weight is hidden wholly (gate_plan.c). Still, what is gray everywhere has not been
+ * painted for that. */
+static int judge_masks(const struct halo_chain *chain, struct halo_error *err)
+{
+    for (int f = 0; f < chain->count; f++) {
+        const struct halo_shapes *shapes = chain->filter[f].shapes;
+        const int white = chain->filter[f].common.invert ? 0 : 255;
+        for (int i = 0; shapes && i < shapes->count; i++) {
+            const struct halo_mask_image *mask = shapes->shape[i].mask;
+            if (shapes->shape[i].kind == HALO_SHAPE_MASK && mask->weight &&
+                !memchr(mask->weight, white, (size_t)mask->width * (size_t)mask->height))
+                return halo_fail_usage(
+                    err,
+                    "filter %d, %s: the mask image %s has no %s pixel: paint what has to be hidden "
+                    "%s, or set 'privacy: changed'" INSTEAD,
+                    f + 1, chain->filter[f].kind->name, mask->path, white ? "white" : "black",
+                    white ? "white" : "black");
+        }
+    }
+    return 0;
 }
 
 static int judge_bound(const struct halo_chain *chain, struct halo_error *err)
@@ -223,7 +260,9 @@ int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_priva
         return 0;
     if (halo_planned_chain_does(planned) != HALO_CHAIN_FILTERS)
         return refuse_passthrough(err);
-    const int code = is_strict(privacy) ? judge_strictly(planned, err) : 0;
+    int code = halo_privacy_limits(privacy) ? judge_strictly(planned, err) : 0;
+    if (code == 0 && halo_privacy_limits(privacy))
+        code = judge_masks(planned->chain, err);
     return code == 0 && privacy == HALO_PRIVACY_ANONYMOUS ? judge_bound(planned->chain, err) : code;
 }
 
@@ -276,7 +315,7 @@ static int judge_unseen(const struct halo_chain *chain, enum halo_privacy privac
                         struct halo_error *err)
 {
     struct halo_planned_chain planned;
-    if (halo_chain_plan_assumed(&planned, chain, SIDE, SIDE, is_strict(privacy)) < 0)
+    if (halo_chain_plan_assumed(&planned, chain, SIDE, SIDE, halo_privacy_limits(privacy)) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
     const int code = halo_privacy_judge(&planned, privacy, err);
     free(planned.arg);

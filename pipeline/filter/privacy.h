@@ -34,16 +34,22 @@ enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *p
  * if it is not, or -ENOMEM. After -EINVAL, err holds a message for the user; if the setting is
  * strict, the message names the plane and the detail that remains.
  *
- *   strict    On every plane, at most a quarter of the detail (remains.h) may be left, or half on
- *             chroma planes that are smaller than luma. In a chain with regions, this limit on
+ *   strict    Of every plane, an inverse filter must not bring back more than three quarters
+ *             (remains.h), or nine tenths of chroma planes that are smaller than luma; of
+ *             blocks, a quarter, or half. In a chain with regions, this limit on
  *             detail must hold in each region, for the region's filters together with those that
  *             apply everywhere. In a chain without regions, the limit on detail must hold for all
  *             filters together.
+ *             A mask image, if it has been read, must be white somewhere: in a gray one, it is not
+ *             clear what it hides.
  *   anonymous The same as strict, and what is left of each region has a bound (leaves.h).
  *   changed   At least one filter must change at least one plane.
  *   off       Every chain is allowed. */
 int halo_privacy_judge(const struct halo_planned_chain *planned, enum halo_privacy privacy,
                        struct halo_error *err);
+
+/* Whether the setting limits the detail that may be left: strict and anonymous. */
+bool halo_privacy_limits(enum halo_privacy privacy);
 
 /* Computes which filters hide plane p, that is, leave as little detail of it as "privacy: strict"
  * requires. *ret_all is set to true if the filters that apply everywhere hide the plane.

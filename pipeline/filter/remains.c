@@ -9,30 +9,33 @@
 #include "kernels/plane.h"
 
 enum { GRID = HALO_REMAINS_GRID, HALF = HALO_REMAINS_HALF, CANCELS = 64 };
+/* K g of a picture with four levels: they show its shapes well. */
+enum { FEW_LEVELS = 16 };
+enum { PARTS = 4, FINE = 2 * PARTS * GRID }; /* frequencies from one of the grid to the next; all */
 
 static const double grown = 1.01; /* more than unchanged detail can become by rounding of weights */
 
-static double angle(int k)
+static double angle(int k, int of)
 {
-    return 2 * M_PI * k / GRID;
+    return 2 * M_PI * k / of;
 }
 
-/* ---- responses along one axis ---- */
+/* ---- responses along one axis, at frequency 2 pi k / FINE ---- */
 
 /* The response of a symmetric mask with taps `step` samples apart; side[0] is the middle one. */
 static double symmetric(const int32_t *side, int reach, int step, int bits, int k)
 {
     double sum = side[0];
     for (int i = 1; i <= reach; i++)
-        sum += 2.0 * side[i] * cos(angle(k * i * step % GRID));
+        sum += 2.0 * side[i] * cos(angle(k * i * step % FINE, FINE));
     return ldexp(sum, -bits);
 }
 
 /* The response of the mean of n samples. */
 static double mean(int n, int k)
 {
-    const double half = angle(k) / 2;
-    return k % GRID == 0 ? 1 : sin(n * half) / (n * sin(half));
+    const double half = angle(k, FINE) / 2;
+    return k % FINE == 0 ? 1 : sin(n * half) / (n * sin(half));
 }
 
 static double axis(const struct halo_conv *conv, bool down, int k)
@@ -53,15 +56,27 @@ static double axis(const struct halo_conv *conv, bool down, int k)
     }
 }
 
-static void of_axes(struct halo_response *ret, const struct halo_plane_plan *plan)
+/* The mean square of the frequencies around number k of the grid: a large mask has more zeros than
+ * the grid has frequencies, and they may all lie on it. */
+static double power(const struct halo_conv *conv, bool down, int k)
 {
-    double down[GRID];
-    for (int y = 0; y < GRID; y++)
-        down[y] = axis(&plan->conv, true, y);
+    double sum = 0;
+    for (int i = 1 - PARTS; i < PARTS; i += 2) {
+        const double one = axis(conv, down, abs(2 * PARTS * k + i));
+        sum += one * one;
+    }
+    return sum / PARTS;
+}
+
+static void of_axes(struct halo_response *ret, const struct halo_conv *conv)
+{
+    double down[HALF];
+    for (int y = 0; y < HALF; y++)
+        down[y] = power(conv, true, y);
     for (int x = 0; x < HALF; x++) {
-        const double across = axis(&plan->conv, false, x);
+        const double across = power(conv, false, x);
         for (int y = 0; y < GRID; y++)
-            ret->at[x][y] = pow(across * down[y], 2.0 * plan->passes);
+            ret->at[x][y] = across * down[y < HALF ? y : GRID - y];
     }
 }
 
@@ -89,15 +104,12 @@ static bool is_edges(const struct halo_conv *conv)
 }
 
 /* The response of a dense mask: first along its rows, then down the results. */
-static void of_mask(struct halo_response *ret, const struct halo_plane_plan *plan)
+static void of_mask(struct halo_response *ret, const struct halo_conv *conv)
 {
-    const struct halo_conv *conv = &plan->conv;
     const int width = 2 * conv->radius_x + 1, height = 2 * conv->radius_y + 1;
     double complex turn[GRID], rows[HALO_MAX_TAPS];
-    double size;
-    const double sum = sum_of(conv, &size);
     for (int k = 0; k < GRID; k++)
-        turn[k] = cos(angle(k)) - sin(angle(k)) * I;
+        turn[k] = cos(angle(k, GRID)) - sin(angle(k, GRID)) * I;
     for (int x = 0; x < HALF; x++) {
         for (int j = 0; j < height; j++) {
             rows[j] = 0;
@@ -108,9 +120,29 @@ static void of_mask(struct halo_response *ret, const struct halo_plane_plan *pla
             double complex all = 0;
             for (int j = 0; j < height; j++)
                 all += rows[j] * turn[y * j % GRID];
-            ret->at[x][y] = pow(cabs(all) / fabs(sum), 2.0 * plan->passes);
+            const double gain = ldexp(cabs(all), -conv->mask_bits);
+            ret->at[x][y] = gain * gain;
         }
     }
+}
+
+/* The same for all frequencies. */
+static void of_all(struct halo_response *ret, double squared)
+{
+    for (int x = 0; x < HALF; x++)
+        for (int y = 0; y < GRID; y++)
+            ret->at[x][y] = squared;
+}
+
+/* The most that any frequency can have. */
+static double most_of_gradient(const struct halo_conv *conv)
+{
+    double a = 0, b = 0;
+    for (int i = 0; i < 9; i++) {
+        a += abs(conv->mask[i]);
+        b += abs(conv->mask[9 + i]);
+    }
+    return ldexp((a * a + b * b) * conv->scale, -conv->scale_bits - 2 * conv->mask_bits);
 }
 
 void halo_response_plan(struct halo_response *ret, const struct halo_plane_plan *plan)
@@ -119,24 +151,21 @@ void halo_response_plan(struct halo_response *ret, const struct halo_plane_plan 
     case HALO_CONV_SEPARABLE:
     case HALO_CONV_BOX:
     case HALO_CONV_DECIMATED:
-        of_axes(ret, plan);
+        of_axes(ret, &plan->conv);
         return;
     case HALO_CONV_DENSE:
-        if (!is_edges(&plan->conv)) {
-            of_mask(ret, plan);
-            return;
-        }
-        break;
-    case HALO_CONV_COPY:
+        of_mask(ret, &plan->conv);
+        return;
     case HALO_CONV_GRADIENT:
+        of_all(ret, most_of_gradient(&plan->conv));
+        return;
+    case HALO_CONV_COPY:
     case HALO_CONV_PIXELIZE:
     case HALO_CONV_SOLID:
     case HALO_CONV_CELLS:
         break;
     }
-    for (int x = 0; x < HALF; x++)
-        for (int y = 0; y < GRID; y++)
-            ret->at[x][y] = 1;
+    of_all(ret, 1);
 }
 
 /* ---- the chain ---- */
@@ -147,9 +176,9 @@ void halo_remains_begin(struct halo_remains *ret, int depth)
     ret->least = 0;
     ret->most = halo_sample_max(depth);
     ret->blocks = 1;
-    for (int x = 0; x < HALF; x++)
-        for (int y = 0; y < GRID; y++)
-            ret->response.at[x][y] = 1;
+    ret->contrast = (double)ret->most * (double)ret->most;
+    of_all(&ret->response, 1);
+    of_all(&ret->noise, 0);
 }
 
 static int64_t clamp(int64_t v, int depth)
@@ -170,6 +199,19 @@ static void limit(struct halo_remains *r, const struct halo_conv *conv)
     const int64_t most = above * r->most + below * r->least + conv->bias;
     r->least = clamp(least >> conv->mask_bits, conv->depth);
     r->most = clamp(most >> conv->mask_bits, conv->depth);
+}
+
+/* The mean over all frequencies, of their squared responses or of what can be brought back. */
+static double mean_of(const struct halo_remains *r, bool back)
+{
+    double sum = 0;
+    for (int x = 0; x < HALF; x++)
+        for (int y = 0; y < GRID; y++) {
+            const double g = r->response.at[x][y], k = r->contrast * g, n = r->noise.at[x][y];
+            sum += (x % (HALF - 1) ? 2 : 1) * (!back ? g : n > 0 ? k / (k + n) : 1);
+        } /* the other half is the same */
+    sum /= GRID * GRID;
+    return r->flat ? 0 : r->blocks > 1 ? fmin(sum, 1 / r->blocks) : sum;
 }
 
 void halo_remains_add(struct halo_remains *r, const struct halo_plane_plan *plan,
@@ -198,25 +240,34 @@ void halo_remains_add(struct halo_remains *r, const struct halo_plane_plan *plan
         r->blocks = fmax(r->blocks, (double)conv->block_w * conv->block_h);
     for (int x = 0; x < HALF; x++)
         for (int y = 0; y < GRID; y++)
-            r->response.at[x][y] *= response->at[x][y];
+            for (int pass = 0; pass < plan->passes; pass++) {
+                r->response.at[x][y] *= response->at[x][y];
+                r->noise.at[x][y] = r->noise.at[x][y] * response->at[x][y] + 1;
+            }
+    /* Rounding is no noise where it leaves few levels: a threshold shows shapes, too. They count as if
+     * the picture had that much contrast. */
+    const double left = r->contrast * mean_of(r, false);
+    for (int x = 0; x < HALF && left > 0 && left < FEW_LEVELS; x++)
+        for (int y = 0; y < GRID; y++)
+            r->response.at[x][y] *= FEW_LEVELS / left;
+}
+
+double halo_remains_share(const struct halo_remains *r)
+{
+    return mean_of(r, true);
 }
 
 double halo_remains_detail(const struct halo_remains *r)
 {
-    double sum = 0;
-    for (int x = 0; x < HALF; x++)
-        for (int y = 0; y < GRID; y++)
-            sum += (x % (HALF - 1) ? 2 : 1) * r->response.at[x][y]; /* the other half is the same */
-    sum /= GRID * GRID;
-    return r->flat ? 0 : r->blocks > 1 ? fmin(sum, 1 / r->blocks) : sum;
+    return mean_of(r, false);
 }
 
 enum halo_effect halo_remains_effect(const struct halo_remains *r, double most)
 {
-    const double detail = halo_remains_detail(r);
-    if (detail <= most)
+    if (halo_remains_share(r) <= most)
         return HALO_EFFECT_HIDES;
     if (!r->changed)
         return HALO_EFFECT_IDENTITY;
-    return detail > grown && !r->edges ? HALO_EFFECT_SHARPENS : HALO_EFFECT_UNDOABLE;
+    return halo_remains_detail(r) > grown && !r->edges ? HALO_EFFECT_SHARPENS
+                                                       : HALO_EFFECT_UNDOABLE;
 }

@@ -2,17 +2,23 @@
  * How much detail convolutions leave of a plane, whatever it shows, computed from the planned
  * integers. docs/filters.md explains this for users.
  *
- * Detail is the chain's squared frequency response, averaged over all frequencies with equal
- * weight, relative to its squared response at frequency zero (a flat frame). It is 1 for a plane
- * that is unchanged, moved or negated; more than 1 after sharpening; 0.11 after a 3x3 mean; and 1 /
- * (4 pi sigma^2) after a Gaussian. The responses of a chain's filters are multiplied, so two
- * filters that undo one another leave 1. Each kind of convolution in conv.h counts as follows:
+ * What counts is what an inverse filter could bring back. Only rounding stands in its way: each
+ * convolution rounds its samples, and what comes after it amplifies or weakens that noise together
+ * with the picture. At each frequency, an inverse filter that minimises its error (Wiener) brings
+ * back the share K g / (K g + n) of a picture of noise with full contrast, where g is the chain's
+ * squared response and n its noise, in units of one rounding, and K = (2^depth - 1)^2 is that
+ * picture's. The share of a plane is the mean of these over all frequencies with equal weight. It
+ * is 1 for a plane that is unchanged, moved or negated, or keeps a part of each sample, however
+ * small; 0.97 after a 3x3 mean; and 0.88 / sigma^2 after a Gaussian at 8 bits. A chain that leaves
+ * such a picture less than four levels of contrast counts as if it left it four. The responses of a
+ * chain's filters are multiplied, so two filters that undo one another leave what the rounding
+ * between them leaves. Each kind of convolution in conv.h counts as follows:
  *
  *   COPY                     leaves everything
- *   SEPARABLE, BOX, DENSE,   is linear and counts by its frequency response; but a dense mask whose
- *   DECIMATED                weights cancel out (except for 1/64 of them) shows edges, and counts
- *                            as if it left everything
- *   GRADIENT                 shows edges, and counts as if it left everything
+ *   SEPARABLE, BOX, DENSE,   is linear and counts by its frequency response; a dense mask whose
+ *   DECIMATED                weights cancel out (except for 1/64 of them) also shows edges
+ *   GRADIENT                 shows edges, and counts as if it amplified all frequencies as much as
+ *                            the one that it amplifies most
  *   PIXELIZE                 leaves one sample of each block, and nothing brings back the others
  *   SOLID                    leaves nothing; so does a mask that makes all samples equal because
  *                            all of its products round to the same value
@@ -29,7 +35,7 @@
 enum { HALO_REMAINS_GRID = 128, HALO_REMAINS_HALF = HALO_REMAINS_GRID / 2 + 1 };
 
 /* at[x][y] is the squared response at the frequencies 2 pi x / 128 horizontally and 2 pi y / 128
- * vertically, relative to the squared response at frequency zero. */
+ * vertically. */
 struct halo_response {
     double at[HALO_REMAINS_HALF][HALO_REMAINS_GRID];
 };
@@ -41,24 +47,29 @@ struct halo_remains {
     int64_t least, most; /* range of sample values */
     double blocks;       /* size, in samples, of the largest block of which only one sample is
                             kept */
-    struct halo_response response;
+    double contrast;     /* K */
+    struct halo_response response, noise;
 };
 
-/* Initialises *ret for an unfiltered plane. The struct is large, about 66 KB. */
+/* Initialises *ret for an unfiltered plane. The struct is large, about 133 KB. */
 void halo_remains_begin(struct halo_remains *ret, int depth);
 
-/* Computes the response of a plan, for halo_remains_add(). */
+/* Computes the response of one pass of a plan, for the functions below. */
 void halo_response_plan(struct halo_response *ret, const struct halo_plane_plan *plan);
 
 /* Adds the next plan of the chain. `response` is this plan's response from halo_response_plan(). */
 void halo_remains_add(struct halo_remains *remains, const struct halo_plane_plan *plan,
                       const struct halo_response *response);
 
-/* Returns the detail that is left: 0 (none) to 1 (all), or more if detail was increased. */
+/* Returns the share of the plane that could be brought back: 0 (nothing) to 1. */
+double halo_remains_share(const struct halo_remains *remains);
+
+/* Returns the detail that is visible as it is, the mean squared response: 0 (none) to 1 (all), or
+ * more if detail was increased. */
 double halo_remains_detail(const struct halo_remains *remains);
 
-/* Returns the combined effect of all plans added so far: HIDES if the fraction of the detail that
- * is left does not exceed `most`. */
+/* Returns the combined effect of all plans added so far: HIDES if the share that is left does not
+ * exceed `most`. */
 enum halo_effect halo_remains_effect(const struct halo_remains *remains, double most);
 
 #endif

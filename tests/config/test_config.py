@@ -29,7 +29,7 @@ streams:
   desk:
     input: /dev/v4l/by-id/usb-046d_0825-video-index0
     capture: {size: 1280x720, fps: 30, format: mjpeg, open: on-demand, controls: {gain: 3}}
-    filters: avgblur
+    filters: avgblur=sizeX=9
     region_feed: {margin: 15%, hold: 500ms, limit: 2}
     detectors: {people: {shared: true, command: /opt/find/people -q}}
   door:
@@ -259,9 +259,9 @@ class Checking(ConfigTest):
 class Folder(ConfigTest):
     def test_merging(self):
         path = self.write(STREAM + '    depth: 2\n    outputs: [{unix: a.ts}, {unix: b.ts}]\n')
-        self.write('streams: {b: {input: b.mkv, filters: avgblur}}\nlog: {level: error}\n',
+        self.write('streams: {b: {input: b.mkv, filters: avgblur=sizeX=9}}\nlog: {level: error}\n',
                    'conf.d/20-b.yaml')
-        self.write('streams:\n  a: {filters: avgblur, outputs: [{null: true}]}\n'
+        self.write('streams:\n  a: {filters: avgblur=sizeX=9, outputs: [{null: true}]}\n'
                    'log: {level: debug}\n', 'conf.d/10-a.yaml')
         self.write('wrong: x\n', 'conf.d/30.yml')
         self.write('wrong: x\n', 'conf.d/.30.yaml')
@@ -269,7 +269,7 @@ class Folder(ConfigTest):
         self.check(path, 2)
         text = self.halod('--dump-config', path).out.decode()
         self.assertIn('level: "error"', text)
-        self.assertIn('filters: "avgblur"', text)
+        self.assertIn('filters: "avgblur=sizeX=9"', text)
         self.assertIn('depth: 2', text)
         self.assertIn('input: "a.mkv"', text)
         self.assertIn('- "null": true', text)
@@ -350,8 +350,9 @@ class Privacy(ConfigTest):
                             ('unsharp', 'luma is sharpened, not hidden'),
                             ('sobel', 'luma keeps its outlines'),
                             ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
-                             'in the region of filter 2, gblur, luma keeps 97 % of its fine '
-                             'detail, but at most 25 % is allowed')):
+                             'in the region of filter 2, gblur, luma keeps all its detail'),
+                            ('gblur=sigma=1', 'luma keeps 85 % of its fine detail, which an inverse '
+                             'filter brings back, but at most 75 % is allowed')):
             stream = STREAM.replace('solid', chain) + '    region_feed: {}\n'
             with self.subTest(chain):
                 self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)

@@ -303,22 +303,22 @@ static void comparing(void **state)
     } cases[] = {
         {"filters: solid", "filters: solid", HALO_CHANGE_NONE},
         {"filters: solid", "filters: [solid]", HALO_CHANGE_NONE},
-        {"filters: solid", "filters: avgblur", HALO_CHANGE_FILTERS},
-        {"filters: solid", "filters: avgblur\n    depth: 4", HALO_CHANGE_REST},
-        {"filters: solid\n    renditions: {b: {filters: avgblur}}",
+        {"filters: solid", "filters: avgblur=sizeX=9", HALO_CHANGE_FILTERS},
+        {"filters: solid", "filters: avgblur=sizeX=9\n    depth: 4", HALO_CHANGE_REST},
+        {"filters: solid\n    renditions: {b: {filters: avgblur=sizeX=9}}",
          "filters: solid\n    renditions: {b: {filters: pixelize}}", HALO_CHANGE_FILTERS},
-        {"filters: solid\n    renditions: {b: {filters: avgblur}}",
-         "filters: solid\n    renditions: {c: {filters: avgblur}}", HALO_CHANGE_REST},
-        {"filters: solid\n    renditions: {b: {filters: avgblur}, c: {filters: solid}}",
-         "filters: solid\n    renditions: {c: {filters: solid}, b: {filters: avgblur}}",
+        {"filters: solid\n    renditions: {b: {filters: avgblur=sizeX=9}}",
+         "filters: solid\n    renditions: {c: {filters: avgblur=sizeX=9}}", HALO_CHANGE_REST},
+        {"filters: solid\n    renditions: {b: {filters: avgblur=sizeX=9}, c: {filters: solid}}",
+         "filters: solid\n    renditions: {c: {filters: solid}, b: {filters: avgblur=sizeX=9}}",
          HALO_CHANGE_NONE},
-        {"filters: solid\n    renditions: {b: {filters: avgblur}, c: {filters: solid}}",
+        {"filters: solid\n    renditions: {b: {filters: avgblur=sizeX=9}, c: {filters: solid}}",
          "filters: solid\n    renditions: {c: {filters: solid}, b: {filters: pixelize}}",
          HALO_CHANGE_FILTERS},
         {"filters: solid\n    outputs: [{unix: a.ts}]", "filters: solid\n    outputs: []",
          HALO_CHANGE_REST},
         {"filters: solid\n    outputs: [{unix: a.ts}]",
-         "filters: avgblur\n    outputs: [{unix: a.ts, video: {gop: 1000ms}}]",
+         "filters: avgblur=sizeX=9\n    outputs: [{unix: a.ts, video: {gop: 1000ms}}]",
          HALO_CHANGE_FILTERS},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -489,13 +489,14 @@ static void aliases(void **state)
 static void defaults_of_streams(void **state)
 {
     (void)state;
-    struct halo_daemon_settings *s = load("defaults: {filters: avgblur, depth: 5, on_error: stop, "
-                                          "renditions: {r: {filters: solid}}}\n"
-                                          "streams:\n"
-                                          "  a: {input: x}\n"
-                                          "  b: {input: y, filters: solid, depth: 6,\n"
-                                          "      outputs: [{null: true, rendition: r}]}\n");
-    assert_string_equal(s->stream[0].filters, "avgblur");
+    struct halo_daemon_settings *s =
+        load("defaults: {filters: avgblur=sizeX=9, depth: 5, on_error: stop, "
+             "renditions: {r: {filters: solid}}}\n"
+             "streams:\n"
+             "  a: {input: x}\n"
+             "  b: {input: y, filters: solid, depth: 6,\n"
+             "      outputs: [{null: true, rendition: r}]}\n");
+    assert_string_equal(s->stream[0].filters, "avgblur=sizeX=9");
     assert_int_equal(s->stream[0].device.depth, 5);
     assert_int_equal(s->stream[0].on_error, HALO_ON_ERROR_STOP);
     assert_int_equal(s->stream[0].renditions, 1);

@@ -259,7 +259,7 @@ class Changes(DaemonTest):
                             ('unsharp', 'luma is sharpened'),
                             ('gblur=sigma=0.3:region=rect 0 0 9 9', 'in the region of filter 1'),
                             # the settings do not know how small 4 % are: the engine does
-                            ('gblur=sigma=0.05*w:region=rect 0 0 4% 4%', 'chroma (plane 1)')):
+                            ('gblur=sigma=0.13*w:region=rect 0 0 4% 4%', 'chroma (plane 1)')):
             with self.assertRaises(Refused) as refused:
                 daemon.control('Set', name='one', filters=chain)
             self.assertIn(says, str(refused.exception))
@@ -431,10 +431,10 @@ class Changes(DaemonTest):
         daemon.wait_state('one', 'running')
         daemon.control('Stop', name='one')
         daemon.wait_state('one', 'stopped')
-        daemon.control('Set', name='one', filters='avgblur=sizeX=3')
+        daemon.control('Set', name='one', filters='avgblur=sizeX=6')
         daemon.control('Start', name='one')
         daemon.wait_state('one', 'running')
-        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=3')
+        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=6')
 
     def test_set_while_it_stops(self):
         """What the engine still writes under the old filters is read by nobody after the answer."""
@@ -448,13 +448,13 @@ class Changes(DaemonTest):
         os.kill(engine, signal.SIGSTOP)
         daemon.control('Restart', name='one')
         self.assertGreater(rings(), 0)
-        other = self.ask(daemon, 'Set', name='one', filters='avgblur=sizeX=3')
+        other = self.ask(daemon, 'Set', name='one', filters='avgblur=sizeX=6')
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2', 'answered too early')
         os.kill(engine, signal.SIGCONT)
         other.receive()
         self.until(lambda: daemon.status('one')['restarts'] == 1)
         daemon.wait_state('one', 'running')
-        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=3')
+        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=6')
         self.until(lambda: rings() > 0)
 
     def test_set_while_another_waits(self):
@@ -485,7 +485,7 @@ class Changes(DaemonTest):
             daemon.kill_engine_of('one', signal.SIGSTOP)
             begun = time.monotonic()
             with self.assertRaises(Refused):
-                daemon.control('Set', name='one', filters='avgblur=sizeX=3')
+                daemon.control('Set', name='one', filters='avgblur=sizeX=6')
             return time.monotonic() - begun
         self.assert_once(answered, 5.5 * PATIENCE)
 

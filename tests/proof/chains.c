@@ -37,8 +37,7 @@ static bool hides_plane(struct room *room, const struct halo_planned_chain *plan
         halo_response_plan(&room->response, plan);
         halo_remains_add(&room->remains, plan, &room->response);
     }
-    return halo_remains_effect(&room->remains, p > 0 ? most_of_chroma : most_of_luma) ==
-           HALO_EFFECT_HIDES;
+    return halo_remains_detail(&room->remains) <= (p > 0 ? most_of_chroma : most_of_luma);
 }
 
 static bool hides(const char *text)

@@ -55,6 +55,7 @@ static void filter(const char *backend, const char *text, taker *take, void *arg
     const struct halo_gate_input input = {.format = AV_PIX_FMT_YUV420P,
                                           .width = WIDTH,
                                           .height = HEIGHT,
+                                          .privacy = HALO_PRIVACY_CHANGED,
                                           .space = AVCOL_SPC_SMPTE170M,
                                           .range = AVCOL_RANGE_MPEG};
     must(halo_chain_parse(&chain, text, &err), &err);

@@ -128,6 +128,7 @@ static bool run_example(struct proof_example *e, struct proof_moves *moves, stru
                                        .height = e->height,
                                        .spill = e->spill,
                                        .space = halo_format_is_rgb(e->format) ? AVCOL_SPC_RGB
+                                       .privacy = HALO_PRIVACY_CHANGED,
                                                                               : AVCOL_SPC_SMPTE170M,
                                        .range = proof_range(e->format)};
     snprintf(input, sizeof input, "test:size=%dx%d:format=%s:other=%dx%d:every=%d:canary=%u",

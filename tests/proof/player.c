@@ -269,6 +269,7 @@ static void choose(struct proof_player *p, const struct proof_player_settings *s
         .name = p->name,
         .source.input = p->input,
         .filters = word(choose_chain(p, 0, 0, chance)),
+        .privacy = HALO_PRIVACY_CHANGED,
         .loop = set->clip != NULL,
         .device.backend = set->backend,
         .device.depth = 1 + (int)proof_chance(chance, 4),

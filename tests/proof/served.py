@@ -268,7 +268,8 @@ class Served:
             source += ':format=' + form.pixels
         return {'input': source, 'filters': self.random.choice(self.chains[name]),
                 'backend': self.backend, 'gpu_timeout': 1,
-                'on_error': self.random.choice(('card', 'solid', 'last')), 'own_engine': True,
+                'privacy': 'changed', 'own_engine': True,
+                'on_error': self.random.choice(('card', 'solid', 'last')),
                 'outputs': outputs, **more}
 
     def write(self):

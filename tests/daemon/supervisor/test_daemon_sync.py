@@ -39,7 +39,7 @@ class Daemons(HaloTest):
         """From clips with a flash in each second; output is a function of a name, an ending and a sound."""
         names = [name for name in SOURCES if name != '.flac.mkv'] if is_whole() else ['.mp4', '.ts']
         return {name[1:]: {
-            'input': source(name, moment=0, period=1, seconds=4), 'filters': 'gblur=sigma=1', **more,
+            'input': source(name, moment=0, period=1, seconds=4), 'filters': 'gblur=sigma=2', **more,
             'outputs': [{**output(f'{name[1:]}-{sound}', end), 'audio': sound, 'video': {'gop': 25}}
                         for sound in (['aac', 'copy'] if name in COPIED else ['aac'])
                         for end in (FILES if 'realtime' not in more else SOCKETS)]}
@@ -87,7 +87,7 @@ class Daemons(HaloTest):
         clip = source('.flac.mkv', moment=0, period=1, seconds=4)
         outputs = [{'file': self.path('o.ts'), 'audio': 'copy'}, {'unix': self.path('u.ts'),
                    'audio': 'copy'}, {'file': self.path('o.mkv'), 'audio': 'copy'}]
-        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1', 'outputs': outputs}})
+        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=2', 'outputs': outputs}})
         self.addCleanup(daemon.stop)
         daemon.wait_state('one', 'ended')
         self.assertEqual(daemon.logged().count('mpegts does not support flac audio'), 1, daemon.logged())
@@ -134,7 +134,7 @@ class Daemons(HaloTest):
                     file.write(one.read())
         outputs = [{'file': self.path(name), 'audio': sound} for name, sound in
                    (('o.mp4', 'copy'), ('o.mkv', 'copy'), ('encoded.mkv', 'aac'))]
-        daemon = Daemon(self.folder, {'one': {'input': joint, 'filters': 'gblur=sigma=1',
+        daemon = Daemon(self.folder, {'one': {'input': joint, 'filters': 'gblur=sigma=2',
                                               'outputs': outputs}})
         self.addCleanup(daemon.stop)
         daemon.wait_state('one', 'ended')

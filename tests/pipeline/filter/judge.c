@@ -13,6 +13,7 @@ int judge(const char *text, const struct halo_gate_input *input, struct halo_cov
     struct halo_gate *gate = NULL;
     assert_int_equal(halo_ring_create(&ring, &settings, err), 0);
     assert_int_equal(halo_chain_parse(&chain, text, err), 0);
+    assert_int_equal(halo_chain_load(chain, err), 0);
     const int code = halo_gate_create(&gate, chain, ring, input, err);
     assert_true((code == 0) == (gate != NULL));
     if (gate && ret_coverage)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pipeline/filter/leaves.h"
 #include "pipeline/filter/privacy.h"
@@ -70,18 +71,30 @@ static const struct {
      "luma keeps all its detail"},
     {"unsharp", "luma is sharpened"},
     {"unsharp=la=5:ca=5", "luma is sharpened"},
-    {"unsharp=la=-2:ca=-2", "of its fine detail"},
-    {"unsharp=la=-0.5:ca=-0.5", "luma keeps 34 % of its fine detail, but at most 25 % is allowed"},
-    {"convolution=0m='1 0 1':0mode=row", "luma keeps 50 %"}, /* twice */
+    {"unsharp=la=-2:ca=-2", "luma keeps all"},
+    {"unsharp=la=-0.5:ca=-0.5", "luma keeps all"},
+    {"unsharp=la=-0.8:lx=5:ly=3", "luma keeps all"}, /* a fifth of each pixel */
+    {"unsharp=la=-0.6:lx=23:ly=23:ca=-0.6:cx=23:cy=23", "luma keeps all"},
+    {"convolution=0m='1 0 1':0mode=row", "luma keeps 9"}, /* twice */
+    {"convolution=0m='0.05':0rdiv=1:0bias=120", "luma keeps 99 %"},
+    {"convolution=0m='0.001':0rdiv=1:0bias=127.4", "luma keeps 94 %"}, /* two levels */
+    {"convolution=0m='1 1 1 1 1 1 1 1 1':1m='1 1 1 1 1 1 1 1 1':2m='1 1 1 1 1 1 1 1 1'",
+     "luma keeps 96 % of its fine detail, which an inverse filter brings back, but at most 75 % "
+     "is "},
+    {"avgblur", "luma keeps 97 %"},
+    {"avgblur=sizeX=3", "luma keeps 84 %"},
+    {"boxblur=lr=3:lp=1", "luma keeps"},
+    {"discblur=radius=4", "luma keeps"},
+    {"gblur=sigma=1", "luma keeps"},
     {"sobel", "luma keeps its outlines"},
     {"prewitt=scale=0.1", "luma keeps its outlines"},
     {"scharr", "luma keeps its outlines"},
     {"laplacian=delta=128", "luma keeps its outlines"},
     {"convolution=0m='-1 0 1':0mode=row:0bias=128", "luma keeps its outlines"},
-    {"gblur", "luma keeps 41 %"},
-    {"gblur=sigma=0.8", "chroma (plane 1) keeps"}, /* 0.4 there */
+    {"gblur", "luma keeps"},
+    {"gblur=sigma=1.6", "chroma (plane 1) keeps"}, /* 0.8 there */
     {"pixelize=w=2:h=2", "chroma (plane 1) passes unchanged"},
-    {"pixelize=w=3:h=1", "luma keeps 33 %"},
+    {"pixelize=w=3:h=1", "luma keeps 33 % of its samples, but at most 25 % is allowed"},
     {"gblur=sigma=0.7,unsharp=3:3:5:3:3:5", "luma"}, /* brought back */
     {"gblur=sigma=12:planes=1,unsharp=ca=1", "chroma (plane 1) is sharpened"},
     {"gblur=sigma=0.25:region=feed", "in the region of filter 1, gblur, luma keeps all"},
@@ -112,13 +125,13 @@ static void idle_chains(void **state)
 }
 
 static const char *const good[] = {
-    "gblur=sigma=1",
+    "gblur=sigma=2",
     "gblur=sigma=5",
     "gblur=sigma=100",
     "gblur=sigma=200:sigmaV=1",
     "null,gblur=sigma=5",
     "gblur=sigma=5,null",
-    "avgblur",
+    "avgblur=sizeX=5",
     "avgblur=sizeX=9:sizeY=3",
     "boxblur",
     "boxblur=lr=8:lp=2",
@@ -128,10 +141,8 @@ static const char *const good[] = {
     "pixelize=w=8:m=min",
     "solid",
     "solid=color=white:region=rect 0 0 10 10",
-    "discblur=radius=4",
+    "discblur=radius=15",
     "discblur=radius=31",
-    "convolution=0m='1 1 1 1 1 1 1 1 1':1m='1 1 1 1 1 1 1 1 1':2m='1 1 1 1 1 1 1 1 1'",
-    "convolution=0m='1 2 1 2 4 2 1 2 1':1m='1 2 1 2 4 2 1 2 1':2m='1 2 1 2 4 2 1 2 1'",
     "convolution=0bias=300:1bias=300:2bias=300", /* all white */
     "convolution=0m='0':1m='0':2m='0'",
     "sobel=scale=0",
@@ -208,23 +219,23 @@ static int create(struct halo_live **ret, const char *filters, const char *rendi
 /* The engine looks for itself, whatever it is sent. */
 static void live_streams(void **state)
 {
-    const char *const open[] = {"null"}, *const other[] = {"avgblur"};
+    const char *const open[] = {"null"}, *const other[] = {"avgblur=sizeX=9"};
     struct halo_live *live;
     struct halo_error err = {0};
     (void)state;
     assert_int_equal(create(&live, "null", NULL, HALO_PRIVACY_STRICT, &err), -EINVAL);
     assert_non_null(strstr(err.text, "pass frames unchanged"));
-    assert_int_equal(create(&live, "avgblur", "none", HALO_PRIVACY_STRICT, NULL), -EINVAL);
+    assert_int_equal(create(&live, "avgblur=sizeX=9", "none", HALO_PRIVACY_STRICT, NULL), -EINVAL);
     assert_int_equal(create(&live, NULL, NULL, HALO_PRIVACY_OFF, NULL), -EINVAL);
 
-    assert_int_equal(create(&live, "avgblur", NULL, HALO_PRIVACY_STRICT, NULL), 0);
+    assert_int_equal(create(&live, "avgblur=sizeX=9", NULL, HALO_PRIVACY_STRICT, NULL), 0);
     assert_int_equal(halo_live_set(live, 1, open, NULL), -EINVAL);
     assert_int_equal(halo_live_set(live, 2, other, NULL), 0);
     halo_live_destroy(live);
 
     assert_int_equal(create(&live, "none", "null", HALO_PRIVACY_OFF, NULL), 0);
     halo_live_destroy(live);
-    assert_int_equal(create(&live, "avgblur", NULL, HALO_PRIVACY_OFF, NULL), 0);
+    assert_int_equal(create(&live, "avgblur=sizeX=9", NULL, HALO_PRIVACY_OFF, NULL), 0);
     assert_int_equal(halo_live_set(live, 1, open, NULL), 0);
     halo_live_destroy(live);
 }
@@ -258,13 +269,13 @@ static void gates(void **state)
         {"gblur=sigma=5:planes=3", AV_PIX_FMT_YUV444P10, HALO_PRIVACY_STRICT, "chroma (plane 2)"},
         {"gblur=sigma=5:planes=6", AV_PIX_FMT_GBRP, HALO_PRIVACY_STRICT, "green passes unchanged"},
         {"boxblur=lr=8:cp=0", AV_PIX_FMT_GBRP, HALO_PRIVACY_STRICT, NULL}, /* none is chroma */
-        {"gblur=sigma=0.8", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "chroma (plane 1) keeps"},
-        {"gblur=sigma=0.8", AV_PIX_FMT_YUV422P10, HALO_PRIVACY_STRICT, NULL},
-        {"gblur=sigma=0.8", AV_PIX_FMT_YUV444P10, HALO_PRIVACY_STRICT, NULL},
+        {"gblur=sigma=1.6", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "chroma (plane 1) keeps"},
+        {"gblur=sigma=1.6", AV_PIX_FMT_YUV422P10, HALO_PRIVACY_STRICT, NULL},
+        {"gblur=sigma=1.6", AV_PIX_FMT_YUV444P10, HALO_PRIVACY_STRICT, NULL},
         {"pixelize=w=2:h=2", AV_PIX_FMT_YUV420P, HALO_PRIVACY_STRICT, "chroma (plane 1) passes"},
         {"pixelize=w=2:h=2", AV_PIX_FMT_YUV444P, HALO_PRIVACY_STRICT, NULL},
         {"gblur=sigma=0.25", AV_PIX_FMT_GRAY10, HALO_PRIVACY_STRICT, "luma keeps all"},
-        {"gblur=sigma=0.3", AV_PIX_FMT_GRAY12, HALO_PRIVACY_STRICT, "luma keeps 9"},
+        {"gblur=sigma=0.3", AV_PIX_FMT_GRAY12, HALO_PRIVACY_STRICT, "luma keeps all"},
         {"unsharp=la=0.001", AV_PIX_FMT_GRAY12, HALO_PRIVACY_STRICT, "luma keeps all"},
         {"convolution=0m='-1':0rdiv=1:0bias=1023", AV_PIX_FMT_GRAY10, HALO_PRIVACY_STRICT,
          "luma keeps all"},
@@ -287,6 +298,46 @@ static void gates(void **state)
             (cases[i].says && !strstr(err.text, cases[i].says)))
             fail_msg("%s, format %d: %d, %s", cases[i].chain, cases[i].format, code, err.text);
     }
+}
+
+/* Mask images that have nothing white, or, inverted, nothing black. */
+static void masks(void **state)
+{
+    static const struct {
+        int weight, other; /* of one pixel */
+        bool invert;
+        const char *says; /* NULL: allowed */
+    } rows[] = {
+        {255, 255, false, NULL},  {128, 128, false, "no white pixel"},
+        {254, 0, false, "white"}, {1, 255, false, NULL},
+        {0, 0, true, NULL},       {1, 127, true, "no black pixel"},
+        {255, 0, true, NULL},
+    };
+    static const char *const filters[] = {"hide=solid", "avgblur=sizeX=20"};
+    char path[] = "/tmp/halo-mask-XXXXXX", text[200];
+    const int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int privacy = 0; privacy < 3; privacy++) {
+            static const enum halo_privacy all[] = {HALO_PRIVACY_ANONYMOUS, HALO_PRIVACY_STRICT,
+                                                    HALO_PRIVACY_CHANGED};
+            struct halo_error err = {0};
+            FILE *file = fopen(path, "wb");
+            assert_non_null(file);
+            fprintf(file, "P5 4 3 255\n");
+            for (int k = 0; k < 12; k++)
+                fputc(k == 7 ? rows[i].other : rows[i].weight, file);
+            fclose(file);
+            snprintf(text, sizeof text, "%s:region=mask %s:invert=%d", filters[privacy == 1], path,
+                     rows[i].invert);
+            const int code = judge_at(text, AV_PIX_FMT_YUV420P, all[privacy], &err);
+            const bool refused = rows[i].says && all[privacy] != HALO_PRIVACY_CHANGED;
+            if (code != (refused ? -EINVAL : 0) || (refused && !strstr(err.text, rows[i].says)))
+                fail_msg("%s, row %zu: %d, %s", text, i, code, err.text);
+        }
+    unlink(path);
+    close(fd);
 }
 
 /* Every example of a refusal is refused where pictures are known, too, in all of these. */
@@ -335,6 +386,24 @@ static void anonymous(void **state)
         const int code = admit(rows[i].chain, HALO_PRIVACY_ANONYMOUS, &err);
         if (rows[i].refusal ? code != -EINVAL || !strstr(err.text, rows[i].refusal) : code)
             fail_msg("%s: %d: %s", rows[i].chain, code, err.text);
+    }
+}
+
+/* Of all kinds of filters, hide and solid have a bound, and no other. */
+static void bounded(void **state)
+{
+    (void)state;
+    for (int i = 0; halo_filter_kinds[i]; i++) {
+        const struct halo_filter_kind *kind = halo_filter_kinds[i];
+        const bool wanted = !strcmp(kind->name, "hide") || !strcmp(kind->name, "solid");
+        struct halo_leaves leaves[HALO_MAX_FILTERS];
+        struct halo_chain *chain;
+        assert_int_equal(halo_chain_parse(&chain, kind->example, NULL), 0);
+        assert_int_equal(halo_chain_leaves(chain, leaves), 1);
+        assert_int_equal(kind->bounded, wanted);
+        if ((leaves[0].kind != HALO_LEAVES_MORE) != wanted)
+            fail_msg("%s: %s", kind->example, leaves[0].words);
+        halo_chain_destroy(chain);
     }
 }
 
@@ -390,10 +459,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(anonymous),    cmocka_unit_test(bits),
-        cmocka_unit_test(open_chains),  cmocka_unit_test(good_chains),
-        cmocka_unit_test(idle_chains),  cmocka_unit_test(all_gates),
-        cmocka_unit_test(wrong_chains), cmocka_unit_test(live_streams),
-        cmocka_unit_test(gates),        cmocka_unit_test(long_chains),
+        cmocka_unit_test(bounded),      cmocka_unit_test(open_chains),
+        cmocka_unit_test(good_chains),  cmocka_unit_test(idle_chains),
+        cmocka_unit_test(all_gates),    cmocka_unit_test(wrong_chains),
+        cmocka_unit_test(live_streams), cmocka_unit_test(gates),
+        cmocka_unit_test(long_chains),  cmocka_unit_test(masks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
