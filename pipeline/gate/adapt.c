@@ -28,6 +28,12 @@ bool halo_adapter_scales(const struct halo_adapter *a)
     return a->now.width != a->first.width || a->now.height != a->first.height;
 }
 
+struct halo_reach halo_adapter_reach(const struct halo_adapter *a)
+{
+    return halo_format_reach((struct halo_format_size){a->now.format, a->now.width, a->now.height},
+                             (struct halo_format_size){a->native, a->first.width, a->first.height});
+}
+
 static bool is_native(const struct halo_adapter *a)
 {
     return a->now.format == a->native && !halo_adapter_scales(a);

@@ -10,6 +10,7 @@
 
 #include "config/error.h"
 #include "pipeline/gate/gate.h"
+#include "pipeline/picture/format.h"
 
 struct halo_adapter;
 
@@ -33,6 +34,9 @@ int halo_adapter_pass(struct halo_adapter *a, const AVFrame *raw, enum AVPixelFo
 
 /* Returns whether the size of the last frame differed from that of the first frame. */
 bool halo_adapter_scales(const struct halo_adapter *a);
+
+/* Returns what the last frame spills because it was converted. */
+struct halo_reach halo_adapter_reach(const struct halo_adapter *a);
 
 /* *frame must be a frame from halo_adapter_pass(). If this frame is on a device, replaces it with a
  * frame in host memory, in the native format. Returns 0, or -ENOMEM or -EIO with err filled. */

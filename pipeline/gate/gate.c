@@ -365,15 +365,18 @@ static int take_regions(struct halo_pending *pending, const struct halo_raw_pict
     struct halo_gate *gate = pending->gate;
     const int spill =
         raw->spill | (halo_av_frame_fields(raw->frame) & HALO_AV_INTERLACED ? HALO_SPILL_Y : 0);
-    enum halo_gate_known known;
+    struct halo_regions_frame frame = {raw->frame->pts, raw->verdict, HALO_KNOWN,
+                                       halo_adapter_reach(gate->adapter)};
     pending->way = halo_gate_ways_choose(&gate->ways, raw->turn, spill,
-                                         halo_adapter_scales(gate->adapter), &known);
-    const struct halo_cells_frame frame = {find_planes, pending};
-    if (!gate->plan->supplied && known == HALO_KNOWN && !gate->ways.cells)
+                                         halo_adapter_scales(gate->adapter), &frame.known);
+    const struct halo_gate_plan *plan = &pending->way->plan;
+    const bool same = memcmp(&frame.reach, &plan->reach, sizeof frame.reach) == 0;
+    if (!pending->way->regions ||
+        (!plan->supplied && frame.known == HALO_KNOWN && !gate->ways.cells && same))
         return 0;
-    halo_gate_cells_begin(gate->ways.cells, &frame);
-    pending->regions =
-        halo_gate_regions_take(pending->way->regions, raw->frame->pts, raw->verdict, known);
+    const struct halo_cells_frame cells = {find_planes, pending};
+    halo_gate_cells_begin(gate->ways.cells, &cells);
+    pending->regions = halo_gate_regions_take(pending->way->regions, &frame);
     return pending->regions ? 0 : -ENOMEM;
 }
 

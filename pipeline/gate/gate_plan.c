@@ -46,7 +46,22 @@ int halo_gate_plan_canvas(const struct halo_gate_plan *plan, int p)
     return p;
 }
 
-struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p)
+/* Whether whatever has a weight is hidden wholly: for filters that are bounded by what they hide,
+ * and if the chain must not leave much. Otherwise a gray pixel of a mask would let through a part
+ * of the frame. */
+static bool is_whole(const struct halo_gate_plan *plan, int f)
+{
+    return plan->chain->filter[f].kind->bounded || halo_privacy_limits(plan->input.privacy);
+}
+
+/* Samples of 2^log2 pixels. */
+static int samples(int pixels, int log2)
+{
+    return (pixels + (1 << log2) - 1) >> log2;
+}
+
+struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p,
+                                                  const struct halo_reach *reach)
 {
     const struct halo_filter_common *common = &plan->chain->filter[f].common;
     const struct halo_plane_info info =
@@ -60,8 +75,11 @@ struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *p
         .height = info.height,
         .feather = common->feather,
         .invert = halo_filter_inverts(&plan->chain->filter[f]),
-        .spill_x = info.log2_sub_x && plan->input.spill & HALO_SPILL_X,
-        .spill_y = info.log2_sub_y && plan->input.spill & HALO_SPILL_Y,
+        .whole = is_whole(plan, f),
+        .spill_x = (info.log2_sub_x && plan->input.spill & HALO_SPILL_X) +
+                   samples(reach->x[info.chroma], info.log2_sub_x),
+        .spill_y = (info.log2_sub_y && plan->input.spill & HALO_SPILL_Y) +
+                   samples(reach->y[info.chroma], info.log2_sub_y),
     };
 }
 
@@ -255,7 +273,7 @@ static int draw_region(struct halo_gate_plan *plan, int f, struct halo_error *er
     if (!planned->drawn)
         code = -ENOMEM;
     for (int p = 0; p < plan->planes && code == 0; p++) {
-        const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
+        const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p, &plan->reach);
         bool hidden = false;
         if (halo_gate_plan_canvas(plan, p) != p)
             continue;
@@ -281,7 +299,8 @@ static int plan_regions(struct halo_gate_plan *plan, struct halo_error *err)
         struct halo_planned_filter *planned = &plan->filter[f];
         planned->leader = f;
         for (int other = 0; other < f && planned->leader == f; other++)
-            if (is_same_region(planned->filter, plan->filter[other].filter))
+            if (is_same_region(planned->filter, plan->filter[other].filter) &&
+                is_whole(plan, f) == is_whole(plan, other))
                 planned->leader = other;
         const bool draw = planned->written && planned->leader == f && !is_everywhere(plan, f);
         const int code = draw ? draw_region(plan, f, err) : 0;
@@ -361,6 +380,9 @@ int halo_gate_plan_init(struct halo_gate_plan *plan, const struct halo_chain *ch
                          input->stream, name ? name : "unknown");
     }
     plan->planes = halo_format_planes(plan->format);
+    plan->reach =
+        halo_format_reach((struct halo_format_size){input->format, input->width, input->height},
+                          (struct halo_format_size){plan->format, input->width, input->height});
     plan->filter = av_calloc(chain->count, sizeof *plan->filter);
     if (!plan->filter)
         return halo_fail(err, -ENOMEM, "out of memory");

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "pipeline/gate/gate.h"
+#include "pipeline/picture/format.h"
 
 /* The filter steps for one plane of every frame. If no filter changes the plane, the only step is a
  * copy. `own` contains the steps for the backend with which the ring was opened; `plain` contains
@@ -45,6 +46,7 @@ struct halo_gate_plan {
     struct halo_gate_input input;
     enum AVPixelFormat format; /* native format, for filtering and for output frames */
     int planes;
+    struct halo_reach reach; /* what frames of the input's format and size spill */
     struct halo_plane_steps steps[HALO_MAX_PLANES];
 
     const struct halo_chain *chain;
@@ -67,8 +69,10 @@ void halo_gate_plan_finish(struct halo_gate_plan *plan);
  * once for all planes with the same size and subsampling. */
 int halo_gate_plan_canvas(const struct halo_gate_plan *plan, int p);
 
-/* Returns the canvas on which the shapes of filter f are drawn for plane p. */
-struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p);
+/* Returns the canvas on which the shapes of filter f are drawn for plane p of a frame that spills
+ * so much. */
+struct halo_shape_canvas halo_gate_plan_canvas_of(const struct halo_gate_plan *plan, int f, int p,
+                                                  const struct halo_reach *reach);
 
 /* Returns the size of the regions for which a level is planned, as a fraction of the frame's width
  * and height. */

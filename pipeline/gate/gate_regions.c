@@ -3,6 +3,7 @@
  * regions and the level for their size. */
 #include "pipeline/gate/gate_regions.h"
 
+#include <libavutil/common.h>
 #include <libavutil/mem.h>
 #include <pthread.h>
 #include <string.h>
@@ -102,11 +103,11 @@ static struct halo_picture_regions *create_picture(const struct halo_gate_plan *
 
 /* Draws what filter f hides on the first plane of each canvas. False: out of memory. */
 static bool draw(const struct halo_gate_plan *plan, struct halo_picture_regions *picture, int f,
-                 const struct halo_verdict_shapes *shapes)
+                 const struct halo_verdict_shapes *shapes, const struct halo_reach *reach)
 {
     for (int p = 0; p < plan->planes; p++) {
         struct halo_drawn_region *drawn = &picture->drawn[f * HALO_MAX_PLANES + p];
-        const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p);
+        const struct halo_shape_canvas canvas = halo_gate_plan_canvas_of(plan, f, p, reach);
         bool hidden;
         if (halo_gate_plan_canvas(plan, p) != p)
             continue;
@@ -244,7 +245,7 @@ static const struct halo_verdict_shapes *find_shapes(const struct supply *supply
 
 /* Draws the supplied regions and sets the steps of their filters. supply NULL: nothing is known. */
 static void set_supplied(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                         const struct supply *supply)
+                         const struct supply *supply, const struct halo_reach *reach)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_verdict_shapes *shapes[HALO_MAX_FILTERS];
@@ -255,31 +256,39 @@ static void set_supplied(struct halo_gate_regions *regions, struct halo_picture_
         shapes[f] = supply ? find_shapes(supply, planned->filter) : NULL;
         if (planned->leader != f)
             shapes[f] = shapes[planned->leader];
-        else if (shapes[f] && !draw(plan, picture, f, shapes[f]))
+        else if (shapes[f] && !draw(plan, picture, f, shapes[f], reach))
             shapes[f] = NULL;
         set_steps(regions, picture, f, shapes[f]);
     }
 }
 
-/* Sets the steps of a filter with a written region: with the plan's region, or everywhere. */
+/* Sets the steps of a filter with a written region: with the plan's region; with its own, if the
+ * frame spills more (reach); or everywhere. */
 static void set_written(struct halo_gate_regions *regions, struct halo_picture_regions *picture,
-                        int f, bool everywhere)
+                        int f, bool everywhere, const struct halo_reach *reach)
 {
     const struct halo_gate_plan *plan = regions->plan;
     const struct halo_planned_filter *planned = &plan->filter[f];
     const struct halo_shapes *shapes = plan->filter[planned->leader].stored;
     if (!shapes)
         shapes = planned->filter->shapes;
-    for (int p = 0; p < plan->planes; p++)
+    const struct halo_verdict_shapes written = {shapes->shape, shapes->count};
+    const bool spills = memcmp(reach, &plan->reach, sizeof *reach) != 0;
+    everywhere = everywhere || !plan->filter[planned->leader].drawn ||
+                 (spills && !draw(plan, picture, f, &written, reach));
+    for (int p = 0; p < plan->planes; p++) {
+        const int own = f * HALO_MAX_PLANES + halo_gate_plan_canvas(plan, p);
         for (int s = 0; s < plan->steps[p].count; s++)
             if (plan->steps[p].filter[s] == f) {
                 picture->own[p][s].conv = picture->plain[p][s].conv = plan->steps[p].own[s].conv;
                 picture->own[p][s].region = picture->plain[p][s].region =
-                    everywhere ? NULL : plan->steps[p].own[s].region;
+                    everywhere ? NULL
+                    : spills   ? &picture->drawn[own].region
+                               : plan->steps[p].own[s].region;
             }
-    if (!everywhere && plan->filter[planned->leader].drawn)
-        set_cells(regions, picture, f, &(struct halo_verdict_shapes){shapes->shape, shapes->count},
-                  true);
+    }
+    if (!everywhere)
+        set_cells(regions, picture, f, &written, true);
 }
 
 static void set_mean(struct halo_picture_regions *picture, int f, int p, int s,
@@ -309,25 +318,36 @@ static void set_means(struct halo_gate_regions *regions, struct halo_picture_reg
     }
 }
 
+static struct halo_reach most_reach(const struct halo_reach *a, const struct halo_reach *b)
+{
+    struct halo_reach ret = *a;
+    for (int chroma = 0; chroma < 2; chroma++) {
+        ret.x[chroma] = FFMAX(a->x[chroma], b->x[chroma]);
+        ret.y[chroma] = FFMAX(a->y[chroma], b->y[chroma]);
+    }
+    return ret;
+}
+
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us,
-                                                    const struct halo_verdict *verdict,
-                                                    enum halo_gate_known worth)
+                                                    const struct halo_regions_frame *frame)
 {
     const struct halo_gate_plan *plan = regions->plan;
+    const struct halo_reach reach = most_reach(&plan->reach, &frame->reach);
+    const enum halo_gate_known worth = frame->known;
     struct halo_picture_regions *picture = get_picture(regions);
     if (!picture)
         return NULL;
     const bool any = plan->supplied && worth != HALO_KNOWN_NOTHING;
     struct supply supply;
     if (any)
-        take_supply(regions, &supply, picture_us, verdict);
-    set_supplied(regions, picture, any ? &supply : NULL);
+        take_supply(regions, &supply, frame->us, frame->verdict);
+    set_supplied(regions, picture, any ? &supply : NULL, &reach);
     for (int f = 0; f < plan->chain->count; f++)
         if (plan->filter[f].written)
             set_written(regions, picture, f,
                         worth >= HALO_KNOWN_TOLD ||
-                            (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels));
+                            (worth == HALO_KNOWN_PARTS && plan->filter[f].pixels),
+                        &reach);
     if (halo_chain_has_means(plan->chain))
         set_means(regions, picture);
     return picture;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Regions that belong to a single frame rather than to the plan. The regions of a region feed and
  * of the frame's verdict (verdict.h) are drawn when a frame enters the gate (gate.h), in memory
- * that
- * belongs to the frame until it has left the gate. If it is not known where a region from the
+ * that belongs to the frame until it has left the gate; so are those of the chain's text if the
+ * frame spills more than the plan's frames. If it is not known where a region from the
  * chain's text lies in a frame, the filters with that region apply to the whole frame. If no region
  * is known, the whole frame is filtered.
  *
@@ -43,14 +43,18 @@ enum halo_gate_known {
     HALO_KNOWN_NOTHING /* no position is known, because no plan fits the frame */
 };
 
-/* Returns the regions for the frame with the timestamp picture_us (microseconds on the feed's
- * clock) and this verdict (NULL: not judged), or NULL if memory runs out. The verdict is not used
- * after the call. Memory is allocated only when the number of frames in the
- * gate reaches a new maximum. */
+/* A frame whose regions are taken. */
+struct halo_regions_frame {
+    int64_t us;                         /* on the feed's clock */
+    const struct halo_verdict *verdict; /* NULL: not judged. Not used after the call. */
+    enum halo_gate_known known;
+    struct halo_reach reach; /* what it spills */
+};
+
+/* Returns the regions for a frame, or NULL if memory runs out. Memory is allocated only when the
+ * number of frames in the gate reaches a new maximum. */
 struct halo_picture_regions *halo_gate_regions_take(struct halo_gate_regions *regions,
-                                                    int64_t picture_us,
-                                                    const struct halo_verdict *verdict,
-                                                    enum halo_gate_known known);
+                                                    const struct halo_regions_frame *frame);
 void halo_gate_regions_give(struct halo_gate_regions *regions,
                             struct halo_picture_regions *picture); /* NULL is ignored */
 

@@ -144,3 +144,34 @@ struct halo_plane halo_format_plane_as(const AVFrame *frame, enum AVPixelFormat 
         .shift = d->comp[0].shift,
     };
 }
+
+/* Along one axis: from samples of 2^from_log2 pixels, of `from` in all, to those of 2^to_log2
+ * pixels, of `to`. A sample counts from three away: two by the scaler, and one that lies only
+ * partly where something is hidden. */
+static int reach_of(int from_log2, int from, int to_log2, int to)
+{
+    const int64_t source = ((int64_t)3 * to << from_log2) / from + 1, own = (int64_t)3 << to_log2;
+    const int64_t reach = source > own ? source : own;
+    return from_log2 == to_log2 && from == to ? 0 : reach < to ? (int)reach : to;
+}
+
+struct halo_reach halo_format_reach(struct halo_format_size from, struct halo_format_size to)
+{
+    const AVPixFmtDescriptor *a = av_pix_fmt_desc_get(from.format),
+                             *b = av_pix_fmt_desc_get(to.format);
+    const bool raw = a->flags & AV_PIX_FMT_FLAG_BAYER; /* colours are mixed, and then scaled */
+    const bool mixed = halo_format_is_rgb(from.format) != halo_format_is_rgb(to.format) || raw;
+    struct halo_reach ret;
+    for (int chroma = 0; chroma < 2; chroma++) {
+        const bool subsampled = chroma || mixed;
+        const int x = raw ? 2 : subsampled ? a->log2_chroma_w : 0;
+        const int y = raw ? 2 : subsampled ? a->log2_chroma_h : 0;
+        ret.x[chroma] = reach_of(x, from.width, subsampled ? b->log2_chroma_w : 0, to.width);
+        ret.y[chroma] = reach_of(y, from.height, subsampled ? b->log2_chroma_h : 0, to.height);
+    }
+    if (!b->log2_chroma_w && !b->log2_chroma_h) { /* all planes have the same masks */
+        ret.x[0] = ret.x[1] = ret.x[0] > ret.x[1] ? ret.x[0] : ret.x[1];
+        ret.y[0] = ret.y[1] = ret.y[0] > ret.y[1] ? ret.y[0] : ret.y[1];
+    }
+    return ret;
+}

@@ -13,12 +13,31 @@
 
 /* Any thread may call these functions; none of them blocks or owns memory. */
 
-/* Chroma spill: flags for a frame whose subsampled chroma samples also contain colour from pixels
+/* Spill: samples that also show what lies beside the area that they cover, so that more of them
+ * must be hidden.
+ *
+ * Chroma spill: flags for a frame whose subsampled chroma samples also contain colour from pixels
  * next to the area that they cover: from the left or right (X), or from above or below (Y).
  * Interlaced frames have vertical spill, because each field has its own chroma rows. Rotated or
  * mirrored frames have horizontal spill if their width is odd, and vertical spill if their height
  * is odd. HALO_SPILLS is the number of combinations of these flags. */
 enum { HALO_SPILL_X = 1, HALO_SPILL_Y = 2, HALO_SPILLS = 4 };
+
+/* What a conversion to other samples spills: by how many luma pixels of the converted frame, in the
+ * planes of luma, gray and RGB, and in those of chroma. The scaler computes a sample from those
+ * that are less than two samples away, of the plane that has fewer of them. */
+struct halo_reach {
+    int x[2], y[2]; /* [chroma] */
+};
+
+/* A frame's format and size. */
+struct halo_format_size {
+    enum AVPixelFormat format;
+    int width, height;
+};
+
+/* Returns what a frame that is converted (halo_av_scaler()) spills. */
+struct halo_reach halo_format_reach(struct halo_format_size from, struct halo_format_size to);
 
 bool halo_format_is_native(enum AVPixelFormat format);
 

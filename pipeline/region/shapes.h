@@ -21,11 +21,12 @@
  * A sample has the full weight, 255, if any part of its area is hidden; the area of a chroma sample
  * may be several pixels. The feather, in which the weight decreases linearly to 0, lies outside the
  * hidden part. With invert, a sample is shown only if its whole area lies within a single shape.
- * The gray values of a mask image are weights. If the image's size differs from the frame's, it is
+ * The gray values of a mask image are weights; if the canvas says `whole`, any weight above 0 is
+ * 255. If the image's size differs from the frame's, it is
  * scaled so that no hidden pixel becomes less hidden. The feather of a mask image begins at the
  * nearest nonzero weight, or at the largest of several equally near ones. If samples also show what
- * lies next to their area (chroma spill), each sample gets the largest weight among its neighbours
- * before the feather is drawn.
+ * lies beside their area (spill), each sample gets the largest weight among its neighbours before
+ * the feather is drawn.
  *
  * Shapes are immutable once parsed; any thread may draw them. */
 #ifndef HALO_SHAPES_H
@@ -128,7 +129,9 @@ struct halo_shape_canvas {
     int width, height;                 /* size of the plane, in samples */
     double feather;                    /* luma pixels, 0 .. HALO_MAX_FEATHER */
     bool invert;
-    bool spill_x, spill_y; /* chroma spill (format.h), horizontally or vertically */
+    bool whole;           /* any weight of a mask image above 0 becomes 255 */
+    int spill_x, spill_y; /* samples by which the hidden part is enlarged on each side, because
+                              samples also show what lies so far beside them (format.h) */
 };
 
 /* A region and the memory that it points to. Must be zeroed before the first drawing. Drawing again

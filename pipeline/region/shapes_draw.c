@@ -277,6 +277,16 @@ static uint8_t under(const struct halo_mask_image *mask, struct halo_rect r, uin
     return most;
 }
 
+static uint8_t larger(uint8_t a, uint8_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint8_t whole(const struct halo_shape_canvas *canvas, uint8_t weight)
+{
+    return canvas->whole && weight ? 255 : weight;
+}
+
 static void draw_scaled_row(struct drawing *d, const struct halo_mask_image *mask, int y)
 {
     const struct halo_shape_canvas *c = d->canvas;
@@ -286,15 +296,10 @@ static void draw_scaled_row(struct drawing *d, const struct halo_mask_image *mas
     mask_span(y, 1 << c->log2_sub_y, c->picture_height, mask->height, &r.y0, &r.y1);
     for (int x = 0; x < c->width; x++) {
         mask_span(x, 1 << c->log2_sub_x, c->picture_width, mask->width, &r.x0, &r.x1);
-        const uint8_t hidden = under(mask, r, flip);
+        const uint8_t hidden = whole(c, under(mask, r, flip));
         if (d->inner ? hidden < to[x] : hidden > to[x])
             to[x] = hidden;
     }
-}
-
-static uint8_t larger(uint8_t a, uint8_t b)
-{
-    return a > b ? a : b;
 }
 
 /* Hides samples under a mask image that is not scaled. above and below are rows of the image, or
@@ -314,8 +319,10 @@ static void hide_row(struct drawing *d, uint8_t *restrict to, const uint8_t *abo
         for (int x = 0; x < whole; x++)
             d->row[x] = larger(above[x] ^ flip, below[x] ^ flip);
     }
-    const uint8_t *restrict hidden = d->row;
     const int width = d->canvas->width;
+    for (int x = 0; d->canvas->whole && x < width; x++)
+        d->row[x] = d->row[x] ? 255 : 0;
+    const uint8_t *restrict hidden = d->row;
     if (d->inner)
         for (int x = 0; x < width; x++)
             to[x] = hidden[x] < to[x] ? hidden[x] : to[x];
@@ -497,8 +504,7 @@ static int draw_mask_plane(struct drawing *d, const struct halo_shape *shapes, i
         return -ENOMEM;
     for (int i = 0; i < count; i++)
         draw_shape(d, &shapes[i]);
-    if (halo_shapes_spread(c, to, d->box, d->boxes) < 0)
-        return -ENOMEM;
+    halo_shapes_spread(c, to, d->box, d->boxes);
     if (c->feather > 0 && halo_shapes_feather(c, to, d->box, d->boxes) < 0)
         return -ENOMEM;
     to->region = (struct halo_region){.mask = {.data = to->mask,

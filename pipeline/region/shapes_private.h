@@ -28,11 +28,11 @@ struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b);
  * plane's width and height. */
 struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int width, int height);
 
-/* Gives each sample of region's mask the largest weight among its neighbours, in the directions of
- * the canvas's chroma spill. `boxes` has the same meaning as in halo_shapes_feather(); the boxes
- * are enlarged in the same way. Returns 0 or -ENOMEM. */
-int halo_shapes_spread(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
-                       struct halo_rect *boxes, int count);
+/* Gives each sample of region's mask the largest weight among its neighbours, as far as the
+ * canvas's spill reaches. `boxes` has the same meaning as in halo_shapes_feather(); the boxes are
+ * enlarged in the same way. */
+void halo_shapes_spread(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
+                        struct halo_rect *boxes, int count);
 
 /* Feathers region's mask: weights decrease to 0 within canvas->feather. Together, `boxes` must
  * contain all samples that differ from region->around. This function enlarges the boxes and merges

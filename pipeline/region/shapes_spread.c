@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Masks of planes with chroma spill (format.h), whose samples also show what lies next to them: the
- * hidden part is enlarged by one sample. */
-#include <errno.h>
-#include <string.h>
-
+ * Masks of planes with spill (format.h), whose samples also show what lies beside them: the hidden
+ * part is enlarged. */
 #include "pipeline/region/shapes_private.h"
 
 struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int width, int height)
@@ -15,65 +12,66 @@ struct halo_rect halo_rect_grow(struct halo_rect r, int by_x, int by_y, int widt
     return r;
 }
 
-static uint8_t largest(uint8_t a, uint8_t b, uint8_t c)
+static void take_larger(uint8_t *restrict to, const uint8_t *restrict from, int count)
 {
-    const uint8_t most = a > b ? a : b;
-    return most > c ? most : c;
+    for (int i = 0; i < count; i++)
+        to[i] = to[i] > from[i] ? to[i] : from[i];
 }
 
-static uint8_t *row_of(const struct halo_drawn_region *region, int y)
+/* Each sample gets the largest of itself and the `by` ones after it, and then of the `by` ones
+ * before it: of 2, 3, 5, 9 ... samples, until there are enough. */
+static void spread_across(const struct halo_drawn_region *region, const struct halo_rect *r, int by)
 {
-    return region->mask + (size_t)y * (size_t)region->mask_width;
-}
-
-static void spread_across(const struct halo_drawn_region *region, const struct halo_rect *r)
-{
-    const int width = region->mask_width;
+    const int width = r->x1 - r->x0;
     for (int y = r->y0; y < r->y1; y++) {
-        uint8_t *row = row_of(region, y), left = r->x0 > 0 ? row[r->x0 - 1] : 0;
-        for (int x = r->x0; x < r->x1; x++) {
-            const uint8_t own = row[x];
-            row[x] = largest(left, own, x + 1 < width ? row[x + 1] : 0);
-            left = own;
+        uint8_t *row = region->mask + (size_t)y * (size_t)region->mask_width + r->x0;
+        for (int had = 1, step; had <= by; had += step) {
+            step = had < by + 1 - had ? had : by + 1 - had;
+            for (int x = 0; x < width - step; x++)
+                row[x] = row[x] > row[x + step] ? row[x] : row[x + step];
+        }
+        for (int had = 1, step; had <= by; had += step) {
+            step = had < by + 1 - had ? had : by + 1 - had;
+            for (int x = width - 1; x >= step; x--)
+                row[x] = row[x] > row[x - step] ? row[x] : row[x - step];
         }
     }
 }
 
-/* above, own: scratch memory for a row each. */
-static void spread_down(const struct halo_drawn_region *region, const struct halo_rect *r,
-                        uint8_t *above, uint8_t *own)
+static void spread_down(const struct halo_drawn_region *region, const struct halo_rect *r, int by)
 {
-    const size_t count = (size_t)(r->x1 - r->x0);
-    memset(above, 0, count);
-    if (r->y0 > 0)
-        memcpy(above, row_of(region, r->y0 - 1) + r->x0, count);
-    for (int y = r->y0; y < r->y1; y++) {
-        uint8_t *row = row_of(region, y) + r->x0;
-        const uint8_t *below = y + 1 < region->mask_height ? row + region->mask_width : row;
-        memcpy(own, row, count);
-        for (size_t x = 0; x < count; x++)
-            row[x] = largest(above[x], own[x], below[x]);
-        memcpy(above, own, count);
+    const ptrdiff_t stride = region->mask_width;
+    const int width = r->x1 - r->x0;
+    for (int had = 1, step; had <= by; had += step) {
+        step = had < by + 1 - had ? had : by + 1 - had;
+        for (int y = r->y0; y < r->y1 - step; y++) {
+            uint8_t *row = region->mask + y * stride + r->x0;
+            take_larger(row, row + step * stride, width);
+        }
+    }
+    for (int had = 1, step; had <= by; had += step) {
+        step = had < by + 1 - had ? had : by + 1 - had;
+        for (int y = r->y1 - 1; y >= r->y0 + step; y--) {
+            uint8_t *row = region->mask + y * stride + r->x0;
+            take_larger(row, row - step * stride, width);
+        }
     }
 }
 
-int halo_shapes_spread(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
-                       struct halo_rect *boxes, int count)
+void halo_shapes_spread(const struct halo_shape_canvas *canvas, struct halo_drawn_region *region,
+                        struct halo_rect *boxes, int count)
 {
     const int width = canvas->width, height = canvas->height;
-    const int x = canvas->spill_x, y = canvas->spill_y;
-    const size_t row = (size_t)width;
+    const int x = canvas->spill_x < width ? canvas->spill_x : width;
+    const int y = canvas->spill_y < height ? canvas->spill_y : height;
     if (!x && !y)
-        return 0;
-    uint8_t *rows = halo_shapes_room(&region->scratch, &region->scratch_bytes, 2 * row);
-    if (!rows)
-        return -ENOMEM;
+        return;
     for (int i = 0; i < count; i++)
         boxes[i] = halo_rect_grow(boxes[i], x, y, width, height);
+    /* What lies outside of this has one weight, also that far inside of it. */
     region->touched = halo_rect_grow(region->touched, x, y, width, height);
     if (x)
-        spread_across(region, &region->touched);
+        spread_across(region, &region->touched, x);
     if (y)
-        spread_down(region, &region->touched, rows, rows + row);
-    return 0;
+        spread_down(region, &region->touched, y);
 }

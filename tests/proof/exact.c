@@ -72,7 +72,8 @@ static bool leave(struct passage *p, struct halo_pending *pending, int i)
         return true;
     }
     if (other)
-        proof_judge_hidden(e->judge, halo_output_picture_frame(out), true, &v);
+        proof_judge_hidden(e->judge, halo_output_picture_frame(out),
+                           &(struct proof_raw){true, e->other_width, e->other_height}, &v);
     else
         proof_judge_see(e->judge, halo_output_picture_frame(out), e->number % NUMBERS + (unsigned)i,
                         &v);
@@ -127,8 +128,8 @@ static bool run_example(struct proof_example *e, struct proof_moves *moves, stru
                                        .width = e->width,
                                        .height = e->height,
                                        .spill = e->spill,
-                                       .space = halo_format_is_rgb(e->format) ? AVCOL_SPC_RGB
                                        .privacy = HALO_PRIVACY_CHANGED,
+                                       .space = halo_format_is_rgb(e->format) ? AVCOL_SPC_RGB
                                                                               : AVCOL_SPC_SMPTE170M,
                                        .range = proof_range(e->format)};
     snprintf(input, sizeof input, "test:size=%dx%d:format=%s:other=%dx%d:every=%d:canary=%u",

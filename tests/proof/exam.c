@@ -127,7 +127,7 @@ static void see_other_shape(struct proof_exam *e, int i, const AVFrame *frame,
     const bool scaled = frame->width != e->set.width || frame->height != e->set.height;
     struct proof_judge *j = proof_judge_open(&e->spec[i], frame->format, frame->color_range,
                                              frame->width, frame->height);
-    proof_judge_hidden(j, frame, scaled, ret);
+    proof_judge_hidden(j, frame, &(struct proof_raw){.scaled = scaled}, ret);
     proof_judge_close(j);
 }
 
@@ -231,7 +231,7 @@ static void see_one(struct proof_exam *e, int i, const AVFrame *frame, struct pr
     if (!ret->wrong || !e->set.resized)
         return;
     /* A feed tells of pictures as they come out, whatever size they had. */
-    proof_judge_hidden(judge_of(e, i), frame, !e->set.feed, &other);
+    proof_judge_hidden(judge_of(e, i), frame, &(struct proof_raw){.scaled = !e->set.feed}, &other);
     if (!other.wrong)
         *ret = other;
 }

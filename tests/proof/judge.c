@@ -278,19 +278,53 @@ static void make(struct proof_judge *j, unsigned number)
     }
 }
 
-/* Without the raw picture: what one colour hides is known, whatever has been there. */
-static void make_known(struct proof_judge *j, bool scaled)
+/* How far a raw sample reaches, in samples of a component; 0 where its size is not known. */
+static int reach_of(int size, int raw_size, int log2)
+{
+    const int step = 1 << log2;
+    const int pixels = raw_size ? FFMAX(3 * step * size / raw_size, 3 * step) : 0;
+    return size == raw_size ? 0 : (FFMIN(pixels, size) + step - 1) / step;
+}
+
+/* The largest weight so near. */
+static void enlarge(const struct component *c, const uint8_t *weight, int by_x, int by_y, int *ret)
+{
+    for (int at = 0; at < c->width * c->height; at++) {
+        const int x = at % c->width, row = at - x;
+        ret[at] = 0;
+        for (int u = FFMAX(x - by_x, 0); u <= FFMIN(x + by_x, c->width - 1); u++)
+            ret[at] = FFMAX(ret[at], weight[row + u]);
+    }
+    for (int x = 0; x < c->width; x++) {
+        int column[1 << 10];
+        for (int y = 0; y < c->height; y++)
+            column[y] = ret[y * c->width + x];
+        for (int y = 0; y < c->height; y++)
+            for (int v = FFMAX(y - by_y, 0); v <= FFMIN(y + by_y, c->height - 1); v++)
+                ret[y * c->width + x] = FFMAX(ret[y * c->width + x], column[v]);
+    }
+}
+
+/* Without the raw picture: what one colour hides is known, whatever has been there. Other filters
+ * may reach a little farther than they must. */
+static void make_known(struct proof_judge *j, const struct proof_raw *raw)
 {
     for (int i = 0; i < j->components; i++) {
         struct component *c = &j->component[i];
-        for (int at = 0; at < c->width * c->height; at++) {
+        const int samples = c->width * c->height;
+        const int across = raw->scaled ? reach_of(j->width, raw->width, c->log2_x) : 0;
+        const int down = raw->scaled ? reach_of(j->height, raw->height, c->log2_y) : 0;
+        for (int at = 0; at < samples; at++)
             c->now[at] = UNKNOWN;
-            for (int s = 0; s < j->spec.count; s++) {
-                const struct proof_step *step = &j->spec.step[s];
-                const bool all = scaled && proof_step_has_pixels(step);
-                const int m = all ? 255 : c->weight[s][at];
+        for (int s = 0; s < j->spec.count; s++) {
+            const struct proof_step *step = &j->spec.step[s];
+            const bool black = step->filter == PROOF_BLACK, far = raw->scaled && !raw->width;
+            const int more = black || !raw->scaled ? 0 : far ? samples : 2;
+            enlarge(c, c->weight[s], across + more, down + more, c->next);
+            for (int at = 0; at < samples; at++) {
+                const int m = raw->scaled && proof_step_has_pixels(step) ? 255 : c->next[at];
                 if (m)
-                    c->now[at] = m == 255 && step->filter == PROOF_BLACK ? c->black : UNKNOWN;
+                    c->now[at] = m == 255 && black ? c->black : UNKNOWN;
             }
         }
     }
@@ -358,10 +392,10 @@ void proof_judge_see(struct proof_judge *j, const AVFrame *frame, unsigned numbe
     compare(j, frame, ret);
 }
 
-void proof_judge_hidden(struct proof_judge *j, const AVFrame *frame, bool scaled,
+void proof_judge_hidden(struct proof_judge *j, const AVFrame *frame, const struct proof_raw *raw,
                         struct proof_verdict *ret)
 {
-    make_known(j, scaled);
+    make_known(j, raw);
     compare(j, frame, ret);
 }
 

@@ -41,10 +41,17 @@ void proof_judge_see(struct proof_judge *judge, const AVFrame *frame, unsigned n
 void proof_judge_find(struct proof_judge *judge, const AVFrame *frame, unsigned *number,
                       struct proof_verdict *ret);
 
-/* Nothing is known of the raw picture: what one colour hides is judged, and nothing else. scaled:
- * it was scaled to this size first, and regions in pixels hide everything. */
-void proof_judge_hidden(struct proof_judge *judge, const AVFrame *frame, bool scaled,
-                        struct proof_verdict *ret);
+/* The size that a raw picture had before it was scaled to the judge's. */
+struct proof_raw {
+    bool scaled;       /* regions in pixels hide everything */
+    int width, height; /* 0: not known */
+};
+
+/* Nothing is known of the raw picture: what one colour hides is judged, and nothing else. Where it
+ * was scaled, regions are larger by three samples on each side, raw ones or its own, whichever are
+ * larger. */
+void proof_judge_hidden(struct proof_judge *judge, const AVFrame *frame,
+                        const struct proof_raw *raw, struct proof_verdict *ret);
 
 /* Of one step with one colour, which may hide more than it must: other samples are hidden or raw,
  * those of one number, which is looked for as above. */

@@ -92,6 +92,7 @@ struct proof_region {
     bool invert;
     int feather; /* luma pixels */
     int spill;   /* as of the step */
+    bool whole;  /* any weight above 0 is 255: with one colour */
 };
 struct proof_region proof_step_region(const struct proof_step *step);
 

@@ -233,7 +233,7 @@ bool proof_weights(const struct proof_region *region, int picture_width, int pic
                 const int one = weight_of(&region->shape[i], &a, region->invert, &p);
                 weight = region->invert == (one < weight) ? one : weight;
             }
-            ret[y * of.width + x] = (uint8_t)weight;
+            ret[y * of.width + x] = (uint8_t)(region->whole && weight ? 255 : weight);
         }
     spread(&of, log2_x && region->spill & HALO_SPILL_X, log2_y && region->spill & HALO_SPILL_Y,
            ret);
@@ -249,8 +249,9 @@ static bool is_in_pixels(const struct proof_length length[2])
 
 struct proof_region proof_step_region(const struct proof_step *step)
 {
-    return (struct proof_region){step->shape,  step->count,   step->count == 0,
-                                 step->invert, step->feather, step->spill};
+    return (struct proof_region){
+        step->shape,   step->count, step->count == 0,           step->invert,
+        step->feather, step->spill, step->filter == PROOF_BLACK};
 }
 
 bool proof_step_has_pixels(const struct proof_step *step)

@@ -2,6 +2,7 @@
  * Regions that are told for each picture, through the gate: hidden where they are, everything where
  * nobody knows. */
 #include <errno.h>
+#include <libavutil/pixdesc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/filter/judge.h"
 
-enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MAX_MASKS = 500 };
+enum { WIDTH = 70, HEIGHT = 50, SMALL = 48, SECOND = 1000000, MAX_MASKS = 500 };
 
 /* ---- what goes to the lanes ---- */
 
@@ -30,7 +31,7 @@ enum { WIDTH = 70, HEIGHT = 50, SECOND = 1000000, MAX_MASKS = 500 };
 static struct {
     uint64_t number;
     int width, height;
-    uint8_t sample[WIDTH * HEIGHT];
+    uint8_t sample[6 * SMALL * SMALL];
 } masks[MAX_MASKS];
 static int mask_count;
 
@@ -286,7 +287,9 @@ static void scaled(void **state)
         {"solid=white:region=rect 0 0 50% 10", WIDTH / 2 * 10, WIDTH * HEIGHT},
         {"solid=white:region=rect 35 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT},
         {"solid=white:region=rect 0 25 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT},
-        {"solid=white:region=rect 0 0 50% 50%", WIDTH * HEIGHT / 4, WIDTH * HEIGHT / 4},
+        /* and three more on each side, since a sample is computed from those beside it */
+        {"solid=white:region=rect 0 0 50% 50%", WIDTH * HEIGHT / 4,
+         (WIDTH / 2 + 3) * (HEIGHT / 2 + 3)},
         {"solid=white:region=rect 0 0 50% 50%,solid=white:region=rect 60 40 4 4",
          WIDTH * HEIGHT / 4 + 16, WIDTH * HEIGHT},
     };
@@ -476,6 +479,150 @@ static void unplanned_feeds(void **state)
         halo_output_picture_destroy(picture);
     }
     end(&f);
+}
+
+/* ---- what is converted before it is filtered ---- */
+
+/* Noise, which is another one (inside) in all samples that have a part of the middle: it begins a
+ * quarter from each side. */
+static AVFrame *noise(enum AVPixelFormat format, int width, int height, unsigned outside,
+                      unsigned inside)
+{
+    const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
+    const bool bayer = d->flags & AV_PIX_FMT_FLAG_BAYER, real = d->flags & AV_PIX_FMT_FLAG_FLOAT;
+    AVFrame *frame = av_frame_alloc();
+    frame->format = format;
+    frame->width = width;
+    frame->height = height;
+    frame->color_range = AVCOL_RANGE_JPEG;
+    assert_int_equal(av_frame_get_buffer(frame, 0), 0);
+    for (int i = 0; i < AV_NUM_DATA_POINTERS && frame->buf[i]; i++)
+        memset(frame->buf[i]->data, 0, frame->buf[i]->size);
+    for (int i = 0; i < 256 && d->flags & AV_PIX_FMT_FLAG_PAL; i++)
+        ((uint32_t *)frame->data[1])[i] = 0xff000000 | (unsigned)i * 0x030507;
+    for (int c = 0; c < (bayer ? 1 : d->nb_components); c++) {
+        const bool chroma = (c == 1 || c == 2) && !(d->flags & AV_PIX_FMT_FLAG_RGB);
+        const int by_x = chroma ? 1 << d->log2_chroma_w : 1;
+        const int by_y = chroma ? 1 << d->log2_chroma_h : 1;
+        const int depth = bayer ? (d->comp[0].step > 1 ? 16 : 8) : d->comp[c].depth;
+        for (int y = 0; y * by_y < height; y++) {
+            uint32_t row[2 * SMALL * 5];
+            const int count = (width + by_x - 1) / by_x;
+            for (int x = 0; x < count; x++) {
+                const bool in = 4 * (x + 1) * by_x > width && 4 * x * by_x < 3 * width &&
+                                4 * (y + 1) * by_y > height && 4 * y * by_y < 3 * height;
+                unsigned v = (in ? inside : outside) * 7919u + (unsigned)(c * 31 + y) * 6151u +
+                             (unsigned)x * 389u;
+                v = (v ^ v >> 13) * 2654435761u;
+                row[x] = real ? (depth == 16 ? 0x3800u | v >> 22 : 0x3f000000u | v >> 9)
+                              : v >> (32 - depth);
+                if (bayer && depth == 8)
+                    frame->data[0][y * frame->linesize[0] + x] = (uint8_t)row[x];
+                else if (bayer)
+                    ((uint16_t *)(frame->data[0] + y * frame->linesize[0]))[x] = (uint16_t)row[x];
+            }
+            if (!bayer)
+                av_write_image_line2(row, frame->data, frame->linesize, d, 0, y, c, count, 4);
+        }
+    }
+    return frame;
+}
+
+static bool is_equal(const AVFrame *a, const AVFrame *b, bool *ret_flat)
+{
+    bool same = true;
+    *ret_flat = true;
+    for (int p = 0; p < halo_format_planes(a->format); p++) {
+        const struct halo_plane plane = halo_format_plane(a, p);
+        const size_t bytes = halo_plane_row_bytes(&plane);
+        for (int y = 0; y < plane.height; y++) {
+            const uint8_t *row = a->data[p] + (ptrdiff_t)y * a->linesize[p];
+            same = same && memcmp(row, b->data[p] + (ptrdiff_t)y * b->linesize[p], bytes) == 0;
+            *ret_flat = *ret_flat && memcmp(row, a->data[p], bytes) == 0;
+        }
+    }
+    return same;
+}
+
+/* Two pictures that differ only where a region is come out the same, and are not hidden wholly. */
+static void check_conversion(enum AVPixelFormat first, enum AVPixelFormat format, int width,
+                             int height, bool invert)
+{
+    const struct halo_ring_settings settings = {
+        .backend = "cpu", .depth = 1, .deadline = 60, .locked = -1};
+    const struct halo_gate_input input = {.format = first,
+                                          .width = 3 * SMALL,
+                                          .height = 2 * SMALL,
+                                          .privacy = HALO_PRIVACY_OFF,
+                                          .range = AVCOL_RANGE_JPEG};
+    struct halo_error err = {0};
+    struct halo_ring *ring;
+    struct halo_chain *chain;
+    struct halo_gate *gate;
+    struct halo_output_picture *out[2];
+    bool flat;
+    mask_count = 0;
+    assert_int_equal(halo_ring_create(&ring, &settings, &err), 0);
+    assert_int_equal(halo_chain_parse(&chain,
+                                      invert ? "solid=region=rect 25% 0 50% 25%+rect 0 0 25% 100%+"
+                                               "rect 75% 0 25% 100%+rect 25% 75% 50% 25%:invert=1"
+                                             : "solid=region=rect 25% 25% 50% 50%",
+                                      &err),
+                     0);
+    if (halo_gate_create(&gate, chain, ring, &input, &err) < 0)
+        fail_msg("%s", err.text);
+    for (unsigned k = 0; k < 2; k++) {
+        struct halo_pending *pending;
+        struct halo_raw_picture raw = {.frame = noise(format, width, height, 1, 2 + k),
+                                       .format = format};
+        if (halo_gate_enter(gate, &raw, &pending, &err) < 0 ||
+            halo_gate_leave(pending, 0, &out[k], &err) < 0)
+            fail_msg("%s of %dx%d: %s", av_get_pix_fmt_name(format), width, height, err.text);
+        av_frame_free(&raw.frame);
+    }
+    if (!is_equal(halo_output_picture_frame(out[0]), halo_output_picture_frame(out[1]), &flat))
+        fail_msg("%s of %dx%d, after %s: something of the region is beside it, invert %d",
+                 av_get_pix_fmt_name(format), width, height, av_get_pix_fmt_name(first), invert);
+    if (flat && width > 2 * SMALL)
+        fail_msg("%s of %dx%d, after %s: all is hidden", av_get_pix_fmt_name(format), width, height,
+                 av_get_pix_fmt_name(first));
+    for (int k = 0; k < 2; k++)
+        halo_output_picture_destroy(out[k]);
+    halo_gate_destroy(gate);
+    halo_chain_destroy(chain);
+    halo_ring_destroy(ring);
+}
+
+/* Every format that can be read, as the first one and as one that follows another. */
+static void converted(void **state)
+{
+    static const enum AVPixelFormat firsts[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_GBRP,
+                                                AV_PIX_FMT_YUV444P10};
+    int count = 0;
+    (void)state;
+    for (int f = 0; f < AV_PIX_FMT_NB; f++) {
+        const AVPixFmtDescriptor *d = av_pix_fmt_desc_get((enum AVPixelFormat)f);
+        if (!d || d->flags & AV_PIX_FMT_FLAG_HWACCEL ||
+            halo_format_nearest_native((enum AVPixelFormat)f) == AV_PIX_FMT_NONE)
+            continue;
+        check_conversion((enum AVPixelFormat)f, (enum AVPixelFormat)f, 3 * SMALL, 2 * SMALL, f & 1);
+        check_conversion(firsts[count % 3], (enum AVPixelFormat)f, 3 * SMALL, 2 * SMALL, f & 1);
+        count++;
+    }
+    assert_true(count > 150);
+}
+
+/* Sizes from a tenth to twice the first one. */
+static void resized(void **state)
+{
+    static const int sizes[][2] = {{15, 10}, {16, 12}, {37, 95}, {143, 97}, {240, 31}, {290, 200}};
+    static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV411P,
+                                                 AV_PIX_FMT_RGB24, AV_PIX_FMT_YUV440P};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int f = 0; f < 4; f++)
+            for (int g = 0; g < 4; g += 2)
+                check_conversion(formats[g], formats[f], sizes[i][0], sizes[i][1], f & 1);
 }
 
 /* Turned pictures say it of themselves. */
@@ -788,8 +935,8 @@ static struct halo_shape box_of(struct halo_rect r)
                                .height = {(double)(r.y1 - r.y0) / HEIGHT, true}};
 }
 
-/* A mask of the picture's size, with full weight in r. */
-static struct halo_shape mask_of(struct halo_rect r)
+/* A mask of the picture's size, with this weight in r. */
+static struct halo_shape gray_mask(struct halo_rect r, int weight)
 {
     struct halo_mask_image *image = calloc(1, sizeof *image);
     image->width = WIDTH;
@@ -797,8 +944,13 @@ static struct halo_shape mask_of(struct halo_rect r)
     image->inside = r;
     image->weight = calloc(WIDTH, HEIGHT);
     for (int y = r.y0; y < r.y1; y++)
-        memset(image->weight + y * WIDTH + r.x0, 255, (size_t)(r.x1 - r.x0));
+        memset(image->weight + y * WIDTH + r.x0, weight, (size_t)(r.x1 - r.x0));
     return (struct halo_shape){.kind = HALO_SHAPE_MASK, .mask = image};
+}
+
+static struct halo_shape mask_of(struct halo_rect r)
+{
+    return gray_mask(r, 255);
 }
 
 /* The picture's verdict about one find from now on; no other find is known. */
@@ -852,6 +1004,51 @@ static void verdicts(void **state)
         check(&f, f.now, all, true);
         end(&f);
     }
+}
+
+/* What has any weight is hidden wholly: by hide and solid, also beside a filter that lets the rest
+ * through; and by all filters of a chain that must not leave much. */
+static void weights(void **state)
+{
+    static const struct {
+        const char *chain;
+        enum halo_privacy privacy;
+        bool whole;
+    } rows[] = {
+        {"solid=white:region=people", HALO_PRIVACY_OFF, true},
+        {"hide=solid:color=white:region=people", HALO_PRIVACY_OFF, true},
+        {"avgblur=sizeX=2:region=people,solid=white:region=people", HALO_PRIVACY_OFF, true},
+        {"solid=white:region=background:invert=1", HALO_PRIVACY_CHANGED, true},
+        {"pixelize=w=16:region=people", HALO_PRIVACY_STRICT, true},
+        {"avgblur=sizeX=20:region=people", HALO_PRIVACY_STRICT, true},
+        {"pixelize=w=16:region=people", HALO_PRIVACY_CHANGED, false},
+    };
+    static const int grays[] = {1, 112, 254};
+    const struct halo_rect at = {10, 4, 22, 16};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f = {.privacy = rows[i].privacy};
+        begin(&f, rows[i].chain);
+        judge_as(&f, HALO_FIND_PEOPLE, mask_of(at), NULL);
+        struct halo_output_picture *full = pass(&f, f.now);
+        for (int g = 0; g < (rows[i].whole ? 3 : 2); g++) { /* 254 rounds to 255 */
+            judge_as(&f, HALO_FIND_PEOPLE, gray_mask(at, grays[g]), NULL);
+            struct halo_output_picture *gray = pass(&f, f.now);
+            const bool same =
+                is_same(halo_output_picture_frame(full), halo_output_picture_frame(gray), all);
+            if (same != rows[i].whole)
+                fail_msg("%s: a weight of %d", rows[i].chain, grays[g]);
+            halo_output_picture_destroy(gray);
+        }
+        halo_output_picture_destroy(full);
+        end(&f);
+    }
+    struct fixture f = {0};
+    begin(&f, "solid=white:region=background");
+    const struct halo_shape shown = gray_mask(at, 254);
+    judge_as(&f, HALO_FIND_PEOPLE, mask_of(all), &shown);
+    assert_int_equal(count_white(&f), WIDTH * HEIGHT);
+    end(&f);
 }
 
 /* Outside of the people: only what surely belongs to one is shown, and nothing where nobody is. */
@@ -913,12 +1110,13 @@ int main(void)
         cmocka_unit_test(turned),          cmocka_unit_test(spilt),
         cmocka_unit_test(spilt_feeds),     cmocka_unit_test(unplanned_feeds),
         cmocka_unit_test(oriented),        cmocka_unit_test(strength),
+        cmocka_unit_test(converted),       cmocka_unit_test(resized),
         cmocka_unit_test(strict_strength), cmocka_unit_test(full_strength),
         cmocka_unit_test(least_strength),  cmocka_unit_test(passes),
         cmocka_unit_test(neighbours),      cmocka_unit_test(numbers),
         cmocka_unit_test(canvases),        cmocka_unit_test(refused),
         cmocka_unit_test(verdicts),        cmocka_unit_test(backgrounds),
-        cmocka_unit_test(mixed_verdicts),
+        cmocka_unit_test(mixed_verdicts),  cmocka_unit_test(weights),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

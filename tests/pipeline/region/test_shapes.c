@@ -507,14 +507,15 @@ static void spread(void **state)
         "polygon 0 0 40 30 0 30 40 0",
         "ellipse 10 10 1 1 + ellipse 30 20.5 0.2 0.2",
     };
+    static const int by[] = {1, 2, 3, 5, 8, 21, 60};
     struct halo_drawn_region region = {0};
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct halo_shapes *shapes = parse(texts[i]);
         for (int k = 0; k < 8; k++) {
             struct halo_shape_canvas c = canvas_of(47, 35, 1, 1, k & 1);
-            c.spill_x = k & 2;
-            c.spill_y = k & 4;
+            c.spill_x = k & 2 ? by[i % 7] : 0;
+            c.spill_y = k & 4 ? by[(i + k) % 7] : 0;
             check_spread(shapes, &c, &region);
         }
         halo_shapes_destroy(shapes);
