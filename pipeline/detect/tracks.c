@@ -352,13 +352,14 @@ static void put_hidden(struct halo_tracks *tracks, struct halo_region_list *list
     (void)halo_motion_put(list, &from, &to, tracks->settings.margin + mark->growth, most);
 }
 
+/* The margin is for what is hidden; it would leave a nose of a face, or nothing. */
 static void put_shown(struct halo_tracks *tracks, const struct frame *frame)
 {
     struct halo_region_list list = {.now = &tracks->shown};
     for (int i = 0; i < frame->marks; i++) {
         const struct halo_motion box = motion_of(HALO_SHAPE_ELLIPSE, frame->mark[i].box);
         if (frame->mark[i].sure)
-            halo_motion_put_less(&list, &box, tracks->settings.margin);
+            halo_motion_put_less(&list, &box, 0);
     }
 }
 

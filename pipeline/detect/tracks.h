@@ -26,8 +26,10 @@
  * Limit: if one object is in front of another, and only one of them is reported, it is not known
  * which one. The other is then hidden only as far as it is near the one that is reported.
  *
- * The shown shapes are those boxes of the frame itself that have at least `score` and whose track
- * has been reported in at least `enter` frames, reduced by `margin`.
+ * The shown shapes are the ellipses in those boxes of the frame itself that have at least `score`
+ * and whose track has been reported in at least `enter` frames. `margin` does not count for them:
+ * what is hidden is made larger for safety, and what is shown is not; a box reduced by it would
+ * show the nose of a face.
  *
  * Faces are ellipses if `margin` is so large (0.21) that the ellipse contains the whole box; all
  * other shapes are rectangles. Lengths are relative to the frame. If there are more than

@@ -12,11 +12,16 @@ enum { STEP_US = 40000, WINDOW = 15 };
 static struct halo_tracks *tracks_;
 static struct halo_verdict_shapes hidden_, shown_;
 
-static void begin(int window)
+static void begin_with(int window, double hold, double margin)
 {
     const struct halo_detector_settings settings = {
-        .enter = 3, .hold = 1, .margin = 0.25, .score = 0.5, .low = 0.25};
+        .enter = 3, .hold = hold, .margin = margin, .score = 0.5, .low = 0.25};
     assert_int_equal(halo_tracks_create(&tracks_, HALO_FIND_FACES, &settings, window), 0);
+}
+
+static void begin(int window)
+{
+    begin_with(window, 1, 0.25);
 }
 
 static int teardown(void **state)
@@ -204,9 +209,88 @@ static void test_low_scores_at_the_edges(void **state)
     assert_int_equal(hidden_.count, 0);
 }
 
+/* More is hidden in frame 1 than there is room for, although there is room for all tracks: those of
+ * frame 1, and, because they may have been there, those of frames 2 and 4. */
+static void test_many_marks(void **state)
+{
+    (void)state;
+    begin_with(WINDOW, 0.04, 0.25);
+    add_cells(1, 0);
+    add_cells(2, HALO_DETECT_MAX_BOXES);
+    assert_true(get(1));
+    add(3, NULL, 0);
+    add_cells(4, 2 * HALO_DETECT_MAX_BOXES);
+    assert_true(get(4));
+    assert_false(get(1));
+}
+
+/* What is shown is the ellipse in a box, whatever the margin is, if the box itself is good enough,
+ * and its track has been there in enough frames. */
+static void test_shown(void **state)
+{
+    (void)state;
+    for (int margin = 0; margin <= 2; margin++) {
+        struct halo_detect_box box = {0, 0.4f, 0.1f, 0.2f, 0.3f}; /* at the edge */
+        begin_with(WINDOW, 1, 0.45 * margin);
+        for (int frame = 1; frame <= 7; frame++) {
+            box.score = frame == 1 || frame == 5 ? 0.3f : 0.9f;
+            add(frame, &box, 1);
+        }
+        for (int frame = 1; frame <= 7; frame++) {
+            assert_true(get(frame));
+            assert_int_equal(shown_.count, frame != 1 && frame != 5);
+            if (shown_.count == 0)
+                continue;
+            const struct halo_shape *s = &shown_.shape[0];
+            assert_int_equal(s->kind, HALO_SHAPE_ELLIPSE);
+            assert_true(fabs(s->x.value - box.x) < 1e-6 && fabs(s->y.value - box.y) < 1e-6);
+            assert_true(fabs(s->width.value - box.width) < 1e-6 &&
+                        fabs(s->height.value - box.height) < 1e-6);
+        }
+        teardown(NULL);
+    }
+}
+
+/* The whole box, its corners, too. */
+static void test_every_margin_hides_the_box(void **state)
+{
+    (void)state;
+    const struct halo_detect_box box = {0.4f, 0.4f, 0.1f, 0.2f, 0.9f};
+    for (int percent = 0; percent <= 60; percent++) {
+        begin_with(1, 1, percent / 100.0);
+        add(1, &box, 1);
+        assert_true(get(1));
+        assert_true(covers_box(&hidden_, &box, 1));
+        assert_true(covers_box(&hidden_, &box, percent < 21 ? 1 + 0.019 * percent : 1));
+        teardown(NULL);
+    }
+}
+
+/* A box that is suddenly smaller may be wrong: the shape follows in 0.3 seconds. */
+static void test_shapes_shrink_slowly(void **state)
+{
+    (void)state;
+    const struct halo_detect_box large = {0.4f, 0.4f, 0.2f, 0.2f, 0.9f},
+                                 small = {0.45f, 0.45f, 0.1f, 0.1f, 0.9f};
+    begin(1);
+    add(1, &large, 1);
+    for (int frame = 2; frame <= 12; frame++) {
+        const double left = fmax(1 - (frame - 1) * 0.04 / 0.3, 0); /* at least, of the difference */
+        add(frame, &small, 1);
+        assert_true(get(frame));
+        assert_int_equal(halo_tracks_count(tracks_), 1);
+        assert_true(covers_box(&hidden_, &small, 1 + left * left));
+    }
+    assert_false(covers_box(&hidden_, &large, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_many_marks, teardown),
+        cmocka_unit_test_teardown(test_shown, teardown),
+        cmocka_unit_test_teardown(test_every_margin_hides_the_box, teardown),
+        cmocka_unit_test_teardown(test_shapes_shrink_slowly, teardown),
         cmocka_unit_test_teardown(test_many_shapes, teardown),
         cmocka_unit_test_teardown(test_many_tracks, teardown),
         cmocka_unit_test_teardown(test_missed, teardown),
