@@ -2,6 +2,8 @@
  * Frames through detection, with a detector that is a thread here: each comes with its own verdict,
  * or without one, and in order. */
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,8 +14,10 @@
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "pipeline/base/display.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/picture/raw_picture_private.h"
+#include "pipeline/region/mask_image.h"
 #include "pipeline/region/verdict.h"
 #include "tests/cmocka_all.h"
 
@@ -29,7 +33,33 @@ struct fake {
     int die_above;       /* of frames that are brighter than this; 0: of none */
     atomic_int delay_ms;
     int seen;
+    bool masks;
 };
+
+/* A mask of the left half, for dark frames, or of the right one. */
+static void answer_mask(struct fake *fake, long long n, bool left)
+{
+    char text[200], control[CMSG_SPACE(sizeof(int))] = {0};
+    uint8_t mask[16 * 16];
+    const int fd = memfd_create("mask", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    for (int i = 0; i < 16 * 16; i++)
+        mask[i] = (i % 16 < 8) == left ? 255 : 0;
+    assert_int_equal(write(fd, mask, sizeof mask), sizeof mask);
+    assert_int_equal(
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL), 0);
+    const int size = snprintf(text, sizeof text, "{\"type\":\"verdict\",\"n\":%lld}", n);
+    struct iovec part = {text, (size_t)size};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    *c = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(c), &fd, sizeof fd);
+    sendmsg(fake->fd, &message, MSG_NOSIGNAL);
+    close(fd);
+}
 
 /* The brightness of a frame's first sample within the picture says where its face is. Returns false
  * if the detector dies of it. */
@@ -41,6 +71,10 @@ static bool answer(struct fake *fake, long long n, int memfd)
     if (fake->die_above && pixel > fake->die_above)
         return false;
     usleep((unsigned)atomic_load(&fake->delay_ms) * 1000);
+    if (fake->masks) {
+        answer_mask(fake, n, pixel < 128);
+        return true;
+    }
     const int size = snprintf(
         text, sizeof text, "{\"type\":\"verdict\",\"n\":%lld,\"boxes\":[[%g,0.25,0.25,0.25,0.9]]}",
         n, pixel / 512.0);
@@ -156,9 +190,10 @@ static void end(struct fixture *f)
         pthread_join(f->fake.thread, NULL);
 }
 
-static void put_frame(struct fixture *f, int bright)
+static void put_turned(struct fixture *f, int bright, int turn)
 {
     struct halo_raw_picture *raw = av_mallocz(sizeof *raw);
+    raw->turn = turn;
     raw->format = AV_PIX_FMT_GRAY8;
     raw->frame = av_frame_alloc();
     raw->frame->format = AV_PIX_FMT_GRAY8;
@@ -170,6 +205,11 @@ static void put_frame(struct fixture *f, int bright)
     memset(raw->frame->data[0], bright, (size_t)raw->frame->linesize[0] * HEIGHT);
     const struct halo_item item = {.kind = HALO_ITEM_RAW, .raw = raw};
     assert_int_equal(halo_queue_put(f->queue, item), 0);
+}
+
+static void put_frame(struct fixture *f, int bright)
+{
+    put_turned(f, bright, 0);
 }
 
 /* The brightness of the next frame. *ret_where: where its verdict has a face; negative: it has no
@@ -229,6 +269,70 @@ static void files(void **state)
 }
 
 /* A live frame passes with its own verdict, or is not shown. */
+/* Every frame has its own mask, though those of later frames have come long before it passes. */
+static void masks(void **state)
+{
+    struct fixture f = {.fake = {.die_after = -1,
+                                 .masks = true,
+                                 .answers = "{\"type\":\"ready\",\"name\":\"fake\",\"width\":64,"
+                                            "\"height\":64,\"format\":\"gray8\","
+                                            "\"answers\":\"mask\",\"mask\":[16,16]}"}};
+    (void)state;
+    begin(&f, false);
+    for (int i = 0; i < 80; i++)
+        /* a mask is followed at once where the picture changes */
+        put_turned(&f, (i * i % 7 % 2 ? 150 : 40) + 50 * (i & 1), i % 3 ? 0 : HALO_DISPLAY_X);
+    put_end(&f);
+    for (int i = 0; i < 80; i++) {
+        struct halo_item item;
+        struct halo_error err = {0};
+        if (halo_detect_get(f.detect, f.queue, &item, &err) < 0)
+            fail_msg("%s", err.text);
+        assert_int_equal(item.kind, HALO_ITEM_RAW);
+        const struct halo_verdict_shapes *shapes =
+            halo_verdict_get(item.raw->verdict, HALO_FIND_FACES, false);
+        assert_non_null(shapes);
+        assert_int_equal(shapes->count, 1);
+        assert_int_equal(shapes->shape[0].kind, HALO_SHAPE_MASK);
+        const uint8_t *row = shapes->shape[0].mask->weight + HEIGHT / 2 * WIDTH;
+        const bool left = (item.raw->frame->data[0][0] < 128) == (i % 3 != 0); /* as stored */
+        if (row[WIDTH / 8] != (left ? 255 : 0) || row[WIDTH - WIDTH / 8] != (left ? 0 : 255))
+            fail_msg("frame %d: %d and %d", i, row[WIDTH / 8], row[WIDTH - WIDTH / 8]);
+        halo_item_finish(&item);
+    }
+    end(&f);
+}
+
+/* Boxes are told of frames as displayed: each is turned as its own frame is. */
+static void turns(void **state)
+{
+    static const int some[] = {0, HALO_DISPLAY_X, HALO_DISPLAY_Y, 0, HALO_DISPLAY_X};
+    struct fixture f = {.fake.die_after = -1};
+    (void)state;
+    atomic_store(&f.fake.delay_ms, 2); /* two frames are at the detector */
+    begin(&f, false);
+    for (int i = 0; i < 40; i++)
+        put_turned(&f, 40, some[i % 5]);
+    put_end(&f);
+    for (int i = 0; i < 40; i++) {
+        struct halo_item item;
+        struct halo_error err = {0};
+        if (halo_detect_get(f.detect, f.queue, &item, &err) < 0)
+            fail_msg("%s", err.text);
+        const struct halo_verdict_shapes *shapes =
+            halo_verdict_get(item.raw->verdict, HALO_FIND_FACES, true);
+        assert_non_null(shapes);
+        assert_int_equal(shapes->count, 1);
+        const double x = some[i % 5] == HALO_DISPLAY_X ? 0.75 - 40 / 512.0 : 40 / 512.0;
+        const double y = some[i % 5] == HALO_DISPLAY_Y ? 0.5 : 0.25;
+        if (fabs(shapes->shape[0].x.value - x) > 0.001 ||
+            fabs(shapes->shape[0].y.value - y) > 0.001)
+            fail_msg("frame %d: %g, %g", i, shapes->shape[0].x.value, shapes->shape[0].y.value);
+        halo_item_finish(&item);
+    }
+    end(&f);
+}
+
 static void live(void **state)
 {
     struct fixture f = {.fake.die_after = -1, .settings.patient = true};
@@ -436,6 +540,7 @@ int main(void)
         cmocka_unit_test(files),  cmocka_unit_test(live),   cmocka_unit_test(nobody),
         cmocka_unit_test(dies),   cmocka_unit_test(fails),  cmocka_unit_test(another),
         cmocka_unit_test(deadly), cmocka_unit_test(tracks), cmocka_unit_test(aborted),
+        cmocka_unit_test(masks),  cmocka_unit_test(turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

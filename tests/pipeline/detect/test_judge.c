@@ -834,6 +834,81 @@ static void the_same_verdicts_give_the_same_shapes(void **state)
 }
 
 /* When the frames' size changes, a detector is greeted again. */
+/* Frames pass long after the masks of later ones came, and each has its own. */
+static void masks_in_files_are_those_of_their_frames(void **state)
+{
+    int64_t passed = 0;
+    (void)state;
+    people_.enter = 1;
+    begin(false, PEOPLE);
+    for (int64_t n = 1; n <= 40; n++) {
+        arrive(n);
+        if (n == 40)
+            halo_judge_finish(judge_);
+        for (halo_judge_next(judge_, now_, &step_); step_.what != HALO_JUDGE_WAIT;
+             halo_judge_next(judge_, now_, &step_)) {
+            if (step_.what == HALO_JUDGE_SEND) {
+                halo_judge_mask(judge_, HALO_FIND_PEOPLE, step_.n, now_);
+                continue;
+            }
+            assert_int_equal(step_.what, HALO_JUDGE_PASS);
+            assert_int_equal(step_.n, ++passed);
+            assert_int_equal(step_.masked, PEOPLE);
+            assert_int_equal(step_.mask_n[HALO_FIND_PEOPLE], step_.n);
+        }
+    }
+    assert_int_equal(passed, 40);
+}
+
+/* While one detector is slow, the other one is a frame ahead: that frame's boxes are not those of
+ * the frame that is judged. */
+static void each_detector_s_boxes_are_those_of_their_frames(void **state)
+{
+    (void)state;
+    for (int with = 1; with <= 2; with++) {
+        faces_.enter = people_.enter = 1;
+        begin(false, FACES | PEOPLE);
+        for (int64_t n = 1; n <= 2; n++) {
+            arrive(n);
+            next(HALO_JUDGE_SEND, n);
+        }
+        for (int64_t n = 1; n <= 2; n++)
+            halo_judge_boxes(judge_, HALO_FIND_FACES, n, &face, n == with, now_);
+        halo_judge_finish(judge_);
+        for (int64_t n = 1; n <= 2; n++)
+            none(HALO_FIND_PEOPLE, n);
+        for (int64_t n = 1; n <= 2; n++) {
+            next(HALO_JUDGE_PASS, n);
+            assert_int_equal(step_.known, FACES | PEOPLE);
+            assert_int_equal(step_.shown[HALO_FIND_FACES].count, n == with);
+            assert_int_equal(step_.shown[HALO_FIND_PEOPLE].count, 0);
+        }
+        halo_judge_destroy(judge_);
+        judge_ = NULL;
+    }
+}
+
+/* A detector ended before it judged frame 2: what agreed before does not count after it. */
+static void in_files_a_frame_without_a_verdict_begins_again(void **state)
+{
+    (void)state;
+    begin(false, FACES);
+    for (int64_t n = 1; n <= 2; n++) {
+        arrive(n);
+        next(HALO_JUDGE_SEND, n);
+    }
+    none(HALO_FIND_FACES, 1);
+    halo_judge_ready(judge_, HALO_FIND_FACES, now_); /* another one */
+    for (int64_t n = 3; n <= 6; n++) {
+        arrive(n);
+        next(HALO_JUDGE_SEND, n);
+        none(HALO_FIND_FACES, n);
+    }
+    halo_judge_finish(judge_);
+    for (int64_t n = 1; n <= 6; n++)
+        next(n <= 2 ? HALO_JUDGE_HIDE : HALO_JUDGE_PASS, n);
+}
+
 static void a_file_waits_for_another_hello(void **state)
 {
     (void)state;
@@ -987,6 +1062,9 @@ int main(void)
         TEST(the_same_verdicts_give_the_same_shapes),
         TEST(a_file_waits_for_its_detectors),
         TEST(a_file_gives_a_frame_up),
+        TEST(masks_in_files_are_those_of_their_frames),
+        TEST(each_detector_s_boxes_are_those_of_their_frames),
+        TEST(in_files_a_frame_without_a_verdict_begins_again),
         TEST(a_file_waits_for_another_hello),
         TEST(the_window_is_bounded),
     };

@@ -461,6 +461,60 @@ static void several(void **state)
     end(&f);
 }
 
+/* Values are those of the frame in which an object appears, which has other memory than those
+ * before it, and those of the object, wherever it stands in a verdict. */
+static void own_frame_and_object(void **state)
+{
+    enum { OBJECTS = 3, FRAMES = 6, N = 2 };
+    struct fixture f = {0};
+    AVFrame *before[FRAMES] = {NULL};
+    uint64_t track[OBJECTS];
+    int values[OBJECTS][3][N * N];
+    (void)state;
+    begin(&f, "hide=cells:n=2:levels=256:region=faces");
+    for (int i = 0; i < OBJECTS; i++)
+        track[i] = halo_region_number();
+    for (int k = 0; k < FRAMES; k++) {
+        struct halo_shape shape[OBJECTS];
+        const int count = k / 2 + 1;
+        before[k] = f.raw.frame;
+        f.raw.frame = av_frame_alloc();
+        f.raw.frame->format = f.format;
+        f.raw.frame->width = WIDTH;
+        f.raw.frame->height = HEIGHT;
+        assert_int_equal(av_frame_get_buffer(f.raw.frame, 0), 0);
+        fill(&f);
+        for (int i = 0; i < count; i++)
+            shape[k % 2 ? count - 1 - i : i] = (struct halo_shape){.kind = HALO_SHAPE_RECT,
+                                                                   .x = {2 + 42 * i, 0},
+                                                                   .y = {10, 0},
+                                                                   .width = {40, 0},
+                                                                   .height = {40, 0},
+                                                                   .track = track[i]};
+        const struct halo_verdict_shapes shapes = {shape, count};
+        f.raw.verdict = halo_verdict_create();
+        assert_int_equal(halo_verdict_set(f.raw.verdict, HALO_FIND_FACES, &shapes, NULL), 0);
+        pass(&f);
+        for (int i = 0; i < count; i++)
+            for (int p = 0; p < 3; p++)
+                for (int cell = 0; cell < N * N; cell++) {
+                    const int size = p ? 10 : 20, x = (2 + 42 * i) / (p ? 2 : 1), y = p ? 5 : 10;
+                    if (k == 2 * i)
+                        values[i][p][cell] =
+                            wanted(&f, p, 0,
+                                   &(struct cut){{2 + 42 * i, 10, 42 + 42 * i, 50}, N, 256}, cell);
+                    assert_int_equal(
+                        out_at(&f, p, 0, x + cell % N * size + 3, y + cell / N * size + 3),
+                        values[i][p][cell]);
+                }
+        halo_verdict_unref(f.raw.verdict);
+        f.raw.verdict = NULL;
+    }
+    for (int k = 0; k < FRAMES; k++)
+        av_frame_free(&before[k]);
+    end(&f);
+}
+
 /* All samples of the raw frame. */
 static void fill_with(struct fixture *f, int value)
 {
@@ -638,10 +692,12 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(freezes),          cmocka_unit_test(written),  cmocka_unit_test(solid),
-        cmocka_unit_test(lost_and_found),   cmocka_unit_test(verdicts), cmocka_unit_test(kept),
-        cmocka_unit_test(several),          cmocka_unit_test(noise),    cmocka_unit_test(mean),
-        cmocka_unit_test(mean_of_verdicts), cmocka_unit_test(refused),
+        cmocka_unit_test(freezes),  cmocka_unit_test(written),
+        cmocka_unit_test(solid),    cmocka_unit_test(lost_and_found),
+        cmocka_unit_test(verdicts), cmocka_unit_test(kept),
+        cmocka_unit_test(several),  cmocka_unit_test(noise),
+        cmocka_unit_test(mean),     cmocka_unit_test(mean_of_verdicts),
+        cmocka_unit_test(refused),  cmocka_unit_test(own_frame_and_object),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
