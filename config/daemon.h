@@ -233,8 +233,8 @@ struct halo_daemon_checks {
     int (*encoder)(const char *codec, bool audio, struct halo_error *err);
     /* Checks that the encoder accepts this value of the key "bitrate", "crf" or "preset". */
     int (*video)(const char *codec, const char *key, const char *value, struct halo_error *err);
-    int (*camera)(const char *input, struct halo_error *err);
-    /* Checks that the container of a file, URL or encoded socket can hold the output's codecs. */
+    /* Check names, and an output's container and codecs, without opening anything. */
+    int (*input)(const char *input, struct halo_error *err);
     int (*output)(const struct halo_output_settings *output, struct halo_error *err);
 };
 

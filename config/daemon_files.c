@@ -65,6 +65,23 @@ static void drop_orphans(const struct halo_node *root, struct halo_node *overlay
     }
 }
 
+/* Without the overlay, streams could hide less than was kept for them, so one that is empty after a
+ * crash, or damaged, is not taken for none. */
+static void check_overlay(struct files *files, const struct halo_source *source,
+                          const struct halo_node *root, int code)
+{
+    const struct halo_node *streams =
+        root && root->kind == HALO_NODE_MAP ? halo_node_get(root, "streams") : NULL;
+    if (!code && streams && streams->kind == HALO_NODE_MAP)
+        return;
+    halo_error_list_add(files->errors, source, 0, "",
+                        "is %s. It holds what was kept for streams (haloctl keep), which may hide "
+                        "more than the settings file does: restore it from a backup, or remove it "
+                        "if the settings file hides enough, and keep again",
+                        root ? "damaged" : "empty or damaged");
+    files->bad = true;
+}
+
 static int add_text(struct files *files, const char *text, size_t length,
                     const struct halo_source *source)
 {
@@ -73,6 +90,8 @@ static int add_text(struct files *files, const char *text, size_t length,
     if (code == -ENOMEM)
         return code;
     files->bad |= code && !root;
+    if (source->overlay)
+        check_overlay(files, source, root, code);
     if (root && source->overlay && root->kind == HALO_NODE_MAP)
         drop_orphans(files->root, root);
     return add_tree(files, root);

@@ -107,11 +107,26 @@ const char *halo_loader_text(struct halo_loader *l, struct halo_node *node)
     return NULL;
 }
 
+/* Shells replace ~; halod would look for a folder of that name. */
+static bool is_whole_path(struct halo_loader *l, struct halo_node *node, const char *text)
+{
+    if (strncmp(text, "~/", 2) != 0)
+        return true;
+    halo_loader_say(l, node,
+                    "%.*s: ~ does not stand for a folder here: write the whole path, such as "
+                    "/home/NAME/...",
+                    SHOWN, halo_node_shown(node));
+    node->bad = true;
+    return false;
+}
+
 void halo_loader_string(struct halo_loader *l, char **field, struct halo_node *node)
 {
     const char *text = halo_loader_text(l, node);
-    char *copy = text ? strdup(text) : NULL;
-    l->no_memory |= text && !copy;
+    if (!text || !is_whole_path(l, node, text))
+        return;
+    char *copy = strdup(text);
+    l->no_memory |= !copy;
     if (copy) {
         free(*field);
         *field = copy;
@@ -163,6 +178,9 @@ void halo_loader_row(struct halo_loader *l, const struct halo_option *row, void 
 {
     const char *text = text_for(l, row, node);
     if (!text)
+        return;
+    if (row->type == HALO_OPTION_STRING && strcmp(row->name, "password") != 0 &&
+        !is_whole_path(l, node, text))
         return;
     struct halo_error err = {0};
     const int code = halo_option_set(row, settings, text, &err);

@@ -203,8 +203,9 @@ void halo_load_output(struct halo_loader *l, struct halo_output_settings *output
         check_encoder(l, audio, output->audio, true);
         halo_loader_leave(l, mark);
     }
+    const int before = halo_error_list_count(l->errors);
     if (output->target && row->check)
         row->check(l, output, node);
-    if (output->target && row->coded)
+    if (output->target && row->coded && halo_error_list_count(l->errors) == before)
         check_coded(l, output, node);
 }

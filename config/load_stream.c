@@ -146,8 +146,8 @@ static void check_input(struct halo_loader *l, const struct halo_stream_settings
     const struct halo_source_row *row = halo_source_row(input);
     if (row->refused)
         halo_loader_say(l, node, "%s", row->refused);
-    else if (row->captures && l->checks && l->checks->camera)
-        halo_loader_passes(l, node, l->checks->camera(input, &err), err.text);
+    else if (l->checks && l->checks->input)
+        halo_loader_passes(l, node, l->checks->input(input, &err), err.text);
     halo_loader_leave(l, mark);
 }
 

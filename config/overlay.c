@@ -20,8 +20,8 @@ static int parse(json_t **ret, const char *path, const char *text, struct halo_e
         return 0;
     json_decref(*ret);
     return halo_fail(err, -EBADMSG,
-                     "%s was changed by hand, so halod does not change it: make it JSON with "
-                     "\"streams\" again, or remove it",
+                     "%s is damaged or was changed by hand, so halod does not change it: make it "
+                     "JSON with \"streams\" again, restore it from a backup, or remove it",
                      path);
 }
 

@@ -12,13 +12,14 @@
 #include "config/source_kinds.h"
 #include "daemon/link/link_stats.h"
 #include "pipeline/base/av.h"
-#include "pipeline/camera/camera_find.h"
 #include "pipeline/filter/coverage.h"
 #include "pipeline/filter/leaves.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/filter/privacy.h"
+#include "pipeline/live/source_ops.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
+#include "pipeline/output/output.h"
 
 static int check_encoder(const char *codec, bool audio, struct halo_error *err)
 {
@@ -40,19 +41,21 @@ static int check_codec(const AVOutputFormat *container, const struct halo_output
     return halo_container_check(container, row->key, &par, err);
 }
 
-/* A URL without a format uses that of its protocol, which the engine checks. */
 static int check_output(const struct halo_output_settings *output, struct halo_error *err)
 {
     const struct halo_output_row *row = halo_output_row(output);
-    const struct halo_viewer_format *format = halo_output_format(output);
-    const char *name = row->target == HALO_AT_URL ? "" : output->target;
-    const AVOutputFormat *container =
-        format ? av_guess_format(format->muxer, NULL, NULL)
-               : halo_container_guess(row->container ? row->container : output->format, name);
+    const AVOutputFormat *container = halo_container_of(output);
+    if (row->writer == HALO_WRITER_ENGINE && halo_output_check(output, err) < 0)
+        return -EINVAL;
     if (!container)
         return 0; /* reported elsewhere, or a format of unencoded frames */
     const int code = check_codec(container, row, halo_video_codec(&output->video), err);
     return code < 0 ? code : check_codec(container, row, output->audio, err);
+}
+
+static int check_input(const char *input, struct halo_error *err)
+{
+    return halo_source_ops[halo_source_row(input)->kind]->check(input, err);
 }
 
 /* Finds the size of frames: that requested from a camera, rotated as set. For other inputs it is
@@ -208,5 +211,5 @@ const struct halo_daemon_checks halo_checks = {
     .encoder = check_encoder,
     .output = check_output,
     .video = halo_encode_check,
-    .camera = halo_camera_check,
+    .input = check_input,
 };

@@ -2,6 +2,8 @@
  * Live streams of files and URLs: open, demux, decode. */
 #include <errno.h>
 #include <libavutil/avstring.h>
+#include <libavutil/parseutils.h>
+#include <string.h>
 
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
@@ -152,4 +154,45 @@ int halo_live_read_file(struct halo_live *live, struct halo_live_input *in,
     return code;
 }
 
-const struct halo_source_ops halo_source_file = {.open = open_file};
+/* Whether FFmpeg has a protocol, or a demuxer with a protocol of its own, for this URL. */
+static bool is_known_protocol(const char *url)
+{
+    static const char *const own[] = {"rtsp", "rtsps", "sap"};
+    const size_t length = strcspn(url, ":");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == length && !av_strncasecmp(url, own[i], length))
+            return true;
+    return avio_find_protocol_name(url) != NULL;
+}
+
+/* Whether FFmpeg's tcp would wait for a connection: "?listen", "?listen=1". */
+static bool listens(const char *url)
+{
+    char value[16] = "1";
+    const char *query = strchr(url, '?');
+    if (!query || !(av_stristart(url, "tcp:", NULL) || av_stristart(url, "tls:", NULL)))
+        return false;
+    return av_find_info_tag(value, sizeof value, "listen", query) && strcmp(value, "0") != 0;
+}
+
+static int check_file(const char *input, struct halo_error *err)
+{
+    const char *path = halo_path_of(input);
+    const int protocol = (int)strcspn(input, ":");
+    if (!*path)
+        return halo_fail_usage(err, "the name of the file is missing");
+    if (!halo_path_is_url(input))
+        return 0;
+    if (!is_known_protocol(input))
+        return halo_fail_usage(err, "this FFmpeg has no protocol '%.*s' (see ffmpeg -protocols)",
+                               protocol, input);
+    if (listens(input))
+        return halo_fail_usage(err,
+                               "a stream cannot listen for its sender: let the sender listen, and "
+                               "remove 'listen', or let it send to a server such as MediaMTX");
+    if (strspn(input + protocol, ":/") == strlen(input + protocol))
+        return halo_fail_usage(err, "the URL contains no host or name");
+    return 0;
+}
+
+const struct halo_source_ops halo_source_file = {.check = check_file, .open = open_file};

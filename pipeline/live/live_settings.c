@@ -82,7 +82,7 @@ int halo_live_check(struct halo_live *live, struct halo_error *err)
     live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
     for (int i = 0; i < live->encodings->count && !row->captures; i++)
         live->may_make_up &= fits_any_source(&live->encodings->what[i]);
-    int code = live->ops->check ? live->ops->check(set->source.input, err) : 0;
+    int code = live->ops->check(set->source.input, err);
     for (int i = 0; i < live->encodings->count && code >= 0; i++)
         code = check_encoding(&live->encodings->what[i], err);
     return code;

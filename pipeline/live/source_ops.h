@@ -20,8 +20,7 @@ struct halo_raw_picture;
 struct halo_source_ops {
     bool endless; /* the stream continues even if a session ends without an error */
     bool whole;   /* damaged frames are dropped */
-    /* Checks only the name of the input. Returns 0 or a usage error. NULL: every name is
-     * accepted. */
+    /* Checks only the name of the input; nothing is opened. Returns 0 or a usage error. */
     int (*check)(const char *input, struct halo_error *err);
     /* Implements halo_live_input_open(); `in` is zeroed except for its packet. */
     int (*open)(struct halo_live *live, struct halo_live_input *in, struct halo_error *err);

@@ -276,6 +276,15 @@ static int create_place(struct halo_output *o, const struct halo_output_settings
     return create[settings->kind](&o->place, o->name, settings, err);
 }
 
+int halo_output_check(const struct halo_output_settings *settings, struct halo_error *err)
+{
+    struct halo_output o = {.name = (char *)""};
+    const int code = create_place(&o, settings, err);
+    if (code >= 0)
+        o.place->ops->destroy(o.place);
+    return code;
+}
+
 /* Signals are left to other threads; if a file must not grow (SIGXFSZ), its write returns an
  * error. */
 static int start_thread(struct halo_output *o)

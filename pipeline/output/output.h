@@ -29,6 +29,9 @@ struct halo_output_stats {
     int64_t packets, bytes, dropped, segments, failures;
 };
 
+/* Checks what halo_output_create() checks, without creating anything. Returns the same. */
+int halo_output_check(const struct halo_output_settings *settings, struct halo_error *err);
+
 /* Creates an output without opening anything yet: errors of the disk or the server are reported
  * later. name is the stream's name, for messages; settings are copied. For files, missing folders
  * are created, and each segment begins at time 0. If a name is taken, -1, -2 ... is inserted before

@@ -240,7 +240,10 @@ static int choose_container(struct file_place *f, const struct halo_output_setti
 {
     const char *target = set->target;
     f->container = halo_container_guess(set->format, target);
-    if (!f->container || !av_match_name(f->container->name, "matroska,webm,mp4,mov,mpegts,nut"))
+    if (!f->container)
+        return halo_fail_usage(err, "%s: no container has this suffix: use .mkv, .mp4, .ts or .nut",
+                               target);
+    if (!av_match_name(f->container->name, "matroska,webm,mp4,mov,mpegts,nut"))
         return halo_fail_usage(err,
                                "%s: files in this format cannot be read until they are finished: "
                                "use the suffix .mkv, .mp4, .ts or .nut",

@@ -168,6 +168,33 @@ class Checking(ConfigTest):
                    'FILE:9: streams.b.outputs[0].unix: already used by streams.a.outputs[0].unix '
                    '(line 7)')
 
+    def test_names_that_can_never_work(self):
+        """Each kind of input and output checks its own names where the settings are read."""
+        stream = 'streams:\n  a:\n    filters: solid\n    %s\n'
+        for given, says in (
+                ('input: "test:size=abc"', 'input: test:size=abc: must be a size such as 640x480 or hd720'),
+                ('input: "test:sizee=1x1"', 'input: test: has no option sizee (nearest: size)'),
+                ('input: "tcp://127.0.0.1:5?timeout=1&listen=1"', 'input: a stream cannot listen for its '
+                 "sender: let the sender listen, and remove 'listen', or let it send to a server such as "
+                 'MediaMTX'),
+                ('input: "foo://bar"', "input: this FFmpeg has no protocol 'foo' (see ffmpeg -protocols)"),
+                ('input: "rtsp://"', 'input: the URL contains no host or name'),
+                ('input: "file:"', 'input: the name of the file is missing'),
+                ('input: ~/a.mkv', 'input: ~/a.mkv: ~ does not stand for a folder here: write the whole '
+                 'path, such as /home/NAME/...')):
+            with self.subTest(given):
+                self.wrong(self.write(stream % given), 'FILE:4: streams.a.' + says)
+        for given, says in (
+                ('{file: a.xyz}', ': a.xyz: no container has this suffix: use .mkv, .mp4, .ts or .nut'),
+                ('{file: a.avi}', ': a.avi: files in this format cannot be read until they are finished: '
+                 'use the suffix .mkv, .mp4, .ts or .nut'),
+                ('{url: "foo://x"}', ": foo://x: specify the output's format (mpegts, flv, rtsp ...)"),
+                ('{unix: ~/a.ts}', '.unix: ~/a.ts: ~ does not stand for a folder here: write the whole '
+                 'path, such as /home/NAME/...')):
+            with self.subTest(given):
+                self.wrong(self.write(stream % f'input: a.mkv\n    outputs: [{given}]'),
+                           'FILE:5: streams.a.outputs[0]' + says)
+
     def test_daemon_refuses_the_same(self):
         self.wrong(self.write('streams: {a: {input: x}}\n'),
                    'FILE:1: streams.a.filters: is missing: name the filters (to pass frames '

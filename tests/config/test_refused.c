@@ -6,6 +6,7 @@
 
 #include "config/daemon.h"
 #include "config/error_list.h"
+#include "config/source_kinds.h"
 #include "pipeline/camera/camera_find.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/cmocka_all.h"
@@ -17,10 +18,15 @@ static int check_encoder(const char *codec, bool audio, struct halo_error *err)
     return halo_fail(err, -EINVAL, "no encoder %s (nearest: %s)", codec, audio ? "aac" : "libx264");
 }
 
+static int check_input(const char *input, struct halo_error *err)
+{
+    return halo_source_row(input)->captures ? halo_camera_check(input, err) : 0;
+}
+
 #define PASS "to pass frames unchanged, set filters: none and privacy: off"
 
 static const struct halo_daemon_checks checks = {
-    .filters = halo_chain_check, .encoder = check_encoder, .camera = halo_camera_check};
+    .filters = halo_chain_check, .encoder = check_encoder, .input = check_input};
 
 /* Text is refused with exactly these lines, NULL at the end. */
 static void refuse_text(const char *text, size_t length, const char *const *lines)

@@ -162,6 +162,28 @@ class States(DaemonTest):
         for name in ('missing/x.ts', 'other.ts'):
             self.reader(name)
 
+    def test_an_overlay_that_was_lost(self):
+        """What was kept may hide more than the file does, so an empty or damaged overlay is not taken
+        for none, at the start or at a reload."""
+        os.mkdir(self.path('state'))
+        daemon = self.start(state=self.path('state'))
+        daemon.wait_state('one', 'running')
+        daemon.control('Set', name='one', filters='solid')
+        daemon.control('Keep', name='one')
+        overlay = self.path('state/overlay.yaml')
+        for text in ('', ' \n', '{"streams": {"one": {"filt', 'null', '{}', '{"streams": 5}'):
+            with open(overlay, 'w') as file:
+                file.write(text)
+            with self.subTest(text):
+                with self.assertRaises(Refused):
+                    daemon.control('Reload')
+                done = subprocess.run([HALOD, '--check-config', daemon.config], capture_output=True,
+                                      text=True, timeout=RUN_TIMEOUT, env=halod_environment())
+                self.assertEqual(done.returncode, 78, done.stderr)
+                self.assertRegex(done.stderr, overlay + ': is (empty or )?damaged.*haloctl keep.*'
+                                                        'restore it from a backup, or remove it')
+                self.assertEqual(daemon.status('one')['filters'], 'solid')
+
     def test_http_that_cannot_be_opened_yet(self):
         with socket.create_server(('127.0.0.1', 0)) as taken:
             address = taken.getsockname()

@@ -9,7 +9,7 @@ import time
 
 from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, UNNOTICED, WIDTH, DaemonTest, Refused, is_alive,
                         main)
-from halotest import Waits, alone
+from halotest import Waits, alone, call
 
 # It is written as masks are, but no number format of 8-bit pictures holds it.
 TOO_LARGE = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1e9"
@@ -47,8 +47,13 @@ class Beside(DaemonTest):
     """A stream that cannot be made, beside a good one."""
 
     def begin(self, **more):
+        """The settings are checked with the beginning of a mask only; its end is missing."""
+        with open(self.path('half.png'), 'wb') as file:
+            file.write(call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=320x240',
+                             '-frames:v', '1', '-f', 'image2pipe', '-c:v', 'png', '-'])[:2000])
         daemon = self.start({'good': self.stream('good'),
-                             'bad': self.stream('bad', enabled=False, input='test:size=large')},
+                             'bad': self.stream('bad', enabled=False, privacy='changed',
+                                                filters='solid=region=mask ' + self.path('half.png'))},
                             **more)
         daemon.wait_state('good', 'running')
         return daemon, daemon.pids()[0], self.reader('good.ts')
@@ -63,14 +68,14 @@ class Beside(DaemonTest):
     def fail_twice(self, daemon):
         before = daemon.status('bad')['restarts']
         daemon.control('Start', name='bad')
-        self.until(lambda: 'large' in daemon.status('bad')['why'])
+        self.until(lambda: 'half.png' in daemon.status('bad')['why'])
         self.until(lambda: daemon.status('bad')['restarts'] >= before + 2)
         self.assertIn(daemon.state('bad'), ('restarting', 'starting'))
 
-    def test_a_pattern_that_is_nonsense(self):
+    def test_a_mask_that_is_damaged(self):
         daemon, pid, reader = self.begin()
         self.fail_twice(daemon)
-        self.assertIn('size=large', daemon.logged())
+        self.assertIn('half.png', daemon.logged())
         self.end_well(daemon, pid, reader)
 
     @alone
@@ -100,7 +105,7 @@ class Beside(DaemonTest):
         time.sleep(1.5)  # numbers are told twice a second, to nobody who could say so
         self.assertTrue(is_alive(pid))
         daemon.process.send_signal(signal.SIGCONT)
-        self.until(lambda: 'large' in daemon.status('bad')['why'])
+        self.until(lambda: 'half.png' in daemon.status('bad')['why'])
         self.end_well(daemon, pid, reader)
 
 
