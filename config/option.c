@@ -245,14 +245,18 @@ const char *halo_nearest(const char *name, size_t length, const char *const *can
     if (length == 0 || length > MAX_NAME)
         return NULL;
     const char *found = NULL;
-    int best = (int)(length + 2) / 3 + 1; /* about one error in three letters */
+    int best = (int)(length < 6 ? length + 2 : length) / 3 + 1; /* an error in three letters */
     for (size_t i = 0; i < count; i++) {
         const size_t other = strlen(candidates[i]);
+        const size_t apart = other > length ? other - length : length - other;
         if (other > MAX_NAME)
             continue;
         int d = distance(name, length, candidates[i], other);
-        if (length >= 2 && other > length && !memcmp(candidates[i], name, length) && best > 1)
-            d = 1; /* the name is a prefix of it */
+        if (length >= 2 && other > length && apart <= length &&
+            !memcmp(candidates[i], name, length) && best > 1)
+            d = 1; /* the name is at least half of it */
+        else if (apart > 1 && length < 6)
+            continue; /* of a short word little is left: a wrong suggestion misleads */
         if (d < best) {
             best = d;
             found = candidates[i];

@@ -124,7 +124,9 @@ static const struct halo_option output_option = {"OUT", NULL, HALO_OPTION_STRING
 static int fail_unknown(const char *word, struct halo_error *err)
 {
     const char *name = word + strspn(word, "-");
-    const char *near = halo_option_nearest(halo_run_options, name, strlen(name));
+    const size_t length = strlen(name);
+    /* FFmpeg has other short options, with other meanings: -sn is not -an */
+    const char *near = length < 4 ? NULL : halo_option_nearest(halo_run_options, name, length);
     if (near)
         return halo_fail_usage(err, "unknown option %.80s (nearest: -%s)", word, near);
     return halo_fail_usage(err, "unknown option %.80s (halod run --help lists them)", word);

@@ -15,6 +15,61 @@ static int count_lines(const char *text, size_t length)
     return line;
 }
 
+static bool begins_with_tab(const struct halo_reader *r, int line)
+{
+    const char *at = r->text, *end = r->text + r->length;
+    while (--line > 0 && at && (at = memchr(at, '\n', (size_t)(end - at))))
+        at++;
+    while (at && at < end && *at == ' ')
+        at++;
+    return at && at < end && *at == '\t';
+}
+
+/* What helps, by a part of libyaml's words about the problem or its context. */
+static const char *remedy_of(const struct halo_reader *r)
+{
+    static const struct {
+        const char *words, *remedy;
+    } remedies[] = {
+        {"found a tab", "indent with spaces, not with tabs"},
+        {"mapping values are not allowed",
+         "put a value that contains ': ' in quotes, and check the "
+         "indentation"},
+        {"could not find expected ':'", "write 'key: value', with a space after the colon, and put "
+                                        "a text with special characters in quotes"},
+        {"found unexpected end of stream", "a quote is not closed"},
+        {"found unexpected document indicator", "a quote is not closed"},
+        {"expected ',' or '", "close the bracket, and put a value that contains , [ ] { or } in "
+                              "quotes"},
+        {"escape character", "in double quotes, \\ has a meaning: use single quotes"},
+        {"did not find expected hexdecimal",
+         "in double quotes, \\ has a meaning: use single quotes"},
+        {"scanning an alias", "put a value that begins with * in quotes"},
+        {"scanning an anchor", "put a value that begins with & in quotes"},
+        {"scanning a tag", "put a value that begins with ! in quotes"},
+        {"undefined tag handle", "put a value that begins with ! in quotes"},
+        {"scanning a directive", "put a value that begins with % in quotes"},
+        {"expected key",
+         "give all keys of a map the same indentation, and put a value with special "
+         "characters in quotes"},
+        {"expected '-' indicator", "give all entries of a list the same indentation"},
+        {"entries are not allowed", "begin a list on a line of its own"},
+        {"keys are not allowed", "begin a map on a line of its own"},
+        {"document start", "the file must be one map, such as 'version: 1' with other keys below"},
+        {"control characters", "remove the invisible character"},
+    };
+    const yaml_parser_t *p = &r->parser;
+    if (p->problem && strstr(p->problem, "cannot start any token"))
+        return begins_with_tab(r, halo_reader_line(p->problem_mark))
+                   ? "indent with spaces, not with tabs"
+                   : "put the value in quotes";
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if ((p->problem && strstr(p->problem, remedies[i].words)) ||
+            (p->context && strstr(p->context, remedies[i].words)))
+            return remedies[i].remedy;
+    return "check the indentation and the quotes here";
+}
+
 static void say_syntax(struct halo_reader *r)
 {
     const yaml_parser_t *p = &r->parser;
@@ -26,12 +81,12 @@ static void say_syntax(struct halo_reader *r)
     halo_reader_give_up(r, -EINVAL);
     if (p->error == YAML_READER_ERROR)
         HALO_READER_SAY(r, count_lines(r->text, p->problem_offset),
-                        "the file is not UTF-8 text: %s", problem);
+                        "the file is not UTF-8 text (%s): save it as UTF-8", problem);
     else if (p->context)
-        HALO_READER_SAY(r, halo_reader_line(p->problem_mark), "%s, %s (from line %d)", problem,
-                        p->context, halo_reader_line(p->context_mark));
+        HALO_READER_SAY(r, halo_reader_line(p->problem_mark), "%s (%s, %s from line %d)",
+                        remedy_of(r), problem, p->context, halo_reader_line(p->context_mark));
     else
-        HALO_READER_SAY(r, halo_reader_line(p->problem_mark), "%s", problem);
+        HALO_READER_SAY(r, halo_reader_line(p->problem_mark), "%s (%s)", remedy_of(r), problem);
 }
 
 static bool next_event(struct halo_reader *r, yaml_event_t *event)
@@ -233,6 +288,7 @@ int halo_tree_parse(struct halo_node **ret, const char *text, size_t length,
     r->source = source;
     r->errors = errors;
     r->text = text;
+    r->length = length;
     r->refused = halo_node_create(HALO_NODE_LIST, source, 0);
     const char *nul = memchr(text, '\0', length);
     struct halo_node *root = NULL;

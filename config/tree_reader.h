@@ -18,6 +18,7 @@ struct halo_reader {
     const struct halo_source *source;
     struct halo_error_list *errors;
     const char *text;
+    size_t length;
     int depth, nodes;
     size_t bytes;
     struct halo_anchor anchor[HALO_TREE_MAX_ANCHORS];

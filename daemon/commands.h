@@ -3,6 +3,8 @@
 #ifndef HALO_COMMANDS_H
 #define HALO_COMMANDS_H
 
+#include <stdbool.h>
+
 #include "config/daemon.h"
 
 struct halo_command {
@@ -10,6 +12,7 @@ struct halo_command {
     const char *words; /* the command's arguments, as --help shows them */
     const char *help;
     int (*run)(int argc, char **argv);
+    bool own_help; /* the command handles --help itself */
 };
 
 int halo_command_devices(int argc, char **argv);

@@ -78,12 +78,18 @@ static void check_detectors(const struct halo_daemon_settings *settings)
     json_decref(list);
 }
 
+/* Service managers create folders there when they start the daemon. */
+static bool is_made_later(const char *path)
+{
+    return !strncmp(path, "/run/", 5) || !strncmp(path, "/var/run/", 9);
+}
+
 static void check_socket(const char *stream, const struct halo_output_settings *output)
 {
     const enum halo_output_target target = halo_output_row(output)->target;
     struct halo_error err = {0};
     int fd = -1;
-    if (target == HALO_AT_SOCKET)
+    if (target == HALO_AT_SOCKET && !is_made_later(output->target))
         (void)halo_listen_check(output->target, &err);
     else if (target == HALO_AT_ADDRESS)
         fd = halo_listen_tcp(output->target, &err);
@@ -179,10 +185,10 @@ static int print_schema(int argc, char **argv)
 }
 
 const struct halo_command halo_config_commands[] = {
-    {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon},
-    {"--check-config", "FILE", "check FILE and report all errors", check_config},
+    {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon, false},
+    {"--check-config", "FILE", "check FILE and report all errors", check_config, false},
     {"--dump-config", "[--secrets] FILE", "print FILE with all defaults and with *** for passwords",
-     dump_config},
-    {"--schema", "", "print a JSON Schema for FILE, for use in editors", print_schema},
-    {NULL, NULL, NULL, NULL},
+     dump_config, false},
+    {"--schema", "", "print a JSON Schema for FILE, for use in editors", print_schema, false},
+    {NULL, NULL, NULL, NULL, false},
 };

@@ -63,17 +63,17 @@ static int report_hidden(int argc, char **argv)
 
 static const struct halo_command commands[] = {
     {"run", "-i IN -vf CHAIN [options] OUT", "filter one file, URL or pipe into another",
-     halo_command_run},
+     halo_command_run, true},
     {"plan", "-i IN -vf CHAIN [options] OUT", "say what halod run would do, and how fast",
-     halo_command_plan},
+     halo_command_plan, true},
     {"job", "split|segment|join|status|submit|watch", "encode one file on many machines",
-     halo_command_job},
+     halo_command_job, true},
     {"devices", "[--json]", "list the cameras: formats, sizes, rates, controls",
-     halo_command_devices},
-    {"filters", "", "list the filters", list_filters},
-    {"filter", "NAME", "show a filter's options, ranges and defaults", show_filter},
-    {"hide-report", "CHAIN", "say what a chain leaves of what it hides", report_hidden},
-    {NULL, NULL, NULL, NULL},
+     halo_command_devices, false},
+    {"filters", "", "list the filters", list_filters, false},
+    {"filter", "NAME", "show a filter's options, ranges and defaults", show_filter, false},
+    {"hide-report", "CHAIN", "say what a chain leaves of what it hides", report_hidden, false},
+    {NULL, NULL, NULL, NULL, false},
 };
 
 static void print_help(void)
@@ -117,6 +117,16 @@ static void fill_standard_streams(void)
             open("/dev/null", modes[fd]); /* gets the lowest free number: fd */
 }
 
+/* Runs a command; --help is the same for all that have no help of their own. */
+static int run_command(const struct halo_command *c, int argc, char **argv)
+{
+    if (argc == 0 || c->own_help || (strcmp(argv[0], "--help") != 0 && strcmp(argv[0], "-h") != 0))
+        return c->run(argc, argv);
+    printf("usage: halod %s%s%s\n\nhalod %s: %s. See halod(8).\n", c->name, *c->words ? " " : "",
+           c->words, c->name, c->help);
+    return halo_end_print();
+}
+
 int main(int argc, char **argv)
 {
     fill_standard_streams();
@@ -143,9 +153,9 @@ int main(int argc, char **argv)
         return halo_command_detector(argc - 2, argv + 2);
     for (const struct halo_command *c = commands; c->name; c++)
         if (!strcmp(word, c->name))
-            return c->run(argc - 2, argv + 2);
+            return run_command(c, argc - 2, argv + 2);
     for (const struct halo_command *c = halo_config_commands; c->name; c++)
         if (!strcmp(word, c->name))
-            return c->run(argc - 2, argv + 2);
+            return run_command(c, argc - 2, argv + 2);
     return unknown_command(word);
 }

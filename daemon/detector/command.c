@@ -74,8 +74,11 @@ static int find_standard(char ret[PATH_MAX], struct halo_error *err)
         return 0;
     if (!is_system_service() && find_in_path(ret, standard))
         return 0;
-    return halo_fail(err, -ENOENT,
-                     "halo-detect is not installed: install it, or name a detector with 'command'");
+    return halo_fail(
+        err, -ENOENT,
+        "halo-detect is not installed: run 'apt install halod-tools', or, in halod's sources, "
+        "'sudo meson install -C build' and 'sudo tools/setup detect'; or name another "
+        "detector with 'command'");
 }
 
 static int find_named(char ret[PATH_MAX], const char *name, struct halo_error *err)

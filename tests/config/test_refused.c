@@ -411,7 +411,25 @@ static void not_yaml(void **state)
 {
     (void)state;
     REFUSE("streams:\n  a: [x\n",
-           "f:3: did not find expected ',' or ']', while parsing a flow sequence (from line 2)");
+           "f:3: close the bracket, and put a value that contains , [ ] { or } in quotes (did not "
+           "find expected ',' or ']', while parsing a flow sequence from line 2)");
+    REFUSE("streams:\n\ta: x\n",
+           "f:2: indent with spaces, not with tabs (found character that cannot "
+           "start any token, while scanning for the next token from line 2)");
+    REFUSE("a: b: c\n", "f:1: put a value that contains ': ' in quotes, and check the indentation "
+                        "(mapping values are not allowed in this context)");
+    REFUSE("a: %x\n", "f:1: put the value in quotes (found character that cannot start any token, "
+                      "while scanning for the next token from line 1)");
+    REFUSE("a: \"x\n",
+           "f:2: a quote is not closed (found unexpected end of stream, while scanning a "
+           "quoted scalar from line 1)");
+    REFUSE("a: \"\\w\"\n", "f:1: in double quotes, \\ has a meaning: use single quotes (found "
+                           "unknown escape character, while parsing a quoted scalar from line 1)");
+    REFUSE("a: 1\n b: 2\n",
+           "f:2: put a value that contains ': ' in quotes, and check the indentation "
+           "(mapping values are not allowed in this context)");
+    REFUSE("a: *\n", "f:1: put a value that begins with * in quotes (did not find expected "
+                     "alphabetic or numeric character, while scanning an alias from line 1)");
     REFUSE("streams: {}\n---\nstreams: {}\n", "f:2: the file contains more than one document");
     REFUSE("a: !!python/object x\nstreams: {}\n",
            "f:1: tags (tag:yaml.org,2002:python/object) are not supported");
@@ -424,8 +442,9 @@ static void not_yaml(void **state)
         nul, sizeof nul - 1,
         (const char *const[]){"f:2: the file is not text, because it contains a NUL byte", NULL});
     REFUSE("streams:\n  \xff: {}\n",
-           "f:2: the file is not UTF-8 text: invalid leading UTF-8 octet");
-    REFUSE("\xfe\xff\n", "f:1: the file is not UTF-8 text: invalid leading UTF-8 octet");
+           "f:2: the file is not UTF-8 text (invalid leading UTF-8 octet): save it as UTF-8");
+    REFUSE("\xfe\xff\n",
+           "f:1: the file is not UTF-8 text (invalid leading UTF-8 octet): save it as UTF-8");
 }
 
 /* A dead giveaway: what must be refused is refused at once, and in few words. */

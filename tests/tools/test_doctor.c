@@ -22,6 +22,20 @@ static const struct {
     {"sockets", "{}", DOCTOR_SKIPPED, ""},
     {"sockets", "{'stale':[]}", DOCTOR_OK, ""},
     {"sockets", "{'stale':['/run/a.ts','/run/b.ts']}", DOCTOR_WARNING, "/run/a.ts"},
+    {"outputs",
+     "{'facts':{},'status':{'streams':[{'name':'a','outputs':[{'kind':'unix','target':"
+     "'/x.ts','state':'failed','why':'no folder'}]}]}}",
+     DOCTOR_FAILED, "the output unix /x.ts fails: no folder"},
+    {"outputs",
+     "{'facts':{},'status':{'streams':[{'name':'a','outputs':[{'kind':'pipewire',"
+     "'state':'stalled','why':'nothing taken'}]}]}}",
+     DOCTOR_WARNING, "is stalled: nothing taken"},
+    {"outputs", "{'facts':{},'status':{'streams':[{'outputs':[{'kind':'file','state':'idle'}]}]}}",
+     DOCTOR_OK, ""},
+    {"overload",
+     "{'facts':{},'status':{'streams':[{'name':'a','degraded':{'late-detector':"
+     "'40 of 50'}}]}}",
+     DOCTOR_WARNING, "stream a: 40 of 50"},
     {"driver", "{}", DOCTOR_OK, "CPU"},
     {"driver", "{'driver':'580.1'}", DOCTOR_OK, "580.1"},
     {"driver", "{'facts':{'cuda_streams':['door'],'cuda':'nvcc 13'}}", DOCTOR_FAILED, "modprobe"},
@@ -180,6 +194,7 @@ static void test_cases(void **state)
         json_t *seen = read_case(cases[i].seen);
         find_check(cases[i].check)->judge(seen, &f);
         json_decref(seen);
+        json_decref(f.more);
         if (f.level != cases[i].level ||
             (!strstr(f.what, cases[i].says) && !strstr(f.fix, cases[i].says)))
             fail_msg("%s of %s: %s, '%s', '%s'", cases[i].check, cases[i].seen,
@@ -204,6 +219,23 @@ static void test_every_check_has_a_bad_case(void **state)
     assert_true(checks >= 12);
 }
 
+static void test_all_cases_are_named(void **state)
+{
+    struct doctor_finding f = {0};
+    json_t *seen =
+        read_case("{'facts':{'folders':[{'stream':'a','path':'/1','error':'E'},{'stream':"
+                  "'b','path':'/2'},{'stream':'c','path':'/3','error':'E'}]}}");
+    (void)state;
+    find_check("folders")->judge(seen, &f);
+    assert_non_null(strstr(f.what, "/1"));
+    assert_int_equal(json_array_size(f.more), 1);
+    const json_t *other = json_array_get(f.more, 0);
+    assert_non_null(strstr(json_string_value(json_object_get(other, "what")), "/3"));
+    assert_string_equal(json_string_value(json_object_get(other, "level")), "failed");
+    json_decref(f.more);
+    json_decref(seen);
+}
+
 /* Whatever a daemon says, no check takes it badly. */
 static void test_strange_facts(void **state)
 {
@@ -221,6 +253,7 @@ static void test_strange_facts(void **state)
         for (const struct doctor_check *c = doctor_checks; c->name; c++) {
             struct doctor_finding f = {0};
             c->judge(seen, &f);
+            json_decref(f.more);
             if (!f.what[0])
                 fail_msg("%s says nothing of %s", c->name, strange[i]);
         }
@@ -233,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cases),
         cmocka_unit_test(test_every_check_has_a_bad_case),
+        cmocka_unit_test(test_all_cases_are_named),
         cmocka_unit_test(test_strange_facts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

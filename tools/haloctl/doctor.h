@@ -11,9 +11,11 @@
 enum doctor_level { DOCTOR_OK, DOCTOR_SKIPPED, DOCTOR_WARNING, DOCTOR_FAILED };
 extern const char *const doctor_levels[]; /* "ok", "skipped", "warning", "failed" */
 
+/* What a check found: the worst case, and a list of all others, with "level", "what" and "fix". */
 struct doctor_finding {
     enum doctor_level level; /* DOCTOR_OK unless the check sets another level */
     char what[400], fix[400];
+    json_t *more; /* NULL: there are no others; owned */
 };
 
 /* Members of the object `seen`; a member whose value is unknown is absent:

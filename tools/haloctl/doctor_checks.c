@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "config/error.h"
 #include "tools/haloctl/doctor.h"
 
 #define GIB 1073741824.0
@@ -15,17 +16,35 @@ const char *const doctor_levels[] = {"ok", "skipped", "warning", "failed"};
 static void find(struct doctor_finding *f, enum doctor_level level, const char *fix,
                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* The worst thing that a check found stays; of equals the first. */
+static void add_case(struct doctor_finding *f, enum doctor_level level, const char *what,
+                     const char *fix)
+{
+    if (!f->more)
+        f->more = json_array();
+    json_array_append_new(f->more, json_pack("{s:s, s:s, s:s}", "level", doctor_levels[level],
+                                             "what", what, "fix", fix));
+}
+
+/* The worst case comes first, of equals the first one found. That all is well is no case. */
 static void find(struct doctor_finding *f, enum doctor_level level, const char *fix,
                  const char *format, ...)
 {
+    char what[sizeof f->what];
     va_list arguments;
-    if (f->what[0] && level <= f->level)
-        return;
-    f->level = level;
     va_start(arguments, format);
-    vsnprintf(f->what, sizeof f->what, format, arguments);
+    vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    halo_sanitise(what);
+    if (f->what[0] && level < DOCTOR_WARNING)
+        return;
+    if (f->what[0] && level <= f->level) {
+        add_case(f, level, what, fix);
+        return;
+    }
+    if (f->level >= DOCTOR_WARNING)
+        add_case(f, f->level, f->what, f->fix);
+    f->level = level;
+    memcpy(f->what, what, sizeof what);
     snprintf(f->fix, sizeof f->fix, "%s", fix);
 }
 
@@ -79,17 +98,15 @@ static void permission(const json_t *seen, struct doctor_finding *f)
 static void stale_sockets(const json_t *seen, struct doctor_finding *f)
 {
     const json_t *stale = json_object_get(seen, "stale");
-    const char *first = json_string_value(json_array_get(stale, 0));
     if (!stale)
         find(f, DOCTOR_SKIPPED, "", "haloctl cannot see which sockets are listening");
     else if (json_array_size(stale) == 0)
         find(f, DOCTOR_OK, "", "every socket has a listening process");
-    else
+    for (size_t i = 0; i < json_array_size(stale); i++)
         find(f, DOCTOR_WARNING,
              "you can remove the file; halod replaces its own stale sockets when it starts, and "
              "other stale sockets do no harm",
-             "no process is listening on %s (stale sockets: %zu)", first ? first : "?",
-             json_array_size(stale));
+             "no process is listening on %s", json_string_value(json_array_get(stale, i)));
 }
 
 static void driver(const json_t *seen, struct doctor_finding *f)
@@ -97,16 +114,21 @@ static void driver(const json_t *seen, struct doctor_finding *f)
     const char *version = ctl_text(seen, "driver");
     const json_t *facts = json_object_get(seen, "facts");
     const json_t *wanting = json_object_get(facts, "cuda_streams");
-    const char *stream = json_string_value(json_array_get(wanting, 0));
-    if (stream && !strcmp(ctl_text(facts, "cuda"), "without CUDA"))
-        find(f, DOCTOR_FAILED, "use a build with CUDA, or set backend: auto",
-             "stream %s requires CUDA, but this halod was built without it", stream);
-    else if (*version)
+    const bool built = strcmp(ctl_text(facts, "cuda"), "without CUDA") != 0;
+    json_t *stream;
+    size_t i;
+    json_array_foreach (wanting, i, stream)
+        if (!built)
+            find(f, DOCTOR_FAILED, "use a build with CUDA, or set backend: auto",
+                 "stream %s requires CUDA, but this halod was built without it",
+                 json_string_value(stream));
+        else if (!*version)
+            find(f, DOCTOR_FAILED,
+                 "install NVIDIA's driver and load it (modprobe nvidia), or set backend: auto",
+                 "stream %s requires CUDA, but no NVIDIA driver is loaded",
+                 json_string_value(stream));
+    if (*version)
         find(f, DOCTOR_OK, "", "NVIDIA's driver %s is loaded", version);
-    else if (stream)
-        find(f, DOCTOR_FAILED,
-             "install NVIDIA's driver and load it (modprobe nvidia), or set backend: auto",
-             "stream %s requires CUDA, but no NVIDIA driver is loaded", stream);
     else
         find(f, DOCTOR_OK, "", "no NVIDIA driver is loaded: filters run on the CPU");
 }
@@ -423,6 +445,13 @@ static void overload(const json_t *seen, struct doctor_finding *f)
         const double late = ctl_number(json_object_get(later, "dropped"), "late") -
                             ctl_number(json_object_get(stream, "dropped"), "late");
         const double passed = ctl_number(later, "filtered") - ctl_number(stream, "filtered");
+        const char *slow = ctl_text(json_object_get(stream, "degraded"), "late-detector");
+        if (*slow)
+            find(
+                f, DOCTOR_WARNING,
+                "use a faster detector or a smaller size, or raise wait: in detectors: (frames are "
+                "then shown later)",
+                "stream %s: %s", name, slow);
         if (json_is_true(json_object_get(stream, "overloaded")))
             find(f, DOCTOR_FAILED, fix, "stream %s: %s", name, ctl_text(stream, "why"));
         else if (late > 0 && late * 50 > passed)
@@ -446,6 +475,34 @@ static void streams(const json_t *seen, struct doctor_finding *f)
                  ctl_text(stream, "name"), state, *why ? why : "no reason is known");
     }
     find(f, DOCTOR_OK, "", "no stream has failed");
+}
+
+/* An output that is only waiting for its first packet is well. */
+static void outputs(const json_t *seen, struct doctor_finding *f)
+{
+    json_t *stream, *one;
+    size_t i, k;
+    if (!facts_of(seen, f))
+        return;
+    json_array_foreach (ctl_field(seen, "status", "streams"), i, stream) {
+        json_array_foreach (json_object_get(stream, "outputs"), k, one) {
+            const char *failed = ctl_text(one, "encoding_failed"), *why = ctl_text(one, "why");
+            const char *state = ctl_text(one, "state");
+            const bool fails = !strcmp(state, "failed");
+            if (fails || *failed)
+                find(f, DOCTOR_FAILED, "the reason says what to change in the output's settings",
+                     "stream %s: the output %s %s fails: %s", ctl_text(stream, "name"),
+                     ctl_text(one, "kind"), ctl_text(one, "target"),
+                     fails && *why ? why
+                     : *failed     ? failed
+                                   : "no reason is known");
+            else if (*why && strcmp(state, "writing") != 0 && strcmp(state, "idle") != 0)
+                find(f, DOCTOR_WARNING, "haloctl status NAME shows whether it has recovered",
+                     "stream %s: the output %s %s is %s: %s", ctl_text(stream, "name"),
+                     ctl_text(one, "kind"), ctl_text(one, "target"), state, why);
+        }
+    }
+    find(f, DOCTOR_OK, "", "no output fails");
 }
 
 static void restarts(const json_t *seen, struct doctor_finding *f)
@@ -499,6 +556,7 @@ const struct doctor_check doctor_checks[] = {
     {"port", "the HTTP port is available", port},
     {"memlock", "enough memory can be locked", memlock},
     {"streams", "no stream has failed", streams},
+    {"outputs", "no output fails", outputs},
     {"overload", "no stream is overloaded", overload},
     {"restarts", "no engine was restarted often", restarts},
     {"clock", "the clock is set", clock_set},

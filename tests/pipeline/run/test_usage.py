@@ -443,6 +443,13 @@ class Help(HaloTest):
             self.assertIn('-vf', text + self.halod('run', '--help').out.decode())
             self.assertIn('halod', text)
 
+    def test_every_command_has_help(self):
+        for word in ('run', 'plan', 'job', 'devices', 'filters', 'filter', 'hide-report', '-c',
+                     '--check-config', '--dump-config', '--schema'):
+            for option in ('--help', '-h'):
+                with self.subTest(word):
+                    self.assertIn('usage:', self.halod(word, option).out.decode())
+
     def test_help_names_every_option(self):
         text = self.halod('run', '--help').out.decode()
         for name in ('-i', '-f', '-vf', '-c:v', '-b:v', '-crf', '-preset', '-c:a', '-ss', '-t',
