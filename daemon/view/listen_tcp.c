@@ -38,13 +38,15 @@ int halo_listen_tcp(const char *address, struct halo_error *err)
     if (bind(fd, (const struct sockaddr *)&where, length) || listen(fd, BACKLOG)) {
         const int error = errno;
         close(fd);
-        const char *fix =
-            error == EADDRINUSE
-                ? " (use another port, or stop the program that uses it: ss -ltnp shows it)"
-            : error == EACCES        ? " (use a port above 1023)"
-            : error == EADDRNOTAVAIL ? " (no interface of this machine has this address now)"
-                                     : "";
-        return halo_fail(err, -error, "%s: cannot listen: %s%s", address, strerror(error), fix);
+        if (error == EADDRINUSE)
+            return halo_fail(err, -error,
+                             "%s is in use by another program: use another port, or stop that "
+                             "program (ss -ltnp shows it)",
+                             address);
+        return halo_fail(err, -error, "%s: cannot listen: %s%s", address, strerror(error),
+                         error == EACCES          ? " (use a port above 1023)"
+                         : error == EADDRNOTAVAIL ? " (this machine does not have this address)"
+                                                  : "");
     }
     return fd;
 }
