@@ -181,9 +181,11 @@ static int take_frame(struct halo_detect *d, struct halo_item *item, struct halo
     struct halo_held *held;
     if (d->track >= 0 && item->track != d->track) {
         halo_item_finish(item);
-        return halo_fail(err, -ENOTSUP,
-                         "the input has several video streams, but faces and people can be found "
-                         "in one only: choose it with -map, or split the file");
+        return halo_fail(
+            err, -ENOTSUP,
+            "the input has several video streams, but faces and people can be found "
+            "in one only: copy it to a file of its own (ffmpeg -i IN -map 0:v:0 -c copy "
+            "ONE.mkv)");
     }
     d->track = item->track;
     int code = bring_to_host(d, item->raw, err);
