@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "pipeline/base/av_version.h"
+#include "pipeline/input/first_picture.h"
 
 static void of_container(struct halo_hdr *hdr, const AVStream *st)
 {
@@ -24,19 +25,14 @@ static void of_container(struct halo_hdr *hdr, const AVStream *st)
         memcpy(&hdr->light, data, sizeof hdr->light);
 }
 
-static void of_picture(struct halo_hdr *hdr, const AVFrame *frame)
+static void of_picture(struct halo_hdr *hdr, const struct halo_hdr *first)
 {
-    const AVFrameSideData *side =
-        av_frame_get_side_data(frame, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
-    if (side && !hdr->has_display) {
-        memcpy(&hdr->display, side->data, sizeof hdr->display);
-        hdr->has_display = true;
-    }
-    side = av_frame_get_side_data(frame, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL);
-    if (side && !hdr->has_light) {
-        memcpy(&hdr->light, side->data, sizeof hdr->light);
-        hdr->has_light = true;
-    }
+    if (first->has_display && !hdr->has_display)
+        hdr->display = first->display;
+    if (first->has_light && !hdr->has_light)
+        hdr->light = first->light;
+    hdr->has_display |= first->has_display;
+    hdr->has_light |= first->has_light;
 }
 
 /* How the output looks without it: with some profiles of Dolby Vision the frames are SDR, or use
@@ -51,9 +47,9 @@ static const char *rest_of(const AVStream *st, bool hdr)
     return hdr ? "the output is plain HDR" : "the output is SDR";
 }
 
-static void say_dropped(const AVStream *st, const AVFrame *first, bool hdr)
+static void say_dropped(const AVStream *st, const struct halo_first_picture *first, bool hdr)
 {
-    const bool plus = hdr && av_frame_get_side_data(first, AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
+    const bool plus = hdr && first->dynamic;
     size_t size;
     const bool vision = halo_av_stream_side_data(st, AV_PKT_DATA_DOVI_CONF, &size);
     if (plus || vision)
@@ -68,13 +64,14 @@ bool halo_hdr_is(const AVStream *stream)
     return transfer == AVCOL_TRC_SMPTE2084 || transfer == AVCOL_TRC_ARIB_STD_B67;
 }
 
-void halo_hdr_find(struct halo_hdr *ret, const AVFrame *first, const AVStream *stream)
+void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_picture *first,
+                   const AVStream *stream)
 {
     const bool hdr = halo_hdr_is(stream);
     *ret = (struct halo_hdr){0};
     of_container(ret, stream);
     if (hdr)
-        of_picture(ret, first);
+        of_picture(ret, &first->hdr);
     say_dropped(stream, first, hdr);
 }
 

@@ -13,6 +13,8 @@
 
 #include "config/error.h"
 
+struct halo_first_picture;
+
 struct halo_hdr {
     bool has_display, has_light;
     AVMasteringDisplayMetadata display;
@@ -24,7 +26,8 @@ bool halo_hdr_is(const AVStream *stream);
 
 /* Reads the stream's metadata from its container. If the stream's transfer characteristic is HDR,
  * metadata that the container lacks is taken from the first frame (first_picture.h). */
-void halo_hdr_find(struct halo_hdr *ret, const AVFrame *first, const AVStream *stream);
+void halo_hdr_find(struct halo_hdr *ret, const struct halo_first_picture *first,
+                   const AVStream *stream);
 
 /* Writes the metadata to the output stream. Returns 0 or -ENOMEM. */
 int halo_hdr_describe(const struct halo_hdr *hdr, AVStream *out);

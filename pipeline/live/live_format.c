@@ -81,16 +81,13 @@ static int look_at_first(struct halo_live_format *format, const struct halo_live
 {
     if (!in->source)
         return 0;
-    AVFrame *first = av_frame_alloc();
-    int code = first ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-    if (code == 0 && (in->again || in->video->codecpar->field_order > AV_FIELD_PROGRESSIVE ||
-                      halo_hdr_is(in->video)))
-        code = halo_first_picture(first, in->source, in->video, err);
-    if (code >= 0) {
-        halo_first_fields(first, in->video);
-        halo_hdr_find(&format->hdr, first, in->video);
-    }
-    av_frame_free(&first);
+    struct halo_first_picture first = {0};
+    int code = 0;
+    if (in->again || in->video->codecpar->field_order > AV_FIELD_PROGRESSIVE ||
+        halo_hdr_is(in->video))
+        code = halo_first_picture(&first, in->source, in->video, err);
+    halo_first_picture_fields(&first, in->video);
+    halo_hdr_find(&format->hdr, &first, in->video);
     return code;
 }
 

@@ -132,10 +132,10 @@ static bool stores_stereo(const AVOutputFormat *container, enum AVStereo3DType t
 /* Streams of HEVC with several layers: the decoder knows the first only. */
 static void say_layers_lost(const AVStream *in)
 {
-    enum { MOST = 64, VPS = 32 }; /* ITU-T H.265, 7.3.2.1 */
-    struct halo_nal nal[MOST];
+    enum { MAX_UNITS = 64, VPS = 32 }; /* ITU-T H.265, 7.3.2.1 */
+    struct halo_nal nal[MAX_UNITS];
     const bool hevc = in->codecpar->codec_id == AV_CODEC_ID_HEVC;
-    const int count = hevc ? halo_nal_of_extradata(in->codecpar, nal, MOST) : 0;
+    const int count = hevc ? halo_nal_of_extradata(in->codecpar, nal, MAX_UNITS) : 0;
     for (int i = 0; i < count; i++) {
         const uint8_t *d = nal[i].data;
         const int more =
@@ -151,19 +151,20 @@ static void say_layers_lost(const AVStream *in)
 }
 
 /* Says what players would need to show the frames as they were meant, and the output will lack. */
-static void say_marks_lost(const AVStream *in, const AVFrame *first, AVFormatContext *output)
+static void say_marks_lost(const AVStream *in, const struct halo_first_picture *first,
+                           AVFormatContext *output)
 {
     const AVOutputFormat *container = output->oformat;
     size_t size;
     const uint8_t *data = halo_av_stream_side_data(in, AV_PKT_DATA_STEREO3D, &size);
-    const AVFrameSideData *packed = av_frame_get_side_data(first, AV_FRAME_DATA_STEREO3D);
-    const AVStereo3D *stereo = (const void *)(data ? data : packed ? packed->data : NULL);
-    const bool kept = data && stores_stereo(container, stereo->type);
+    const enum AVStereo3DType stereo =
+        data ? ((const AVStereo3D *)(const void *)data)->type : (enum AVStereo3DType)first->stereo;
+    const bool kept = data && stores_stereo(container, stereo);
     const bool round = halo_av_stream_side_data(in, AV_PKT_DATA_SPHERICAL, &size);
-    if (stereo && stereo->type != AV_STEREO3D_2D && !kept)
+    if (stereo != AV_STEREO3D_2D && !kept)
         halo_log(HALO_LOG_WARNING,
                  "stream %d: the mark that its frames show two views (%s) is lost%s", in->index,
-                 av_stereo3d_type_name(stereo->type),
+                 av_stereo3d_type_name(stereo),
                  data ? halo_container_advice(container, ": use .mkv to keep it") : "");
     if (round && !av_match_name(container->name, "matroska,webm,mp4,ipod"))
         halo_log(HALO_LOG_WARNING,
@@ -172,8 +173,7 @@ static void say_marks_lost(const AVStream *in, const AVFrame *first, AVFormatCon
                  in->index);
     if ((kept || round) && av_match_name(container->name, "mp4,ipod"))
         output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* otherwise it leaves them out */
-    if (halo_av_stream_side_data(in, AV_PKT_DATA_ICC_PROFILE, &size) ||
-        av_frame_get_side_data(first, AV_FRAME_DATA_ICC_PROFILE))
+    if (halo_av_stream_side_data(in, AV_PKT_DATA_ICC_PROFILE, &size) || first->profile)
         halo_log(HALO_LOG_WARNING,
                  "stream %d: its ICC profile is left out, so players may show other colours",
                  in->index);
@@ -206,15 +206,13 @@ static int open_filtered(struct halo_track *t, const struct halo_route *route,
         .crf = settings->crf,
         .preset = settings->preset,
         .threads = route->in_segments ? count_segment_threads(t->in->codecpar) : 0};
-    AVFrame *first = av_frame_alloc();
-    int code = first ? halo_first_picture(first, route->source, t->in, err)
-                     : halo_fail(err, -ENOMEM, "out of memory");
+    struct halo_first_picture first;
+    int code = halo_first_picture(&first, route->source, t->in, err);
     if (code >= 0) {
-        halo_hdr_find(&ein.hdr, first, t->in);
-        halo_first_fields(first, t->in);
-        say_marks_lost(t->in, first, output);
+        halo_hdr_find(&ein.hdr, &first, t->in);
+        halo_first_picture_fields(&first, t->in);
+        say_marks_lost(t->in, &first, output);
     }
-    av_frame_free(&first);
     if (code >= 0)
         code = halo_nvenc_is(codec) ? halo_nvenc_open(&t->encoder, codec, t->gate, &wish, &ein, err)
                                     : halo_encoder_open(&t->encoder, codec, &wish, &ein, err);

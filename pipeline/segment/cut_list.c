@@ -159,7 +159,8 @@ static int read_all(struct reader *r, struct halo_error *err)
     return code < 0 ? code : 0;
 }
 
-/* Why there are fewer than half of the segments that -segment_time asks for; NULL: there are not. */
+/* Why there are fewer than half of the segments that -segment_time asks for; NULL: there are
+ * enough. */
 static const char *why_few(const struct reader *r, int count)
 {
     const double length = r->last == AV_NOPTS_VALUE ? 0 : seconds_of(r, r->last);

@@ -28,9 +28,7 @@ RAW = {
     'base/display.c': ('how a raw picture is to be shown', 'halo_display_of_frame'),
     'picture/orient.c': ('turns raw pictures', 'part_of turn_planes spill_of halo_orient_pass'),
     'input/first_picture.c': ('the first picture of a stream, for what it says of itself',
-                        'halo_first_picture'),
-    'input/hdr.c': ('the first picture of a stream, for its light levels; it is freed there',
-              'of_picture say_dropped'),
+                        'note'),
     'run/stage_source.c': ('from the decoders into the queue to the gate', 'receive_picture'),
     'live/live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
     'live/live_camera_mode.c': ('from the camera, or its decoder, turned', '''
