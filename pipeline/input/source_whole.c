@@ -191,6 +191,18 @@ static int64_t broken_box(AVIOContext *pb, int64_t size)
     return 0;
 }
 
+/* The end of the last sample in the index of an MP4. */
+static int64_t index_end(const AVFormatContext *f)
+{
+    int64_t end = 0;
+    for (unsigned i = 0; i < f->nb_streams; i++)
+        for (int k = 0; k < avformat_index_get_entries_count(f->streams[i]); k++) {
+            const AVIndexEntry *e = avformat_index_get_entry(f->streams[i], k);
+            end = FFMAX(end, e->pos + e->size);
+        }
+    return end;
+}
+
 /* Bytes of a GIF's colour table, from the byte that declares it. */
 static int64_t gif_colours(int flags)
 {
@@ -240,7 +252,7 @@ static int check_pieces(const struct halo_whole *w, const char *name, struct hal
     if (size <= 0 || avio_seek(pb, 0, SEEK_SET) < 0)
         return 0;
     if (av_match_name("mov", w->format->iformat->name))
-        at = broken_box(pb, size);
+        at = index_end(w->format) > size ? size : broken_box(pb, size);
     else if (!strcmp(w->format->iformat->name, "gif"))
         at = broken_gif(pb);
     else if (av_match_name("matroska", w->format->iformat->name))

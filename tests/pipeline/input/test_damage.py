@@ -57,6 +57,17 @@ class Damage(HaloTest):
         start, size = boxes(data)['mdat']
         self.damaged('cut.mp4', data[:start + size // 2])
 
+    def test_mp4_without_its_last_packet(self):
+        """Nothing is torn, and its index is in front."""
+        for sound in ((), audio_source(3)):
+            source = clip('.mp4', *video_source(seconds=3), *sound, '-c:v', 'mpeg4', '-c:a', 'aac',
+                          '-movflags', 'faststart')
+            last = max(halotest.ffprobe(source, '-show_entries', 'packet=pos,size')['packets'],
+                       key=lambda packet: int(packet['pos']))
+            need(int(last['pos']) + int(last['size']) == os.path.getsize(source), 'data at its end', source)
+            with self.subTest(f'sound: {bool(sound)}'):
+                self.damaged('cut.mp4', content(source)[:int(last['pos'])])
+
     def test_mp4_without_its_index(self):
         data = content(self.movie())
         start, _ = boxes(data)['moov']
