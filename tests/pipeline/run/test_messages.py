@@ -82,7 +82,7 @@ class Messages(HaloTest):
         rows = (
             ('out.mkv', ('-an', '-c:v', 'gif'), 'use -c:v libx264'),
             ('out.webm', ('-an', '-c:v', 'gif'), 'or another container .*mkv.*'),
-            ('out.mkv', ('-c:a', 'wmav2'), 'another codec with -c:a, or leave it out with -an'),
+            ('out.mkv', ('-c:a', 'adpcm_ima_qt'), 'another codec with -c:a, or leave it out with -an'),
             ('out.mkv', ('-c:v', 'rv10'), 'with -c:v and -c:a, or omit the audio with -an'),
             ('out.mkv', ('-an', '-c:v', 'rv10'), 'rv10.: choose another codec with -c:v'),
             ('out.mp4', (), 'mp3 at 8000hz is not standard.: choose .*mkv.*'),
