@@ -66,7 +66,10 @@ static void begin_turn(struct halo_http *http)
 static bool is_its_turn(struct halo_http *http, struct MHD_Connection *connection,
                         struct halo_http_asked *asked)
 {
-    if (asked->had_turn || asked->route.what != HALO_HTTP_CALL)
+    const enum halo_http_what what = asked->route.what;
+    const bool has_body = what == HALO_HTTP_CALL || what == HALO_HTTP_LOGIN ||
+                          what == HALO_HTTP_LOGOUT || what == HALO_HTTP_SETUP;
+    if (asked->had_turn || !has_body)
         return true;
     asked->had_turn = !http->later && http->worked < WORK;
     if (asked->had_turn) {
@@ -76,8 +79,7 @@ static bool is_its_turn(struct halo_http *http, struct MHD_Connection *connectio
     *http->later_last = asked;
     http->later_last = &asked->later;
     asked->turn = (struct halo_http_pause){connection, halo_http_wake, http, false};
-    halo_http_suspend(&asked->turn);
-    halo_http_wake(http);
+    halo_http_suspend(&asked->turn); /* until run() begins the next turn */
     return false;
 }
 
@@ -104,7 +106,7 @@ static void run(struct halo_http *http)
     const bool wants = MHD_get_timeout(http->daemon, &ms) == MHD_YES;
     uv_timer_stop(&http->timeout);
     uv_idle_stop(&http->again);
-    if (wants && ms == 0)
+    if ((wants && ms == 0) || http->later)
         uv_idle_start(&http->again, on_again);
     else if (wants)
         uv_timer_start(&http->timeout, on_timeout, ms, 0);

@@ -29,7 +29,7 @@ function dot(x, y, name) {
 }
 
 // host: items() returns [{shape, label, editable, dashed}]; selected() the selected shape or null;
-// select(shape or null), changed(shape), created(shape), remove(shape), ended() after a drag;
+// select(shape or null), changed(shape), created(shape), remove(shape), dragBegins();
 // toolChanged(tool, corners).
 export class Overlay {
     constructor(host) {
@@ -160,6 +160,7 @@ export class Overlay {
     }
 
     beginDrag(event, drag) {
+        this.host.dragBegins();
         const from = this.pointOf(event);
         this.drag = {from, last: from, ...drag};
         this.element.setPointerCapture(event.pointerId);
@@ -225,7 +226,6 @@ export class Overlay {
     onUp(event) {
         const {drag} = this;
         this.drag = null;
-        this.host.ended();
         if (!drag?.fresh)
             return;
         const [x, y] = drag.from;

@@ -69,7 +69,7 @@ class Editor {
             created: (shape) => this.addFilter(shape),
             remove: (shape) => this.removeShape(...this.ownerOf(shape), shape),
             toolChanged: (tool, corners) => this.tools?.show(tool, corners),
-            ended: () => (this.changedAt = 0),
+            dragBegins: () => (this.changedAt = 0),
         });
         this.tools = createTools({
             choose: (tool) => this.overlay.setTool(tool),

@@ -117,7 +117,10 @@ class Places(NumbersTest):
         self.until(lambda: not daemon.pids())
         status = daemon.status()
         self.assertGreater(status['streams'][0]['filtered'], 0)
-        self.assertEqual(json.loads(self.get('/api/streams')), status)
+        seen = json.loads(json.dumps(status))  # by viewers, who get no paths
+        for output in (o for stream in seen['streams'] for o in stream['outputs']):
+            output.update({key: '***' for key in ('target', 'path') if '/' in output.get(key, '')})
+        self.assertEqual(json.loads(self.get('/api/streams')), seen)
         self.assertEqual(json.loads(self.haloctl('--json', 'status')), {'status': status})
         for stream in status['streams']:
             one = json.loads(self.haloctl('--json', 'status', stream['name']))
