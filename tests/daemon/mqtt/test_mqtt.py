@@ -102,6 +102,20 @@ class Published(MqttTest):
         daemon.control('Stop', name='door')
         client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'stopped')
 
+    def test_addresses(self):
+        """Brokers keep what they are told: no path, and of URLs no more than the host."""
+        broker = self.broker()
+        client = self.client(broker)
+        self.begin(broker, {
+            'door': self.stream(input=self.path('no file.mp4')),
+            'yard': self.stream('two', input='http://127.0.0.1:9/geheim?loginpas=geheim')})
+        for name, words in (('door', ' cannot be read'), ('yard', 'http://127.0.0.1/***: ')):
+            text = client.wait(f'halod/{name}/state', lambda text: json.loads(text)['why'])
+            self.assertIn(words, text)
+        for _, _, payload in client.all:
+            for word in self.folder, 'no file', 'geheim':
+                self.assertNotIn(word, str(payload))
+
     @alone
     def test_events_do_not_wait(self):
         """For the next numbers, which come every ten seconds."""
