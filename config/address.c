@@ -3,8 +3,10 @@
 #include "config/address.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/number.h"
 
@@ -42,6 +44,14 @@ static bool read_ip(const char *text, size_t length, struct in6_addr *ret)
     one[length] = '\0';
     *ret = mapped;
     return inet_pton(AF_INET, one, &ret->s6_addr[12]) == 1 || inet_pton(AF_INET6, one, ret) == 1;
+}
+
+bool halo_address_has_network(void)
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || errno != EAFNOSUPPORT;
 }
 
 bool halo_address_is_machine(const char *text)

@@ -10,6 +10,10 @@
  * address of a group. */
 bool halo_address_is_machine(const char *text);
 
+/* Returns whether this process may open connections to networks: as a service, halod may not unless
+ * the administrator allows it. */
+bool halo_address_has_network(void);
+
 /* Returns whether this IP address is in the list, whose addresses are separated by commas, however
  * they are written. NULL: it is not. */
 bool halo_address_is_listed(const char *list, const char *address);

@@ -187,8 +187,8 @@ static int print_schema(int argc, char **argv)
 const struct halo_command halo_config_commands[] = {
     {"-c", "FILE", "run the daemon on the streams of FILE", run_daemon, false},
     {"--check-config", "FILE", "check FILE and report all errors", check_config, false},
-    {"--dump-config", "[--secrets] FILE", "print FILE with all defaults and with *** for passwords",
-     dump_config, false},
+    {"--dump-config", "[--secrets] FILE",
+     "print FILE with all defaults and with *** for what is secret", dump_config, false},
     {"--schema", "", "print a JSON Schema for FILE, for use in editors", print_schema, false},
     {NULL, NULL, NULL, NULL, false},
 };

@@ -2,13 +2,11 @@
  * Reloading and keeping settings, finding cameras, and the last hour. */
 #include "daemon/control/methods_keep.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "config/address.h"
 #include "config/source_kinds.h"
 #include "daemon/control/cameras.h"
 #include "daemon/control/history.h"
@@ -94,22 +92,13 @@ static bool is_input(const json_t *value)
     return known;
 }
 
-/* As a service, halod has no network unless the administrator allows it. */
-static bool has_network(void)
-{
-    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0 || errno != EAFNOSUPPORT;
-}
-
 static bool refuse_input(struct halo_client *client, const json_t *value)
 {
     const char *what = NULL;
     if (!is_input(value))
         what = "the input must be a camera, a URL or test: write other inputs to the settings file";
     else if (halo_source_row(json_string_value(value))->place == HALO_FROM_NETWORK &&
-             !has_network())
+             !halo_address_has_network())
         what = "this halod has no network access: copy network.conf to "
                "/etc/systemd/system/halod.service.d/ and restart it (docs/service.md)";
     if (what)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/address.h"
 #include "config/log.h"
 #include "config/option.h"
 
@@ -218,11 +219,13 @@ const char *halo_av_reason(int averror, struct halo_complaints *complaints, char
 {
     char words[AV_ERROR_MAX_STRING_SIZE], line[HALO_AV_LINE];
     av_strerror(averror, words, sizeof words);
-    if (averror == AVERROR(EAFNOSUPPORT)) /* systemd's RestrictAddressFamilies= */
+    halo_av_last_line(complaints, line, sizeof line);
+    if (averror == AVERROR(EAFNOSUPPORT) || /* systemd's RestrictAddressFamilies= */
+        (strstr(line, "resolve hostname") && !halo_address_has_network()))
         snprintf(words, sizeof words, "no network: as a service, halod needs network.conf");
     if (averror == AVERROR_EXIT) /* FFmpeg: "Immediate exit requested" */
         snprintf(words, sizeof words, "interrupted");
-    if (*halo_av_last_line(complaints, line, sizeof line))
+    if (*line)
         snprintf(text, size, "%s (%s)", words, line);
     else
         snprintf(text, size, "%s", words);
