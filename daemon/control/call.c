@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Parses and checks calls, and writes the table of methods in the Varlink definition language. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,8 @@ static int check_value(const struct halo_parameter *p, const json_t *value, json
     case HALO_PARAMETER_STRING:
         if (!json_is_string(value))
             return wrong_parameter(ret_error, p->name, "%s must be a %s", "string");
+        if ((double)json_string_length(value) < p->min)
+            return wrong_parameter(ret_error, p->name, "%s must not be empty%s", "");
         return p->choices ? check_choice(p, json_string_value(value), ret_error) : 0;
     case HALO_PARAMETER_BOOL:
         return json_is_boolean(value)
@@ -82,6 +85,13 @@ static int check_value(const struct halo_parameter *p, const json_t *value, json
     return -EINVAL;
 }
 
+/* Whether a number with a fraction has none. */
+static bool is_whole(const json_t *value)
+{
+    const double number = json_real_value(value);
+    return json_is_real(value) && number >= 0 && number < 9e15 && floor(number) == number;
+}
+
 static int refuse_unknown(const struct halo_method *method, const char *key, json_t **ret_error)
 {
     const char *names[HALO_METHOD_PARAMETERS];
@@ -107,6 +117,10 @@ int halo_call_check(const struct halo_method *method, json_t *parameters, json_t
             return refuse_unknown(method, key, ret_error);
         if (json_is_null(value) && p->optional)
             continue;
+        if (p->type == HALO_PARAMETER_INT && is_whole(value)) { /* 3.0 */
+            json_object_set_new(parameters, key, json_integer((json_int_t)json_real_value(value)));
+            continue;
+        }
         const int code = check_value(p, value, ret_error);
         if (code)
             return code;

@@ -218,19 +218,19 @@ void halo_http_route(const struct halo_http_request *request, struct halo_http_r
     struct halo_http_route route = {
         .what = HALO_HTTP_INDEX, .status = 200, .why = "", .allow = "GET, HEAD"};
     route.embedded = is_embedder(request->embed, request->referer);
+    const struct path *path = request->action ? NULL : FIND(pages, request->path);
+    if (!path)
+        path = find_stream(request, route.stream); /* also if it is named "page" */
+    if (!path)
+        path = find_folder(request->path, route.name);
+    if (path && path->posts)
+        route.allow = "POST";
     if (is_allowed(request, &route)) {
-        const struct path *path = request->action ? NULL : FIND(pages, request->path);
-        if (!path)
-            path = find_stream(request, route.stream); /* also if it is named "page" */
-        if (!path)
-            path = find_folder(request->path, route.name);
         if (!path)
             fail(&route, 404, "no such page: for a list of all pages, see '/'");
         else if (path->posts == is_get(request))
             fail(&route, 405,
                  path->posts ? "only POST is allowed" : "only GET and HEAD are allowed");
-        if (path && path->posts)
-            route.allow = "POST";
         if (path && route.what != HALO_HTTP_ERROR && (!path->posts || is_post(request, &route))) {
             route.what = path->what;
             route.role = path->role;

@@ -98,13 +98,13 @@ json_t *halo_http_filters(void)
 const struct halo_method halo_http_methods[] = {
     {.name = "login",
      .help = "Begins a session.",
-     .in = {{"user", HALO_PARAMETER_STRING}, {"password", HALO_PARAMETER_STRING}},
+     .in = {{"user", HALO_PARAMETER_STRING, .min = 1}, {"password", HALO_PARAMETER_STRING}},
      .out = "the session"},
     {.name = "logout", .help = "Ends the session.", .in = {{0}}, .out = "the session"},
     {.name = "setup",
      .help = "Creates the first administrator, and begins a session.",
      .in = {{"code", HALO_PARAMETER_STRING},
-            {"user", HALO_PARAMETER_STRING},
+            {"user", HALO_PARAMETER_STRING, .min = 1},
             {"password", HALO_PARAMETER_STRING}},
      .out = "the session"},
     {.name = "call/SetPassword",
@@ -125,6 +125,10 @@ static json_t *parameter_schema(const struct halo_parameter *p)
     json_t *schema = json_pack("{s:s}", "type", types[p->type]);
     if (p->type == HALO_PARAMETER_LIST)
         json_object_set_new(schema, "items", json_object());
+    if (p->type == HALO_PARAMETER_STRING && !p->choices)
+        json_object_set_new(schema, "pattern", json_string("^[^\\u0000]*$"));
+    if (p->type == HALO_PARAMETER_STRING && p->min > 0)
+        json_object_set_new(schema, "minLength", json_integer((json_int_t)p->min));
     if (p->type == HALO_PARAMETER_INT)
         json_object_set_new(schema, "minimum", json_integer(0));
     if (p->type == HALO_PARAMETER_REAL) {

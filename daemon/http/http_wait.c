@@ -193,8 +193,8 @@ static void ask_access(struct halo_http_wait *wait, const struct halo_http_asked
         .secret = halo_parameter_text(body, changes ? "old" : "code"),
         .address = asked->who.address,
     };
-    if (!access || !request.name[0]) {
-        fail(wait, MHD_HTTP_BAD_REQUEST, access ? "user is empty" : "this daemon has no users");
+    if (!access) {
+        fail(wait, MHD_HTTP_BAD_REQUEST, "this daemon has no users");
         return;
     }
     wait->asks = true;
@@ -270,13 +270,15 @@ static bool is_let_in(struct halo_http_wait *wait, struct halo_http_asked *asked
 
 static void begin(struct halo_http_wait *wait, struct halo_http_asked *asked)
 {
-    json_error_t at;
+    json_error_t at = {0};
     const bool has_body = asked->route.what != HALO_HTTP_SESSION;
     json_t *body = has_body ? json_loadb(asked->body ? asked->body : "", asked->body_size,
                                          JSON_REJECT_DUPLICATES, &at)
                             : json_object();
+    char what[JSON_ERROR_TEXT_LENGTH + 64];
+    snprintf(what, sizeof what, "the body is not valid JSON: %s", at.text);
     if (!json_is_object(body))
-        fail(wait, MHD_HTTP_BAD_REQUEST, "the body must be a JSON object");
+        fail(wait, MHD_HTTP_BAD_REQUEST, body ? "the body must be a JSON object" : what);
     else if (is_let_in(wait, asked)) {
         switch (asked->route.what) {
         case HALO_HTTP_SESSION:
