@@ -26,7 +26,7 @@ struct halo_parameter {
     const char *name; /* NULL: the end */
     enum halo_parameter_type type;
     bool optional;
-    double min, max; /* of a number; of a string, the least length */
+    double min, max;            /* of a number; of a string, the least length */
     const char *const *choices; /* for a string: the allowed values; NULL: any value */
     /* for a list: its type in the interface description, such as "[]float" */
     const char *type_text;
