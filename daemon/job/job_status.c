@@ -112,6 +112,7 @@ static void look_at_audit(struct status *s, const struct halo_job_file *job)
     size_t i;
     json_t *record, *audit = json_load_file(job->audit, 0, NULL);
     s->records = json_incref(json_object_get(audit, "segments"));
+    s->failures = json_array();
     s->stage = COMPLETE;
     s->segments = s->done = (int)json_array_size(s->records);
     json_array_foreach (s->records, i, record)
@@ -234,7 +235,7 @@ static void print_failures(const struct status *s)
                  host ? host : "?",
                  json_is_true(json_object_get(failure, "final")) ? "" : " and is tried again",
                  reason ? reason : "?");
-        halo_sanitise(line); /* others can write the file */
+        halo_sanitise(line);
         puts(line);
     }
 }
@@ -252,11 +253,14 @@ static void print(const struct status *s, const struct halo_job_file *job, bool 
     write_line(s, job, line, sizeof line);
     puts(line);
     print_failures(s);
-    for (int i = 0; i < s->nodes; i++)
-        printf("  %s: %d segment%s, %lld frames, %.1f fps each\n", s->node[i].host,
-               s->node[i].segments, s->node[i].segments == 1 ? "" : "s",
-               (long long)s->node[i].frames,
-               s->node[i].seconds > 0 ? (double)s->node[i].frames / s->node[i].seconds : 0);
+    for (int i = 0; i < s->nodes; i++) {
+        const struct node *n = &s->node[i];
+        snprintf(line, sizeof line, "  %s: %d segment%s, %lld frames, %.1f fps each", n->host,
+                 n->segments, n->segments == 1 ? "" : "s", (long long)n->frames,
+                 n->seconds > 0 ? (double)n->frames / n->seconds : 0);
+        halo_sanitise(line); /* others can write the records */
+        puts(line);
+    }
 }
 
 static void show_bar(const struct status *s, const struct halo_job_file *job)
