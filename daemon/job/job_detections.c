@@ -49,18 +49,24 @@ int halo_job_check_chain(const struct halo_run_settings *settings, const struct 
     return 0;
 }
 
-/* Of the program and, if it is an interpreter, of its script. */
+/* Of the program and, if it may be an interpreter, of its script: the first word that is no
+ * option. */
 static int hash_command(const char *command, enum halo_find find, char ret[HALO_SHA256_TEXT])
 {
     char hash[HALO_SHA256_TEXT];
     struct halo_error ignored = {0};
     struct halo_detector_command found;
     json_t *hashes = json_array();
+    int script = 1;
     int code = halo_detector_command_find(&found, command, find, &ignored);
     if (code >= 0) {
-        for (int i = 0; i < 2 && found.word[i]; i++)
-            if (halo_job_hash_file(i ? found.word[i] : found.program, hash, &ignored) >= 0)
-                json_array_append_new(hashes, json_string(hash));
+        if (halo_job_hash_file(found.program, hash, &ignored) >= 0)
+            json_array_append_new(hashes, json_string(hash));
+        while (found.word[script] && *found.word[script] == '-')
+            script++;
+        if (found.word[script] && *found.word[script] == '/' &&
+            halo_job_hash_file(found.word[script], hash, &ignored) >= 0)
+            json_array_append_new(hashes, json_string(hash));
         code = halo_job_hash_json(hashes, ret);
         halo_detector_command_finish(&found);
     }

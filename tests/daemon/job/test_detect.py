@@ -526,6 +526,10 @@ class Detectors(DetectTest):
         install(b'stand-2n')
         os.unlink(self.detections(2))
         self.assertIn('not the same program', self.detect(2, code=78).err)
+        self.split('-y', '-faces', self.detector().replace(STANDIN, f'/usr/bin/env -i {program}'))
+        self.detect(2)
+        install(b'stand-in')
+        self.assertIn('not the same program', self.detect(1, code=78).err)
         self.split('-y', '--mixed', '-faces', self.detector().replace(STANDIN, program))
         install(b'stand-in')
         self.detect_all()
@@ -549,7 +553,8 @@ class Kills(DetectTest):
 
     def test_each_step(self):
         self.split()
-        steps = [('detect', self.parts, str(n)) for n in range(self.count())] + [('merge', self.parts)]
+        steps = [('detect', *self.trusted, self.parts, str(n)) for n in range(self.count())]
+        steps += [('merge', self.parts)]
         steps += [('segment', self.parts, str(n)) for n in range(self.count())] + [('join', self.parts)]
         for step in steps:
             for delay in (0.01, 0.04, 0.08):
@@ -608,7 +613,7 @@ class Kills(DetectTest):
 
     def test_at_once(self):
         self.split()
-        for step in (['detect', self.parts, 0], ['detect', self.parts, 1]):
+        for step in (['detect', *self.trusted, self.parts, 0], ['detect', *self.trusted, self.parts, 1]):
             several = [start_halod('job', *step) for _ in range(3)]
             self.assertEqual([(p.communicate(), p.returncode)[1] for p in several], [0, 0, 0])
         self.detect_all()
