@@ -94,19 +94,21 @@ static bool is_local(const char *protocol)
     return av_match_list(protocol, "file,pipe,fd,unix,subfile,concat,concatf", ',');
 }
 
-/* A stranger's file leads nowhere else. A playlist that comes from the network must not lead to
- * files of this machine: FFmpeg sees to that for http, but not for tcp. Protocols that wrap others,
- * such as cache, count as network. All others are listed, because FFmpeg leaks the option
- * protocol_blacklist. */
-static int confine(const char *url, bool is_alone, AVDictionary **options)
+/* A stranger's file leads nowhere else, and a playlist of the daemon's settings leads to files only.
+ * One that comes from the network must not lead to files of this machine: FFmpeg sees to that for
+ * http, but not for tcp. Protocols that wrap others, such as cache, count as network. All others are
+ * listed, because FFmpeg leaks the option protocol_blacklist. */
+static int confine(const char *url, const struct halo_source_settings *set, AVDictionary **options)
 {
-    if (is_alone) {
+    if (set->alone) {
         const int code = av_dict_set(options, "format_whitelist", alone, 0);
         return code < 0 ? code : av_dict_set(options, "protocol_whitelist", "file", 0);
     }
     const char *protocol = avio_find_protocol_name(url); /* NULL: a demuxer's own, such as rtsp */
     void *at = NULL;
     int code = 0;
+    if (protocol && !strcmp(protocol, "file") && set->url) /* a playlist of the daemon */
+        return av_dict_set(options, "protocol_whitelist", "file,crypto,data", 0);
     if (protocol && is_local(protocol))
         return 0;
     for (bool first = true; code >= 0 && (protocol = avio_enum_protocols(&at, 0));) {
@@ -133,7 +135,7 @@ static int open_format(AVFormatContext **ret_f, const struct halo_source_setting
     AVFormatContext *f = avformat_alloc_context();
     int code = f ? halo_raw_input_options(set, &options) : -ENOMEM;
     if (code >= 0)
-        code = confine(url, set->alone, &options);
+        code = confine(url, set, &options);
     if (code < 0) {
         av_dict_free(&options);
         av_free(url);

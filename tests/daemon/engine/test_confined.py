@@ -170,6 +170,15 @@ class Confined(ServiceTest):
         daemon.write({'one': {**self.played(playlist), 'input_format': 'hls'}})
         daemon.control('Reload')
         self.until(lambda: daemon.status('one')['filtered'] > 0)
+        with socket.create_server(('127.0.0.1', 0)) as server:
+            server.setblocking(False)
+            url = f'http://127.0.0.1:{server.getsockname()[1]}/clip.ts'
+            with open(playlist, 'w', encoding='ascii') as file:
+                file.write(f'#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{url}\n#EXT-X-ENDLIST\n')
+            daemon.control('Restart', name='one')
+            self.until(lambda: daemon.status('one')['why'])
+            with self.assertRaises(BlockingIOError):
+                server.accept()
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_one_that_has_a_network(self):
