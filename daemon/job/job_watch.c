@@ -102,9 +102,9 @@ static bool is_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whether another process still writes to the file: a copy may stall. A lease is refused then. But
- * network file systems refuse leases for other reasons, and know nothing of other machines' writers,
- * so only these are asked. */
+/* Whether another process still writes to the file: a copy may stall. A lease is refused then.
+ * Network file systems refuse leases for other reasons, and know nothing of the writers of other
+ * machines, so only local ones are asked. */
 static bool is_written(const char *input)
 {
     static const long local[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,

@@ -94,9 +94,9 @@ static bool is_local(const char *protocol)
     return av_match_list(protocol, "file,pipe,fd,unix,subfile,concat,concatf", ',');
 }
 
-/* A stranger's file leads nowhere else, and a playlist of the daemon's settings leads to files only.
- * One that comes from the network must not lead to files of this machine: FFmpeg sees to that for
- * http, but not for tcp. Protocols that wrap others, such as cache, count as network. All others are
+/* A stranger's file leads nowhere else, and a playlist of the daemon's settings to files alone. One
+ * that comes from the network must not lead to files of this machine: FFmpeg sees to that for http,
+ * but not for tcp. Protocols that wrap others, such as cache, count as network. All others are
  * listed, because FFmpeg leaks the option protocol_blacklist. */
 static int confine(const char *url, const struct halo_source_settings *set, AVDictionary **options)
 {
