@@ -221,11 +221,14 @@ int halo_job_fail_failures(const struct halo_job_file *job, const json_t *failur
     char what[40];
     size_t i;
     const json_t *failure, *found = any ? json_array_get(failures, 0) : NULL;
-    json_array_foreach (failures, i, failure)
-        if (json_is_true(json_object_get(failure, "final"))) {
+    bool lasts = false;
+    json_array_foreach (failures, i, failure) {
+        if (lasts || !json_is_true(json_object_get(failure, "final")))
+            continue;
+        lasts = !halo_job_may_succeed((int)json_integer_value(json_object_get(failure, "code")));
+        if (lasts || !found || !json_is_true(json_object_get(found, "final")))
             found = failure;
-            break;
-        }
+    }
     if (!found)
         return 0;
     const char *step = json_string_value(json_object_get(found, "step"));
@@ -233,8 +236,8 @@ int halo_job_fail_failures(const struct halo_job_file *job, const json_t *failur
     const char *reason = json_string_value(json_object_get(found, "reason"));
     snprintf(what, sizeof what, "segment %d",
              (int)json_integer_value(json_object_get(found, "segment")));
-    return halo_fail(err, -ECHILD, "%s: %s failed on %s: %s", job->output, step ? step : what,
-                     host ? host : "?", reason ? reason : "?");
+    return halo_fail(err, lasts ? -ECHILD : -EAGAIN, "%s: %s failed on %s: %s", job->output,
+                     step ? step : what, host ? host : "?", reason ? reason : "?");
 }
 
 int halo_job_wait(const struct halo_job_file *job, const char *kind, const char *instead,

@@ -46,16 +46,17 @@ void halo_job_forget_failure(const struct halo_job_file *job, const char *step,
 void halo_job_forget_failures(const struct halo_job_file *job);
 
 /* Waits until every segment has its file NUMBER.kind in the folder, or the file `instead` exists
- * (NULL: there is none), or the folder is gone. Returns 0; or -ECHILD with err filled if what is
- * missing has failed, and nobody tries it again. */
+ * (NULL: there is none), or the folder is gone. Returns 0; or -ECHILD or -EAGAIN with err filled
+ * if what is missing has failed, and nobody tries it again. */
 int halo_job_wait(const struct halo_job_file *job, const char *kind, const char *instead,
                   struct halo_error *err);
 
 /* Returns what has failed and is not done: an array of objects with what the file contains, and
  * with "segment" (its number) or "step". The caller owns it; NULL if memory runs out. */
 json_t *halo_job_failures(const struct halo_job_file *job);
-/* Fills err with the first of these failures that is final; if there is none, with `any`, with the
- * first one. Returns 0 if there is none, or -ECHILD. */
+/* Fills err with one of these failures that is final; if there is none, with `any`, with another
+ * one. Returns 0 if there is none; -EAGAIN if all may succeed when the job is submitted again; or
+ * -ECHILD. */
 int halo_job_fail_failures(const struct halo_job_file *job, const json_t *failures, bool any,
                            struct halo_error *err);
 

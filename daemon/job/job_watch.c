@@ -85,14 +85,18 @@ static void tell(struct seen *seen, const char *input, const char *why)
     seen->told = true;
 }
 
+/* The next try is not soon. */
+static void put_off(struct seen *seen)
+{
+    seen->due = now() + (seen->tries < 8 ? 1 << ++seen->tries : LONGEST_PAUSE);
+}
+
 static void fail(struct watch *w, struct seen *seen, int code)
 {
-    if (code == HALO_EXIT_TRY_AGAIN) {
-        const double pause = seen->tries < 8 ? 1 << ++seen->tries : LONGEST_PAUSE;
-        seen->due = now() + pause;
-    } else {
+    if (code == HALO_EXIT_TRY_AGAIN)
+        put_off(seen);
+    else
         seen->failed = true;
-    }
     if (w->code != HALO_EXIT_FAILED)
         w->code = code == HALO_EXIT_TRY_AGAIN ? code : HALO_EXIT_FAILED;
 }
@@ -344,6 +348,10 @@ static void look_at_settled(struct watch *w, struct seen *seen, const char *name
         code = handle(w, input, output, again);
         if (code != HALO_EXIT_OK && code != HALO_EXIT_TRY_AGAIN && !seen->told)
             halo_log(HALO_LOG_WARNING, "%s: is left alone until it changes", input);
+    } else if (err.code == -EAGAIN) { /* the farm was away for longer than its tasks are tried */
+        halo_log(HALO_LOG_WARNING, "%s: is submitted again: %s", input, err.text);
+        put_off(seen);
+        code = submit(w, output, true);
     } else if (err.code) {
         tell(seen, input, err.text);
         code = HALO_EXIT_FAILED;

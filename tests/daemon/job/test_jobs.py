@@ -637,8 +637,8 @@ class Failures(JobTest):
     def failed(self):
         return [(f.get('segment', f.get('step')), f['code'], f['final']) for f in self.status()['failed']]
 
-    def watch(self):
-        return self.halod('job', 'status', '--watch', self.parts, code=1)
+    def watch(self, code=1):
+        return self.halod('job', 'status', '--watch', self.parts, code=code)
 
     def test_task_that_ended(self):
         """Its scheduler's script notes it."""
@@ -646,11 +646,12 @@ class Failures(JobTest):
         self.segment(0)
         self.segment('--ended', 137, 2)
         self.assertEqual(self.failed(), [(2, 137, True)])
-        for run in (self.watch(), self.join(code=1, wait=True)):
+        for run in (self.watch(75), self.join(code=75, wait=True)):
             self.assertRegex(run.err, 'out.mp4: segment 2 failed on .*: was killed by signal 9')
-        self.assertIn('--again', self.watch().err)
+        self.assertIn('--again', self.watch(75).err)
         self.assertIn('killed by signal 9', self.join(code=75).err)
         self.segment('--ended', 1, '--of', 2, 0)
+        self.assertIn('segment 2', self.watch().err)
         self.assertEqual(sorted(map(str, self.failed())), ["('join', 75, False)", '(2, 1, True)'])  # 0 is done
         self.encode_all()
         self.assertEqual(self.failed(), [('join', 75, False)])
@@ -687,7 +688,7 @@ class Failures(JobTest):
         self.assertIn('is tried again', self.halod('job', 'status', self.parts).out.decode())
         self.segment('--ended', 75, 1)
         self.assertEqual(self.failed(), [(1, 75, True)])
-        self.assertIn('in.mp4', self.watch().err)
+        self.assertIn('in.mp4', self.watch(75).err)
         os.rename(self.path('away'), here)
         self.halod('job', 'submit', '--engine', 'local', self.parts)
         self.assert_done()

@@ -750,6 +750,9 @@ class Watch(JobTest):
         self.assertEqual(self.halod(*self.command('--once')).err, '')
         self.segment('--ended', 1, 1)
         self.assertIn('segment 1 failed', self.halod(*self.command('--once'), code=1).err)
+        self.segment('--ended', 75, 1)
+        self.assertIn('is submitted again', self.halod(*self.command('--once')).err)
+        self.assertEqual(sorted(os.listdir(self.to)), ['a.mkv', 'a.mkv.job.json'])
 
     def test_file_that_grows(self):
         watch = start_halod(*self.command())
