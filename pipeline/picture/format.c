@@ -160,16 +160,14 @@ struct halo_reach halo_format_reach(struct halo_format_size from, struct halo_fo
     const AVPixFmtDescriptor *a = av_pix_fmt_desc_get(from.format),
                              *b = av_pix_fmt_desc_get(to.format);
     const bool raw = a->flags & AV_PIX_FMT_FLAG_BAYER; /* colours are mixed, and then scaled */
-    const bool mixed = halo_format_is_rgb(from.format) != halo_format_is_rgb(to.format) || raw;
     struct halo_reach ret;
     for (int chroma = 0; chroma < 2; chroma++) {
-        const bool subsampled = chroma || mixed;
-        const int x = raw ? 2 : subsampled ? a->log2_chroma_w : 0;
-        const int y = raw ? 2 : subsampled ? a->log2_chroma_h : 0;
-        ret.x[chroma] = reach_of(x, from.width, subsampled ? b->log2_chroma_w : 0, to.width);
-        ret.y[chroma] = reach_of(y, from.height, subsampled ? b->log2_chroma_h : 0, to.height);
+        const int x = raw ? 2 : chroma ? a->log2_chroma_w : 0;
+        const int y = raw ? 2 : chroma ? a->log2_chroma_h : 0;
+        ret.x[chroma] = reach_of(x, from.width, chroma ? b->log2_chroma_w : 0, to.width);
+        ret.y[chroma] = reach_of(y, from.height, chroma ? b->log2_chroma_h : 0, to.height);
     }
-    if (!b->log2_chroma_w && !b->log2_chroma_h) { /* all planes have the same masks */
+    if (!b->log2_chroma_w && !b->log2_chroma_h) { /* RGB, or planes with the same masks */
         ret.x[0] = ret.x[1] = ret.x[0] > ret.x[1] ? ret.x[0] : ret.x[1];
         ret.y[0] = ret.y[1] = ret.y[0] > ret.y[1] ? ret.y[0] : ret.y[1];
     }
