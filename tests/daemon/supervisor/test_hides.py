@@ -2,11 +2,9 @@
 # What is added to a stream's chain while it runs: it hides more, and survives everything.
 import json
 import os
-import shutil
 import signal
 
 from halotest.daemon import UNNOTICED, DaemonTest, Refused, main
-from halotest.docs import ROOT
 
 BASE = 'gblur=sigma=12'
 SIGN = 'solid=region=rect 0 0 50% 50%'
@@ -182,8 +180,9 @@ class Hides(DaemonTest):
 
     def test_mask_that_is_missing(self):
         """Everything is hidden until it is there again, and the addition is not forgotten."""
-        mask = self.path('mask.png')
-        shutil.copy(os.path.join(ROOT, 'docs/regions/mask.png'), mask)
+        mask = self.path('mask.pgm')
+        with open(mask, 'wb') as file:
+            file.write(b'P5 2 1 255\n\x00\xff')
         chain = f'solid=region=mask {mask}'
         daemon = self.begin()
         daemon.control('Hide', name='door', id='m', filters=chain)

@@ -284,9 +284,28 @@ static void test_shapes_shrink_slowly(void **state)
     assert_false(covers_box(&hidden_, &large, 1));
 }
 
+/* A box half a width from where a track is may be another object: both are hidden. */
+static void test_near_a_track(void **state)
+{
+    (void)state;
+    const struct halo_detect_box box = {0.4f, 0.4f, 0.1f, 0.2f, 0.9f},
+                                 near = {0.45f, 0.4f, 0.1f, 0.2f, 0.9f};
+    begin(1);
+    for (int frame = 1; frame <= 5; frame++)
+        add(frame, &box, 1);
+    add(6, &near, 1);
+    assert_int_equal(halo_tracks_count(tracks_), 2);
+    for (int frame = 7; frame <= 20; frame++) {
+        add(frame, &near, 1);
+        assert_true(get(frame));
+        assert_true(covers_box(&hidden_, &box, 1) && covers_box(&hidden_, &near, 1));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_near_a_track, teardown),
         cmocka_unit_test_teardown(test_many_marks, teardown),
         cmocka_unit_test_teardown(test_shown, teardown),
         cmocka_unit_test_teardown(test_every_margin_hides_the_box, teardown),
