@@ -61,7 +61,7 @@ static int make_new(char *name, mode_t mode)
         const int code = choose_ending(name);
         if (code < 0)
             return code;
-        const int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode ? 0600 : 0666);
+        const int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode ? mode : 0666);
         if (fd >= 0 || errno != EEXIST)
             return fd >= 0 ? fd : -errno;
     }
@@ -79,8 +79,9 @@ int halo_beside_make(const char *path, mode_t mode, char **ret_name)
         free(name);
         return fd;
     }
-    if (mode)
-        fchmod(fd, mode);
+    struct stat st;
+    if (mode && fstat(fd, &st) == 0 && (st.st_mode & 07777) != mode)
+        fchmod(fd, mode); /* the umask has taken something off */
     *ret_name = name;
     return fd;
 }

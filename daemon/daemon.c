@@ -418,7 +418,7 @@ static void run(struct daemon *daemon, struct halo_daemon_settings *settings)
             on_stopped(daemon);
         daemon->code = code;
     } else {
-        const char *missing = halo_confine_is_built() ? halo_confine_files_missing() : NULL;
+        const char *missing = halo_confine_is_built() ? halo_confine_files_missing(false) : NULL;
         if (missing)
             halo_log(HALO_LOG_INFO,
                      "engines are not restricted to their own files, and can open every file that "

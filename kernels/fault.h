@@ -22,7 +22,8 @@
  *     step    one filter of a frame writes nothing, and reports success
  *     epoch   a frame leaves the gate with another configuration than it entered with
  *     call    an engine makes a system call that it may not, when it receives a stream
- *     probe   an engine tries forbidden operations when it receives a stream (engine_probe.c)
+ *     probe   an engine tries forbidden operations when it receives a stream, and halod run before
+ *             it reads its input (engine_probe.c)
  *     silence the supervisor does not notice that an engine is silent
  *     snapshot  a snapshot of a live stream is waited for without a limit
  *     answer  what is asked of an engine is waited for without a limit

@@ -122,8 +122,9 @@ static void on_told(uv_poll_t *poll, int status, int events)
     struct halo_detector_process *p = poll->data;
     (void)events;
     uv_poll_stop(poll);
-    const int calls = status < 0 ? -1 : halo_receive_fd(p->socket);
-    if (calls >= 0)
+    char letter;
+    int calls;
+    if (status == 0 && halo_receive(p->socket, &letter, 1, &calls) > 0 && calls >= 0)
         p->refusals = halo_refusals_answer(p->handle.loop, calls, p->who);
 }
 

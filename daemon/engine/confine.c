@@ -403,6 +403,20 @@ static const struct rule rules[] = {
 static const int unknown[] = {SCMP_SYS(clone3), SCMP_SYS(openat2), SCMP_SYS(io_uring_setup),
                               SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register)};
 
+/* Calls that are refused in ordinary work, and so without a line: encoders try to choose processors
+ * and priorities of their threads, and CUDA to make links in /dev/char. */
+static const int quiet[] = {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler),
+                            SCMP_SYS(sched_setparam),    SCMP_SYS(sched_setattr),
+                            SCMP_SYS(setpriority),       SCMP_SYS(symlink)};
+
+static bool is_one_of(const int *calls, size_t count, int call)
+{
+    for (size_t i = 0; i < count; i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
 /* ---- the program ---- */
 
 enum {
@@ -465,6 +479,11 @@ static void add_rule(struct program *p, const struct rule *rule)
             skip_to_here(p, unequal[i]);
 }
 
+static uint32_t refusal(const struct program *p, int call)
+{
+    return is_one_of(quiet, sizeof quiet / sizeof *quiet, call) ? (uint32_t)REFUSED : p->refused;
+}
+
 /* Adds the rules of the call that the rule is the first of; returns their number. */
 static size_t add_call(struct program *p, const struct rule *first)
 {
@@ -478,16 +497,15 @@ static size_t add_call(struct program *p, const struct rule *first)
             always = !rule->when[0].mask;
         }
     if (!always)
-        add_return(p, family ? NO_FAMILY : p->refused);
+        add_return(p, family ? NO_FAMILY : refusal(p, first->call));
     skip_to_here(p, other);
     return (size_t)(rule - first);
 }
 
 static bool is_known(int call)
 {
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        if (unknown[i] == call)
-            return false;
+    if (is_one_of(unknown, sizeof unknown / sizeof *unknown, call))
+        return false;
     char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call);
     free(name);
     return name != NULL;
@@ -513,7 +531,7 @@ static void fill(struct program *p)
     for (int call = 0; call <= LAST_KNOWN; call++)
         if (!has_rule[call] && is_known(call)) {
             add(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call)->jf = 1;
-            add_return(p, p->refused);
+            add_return(p, refusal(p, call));
         }
     add_return(p, UNKNOWN);
 }
@@ -582,7 +600,7 @@ int halo_confine(const struct halo_confinement *c, int *ret_calls, struct halo_e
     if (code < 0)
         goto end;
     const int opened = c->detector ? halo_confine_detector_files(c->files, c->count, c->gpu, err)
-                       : c->files  ? halo_confine_files(c->files, c->count, err)
+                       : c->files  ? halo_confine_files(c->files, c->count, c->moves, err)
                                    : 0;
     p->marks = marks_of(c);
     p->mode = c->mode;

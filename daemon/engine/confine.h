@@ -28,6 +28,7 @@ struct halo_confinement {
      * change files, and can replace itself by another program. With gpu, it can open the GPU's
      * devices, and the sockets that its driver needs. */
     bool detector, gpu;
+    bool moves; /* moves files between folders of the list */
     /* the mode that a file which it replaces had, and which it may give; 0: it may give none */
     mode_t mode;
 };

@@ -18,6 +18,8 @@
 
 #include "config/cache.h"
 
+enum { FIRST_WITH_MOVE = 2 }; /* version of Landlock, Linux 5.19 */
+
 enum {
     FS_EXECUTE = LANDLOCK_ACCESS_FS_EXECUTE,
     FS_WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE,
@@ -28,13 +30,14 @@ enum {
     FS_OTHER = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_SOCK |
                LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
                LANDLOCK_ACCESS_FS_MAKE_SYM,
+    FS_MOVE = 1 << 13, /* LANDLOCK_ACCESS_FS_REFER, since ABI 2 */
     FS_ALL = FS_EXECUTE | FS_WRITE | FS_READ | FS_LIST | FS_MAKE | FS_OTHER,
     FS_OF_A_FILE = FS_EXECUTE | FS_WRITE | FS_READ,
 };
 
 static const int rights[HALO_FILES_HOW] = {
     [HALO_FILES_READ] = FS_READ | FS_LIST,
-    [HALO_FILES_WRITE] = FS_READ | FS_WRITE | FS_LIST | FS_MAKE,
+    [HALO_FILES_WRITE] = FS_READ | FS_WRITE | FS_LIST | FS_MAKE | FS_MOVE,
     [HALO_FILES_DEVICE] = FS_READ | FS_WRITE | FS_LIST,
     [HALO_FILES_RUN] = FS_READ | FS_LIST | FS_EXECUTE,
 };
@@ -118,11 +121,14 @@ static int abi(void)
     return (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
-const char *halo_confine_files_missing(void)
+const char *halo_confine_files_missing(bool moves)
 {
-    return abi() >= 1 ? NULL
-                      : "this kernel has no Landlock, or Landlock is disabled (see the boot "
-                        "parameter lsm=)";
+    return abi() >= FIRST_WITH_MOVE ? NULL
+           : abi() >= 1
+               ? moves ? "Landlock of this kernel would not let files be moved to another folder"
+                       : NULL
+               : "this kernel has no Landlock, or Landlock is disabled (see the boot "
+                 "parameter lsm=)";
 }
 
 static void make_folders(const char *path)
@@ -151,6 +157,8 @@ static void add(int ruleset, const char *path, enum halo_files_how how)
         return;
     struct landlock_path_beneath_attr rule = {.parent_fd = fd,
                                               .allowed_access = (unsigned)rights[how]};
+    if (abi() < FIRST_WITH_MOVE)
+        rule.allowed_access &= ~(unsigned)FS_MOVE;
     if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         rule.allowed_access &= FS_OF_A_FILE;
     syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
@@ -222,11 +230,12 @@ static int end(int ruleset, struct halo_error *err)
     return code < 0 ? halo_fail(err, code, "Landlock: %s", strerror(-code)) : 0;
 }
 
-int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err)
+int halo_confine_files(const struct halo_files *files, int count, bool moves,
+                       struct halo_error *err)
 {
-    if (halo_confine_files_missing())
+    if (halo_confine_files_missing(moves))
         return 0;
-    const int ruleset = begin(FS_ALL, err);
+    const int ruleset = begin(FS_ALL | (abi() >= FIRST_WITH_MOVE ? FS_MOVE : 0), err);
     if (ruleset < 0)
         return ruleset;
     add_all(ruleset, common, sizeof common / sizeof *common);
@@ -241,7 +250,7 @@ int halo_confine_detector_files(const struct halo_files *files, int count, bool 
                                 struct halo_error *err)
 {
     enum { TRUNCATE = 1 << 14, FIRST_WITH_TRUNCATE = 3 };
-    if (halo_confine_files_missing())
+    if (halo_confine_files_missing(false))
         return 0;
     const int ruleset = begin(FS_ALL | (abi() >= FIRST_WITH_TRUNCATE ? TRUNCATE : 0), err);
     if (ruleset < 0)

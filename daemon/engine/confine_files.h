@@ -31,9 +31,11 @@ struct halo_files {
 };
 
 /* Restricts the calling thread, which must already have set no_new_privs, and all threads and
- * processes that it starts. Paths that do not exist are skipped. May block on disk. Returns 0 (also
- * if the kernel has no Landlock), or -errno with err filled. */
-int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err);
+ * processes that it starts. Paths that do not exist are skipped. May block on disk. If moves is
+ * set, files are moved between folders of the list, for which Linux 5.19 is needed. Returns 0 (also
+ * if the kernel cannot do it), or -errno with err filled. */
+int halo_confine_files(const struct halo_files *files, int count, bool moves,
+                       struct halo_error *err);
 
 /* Does the same for a detector: only the files in the list can be opened, and those that every
  * program needs; if gpu is true, also those that the GPU's driver needs. */
@@ -42,6 +44,6 @@ int halo_confine_detector_files(const struct halo_files *files, int count, bool 
 
 /* Returns NULL if file access can be restricted; otherwise, the reason why this build or kernel
  * cannot do it. */
-const char *halo_confine_files_missing(void);
+const char *halo_confine_files_missing(bool moves);
 
 #endif

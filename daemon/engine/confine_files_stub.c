@@ -5,8 +5,10 @@
 
 #include "daemon/engine/confine_files.h"
 
-int halo_confine_files(const struct halo_files *files, int count, struct halo_error *err)
+int halo_confine_files(const struct halo_files *files, int count, bool moves,
+                       struct halo_error *err)
 {
+    (void)moves;
     (void)files;
     (void)count;
     (void)err;
@@ -17,10 +19,11 @@ int halo_confine_detector_files(const struct halo_files *files, int count, bool 
                                 struct halo_error *err)
 {
     (void)gpu;
-    return halo_confine_files(files, count, err);
+    return halo_confine_files(files, count, false, err);
 }
 
-const char *halo_confine_files_missing(void)
+const char *halo_confine_files_missing(bool moves)
 {
+    (void)moves;
     return "this build of halod has no Landlock support";
 }

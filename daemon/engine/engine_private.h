@@ -137,9 +137,6 @@ void engine_gpu_survey(struct engine *engine);
  * overdue. */
 json_t *engine_gpu_report(const struct engine *engine);
 
-/* ---- engine_probe.c ---- */
-void engine_probe(void); /* runs on the loop thread and blocks it */
-
 /* ---- engine.c ---- */
 void engine_stream_set(struct engine_stream *stream, json_t *message); /* message is borrowed */
 

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
-#include "daemon/engine/engine_private.h"
+#include "daemon/engine/engine_probe.h"
 
 static void say(const char *what, bool done)
 {

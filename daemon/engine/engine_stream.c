@@ -8,6 +8,7 @@
 
 #include "config/log.h"
 #include "daemon/engine/engine_private.h"
+#include "daemon/engine/engine_probe.h"
 #include "kernels/fault.h"
 
 /* ---- statistics ---- */

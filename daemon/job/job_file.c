@@ -15,6 +15,7 @@
 #include "config/log.h"
 #include "config/path_name.h"
 #include "daemon/job/job_facts.h"
+#include "daemon/run/run_confine.h"
 #include "pipeline/segment/manifest.h"
 
 static const char suffix[] = ".parts";
@@ -274,6 +275,8 @@ static int parse(struct halo_job_file *job, struct halo_error *err)
     free(output);
     if (code >= 0)
         code = halo_chain_parse(&job->chain, job->settings.filters, &inner);
+    if (code >= 0 && job->confines)
+        code = halo_run_confine(&job->settings, job->chain, true, &inner);
     if (code >= 0)
         code = halo_chain_load(job->chain, &inner);
     return code < 0 ? halo_fail(err, code, "%s: %s", job->folder, inner.text) : 0;

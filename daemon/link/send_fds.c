@@ -28,25 +28,24 @@ ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int
     return n < 0 ? -errno : n;
 }
 
-int halo_receive_fd(int socket)
+ssize_t halo_receive(int socket, void *data, size_t size, int *ret_fd)
 {
-    int fd;
-    char letter;
-    struct iovec part = {&letter, 1};
+    struct iovec part = {data, size};
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(sizeof fd)];
+        char room[CMSG_SPACE(sizeof *ret_fd)];
     } control;
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.room,
                              .msg_controllen = sizeof control.room};
-    if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0)
+    *ret_fd = -1;
+    const ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (n < 0)
         return -errno;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
-    if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-        c->cmsg_len != CMSG_LEN(sizeof fd))
-        return -ENOMSG;
-    memcpy(&fd, CMSG_DATA(c), sizeof fd);
-    return fd;
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+        c->cmsg_len == CMSG_LEN(sizeof *ret_fd))
+        memcpy(ret_fd, CMSG_DATA(c), sizeof *ret_fd);
+    return n;
 }

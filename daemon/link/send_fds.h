@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Sends bytes over a Unix socket, with descriptors attached to the first byte (SCM_RIGHTS). */
+ * Sends and receives bytes over a Unix socket, with descriptors attached to the first byte
+ * (SCM_RIGHTS). */
 #ifndef HALO_SEND_FDS_H
 #define HALO_SEND_FDS_H
 
@@ -14,8 +15,9 @@ enum { HALO_SEND_FDS_MAX = 8 };
 ssize_t halo_send_fds(int socket, struct iovec *parts, int part_count, const int *fds,
                       int fd_count);
 
-/* Receives one byte and the descriptor that is attached to it, which the caller owns. Does not
- * block. Returns -errno if there is none: -ENOMSG if there was only the byte, or the end. */
-int halo_receive_fd(int socket);
+/* Receives what is there of one message, and the descriptor that is attached to it, which the
+ * caller owns (-1: there is none). Returns the number of bytes, 0 at the end, or -errno. Does not
+ * block. */
+ssize_t halo_receive(int socket, void *data, size_t size, int *ret_fd);
 
 #endif

@@ -14,6 +14,7 @@
 #include "daemon/run/plan.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run.h"
+#include "daemon/run/run_confine.h"
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_live.h"
@@ -109,8 +110,8 @@ static int start_loop(struct run *run, struct halo_error *err)
     const struct halo_run_loop_calls calls = {on_wake, on_tick, TICK_MS, run};
     int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
     if (code >= 0)
-        code = halo_run_detectors_create(&run->detectors, &run->loop.loop, run->settings.detector,
-                                         connect_stream, run, err);
+        code =
+            halo_run_detectors_create(&run->detectors, &run->loop.loop, connect_stream, run, err);
     if (code >= 0)
         halo_stream_set_detectors(run->stream, &halo_run_detector_calls, run->detectors);
     return code;
@@ -170,6 +171,10 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
     code = halo_chain_parse(&run->chain, run->settings.filters, &inner);
     if (code >= 0)
         code = halo_chain_refuse_feed(run->chain, &inner);
+    if (code >= 0 &&
+        (halo_hide_memory(err) < 0 ||
+         halo_run_confine(&run->settings, run->chain, run->settings.segments, err) < 0))
+        return err->code;
     if (code >= 0)
         code = halo_chain_load(run->chain, &inner);
     if (code < 0)
@@ -194,7 +199,7 @@ static int prepare(struct run *run, struct halo_error *err)
 static int plan_command(struct run *run, int argc, char **argv, struct halo_error *err)
 {
     struct halo_run_settings *set = &run->settings;
-    if (read_command(run, argc, argv, err) < 0 || halo_hide_memory(err) < 0)
+    if (read_command(run, argc, argv, err) < 0)
         return halo_run_end_code(err);
     if (halo_run_live_is(set)) {
         halo_fail_usage(err,
@@ -217,7 +222,7 @@ static int plan_command(struct run *run, int argc, char **argv, struct halo_erro
 
 static int run_command(struct run *run, int argc, char **argv, struct halo_error *err)
 {
-    if (read_command(run, argc, argv, err) < 0 || halo_hide_memory(err) < 0)
+    if (read_command(run, argc, argv, err) < 0)
         return halo_run_end_code(err);
     if (halo_run_live_is(&run->settings))
         return halo_run_live(&run->settings, run->chain);

@@ -5,144 +5,110 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "daemon/detector/pool.h"
-
-enum ask { WANT, BROKEN, UNWANTED };
-
-/* What a thread of the stream asks of the loop. */
-struct asked {
-    struct asked *next;
-    enum ask what;
-    enum halo_find find;
-    char why[160]; /* BROKEN */
-};
+#include "daemon/link/send_fds.h"
+#include "daemon/run/run_confine.h"
 
 struct halo_run_detectors {
-    const struct halo_detector_settings *settings;
     halo_run_connect *connect;
     void *arg;
-    struct halo_detector_pool *pool; /* NULL: no detector was wanted yet */
-    uv_async_t wake;
-    pthread_mutex_t lock; /* guards the fields below */
-    struct asked *first, **last;
+    uv_poll_t answers;           /* of the helper */
+    pthread_mutex_t lock;        /* guards the fields below */
+    uint64_t wanted[HALO_FINDS]; /* what is not answered yet; 0: nothing */
     bool closed;
 };
 
-static const char stream[] = ""; /* there is only one */
-
 /* ---- the loop ---- */
 
-static void on_answer(void *arg, const char *name, enum halo_find find, uint64_t id, int fd,
-                      const char *why)
-{
-    const struct halo_run_detectors *d = arg;
-    (void)name;
-    (void)id;
-    d->connect(d->arg, find, fd, why);
-}
-
-static struct asked *take_all(struct halo_run_detectors *d)
+/* Takes what was wanted from the list. Returns whether it still was. */
+static bool is_wanted(struct halo_run_detectors *d, enum halo_find find, uint64_t id)
 {
     pthread_mutex_lock(&d->lock);
-    struct asked *first = d->first;
-    d->first = NULL;
-    d->last = &d->first;
+    const bool ret = d->wanted[find] && (!id || d->wanted[find] == id) && !d->closed;
+    if (ret)
+        d->wanted[find] = 0;
     pthread_mutex_unlock(&d->lock);
-    return first;
+    return ret;
 }
 
-/* Most streams need no detector, so there is no pool before one is wanted. */
-static bool has_pool(struct halo_run_detectors *d)
+static void on_answer(uv_poll_t *poll, int status, int events)
 {
-    static const struct halo_detector_pool_ops ops = {.answer = on_answer};
-    return d->pool ||
-           halo_detector_pool_create(&d->pool, d->wake.loop, "/proc/self/exe", &ops, d) == 0;
-}
-
-static void on_wake(uv_async_t *wake)
-{
-    struct halo_run_detectors *d = wake->data;
-    for (struct asked *a = take_all(d), *next; a; a = next) {
-        next = a->next;
-        if (!has_pool(d))
-            on_answer(d, stream, a->find, 0, -1, "out of memory");
-        else if (a->what == WANT)
-            halo_detector_pool_want(d->pool, stream, a->find, 0, &d->settings[a->find]);
-        else if (a->what == BROKEN)
-            halo_detector_pool_broken(d->pool, stream, a->find, a->why);
-        else
-            halo_detector_pool_leave(d->pool, stream, a->find);
-        free(a);
+    struct halo_run_detectors *d = poll->data;
+    struct halo_run_answer answer;
+    int fd = -1;
+    (void)events;
+    const ssize_t size =
+        status < 0 ? 0 : halo_receive(halo_run_helper(), &answer, sizeof answer, &fd);
+    if (size == -EAGAIN || size == -EINTR)
+        return;
+    if (size == sizeof answer && is_wanted(d, answer.find, answer.id)) {
+        d->connect(d->arg, answer.find, fd, answer.why);
+        return;
     }
+    if (fd >= 0)
+        close(fd);
+    if (size > 0)
+        return;
+    uv_poll_stop(poll);
+    for (int find = 0; find < HALO_FINDS; find++)
+        if (is_wanted(d, (enum halo_find)find, 0))
+            d->connect(d->arg, (enum halo_find)find, -1, "halod's helper has ended");
 }
 
 /* ---- the stream's threads ---- */
 
-static void ask(struct halo_run_detectors *d, enum ask what, enum halo_find find, const char *why)
+static void ask(struct halo_run_detectors *d, enum halo_run_ask what, enum halo_find find,
+                const char *why)
 {
-    struct asked *a = calloc(1, sizeof *a);
-    if (!a) {
-        if (what == WANT)
-            d->connect(d->arg, find, -1, "out of memory");
-        return;
-    }
-    a->what = what;
-    a->find = find;
-    snprintf(a->why, sizeof a->why, "%s", why);
+    static uint64_t last; /* under the lock; there is one at a time */
+    struct halo_run_asked asked = {.what = what, .find = find};
+    struct iovec part = {&asked, sizeof asked};
+    snprintf(asked.why, sizeof asked.why, "%s", why);
     pthread_mutex_lock(&d->lock);
     const bool closed = d->closed;
-    if (!closed) {
-        *d->last = a;
-        d->last = &a->next;
-        uv_async_send(&d->wake);
-    }
+    asked.id = ++last;
+    if (!closed && what == HALO_RUN_WANT)
+        d->wanted[find] = asked.id;
     pthread_mutex_unlock(&d->lock);
-    if (closed)
-        free(a);
+    if (closed || halo_send_fds(halo_run_helper(), &part, 1, NULL, 0) >= 0)
+        return;
+    if (what == HALO_RUN_WANT && is_wanted(d, find, asked.id))
+        d->connect(d->arg, find, -1, "halod's helper does not answer");
 }
 
 static void want(void *arg, enum halo_find find)
 {
-    ask(arg, WANT, find, "");
+    ask(arg, HALO_RUN_WANT, find, "");
 }
 
 static void broken(void *arg, enum halo_find find, const char *why)
 {
-    ask(arg, BROKEN, find, why);
+    ask(arg, HALO_RUN_BROKEN, find, why);
 }
 
 static void unwanted(void *arg, enum halo_find find)
 {
-    ask(arg, UNWANTED, find, "");
+    ask(arg, HALO_RUN_UNWANTED, find, "");
 }
 
 const struct halo_detect_calls halo_run_detector_calls = {want, broken, unwanted};
 
-static void free_all(struct asked *a)
-{
-    for (struct asked *next; a; a = next) {
-        next = a->next;
-        free(a);
-    }
-}
-
 /* ---- life ---- */
 
 int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
-                              const struct halo_detector_settings *settings,
                               halo_run_connect *connect, void *arg, struct halo_error *err)
 {
     struct halo_run_detectors *d = calloc(1, sizeof *d);
     if (!d)
         return halo_fail(err, -ENOMEM, "out of memory");
-    d->settings = settings;
     d->connect = connect;
     d->arg = arg;
-    d->last = &d->first;
     pthread_mutex_init(&d->lock, NULL);
-    const int code = uv_async_init(loop, &d->wake, on_wake);
-    d->wake.data = d;
+    int code = uv_poll_init(loop, &d->answers, halo_run_helper());
+    d->answers.data = d;
+    if (code >= 0)
+        code = uv_poll_start(&d->answers, UV_READABLE, on_answer);
     if (code >= 0) {
         *ret = d;
         return 0;
@@ -154,30 +120,29 @@ int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
 
 void halo_run_detectors_leave(struct halo_run_detectors *detectors)
 {
-    free_all(take_all(detectors));
-    for (int find = 0; detectors->pool && find < HALO_FINDS; find++)
-        halo_detector_pool_leave(detectors->pool, stream, find);
+    for (int find = 0; find < HALO_FINDS; find++) {
+        is_wanted(detectors, (enum halo_find)find, 0);
+        unwanted(detectors, (enum halo_find)find);
+    }
 }
 
 void halo_run_detectors_close(struct halo_run_detectors *detectors)
 {
     if (!detectors)
         return;
+    halo_run_detectors_leave(detectors);
     pthread_mutex_lock(&detectors->lock);
     const bool closed = detectors->closed;
     detectors->closed = true;
     pthread_mutex_unlock(&detectors->lock);
-    if (closed)
-        return;
-    uv_close((uv_handle_t *)&detectors->wake, NULL);
-    halo_detector_pool_destroy(detectors->pool);
+    if (!closed)
+        uv_close((uv_handle_t *)&detectors->answers, NULL);
 }
 
 void halo_run_detectors_destroy(struct halo_run_detectors *detectors)
 {
     if (!detectors)
         return;
-    free_all(take_all(detectors));
     pthread_mutex_destroy(&detectors->lock);
     free(detectors);
 }

@@ -235,8 +235,8 @@ static int start_loop(struct run_live *run, struct halo_error *err)
     run->end = (struct halo_run_end){.stop = stop, .abandon = abandon, .arg = run};
     const int code = halo_run_loop_open(&run->loop, &calls, &run->end, err);
     return code < 0 ? code
-                    : halo_run_detectors_create(&run->detectors, &run->loop.loop,
-                                                run->stream.detector, connect_stream, run, err);
+                    : halo_run_detectors_create(&run->detectors, &run->loop.loop, connect_stream,
+                                                run, err);
 }
 
 static int prepare(struct run_live *run, const struct halo_chain *chain, struct halo_error *err)

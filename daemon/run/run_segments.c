@@ -322,8 +322,8 @@ static int start(struct run *run, struct halo_error *err)
     if (code < 0)
         return code;
     if (halo_segments_detects(run->segments))
-        code = halo_run_detectors_create(&run->detectors, &run->loop.loop, run->settings->detector,
-                                         connect_worker, run, err);
+        code =
+            halo_run_detectors_create(&run->detectors, &run->loop.loop, connect_worker, run, err);
     if (code >= 0 && !run->only_encodes) {
         code = start_stream(run, &run->joining, &run->join, NULL, err);
         run->joins = code >= 0;

@@ -5,6 +5,7 @@ import errno
 import os
 import re
 import shutil
+import signal
 import socket
 import socketserver
 import subprocess
@@ -12,7 +13,9 @@ import threading
 import unittest
 
 from halotest.managed import ServiceTest, main
-from halotest import AS_ANOTHER, FFMPEG, PATIENCE, calls, need_faults
+from halotest import (AS_ANOTHER, FFMPEG, PATIENCE, HaloTest, calls, halod_command,
+                      halod_environment, need_faults, plain_clip, wait_until)
+from halotest.daemon import is_alive
 
 GPU = os.path.exists('/dev/nvidiactl')  # its driver has sockets of its own
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
@@ -21,6 +24,11 @@ CONFINED = os.environ.get('HALO_CONFINED') == '1'
 def status_of(pid):
     with open(f'/proc/{pid}/status') as file:
         return dict(line.split(':\t', 1) for line in file.read().splitlines() if ':\t' in line)
+
+
+def children_of(pid):
+    with open(f'/proc/{pid}/task/{pid}/children') as file:
+        return file.read().split()
 
 
 class Confined(ServiceTest):
@@ -268,6 +276,122 @@ class Confined(ServiceTest):
         for pid in (daemon.process.pid, *daemon.pids()):
             self.assertEqual(os.stat(f'/proc/{pid}/mem').st_uid, 0)
         self.until(lambda: manager.times('READY'))
+
+
+class Run(HaloTest):
+    """halod run, plan and job segment decode confined; a helper that decodes nothing starts
+    detectors."""
+
+    def settled(self, *more):
+        """A run that waits for the rest of its input, when it has filtered frames of it."""
+        run = subprocess.Popen([*halod_command('run', '-v', 'debug', '-progress', 'progress', *more,
+                                               '-i', '-', '-vf', 'gblur=sigma=9', 'out.mkv')],
+                               cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=halod_environment())
+        self.addCleanup(run.stderr.close)
+        self.addCleanup(run.wait)
+        self.addCleanup(run.kill)
+        self.addCleanup(run.stdin.close)
+        with open(plain_clip('.ts', seconds=20), 'rb') as file:
+            run.stdin.write(file.read())
+        run.stdin.flush()
+        def frames():
+            try:
+                with open(self.path('progress')) as file:
+                    return [int(n) for n in re.findall(r'frame=(\d+)', file.read())]
+            except OSError:
+                return []
+        self.assertTrue(wait_until(lambda: any(frames())))
+        return run
+
+    def test_all_threads(self):
+        run = self.settled()
+        threads = os.listdir(f'/proc/{run.pid}/task')
+        self.assertGreater(len(threads), 2)
+        for thread in threads:
+            output = status_of(f'{run.pid}/task/{thread}')
+            self.assertEqual(output['NoNewPrivs'], '1')
+            self.assertEqual(output['Seccomp'], '2' if CONFINED else '0')
+
+    def test_its_helper_ends_with_it(self):
+        """Also if it is killed; and no signal of the terminal ends the helper first."""
+        run = self.settled()
+        [helper] = map(int, children_of(run.pid))
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP:
+            os.kill(helper, number)
+        self.assertTrue(is_alive(helper))
+        run.kill()
+        self.assertTrue(wait_until(lambda: not is_alive(helper)))
+
+    def test_signals(self):
+        """They come to the process that was started, and stop, continue and end it."""
+        run = self.settled()
+        run.send_signal(signal.SIGTSTP)
+        self.assertTrue(wait_until(lambda: status_of(run.pid)['State'].startswith('T')))
+        run.send_signal(signal.SIGCONT)
+        self.assertTrue(wait_until(lambda: not status_of(run.pid)['State'].startswith('T')))
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(60 * PATIENCE), 130)
+
+    @unittest.skipUnless(CONFINED and calls.HERE, 'not confined, or not x86-64')
+    def test_every_system_call(self):
+        need_faults()
+        kinds = calls.kinds()
+        run = self.halod('run', '-i', plain_clip(), '-vf', 'null', self.path('out.mkv'), environment={
+            'HALOD_FAULT': 'probe:1', 'HALOD_PROBE_CALLS': kinds})
+        self.assertEqual(run.err.count('halod run: process'), 1, run.err)
+        self.assertIn('was refused the system call', run.err)
+        calls.check(self, run.err, kinds)
+
+    @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
+    def test_what_it_may_read(self):
+        need_faults()
+        clip, other = self.path('in.mkv'), self.path('other')
+        shutil.copy(plain_clip('.mkv'), clip)
+        os.mkdir(self.path('out'))
+        with open(other, 'w'):
+            pass
+        for words, more in (('run', ['-y']), ('plan', []), ('run', ['-segments', '-y'])):
+            run = self.halod(words, *more, '-i', clip, '-vf', 'null', self.path('out/out.mkv'),
+                             environment={'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': f'{clip}:{other}'})
+            if 'no Landlock' in run.err:
+                self.skipTest('this kernel has no Landlock')
+            told = dict(re.findall(r'probe: (.*): (.*)', run.err))
+            self.assertEqual(told[f'read {clip}'], 'done')
+            self.assertEqual(told[f'read {other}'], 'Permission denied')
+            self.assertEqual(told['exec'], 'Operation not permitted')
+            self.assertEqual(told['kill'], 'Operation not permitted')
+
+    def test_it_says_what_holds(self):
+        run = self.halod('run', '-v', 'debug', '-i', plain_clip(), '-vf', 'null',
+                         self.path('out.mkv'))
+        [line] = [line for line in run.err.splitlines() if 'confined' in line]
+        if CONFINED and 'no Landlock' not in line:
+            self.assertEqual(line, f'halod: confined: starts no programs, reads {plain_clip()}, '
+                                   f'writes in {self.folder}')
+
+    def test_jobs(self):
+        """Each of several has its own files, so each gets a process."""
+        for name in 'one', 'two':
+            os.mkdir(self.path(name))
+            self.halod('job', 'split', '-i', plain_clip(), '-vf', 'null',
+                       self.path(f'{name}/{name}.mkv'))
+        parts = [self.path(f'{name}/{name}.mkv.parts') for name in ('one', 'two')]
+        for n in '0', '1':
+            self.halod('job', 'segment', *parts, n)
+        for name in 'one', 'two':
+            self.halod('job', 'join', self.path(f'{name}/{name}.mkv.parts'))
+            self.assertTrue(os.path.exists(self.path(f'{name}/{name}.mkv')))
+
+    def test_a_file_keeps_its_mode(self):
+        """Of all modes of files it can give only that of the file it replaces."""
+        path = self.path('out.mkv')
+        for mode in 0o600, 0o666, 0o640:
+            with open(path, 'w'):
+                pass
+            os.chmod(path, mode)
+            self.halod('run', '-y', '-i', plain_clip(), '-vf', 'null', path)
+            self.assertEqual(os.stat(path).st_mode & 0o777, mode)
 
 
 if __name__ == '__main__':

@@ -2,6 +2,8 @@
 """Healthy inputs that are not made like most: clocks that jump or begin below 0, edit lists, streams
 that begin late, formats that count or mark their frames in their own way."""
 import os
+import re
+import shutil
 import socketserver
 import struct
 import threading
@@ -87,8 +89,11 @@ class Playlists(HaloTest):
             server.shutdown()
 
     def test_of_a_file(self):
+        """It names a file in its own folder; of others it is told nothing."""
+        source = re.search('file:(.*)', self.playlist())[1]
+        shutil.copy(source, self.path('clip.ts'))
         with open(self.path('list.m3u8'), 'w') as file:
-            file.write(self.playlist())
+            file.write(self.playlist().replace(f'file:{source}', 'clip.ts'))
         self.filtered(self.path('list.m3u8'), 'o.mkv')
 
 
