@@ -30,10 +30,11 @@ class Begin(ServiceTest):
         self.assertEqual(seen, [0, 0])
         self.assertEqual(manager.order('STATUS', 'READY')[:2], ['STATUS', 'READY'])
 
-    def test_not_ready_with_a_taken_socket(self):
+    def test_not_ready_with_a_taken_control_socket(self):
+        """Another daemon may run; a stream's socket that is taken fails alone."""
         manager = self.manager()
         with socket.socket(socket.AF_UNIX) as taken:
-            taken.bind(self.path('one.ts'))
+            taken.bind(self.path('control.sock'))
             taken.listen()
             with self.assertRaises(AssertionError):
                 self.start(environment={'NOTIFY_SOCKET': manager.path})
