@@ -58,7 +58,7 @@ int halo_first_picture(struct halo_first_picture *ret, struct halo_source *sourc
 
 void halo_first_picture_fields(const struct halo_first_picture *first, AVStream *stream)
 {
-    if (stream->codecpar->field_order != AV_FIELD_PROGRESSIVE && first->fields & HALO_AV_INTERLACED)
+    if (first->fields & HALO_AV_INTERLACED)
         stream->codecpar->field_order =
             first->fields & HALO_AV_TOP_FIRST ? AV_FIELD_TT : AV_FIELD_BB;
 }

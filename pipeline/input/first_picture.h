@@ -23,8 +23,8 @@ struct halo_first_picture {
 int halo_first_picture(struct halo_first_picture *ret, struct halo_source *source,
                        const AVStream *stream, struct halo_error *err);
 
-/* Sets the field order of a stream, because many containers do not store it, and others give the
- * same value different meanings. A stream that is declared progressive stays so. */
+/* Sets the field order of a stream whose first frame is interlaced, because many containers do not
+ * store it, or wrongly, and others give the same value different meanings. */
 void halo_first_picture_fields(const struct halo_first_picture *first, AVStream *stream);
 
 #endif

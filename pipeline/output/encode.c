@@ -247,7 +247,7 @@ int halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
     e->input.device = e->input.frames = NULL;
     e->in_hardware = halo_nvenc_is(codec);
     e->hides_fields = !settings->live && !(c->flags & AV_CODEC_FLAG_INTERLACED_DCT) &&
-                      (c->field_order <= AV_FIELD_PROGRESSIVE ||
+                      (input->stream->codecpar->field_order <= AV_FIELD_PROGRESSIVE ||
                        !av_match_name(container->name, "matroska,webm,mov"));
     e->from_zero = halo_container_starts(container, codec->id) == HALO_STARTS_NOWHERE;
     e->fills = !halo_container_skips(container, codec->id) && !settings->live;
@@ -276,7 +276,12 @@ int halo_encoder_describe(const struct halo_encoder *e, AVStream *out)
     out->sample_aspect_ratio = e->codec->sample_aspect_ratio;
     if (halo_hdr_describe(&e->input.hdr, out) < 0)
         return -ENOMEM;
-    return halo_av_parameters_from_context(out->codecpar, e->codec) < 0 ? -ENOMEM : 0;
+    if (halo_av_parameters_from_context(out->codecpar, e->codec) < 0)
+        return -ENOMEM;
+    const enum AVFieldOrder fields = e->input.stream->codecpar->field_order;
+    if (fields > AV_FIELD_PROGRESSIVE) /* also with an encoder that does not know of fields */
+        out->codecpar->field_order = fields;
+    return 0;
 }
 
 bool halo_encoder_converts(const struct halo_encoder *e)
@@ -444,8 +449,9 @@ static void say_fields_hidden(struct halo_encoder *e)
              "stream %d: %s interlaced, and the output will not say so, because %s: players show "
              "combs: use libx264, mpeg2video or mpeg4, or deinterlace IN first",
              e->input.stream->index, first ? "its frames are" : "some frames are",
-             e->codec->field_order > AV_FIELD_PROGRESSIVE ? "the encoder cannot"
-                                                          : "it begins with a progressive frame");
+             e->input.stream->codecpar->field_order > AV_FIELD_PROGRESSIVE
+                 ? "the encoder cannot"
+                 : "the first frame is progressive");
     e->hides_fields = false;
 }
 

@@ -270,6 +270,16 @@ class Tags(HaloTest):
             run = self.halod('run', '-i', source, '-vf', 'null', *options, self.path(name))
             self.says_once(run, 'interlaced')
 
+    def test_interlaced_where_the_container_says_otherwise(self):
+        source = clip('.mkv', *video_source(), *X264, '-flags', '+ilme+ildct')
+        need(probe_video(source)['field_order'] == 'progressive' and frame_fields(source) == {1},
+             'frames that are interlaced, and a container that denies it', source)
+        self.assertEqual(frame_fields(self.filtered(source, 'out.mp4')), {1})
+        for codec in ('ffv1', 'libx265'):
+            with self.subTest(codec):
+                output = self.filtered(source, 'out.mkv', '-c:v', codec)
+                self.assertIn(probe_video(output)['field_order'], ('tt', 'bb'))
+
     def test_interlaced_says_one_order(self):
         for order in 'tff', 'bff':
             source = halotest.interlaced_clip(order)
