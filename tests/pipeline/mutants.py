@@ -230,8 +230,7 @@ MUTANTS = [
     *group(
         PIPELINE + 'detect/judge.c',
         ('a detector that was gone is believed at once',
-         '    f->unanswered = 0;\n'
-         '    halo_judge_lose(judge, find);',
+         '    f->unanswered = 0;\n    if (judge->live)\n        halo_judge_lose(judge, find);',
          '    f->unanswered = 0;'),
         ('a cut shows at once what a verdict shows',
          '        halo_judge_restart(&judge->find[f]);\n'
@@ -622,7 +621,8 @@ MUTANTS = [
          '0; (void)judge_strictly;'),
         ('gray masks are taken for white ones', 'code = judge_masks(planned->chain, err);',
          'code = 0 * judge_masks(planned->chain, err);'),
-        ('blocks may leave as much as blurs', 'limit->blocks : limit->share', 'limit->share : limit->share'),
+        ('blocks may leave as much as blurs', 'limit->blocks : limit->share',
+         'limit->share : limit->share'),
         ('anonymous is what strict is', 'code == 0 && privacy == HALO_PRIVACY_ANONYMOUS ?',
          'code < 0 && privacy == HALO_PRIVACY_ANONYMOUS ?'),
         ('anonymous is not strict', 'privacy == HALO_PRIVACY_STRICT || privacy == '
