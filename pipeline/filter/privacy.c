@@ -12,7 +12,7 @@
 
 enum { PLANES = 3, SIDE = 4096 }; /* assumed for frames of unknown format */
 
-/* The most that may be left: what an inverse filter brings back, and samples that are as they were. */
+/* The most that may be left: what an inverse filter brings back, and samples of blocks. */
 struct limit {
     double share, blocks;
 };

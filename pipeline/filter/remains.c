@@ -244,8 +244,8 @@ void halo_remains_add(struct halo_remains *r, const struct halo_plane_plan *plan
                 r->response.at[x][y] *= response->at[x][y];
                 r->noise.at[x][y] = r->noise.at[x][y] * response->at[x][y] + 1;
             }
-    /* Rounding is no noise where it leaves few levels: a threshold shows shapes, too. They count as if
-     * the picture had that much contrast. */
+    /* Rounding is no noise where it leaves few levels: a threshold shows shapes, too. They count as
+     * if the picture had that much contrast. */
     const double left = r->contrast * mean_of(r, false);
     for (int x = 0; x < HALF && left > 0 && left < FEW_LEVELS; x++)
         for (int y = 0; y < GRID; y++)
