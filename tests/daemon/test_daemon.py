@@ -788,7 +788,7 @@ class Rounds(DaemonTest):
         clients = [self.reader(name) for name in ('a.ts', 'b.nut')]
         self.stick()
         for name in 'ac':
-            daemon.control('Set', name=name, filters=f'gblur=sigma={1 + number % 9}')
+            daemon.control('Set', name=name, filters=f'gblur=sigma={2 + number % 9}')
         with self.assertRaises(Refused):
             daemon.control('Set', name='c', filters='gblurr')
         for client in clients:

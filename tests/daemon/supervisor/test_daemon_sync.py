@@ -96,7 +96,7 @@ class Daemons(HaloTest):
     def test_copied_sound_that_no_output_can_hold(self):
         """It is encoded, and stays together with the pictures; the line comes once."""
         clip = source('.flac.mkv', moment=0, period=1, seconds=4)
-        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=1', 'outputs': [
+        daemon = Daemon(self.folder, {'one': {'input': clip, 'filters': 'gblur=sigma=2', 'outputs': [
             {'file': self.path('o.ts'), 'audio': 'copy'}]}})
         self.addCleanup(daemon.stop)
         daemon.wait_state('one', 'ended')
@@ -108,7 +108,7 @@ class Daemons(HaloTest):
         """Where another output holds the copied sound, the one that cannot says that it fails."""
         clip = source('.flac.mkv', moment=0, period=1, seconds=4)
         daemon = Daemon(self.folder, {'one': {
-            'input': clip, 'filters': 'gblur=sigma=1', 'loop': True, 'realtime': True,
+            'input': clip, 'filters': 'gblur=sigma=2', 'loop': True, 'realtime': True,
             'outputs': [{'unix': self.path('u.ts'), 'audio': 'copy'},
                         {'unix': self.path('u.mkv'), 'audio': 'copy'}]}})
         self.addCleanup(daemon.stop)

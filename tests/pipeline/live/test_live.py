@@ -523,7 +523,7 @@ class Swap(LiveTest):
         self.assertLess(kinds.index('set'), 50)
 
     def test_many(self):
-        live = self.live(test_input(rate=50), 'filters=gblur=sigma=1', *RAW)
+        live = self.live(test_input(rate=50), 'filters=gblur=sigma=12', *RAW)
         live.wait_packets(5)
         chains = [f'gblur=sigma={i}' for i in range(2, 12)]
         for i, chain in enumerate(chains):
@@ -573,7 +573,7 @@ class Confirmed(LiveTest):
     def test_while_the_filters_stall(self):
         """One picture takes longer than anybody waits for the next."""
         halotest.need_faults()
-        other = 'rendition=a:gblur=sigma=1'
+        other = 'rendition=a:gblur=sigma=7'
         for frame, more, chains in ((10, (), 1), (19, (other, *RAW, *RAW, 'rendition=a'), 2),
                                     (20, (other, *RAW, *RAW, 'rendition=a'), 2)):
             with self.subTest(frame=frame, chains=chains):
