@@ -131,11 +131,11 @@ class Reload(ServiceTest):
         """They are told, as far as signals do not become one, and READY is the last word."""
         daemon, manager = self.managed()
         daemon.wait_state('one', 'running')
-        for sigma in range(1, 6):
+        for sigma in range(2, 7):
             daemon.write({'one': self.stream(filters=f'gblur=sigma={sigma}')})
             daemon.process.send_signal(signal.SIGHUP)
             time.sleep(0.02)
-        self.until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=5', manager.logged)
+        self.until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=6', manager.logged)
         self.until(lambda: manager.order('RELOADING', 'READY')[1:][-1:] == ['READY'], manager.logged)
         order = manager.order('RELOADING', 'READY')[1:]
         self.assertIn(order.count('RELOADING'), range(1, 6))
