@@ -798,7 +798,7 @@ class Rounds(DaemonTest):
             daemon.kill_engine_of('a')
             self.until(lambda: daemon.status('a')['restarts'] > before)
         if number % 3 == 1:
-            self.reload(daemon, 3 + number % 9)
+            self.reload(daemon, 5 + number % 9)
         if number % 3 == 2:
             daemon.control('Restart', name='c')
             for on in (False, True):
