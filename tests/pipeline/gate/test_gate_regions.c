@@ -118,6 +118,7 @@ static void begin(struct fixture *f, const char *chain)
 static void end(struct fixture *f)
 {
     av_frame_free(&f->raw.frame);
+    halo_raw_picture_judge(&f->raw, NULL);
     halo_gate_destroy(f->gate);
     halo_region_feed_destroy(f->feed);
     halo_chain_destroy(f->chain);
