@@ -375,9 +375,14 @@ class Http(Served):
         with socket.socket() as other:
             other.bind(('127.0.0.1', self.port))
             other.listen()
-            with self.assertRaisesRegex(AssertionError, f'127.0.0.1:{self.port} is in use'):
-                Daemon(self.folder, {'one': self.stream()},
-                       http={'listen': f'127.0.0.1:{self.port}'})
+            daemon = self.start({'one': self.stream()}, http={'listen': f'127.0.0.1:{self.port}'})
+            daemon.wait_state('one', 'running')
+            self.assertTrue(wait_until(lambda: f'127.0.0.1:{self.port}' in daemon.logged()))
+        self.assertTrue(wait_until(self.listens), daemon.logged())
+
+    def listens(self):
+        with socket.socket() as client:
+            return client.connect_ex(('127.0.0.1', self.port)) == 0
 
     def test_rounds_leave_nothing(self):
         daemon = self.serve({'one': self.stream()})
