@@ -58,6 +58,8 @@ static void answer(struct halo_replay *r, int64_t n)
             halo_judge_boxes(r->judge, find, n, box, frame->count[find], 0);
         } else {
             halo_judge_gone(r->judge, find, 0);
+            while (halo_judge_give_up(r->judge, find)) /* nobody will look at it */
+                ;
             halo_judge_ready(r->judge, find, 0);
         }
     }
