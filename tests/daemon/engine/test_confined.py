@@ -326,7 +326,7 @@ class Run(HaloTest):
     def test_signals(self):
         """They come to the process that was started, and stop, continue and end it."""
         run = self.settled()
-        run.send_signal(signal.SIGTSTP)
+        run.send_signal(signal.SIGSTOP)  # SIGTSTP does nothing where no shell is
         self.assertTrue(wait_until(lambda: status_of(run.pid)['State'].startswith('T')))
         run.send_signal(signal.SIGCONT)
         self.assertTrue(wait_until(lambda: not status_of(run.pid)['State'].startswith('T')))
