@@ -2,6 +2,7 @@
 # haloctl and HTTP before the real daemon: what they show is what engines make.
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -377,7 +378,8 @@ class Http(Served):
             other.listen()
             daemon = self.start({'one': self.stream()}, http={'listen': f'127.0.0.1:{self.port}'})
             daemon.wait_state('one', 'running')
-            self.assertTrue(wait_until(lambda: f'127.0.0.1:{self.port}' in daemon.logged()))
+            self.assertTrue(wait_until(lambda: re.search(f'127.0.0.1:{self.port}.* in use',
+                                                         daemon.logged())), daemon.logged())
         self.assertTrue(wait_until(self.listens), daemon.logged())
 
     def listens(self):
