@@ -14,7 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from halotest.daemon import FFMPEG, PATIENCE, Daemon, DaemonTest, call, free_port, main, wait_until
+from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, call, free_port, main, wait_until
 from halotest import alone
 from halotest.standin import HALOCTL, HaloctlMixin
 
