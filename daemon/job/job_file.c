@@ -275,7 +275,7 @@ static int parse(struct halo_job_file *job, struct halo_error *err)
     free(output);
     if (code >= 0)
         code = halo_chain_parse(&job->chain, job->settings.filters, &inner);
-    if (code >= 0 && job->confines)
+    if (code >= 0)
         code = halo_run_confine(&job->settings, job->chain, true, &inner);
     if (code >= 0)
         code = halo_chain_load(job->chain, &inner);

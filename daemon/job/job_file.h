@@ -33,7 +33,6 @@ struct halo_job_file {
     int segments;
     bool merges;                       /* it must be merged before its segments can be encoded, */
     bool detects;                      /* and detectors must look at them before that */
-    bool confines;                     /* halo_job_load() confines the process (run_confine.h) */
     struct halo_run_settings settings; /* after halo_job_load() */
     struct halo_chain *chain;
     struct halo_detections detections; /* after halo_job_load_detections() (job_detections.h) */

@@ -250,8 +250,9 @@ static int end_join(struct halo_job_file *job, struct halo_segments *segments,
 }
 
 /* Whether this machine can still load the job does not matter if OUT is complete. */
-static int join(struct halo_job_file *job)
+static int join(void *arg)
 {
+    struct halo_job_file *job = arg;
     struct halo_run_part_end end = {.error = {0}};
     struct halo_segments *segments = NULL;
     if (is_joined(job))
@@ -282,7 +283,7 @@ static int join_named(const char *name, void *arg)
     if (code == -ENOENT && job.folder && is_joined(&job)) {
         code = end_complete(&job, "is already complete");
     } else {
-        code = code < 0 ? halo_job_fail(&err) : join(&job);
+        code = code < 0 ? halo_job_fail(&err) : halo_job_apart(join, &job);
     }
     halo_job_close(&job);
     return code;

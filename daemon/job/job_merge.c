@@ -262,6 +262,22 @@ static int wait_for_detections(const struct halo_job_file *job, struct halo_erro
     return code;
 }
 
+static int end_complete(const struct halo_job_file *job)
+{
+    halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job->output);
+    return HALO_EXIT_OK;
+}
+
+static int merge_begun(void *arg)
+{
+    struct halo_job_file *job = arg;
+    struct halo_error err = {0};
+    if (halo_job_is_complete(job) || merge_job(job, &err) >= 0)
+        return HALO_EXIT_OK;
+    return halo_job_is_complete(job) ? end_complete(job)
+                                     : halo_job_fail_step(job, "merge", NULL, &err);
+}
+
 static int merge_named(const char *name, void *arg)
 {
     const struct halo_job_options *options = arg;
@@ -272,17 +288,12 @@ static int merge_named(const char *name, void *arg)
         code = halo_job_read(&job, &err);
     if (code >= 0 && options->wait)
         code = wait_for_detections(&job, &err);
-    const bool begun = code >= 0;
-    if (begun)
+    if (code >= 0) {
         halo_job_forget_failure(&job, "merge", NULL);
-    if (begun && !halo_job_is_complete(&job))
-        code = merge_job(&job, &err);
-    if (code < 0 && job.folder && halo_job_is_complete(&job)) {
-        halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job.output);
-        code = 0;
+        code = halo_job_apart(merge_begun, &job);
+    } else {
+        code = job.folder && halo_job_is_complete(&job) ? end_complete(&job) : halo_job_fail(&err);
     }
-    if (code < 0)
-        code = begun ? halo_job_fail_step(&job, "merge", NULL, &err) : halo_job_fail(&err);
     halo_job_close(&job);
     return code;
 }

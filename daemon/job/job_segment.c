@@ -2,12 +2,9 @@
  * halod job segment: encodes the segments of one task. halod job detect: has detectors look at
  * them. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "config/log.h"
@@ -27,8 +24,7 @@ struct share {
     bool detects; /* detectors look at segments; otherwise they are encoded */
     const struct halo_job_options *options;
     struct halo_job_share of;
-    bool device;  /* a GPU was used */
-    bool several; /* jobs; each gets a process of its own, which is confined to its files */
+    bool device; /* a GPU was used */
 };
 
 /* Takes a number off the end of the arguments. Returns whether there is one. */
@@ -182,45 +178,16 @@ static int perform(struct halo_job_file *job, int64_t first, struct share *share
     return HALO_EXIT_OK;
 }
 
-static volatile sig_atomic_t process; /* that performs a job of several */
+struct task {
+    struct halo_job_file *job;
+    int64_t first;
+    struct share *share;
+};
 
-static void pass_on(int number)
+static int perform_task(void *arg)
 {
-    kill((pid_t)process, number);
-}
-
-/* Performs a job in a process that ends with this one, and passes signals on to it. */
-static int perform_apart(struct halo_job_file *job, int64_t first, struct share *share)
-{
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    const struct sigaction action = {.sa_handler = pass_on};
-    const pid_t parent = getpid();
-    sigset_t held, old;
-    int status = 0;
-    sigemptyset(&held);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaddset(&held, numbers[i]);
-    sigprocmask(SIG_BLOCK, &held, &old);
-    fflush(NULL);
-    process = fork();
-    if (process == 0) {
-        sigprocmask(SIG_SETMASK, &old, NULL);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        halo_run_end_now(getppid() == parent ? perform(job, first, share) : HALO_EXIT_FAILED);
-    }
-    if (process < 0) {
-        sigprocmask(SIG_SETMASK, &old, NULL);
-        return HALO_EXIT_TRY_AGAIN;
-    }
-    struct sigaction now;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    while (waitpid((pid_t)process, &status, 0) < 0 && errno == EINTR)
-        ;
-    halo_job_end_by_signal();
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    const struct task *task = arg;
+    return perform(task->job, task->first, task->share);
 }
 
 static int perform_named(const char *name, void *arg)
@@ -229,7 +196,6 @@ static int perform_named(const char *name, void *arg)
     struct halo_error err = {0};
     struct halo_job_file job = {0};
     int code = halo_job_find(&job, name, &err), exit_code = HALO_EXIT_OK;
-    job.confines = true;
     const int count = code < 0 ? code : halo_job_count(&job, &err);
     if (count < 0) {
         exit_code = halo_job_fail(&err);
@@ -241,8 +207,7 @@ static int perform_named(const char *name, void *arg)
     if (mine && halo_job_is_complete(&job))
         halo_log(HALO_LOG_INFO, "%s: is already complete", job.output);
     else if (mine)
-        exit_code =
-            share->several ? perform_apart(&job, first, share) : perform(&job, first, share);
+        exit_code = halo_job_apart(perform_task, &(struct task){&job, first, share});
     share->of.before += count;
     halo_job_close(&job);
     return exit_code;
@@ -256,7 +221,6 @@ static int perform_all(const struct halo_job_options *options, bool detects, int
         return halo_job_fail(&err);
     if (options->ended >= 0)
         return halo_job_note_ended(count, rest, step_of(&share), share.of, options->ended);
-    share.several = count > 1;
     int code = halo_job_each(step_of(&share), count, rest, perform_named, &share);
     if (code == HALO_EXIT_OK && !share.of.step && share.of.index >= share.of.before) {
         halo_fail_usage(&err, "segment %lld: there are only %lld, which count from 0",

@@ -3,15 +3,17 @@
 #include "daemon/job/job_task.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/engine/hide.h"
 #include "daemon/job/job_file.h"
+#include "daemon/run/run_end.h"
 
 static const struct scheduler {
     const char *index;
@@ -97,44 +99,85 @@ static void end_process(int number)
     _exit(128 + number);
 }
 
-void halo_job_end_by_signal(void)
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+
+static void handle_signals(void (*handler)(int number))
 {
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
-    const struct sigaction end = {.sa_handler = end_process};
+    const struct sigaction action = {.sa_handler = handler};
     struct sigaction now;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &end, NULL);
+    for (size_t i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
 }
 
-/* Back to the folder in which the command was started, which names of jobs are relative to. */
-static int go_back(const char *command, int folder, struct halo_error *err)
+void halo_job_end_by_signal(void)
 {
-    if (folder >= 0 && fchdir(folder) == 0)
-        return 0;
-    return halo_fail(err, -errno, "job %s: the current folder: %s", command, strerror(errno));
+    handle_signals(end_process);
 }
+
+static bool several; /* jobs in this command */
 
 int halo_job_each(const char *command, int count, char **names,
                   int (*one)(const char *name, void *arg), void *arg)
 {
     struct halo_error err = {0};
-    int folder = -1, code = 0;
+    int code = 0;
     halo_job_end_by_signal();
     if (count == 0)
         code = halo_fail_usage(&err, "job %s: MANIFEST is missing", command);
     if (code >= 0)
         code = halo_hide_memory(&err);
-    if (code >= 0 && count > 1) {
-        folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-        code = go_back(command, folder, &err);
-    }
-    code = code < 0 ? halo_job_fail(&err) : one(names[0], arg);
-    for (int i = 1; i < count && code == HALO_EXIT_OK; i++)
-        code = go_back(command, folder, &err) < 0 ? halo_job_fail(&err) : one(names[i], arg);
-    if (folder >= 0)
-        close(folder);
+    if (code < 0)
+        return halo_job_fail(&err);
+    several = count > 1;
+    for (int i = 0; i < count && code == HALO_EXIT_OK; i++)
+        code = one(names[i], arg);
     return code;
+}
+
+static volatile sig_atomic_t process; /* of halo_job_apart() */
+
+static void pass_on(int number)
+{
+    kill((pid_t)process, number);
+}
+
+static pid_t fork_with_signals_held(sigset_t *ret_old)
+{
+    sigset_t held;
+    sigemptyset(&held);
+    for (size_t i = 0; i < SIGNALS; i++)
+        sigaddset(&held, signals[i]);
+    sigprocmask(SIG_BLOCK, &held, ret_old);
+    fflush(NULL);
+    return fork();
+}
+
+int halo_job_apart(int (*work)(void *arg), void *arg)
+{
+    const pid_t parent = getpid();
+    sigset_t old;
+    int status = 0;
+    if (!several)
+        return work(arg);
+    process = fork_with_signals_held(&old);
+    if (process > 0)
+        handle_signals(pass_on);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        halo_run_end_now(getppid() == parent ? work(arg) : HALO_EXIT_FAILED);
+    }
+    if (process < 0) {
+        struct halo_error err = {0};
+        halo_fail(&err, -errno, "a process cannot be started: %s", strerror(errno));
+        return halo_job_fail(&err);
+    }
+    while (waitpid((pid_t)process, &status, 0) < 0 && errno == EINTR)
+        ;
+    halo_job_end_by_signal();
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 const char *halo_job_node(const char *host)

@@ -25,11 +25,15 @@ bool halo_job_task_name(char *text, size_t size);
  * the first process of a container. A loop takes them over while it runs. */
 void halo_job_end_by_signal(void);
 
-/* Performs a command, such as "join", for each job: calls one() for each name, in the folder in
- * which the command was started, until it returns an exit code other than 0, which is the
- * result. */
+/* Performs a command, such as "join", for each job: calls one() for each name, until it returns an
+ * exit code other than 0, which is the result. */
 int halo_job_each(const char *command, int count, char **names,
                   int (*one)(const char *name, void *arg), void *arg);
+
+/* Calls work(arg) and returns its exit code; where halo_job_each() has several jobs, in a process of
+ * its own, which ends with this one and gets its signals: halo_job_load() confines the process to
+ * the files of one job. */
+int halo_job_apart(int (*work)(void *arg), void *arg);
 
 /* Returns the name of the node, as the scheduler knows it: several may be on one machine. */
 const char *halo_job_node(const char *host);

@@ -279,7 +279,7 @@ class Confined(ServiceTest):
 
 
 class Run(HaloTest):
-    """halod run, plan and job segment decode confined; a helper that decodes nothing starts
+    """halod run, plan and the steps of jobs decode confined; a helper that decodes nothing starts
     detectors."""
 
     def settled(self, *more):
@@ -371,17 +371,25 @@ class Run(HaloTest):
                                    f'writes in {self.folder}')
 
     def test_jobs(self):
-        """Each of several has its own files, so each gets a process."""
+        """Each of several has its own files, so each gets a process, in every step."""
+        need_faults()
+        secret = self.path('secret')
+        with open(secret, 'w'):
+            pass
         for name in 'one', 'two':
             os.mkdir(self.path(name))
             self.halod('job', 'split', '-i', plain_clip(), '-vf', 'null',
                        self.path(f'{name}/{name}.mkv'))
         parts = [self.path(f'{name}/{name}.mkv.parts') for name in ('one', 'two')]
-        for n in '0', '1':
-            self.halod('job', 'segment', *parts, n)
+        fault = {'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': secret}
+        for words in ('segment', '0'), ('segment', '1'), ('merge',), ('join',):
+            run = self.halod('job', words[0], *parts, *words[1:], environment=fault)
+            told = re.findall(f'probe: read {secret}: (.*)', run.err)
+            if CONFINED and 'no Landlock' not in run.err:
+                self.assertEqual(told, ['Permission denied'] * 2, run.err)
         for name in 'one', 'two':
-            self.halod('job', 'join', self.path(f'{name}/{name}.mkv.parts'))
             self.assertTrue(os.path.exists(self.path(f'{name}/{name}.mkv')))
+            self.assertEqual(os.listdir(self.path(name)), [f'{name}.mkv'])
 
     def test_a_file_keeps_its_mode(self):
         """Of all modes of files it can give only that of the file it replaces."""

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 import halotest
-from halotest import AS_ANOTHER, alone, halod_command, halod_environment, start_halod, wait_until
+from halotest import alone, halod_command, halod_environment, start_halod, wait_until
 from halotest.played import first_libraries, other_libraries
 from halotest.jobs import JobTest, sha256, source, wait_stopped
 
@@ -183,17 +183,6 @@ class Tasks(JobTest):
         self.halod('job', 'join', *both)
         self.assert_done()
         self.assertEqual(sha256(other), self.whole('-crf', '30'))
-
-    def test_folder_that_cannot_be_entered(self):
-        """Names of further jobs are relative to it. It was the start's, and the exit status was 0."""
-        closed = self.path('closed')
-        os.mkdir(closed)
-        self.addCleanup(os.chmod, closed, 0o700)
-        ended = subprocess.run(
-            [*AS_ANOTHER, *halod_command('job', 'join', self.path('a'), 'b')], cwd=closed, check=False,
-            preexec_fn=lambda: os.chmod('.', 0), stderr=subprocess.PIPE)
-        self.assertEqual(ended.returncode, 75)
-        self.assertEqual(ended.stderr, b'halod: job join: the current folder: Permission denied\n')
 
     def test_refused(self):
         self.split()
