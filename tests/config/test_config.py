@@ -379,7 +379,7 @@ class Privacy(ConfigTest):
                             ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
                              'in the region of filter 2, gblur, luma keeps all its detail'),
                             ('gblur=sigma=1', 'luma keeps 85 % of its fine detail, which an inverse '
-                             'filter brings back, but at most 75 % is allowed')):
+                             'filter brings back, but at most 70 % is allowed')):
             stream = STREAM.replace('solid', chain) + '    region_feed: {}\n'
             with self.subTest(chain):
                 self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)

@@ -174,7 +174,7 @@ static void try_effect(const struct halo_filter_kind *kind, struct halo_chain *c
     halo_remains_begin(remains, plan.conv.depth);
     halo_response_plan(response, &plan);
     halo_remains_add(remains, &plan, response);
-    const enum halo_effect effect = halo_remains_effect(remains, 0.75);
+    const enum halo_effect effect = halo_remains_effect(remains, 0.7);
     if (effect != kind->effect)
         fail_msg("%s: effect %d, and declares %d", kind->name, effect, kind->effect);
     for (int i = 0; i < 2 && kind->effect != HALO_EFFECT_HIDES; i++) {

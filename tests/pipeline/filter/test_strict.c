@@ -12,11 +12,17 @@
 #include "pipeline/filter/privacy.h"
 #include "tests/cmocka_all.h"
 
-enum { SIDE = 20, SAMPLES = SIDE * SIDE, STEPS = 12, ROUNDS = 80, FEW = 30, LARGE = 4096 };
+enum {
+    SIDE = 20,
+    SAMPLES = SIDE * SIDE,
+    STEPS = 12,
+    ROUNDS = 80,
+    FEW = 30,
+    PICTURES = 16,
+    LARGE = 4096
+};
 
-/* What docs/filters.md says may come back of luma; and what chance adds in so small a picture, of
- * which most lies near a border. */
-static const double documented = 0.75, chance = 0.06;
+static const double documented = 0.75; /* what may come back of luma (docs/filters.md) */
 static int chains = FEW;
 
 /* ---- by lot ---- */
@@ -268,6 +274,15 @@ static double attack(const struct halo_planned_chain *planned)
     return best;
 }
 
+/* In one small picture, chance may add to what comes back. */
+static double attack_on_average(const struct halo_planned_chain *planned)
+{
+    double sum = 0;
+    for (int i = 0; i < PICTURES; i++)
+        sum += attack(planned);
+    return sum / PICTURES;
+}
+
 static void what_strict_allows_cannot_be_undone(void **state)
 {
     static char text[HALO_MAX_CHAIN];
@@ -284,10 +299,12 @@ static void what_strict_allows_cannot_be_undone(void **state)
             fail_msg("%s: %s", text, err.text);
         assert_int_equal(halo_chain_plan_assumed(&planned, chain, LARGE, LARGE, false), 0);
         assert_int_equal(halo_privacy_hides(&planned, 0, &hides, regions, &err), 0);
-        const double found = attack(&planned);
+        double found = attack(&planned);
+        if (hides && found > documented)
+            found = attack_on_average(&planned);
         allowed += hides;
         refused += !hides;
-        if (hides && found > documented + chance)
+        if (hides && found > documented)
             fail_msg("allowed, and %.0f %% come back: %.300s", 100 * found, text);
         most = hides ? fmax(most, found) : most;
         least = hides ? least : fmin(least, found);
