@@ -6,23 +6,17 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "kernels/clock.h"
 
 enum { KEPT = 16, LINE_SIZE = 2048 };
 
 static struct kept {
     char line[LINE_SIZE]; /* "": free */
     enum halo_log_level level;
-    int64_t since; /* seconds */
+    int64_t since; /* ns */
     int more;
 } kept[KEPT];
-
-static int64_t now_in_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return now.tv_sec;
-}
 
 static void say(const struct kept *what, halo_log_write *write)
 {
@@ -56,16 +50,16 @@ bool halo_log_repeat_is_new(enum halo_log_level level, const char *line, halo_lo
     struct kept *at = make_room(write);
     snprintf(at->line, sizeof at->line, "%s", line);
     at->level = level;
-    at->since = now_in_seconds();
+    at->since = halo_now_ns();
     at->more = 0;
     return true;
 }
 
 void halo_log_repeat_due(halo_log_write *write)
 {
-    const int64_t now = now_in_seconds();
+    const int64_t now = halo_now_ns();
     for (int i = 0; i < KEPT; i++) {
-        if (!kept[i].line[0] || now - kept[i].since < HALO_LOG_REPEAT_S)
+        if (!kept[i].line[0] || now - kept[i].since < HALO_LOG_REPEAT_S * INT64_C(1000000000))
             continue;
         if (kept[i].more > 0)
             say(&kept[i], write);

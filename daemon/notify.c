@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 
 #include "daemon/view/passed.h"
+#include "kernels/clock.h"
 
 void halo_notify_ready(void)
 {
@@ -17,10 +17,7 @@ void halo_notify_ready(void)
 
 void halo_notify_reloading(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld",
-               (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+    sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)halo_now_us());
 }
 
 void halo_notify_stopping(void)

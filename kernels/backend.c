@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "kernels/clock.h"
 #include "kernels/fault.h"
 #include "kernels/frame.h"
 #include "kernels/tuning.h"
@@ -251,13 +251,6 @@ static int make_jobs(struct halo_job *jobs, int count, const struct halo_trial *
     return code;
 }
 
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
 /* Times convolve by the host's clock. */
 static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, double *ret_us)
 {
@@ -268,11 +261,11 @@ static int time_plainly(struct halo_backend *b, const struct halo_trial *trial, 
         return -ENOMEM;
     int code = make_jobs(jobs, count, trial);
     for (int round = -2; round < trial->rounds && code == 0; round++) {
-        const double start = now_us();
+        const int64_t start = halo_now_ns();
         for (int i = 0; i < count && code == 0; i += step)
             code = halo_backend_convolve(b, &jobs[i], step);
         if (round >= 0)
-            ret_us[round] = (now_us() - start) / trial->planes;
+            ret_us[round] = (double)(halo_now_ns() - start) / 1e3 / trial->planes;
     }
     for (int i = 0; i < count; i++) {
         free(jobs[i].src.data);

@@ -206,7 +206,7 @@ int halo_frame_submit(struct halo_backend *b, const struct halo_frame *frame)
     if (b->busy || !frame_ok(b, frame))
         return -EINVAL;
     if (halo_fault(b->ops->name, "stall"))
-        sleep(STALL_SECONDS);
+        halo_sleep(STALL_SECONDS);
     if (halo_fault(b->ops->name, "kill"))
         raise(SIGKILL);
     if (halo_fault(b->ops->name, "stop"))

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 
 enum {
     SNAPSHOT_MS = 5000, /* for an engine to begin encoding */
@@ -25,7 +25,7 @@ struct halo_http_viewer {
     struct halo_http_pause pause;
     struct halo_http_who who;
     AVPacket *now, *newest; /* NULL: none */
-    struct timespec came;   /* of newest */
+    double came;            /* of newest: seconds since 1970 */
     char head[192];         /* of now, sent before it */
     size_t head_length, sent;
     uint64_t deadline; /* of a snapshot, or of `now`, ms; 0: not known yet */
@@ -50,7 +50,7 @@ static void on_packet(struct halo_feed_taker *taker, const AVPacket *pkt)
         viewer->viewers->dropped++;
     av_packet_free(&viewer->newest);
     viewer->newest = copy;
-    clock_gettime(CLOCK_REALTIME, &viewer->came);
+    viewer->came = halo_unix_time();
     halo_http_resume(&viewer->pause);
 }
 
@@ -112,9 +112,8 @@ static void take_newest(struct halo_http_viewer *viewer)
     viewer->sent = 0;
     viewer->head_length = (size_t)snprintf(
         viewer->head, sizeof viewer->head,
-        "%sContent-Type: image/jpeg\r\nContent-Length: %d\r\nX-Timestamp: %lld.%06ld\r\n\r\n",
-        first ? "--" BOUNDARY "\r\n" : "", viewer->now->size, (long long)viewer->came.tv_sec,
-        viewer->came.tv_nsec / 1000);
+        "%sContent-Type: image/jpeg\r\nContent-Length: %d\r\nX-Timestamp: %.6f\r\n\r\n",
+        first ? "--" BOUNDARY "\r\n" : "", viewer->now->size, viewer->came);
 }
 
 /* Copies from the part's head, frame or tail, depending on `sent`. */
@@ -198,8 +197,7 @@ struct MHD_Response *halo_http_viewer_snapshot(struct halo_http_viewer *viewer, 
     halo_feed_leave(&viewer->taker); /* it needs only one frame */
     struct MHD_Response *response = MHD_create_response_from_buffer(
         (size_t)viewer->newest->size, viewer->newest->data, MHD_RESPMEM_MUST_COPY);
-    snprintf(stamp, sizeof stamp, "%lld.%06ld", (long long)viewer->came.tv_sec,
-             viewer->came.tv_nsec / 1000);
+    snprintf(stamp, sizeof stamp, "%.6f", viewer->came);
     if (response) {
         MHD_add_response_header(response, "Content-Type", "image/jpeg");
         MHD_add_response_header(response, "X-Timestamp", stamp);

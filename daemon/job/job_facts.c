@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "daemon/job/job_task.h"
+#include "kernels/clock.h"
 
 json_t *halo_job_machine(const char *encoder)
 {
@@ -32,15 +33,15 @@ json_t *halo_job_who(void)
     struct utsname name;
     char clock[40], at[60], task[80];
     struct tm parts;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t ms = halo_unix_ns() / 1000000;
+    const time_t now = ms / 1000;
     const struct passwd *user = getpwuid(geteuid());
     char number[24];
     snprintf(number, sizeof number, "%d", (int)geteuid());
     uname(&name);
-    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &parts));
+    strftime(clock, sizeof clock, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now, &parts));
     /* Milliseconds tell a job from one that was split again within a second. */
-    snprintf(at, sizeof at, "%s.%03ldZ", clock, now.tv_nsec / 1000000);
+    snprintf(at, sizeof at, "%s.%03dZ", clock, (int)(ms % 1000));
     json_t *ret = json_pack("{s:s, s:s, s:s}", "user", user ? user->pw_name : number, "host",
                             halo_job_node(name.nodename), "at", at);
     if (halo_job_task_name(task, sizeof task))

@@ -12,6 +12,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_submit.h"
+#include "kernels/clock.h"
 #include "pipeline/segment/manifest.h"
 
 enum { WAIT_SECONDS = 5 };
@@ -258,7 +259,7 @@ int halo_job_wait(const struct halo_job_file *job, const char *kind, const char 
         code = halo_job_fail_failures(job, failures, false, err);
         json_decref(failures);
         if (code >= 0) {
-            sleep(WAIT_SECONDS);
+            halo_sleep(WAIT_SECONDS);
             halo_job_look_again(job);
         }
     }

@@ -14,6 +14,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/segment/manifest.h"
 
@@ -299,7 +300,7 @@ static int watch(struct halo_job_file *job, bool json, struct halo_error *err)
         failed = json_array_size(s.failures);
         stage = s.stage;
         if (!over)
-            sleep(WATCH_SECONDS);
+            halo_sleep(WATCH_SECONDS);
         else if (s.stage != COMPLETE)
             *err = s.error;
     }

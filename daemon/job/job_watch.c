@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config/log.h"
@@ -25,6 +24,7 @@
 #include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_submit.h"
+#include "kernels/clock.h"
 #include "pipeline/base/path.h"
 
 enum { LONGEST_PAUSE = 300 /* seconds */ };
@@ -55,9 +55,7 @@ struct watch {
 
 static double now(void)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+    return (double)halo_now_ns() / 1e9;
 }
 
 static struct seen *remember(struct watch *w, const char *name)
@@ -398,18 +396,12 @@ static int look(struct watch *w, struct halo_error *err)
     return 0;
 }
 
-static void pause_for(double seconds)
-{
-    const struct timespec ts = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    nanosleep(&ts, NULL);
-}
-
 static int watch(struct watch *w, struct halo_error *err)
 {
     const double settle = w->options->settle;
     int code = look(w, err);
     for (bool over = false; !over && code >= 0; over = w->options->once) {
-        pause_for(w->options->once || settle < 2 ? settle + 0.01 : 2);
+        halo_sleep(w->options->once || settle < 2 ? settle + 0.01 : 2);
         code = look(w, err);
     }
     return code;

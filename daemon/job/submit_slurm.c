@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/job/job_submit.h"
+#include "kernels/clock.h"
 
 enum { TRIES = 6 };
 
@@ -123,7 +124,7 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
         code = submit_step(s, &s->step[i], last, err);
         for (int tries = 1; code == -EAGAIN && i > 0 && tries < TRIES; tries++) {
             *err = (struct halo_error){0}; /* what follows a step must not be missing */
-            usleep((useconds_t)(halo_job_pause(tries) * 1e6));
+            halo_sleep(halo_job_pause(tries));
             code = submit_step(s, &s->step[i], last, err);
         }
         if (i == 0)

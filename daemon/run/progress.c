@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uv.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/path.h"
 
 enum {
@@ -22,8 +22,7 @@ struct halo_progress {
     const char *target; /* the -progress argument, owned by the caller */
     FILE *blocks;       /* NULL without -progress, and after a failed write */
     bool terminal;
-    uint64_t start, last_line; /* ns, monotonic */
-    uint64_t last_rate;
+    int64_t start, last_line, last_rate; /* ns, monotonic */
     int64_t last_frames;
     struct halo_stream_stats shown; /* frames and time of a run only grow */
     double recent;                  /* recent frames per second, for the remaining time */
@@ -34,7 +33,7 @@ int halo_progress_open(struct halo_progress **ret, const char *target, struct ha
     struct halo_progress *p = calloc(1, sizeof *p);
     if (!p)
         return halo_fail(err, -ENOMEM, "out of memory");
-    p->start = p->last_line = p->last_rate = uv_hrtime();
+    p->start = p->last_line = p->last_rate = halo_now_ns();
     p->terminal = isatty(STDERR_FILENO) && halo_log_get_level() >= HALO_LOG_INFO;
     p->target = target;
     if (target)
@@ -78,9 +77,9 @@ const char *halo_progress_size(long long bytes, char *text, size_t size)
     return text;
 }
 
-static double seconds_since(uint64_t then)
+static double seconds_since(int64_t then)
 {
-    return (double)(uv_hrtime() - then) / 1e9;
+    return (double)(halo_now_ns() - then) / 1e9;
 }
 
 double halo_progress_rate(const struct halo_progress *p, const struct halo_stream_stats *stats)
@@ -98,7 +97,7 @@ static void update_rate(struct halo_progress *p, const struct halo_stream_stats 
         return;
     const double now = (double)(stats->frames - p->last_frames) / span;
     p->recent = p->recent > 0 ? 0.7 * p->recent + 0.3 * now : now;
-    p->last_rate = uv_hrtime();
+    p->last_rate = halo_now_ns();
     p->last_frames = stats->frames;
 }
 
@@ -184,6 +183,6 @@ void halo_progress_show(struct halo_progress *p, const struct halo_stream_stats 
     } else if (seconds_since(p->last_line) >= PLAIN_SECONDS) {
         format_line(p, stats, false, line, sizeof line);
         halo_log(HALO_LOG_INFO, "%s", line);
-        p->last_line = uv_hrtime();
+        p->last_line = halo_now_ns();
     }
 }

@@ -20,14 +20,14 @@ static void on_signal(uv_signal_t *handle, int number)
     if (end->by) {
         /* timeout(1) signals its child and then the child's process group: two signals, one
          * request. */
-        if (uv_hrtime() - end->at < ECHO_MS * UINT64_C(1000000))
+        if (uv_now(handle->loop) - end->at < ECHO_MS)
             return;
         halo_log_set_status(NULL);
         end->abandon(end->arg);
         _exit(128 + number);
     }
     end->by = number;
-    end->at = uv_hrtime();
+    end->at = uv_now(handle->loop);
     halo_log(HALO_LOG_INFO, "%s: %s (repeat the signal to end at once)",
              number == SIGINT   ? "interrupted"
              : number == SIGHUP ? "hung up"

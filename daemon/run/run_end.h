@@ -18,7 +18,7 @@ struct halo_run_end {
     const char *what; /* for the log, at the first signal; NULL: "finishing the output" */
     uv_signal_t signals[3];
     int by;      /* number of the signal; 0: no signal received */
-    uint64_t at; /* ns, monotonic */
+    uint64_t at; /* uv_now() */
 };
 
 /* Handles SIGINT, SIGTERM and, unless it is ignored (nohup(1)), SIGHUP. Returns 0 or an error code

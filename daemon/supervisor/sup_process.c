@@ -19,6 +19,7 @@
 #include "daemon/supervisor/sup_files.h"
 #include "daemon/supervisor/sup_hook.h"
 #include "daemon/supervisor/sup_share.h"
+#include "kernels/clock.h"
 
 enum {
     QUIT_MS = 8000,     /* for an engine to finish files */
@@ -161,14 +162,14 @@ void sv_process_kill(struct sv_process *process)
     halo_link_destroy(process->link);
     process->link = NULL;
     uv_process_kill(&process->handle, SIGKILL);
-    process->ran = sv_share_ran(process->handle.pid);
+    process->ran = halo_cpu_ns(process->handle.pid);
     process->deadline = sv_now(process->sv) + STUBBORN_MS;
 }
 
 void sv_process_judge(struct sv_process *process)
 {
     const pid_t pid = process->handle.pid;
-    const int64_t ran = sv_share_ran(pid);
+    const int64_t ran = halo_cpu_ns(pid);
     if (sv_share_ended(pid) || ran != process->ran || !sv_share_blocked(pid)) {
         process->ran = ran; /* libuv will report its end, or it will run again */
         process->deadline = sv_now(process->sv) + STUBBORN_MS;

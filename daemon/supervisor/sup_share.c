@@ -7,22 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 bool sv_share_ended(pid_t pid)
 {
     siginfo_t info = {0};
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
-}
-
-int64_t sv_share_ran(pid_t pid)
-{
-    clockid_t clock;
-    struct timespec ran;
-    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ran) < 0)
-        return 0;
-    return ran.tv_sec * INT64_C(1000000000) + ran.tv_nsec;
 }
 
 /* Reads a small file of /proc; false: it does not exist or is hidden. */

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <unistd.h>
 
 #include "kernels/clock.h"
 #include "kernels/fault.h"
@@ -15,7 +14,6 @@ enum {
     CALLS = HALO_CALL_DECODER + 1,
     PATIENCE = 8,          /* seconds; documented in live.h, as is the next */
     OPENING_PATIENCE = 30, /* other processes may open theirs first */
-    FAULT_LOOK_US = 10000,
 };
 
 struct call {
@@ -44,7 +42,7 @@ void halo_live_enter(struct halo_live_stalls *s, int call, bool own)
     atomic_store(&s->call[call].since, halo_now_ns());
     if (halo_fault("live", call == HALO_CALL_DECODER ? "decoder" : "encoder"))
         while (halo_fault_lasts())
-            usleep(FAULT_LOOK_US);
+            halo_sleep(0.01);
 }
 
 void halo_live_leave(struct halo_live_stalls *s, int call)

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "pipeline/output/output_names.h"
 
 enum { MAX_TEXT = 65536 };
@@ -141,7 +141,7 @@ static ssize_t read_text(int fd, char text[MAX_TEXT])
  * this old would also mislead new ones, and a power failure may have emptied them. */
 static bool is_over(const struct stat *st, const struct halo_hls_list *list)
 {
-    const int64_t age = (int64_t)time(NULL) - st->st_mtim.tv_sec;
+    const int64_t age = halo_unix_seconds() - st->st_mtim.tv_sec;
     int64_t length = 0;
     for (int i = 0; i < list->count; i++)
         length += list->segment[i].length;
@@ -207,7 +207,7 @@ int halo_hls_folder_read(const struct halo_hls_folder *folder, struct halo_hls_l
     if (fd >= 0)
         close(fd);
     if (list->next < 0)
-        list->next = time(NULL);
+        list->next = halo_unix_seconds();
     return code;
 }
 

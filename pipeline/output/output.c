@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
-#include <libavutil/time.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 
 #include "config/log.h"
 #include "config/output_kinds.h"
+#include "kernels/clock.h"
 #include "pipeline/output/output_place.h"
 #include "pipeline/output/output_queue.h"
 
@@ -83,7 +83,7 @@ static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int6
 static void say_failure(struct halo_output *o, const struct halo_error *err)
 {
     o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
-    o->again_at = av_gettime_relative() + o->pause_s * (int64_t)US;
+    o->again_at = halo_now_us() + o->pause_s * (int64_t)US;
     o->well_since = 0;
     pthread_mutex_lock(&o->lock);
     o->stats.failures++;
@@ -163,8 +163,8 @@ static bool is_ready(struct halo_output *o, const AVPacket *pkt)
         close_place(o, NULL);
     if (o->open)
         return true;
-    return o->begun && halo_output_is_key(pkt) &&
-           (!o->pause_s || av_gettime_relative() >= o->again_at) && open_place(o);
+    return o->begun && halo_output_is_key(pkt) && (!o->pause_s || halo_now_us() >= o->again_at) &&
+           open_place(o);
 }
 
 static void write_packet(struct halo_output *o, const AVPacket *pkt)
@@ -183,7 +183,7 @@ static void write_packet(struct halo_output *o, const AVPacket *pkt)
     count(o, 1, pkt->size, 0);
     if (!o->pause_s)
         return;
-    const int64_t now = av_gettime_relative();
+    const int64_t now = halo_now_us();
     if (!o->well_since)
         o->well_since = now;
     if (now - o->well_since > WRITES_US && o->stats.state == HALO_OUTPUT_FAILED)
@@ -208,7 +208,7 @@ static struct halo_output_item *wait_for_item(struct halo_output *o, bool *ret_o
     pthread_mutex_lock(&o->lock);
     while (!o->queue.head && !o->stop && (o->on || !o->open))
         pthread_cond_wait(&o->changed, &o->lock);
-    const bool late = o->stop && av_gettime_relative() > atomic_load(&o->place->stop_by);
+    const bool late = o->stop && halo_now_us() > atomic_load(&o->place->stop_by);
     struct halo_output_item *item = late ? NULL : halo_output_queue_take(&o->queue);
     *ret_on = o->on;
     *ret_over = !item && o->stop;
@@ -387,7 +387,7 @@ void halo_output_destroy(struct halo_output *o)
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += DESTROY_US / US;
     pthread_mutex_lock(&o->lock);
-    atomic_store(&o->place->stop_by, av_gettime_relative() + PATIENCE_US);
+    atomic_store(&o->place->stop_by, halo_now_us() + PATIENCE_US);
     o->stop = true;
     pthread_cond_broadcast(&o->changed);
     int r = 0;

@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config/beside.h"
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/output/container.h"
@@ -134,7 +134,7 @@ static int open_file(struct halo_place *place, const struct halo_live_begin *beg
     f->at = f->whole = f->header = 0;
     f->begun = false;
     f->path[0] = 0;
-    f->fd = halo_names_open(f->pattern, time(NULL), f->path);
+    f->fd = halo_names_open(f->pattern, halo_unix_seconds(), f->path);
     if (f->fd < 0)
         return fail(f, f->fd, NULL, err);
     AVFormatContext *format = NULL;
@@ -254,7 +254,7 @@ static int choose_container(struct file_place *f, const struct halo_output_setti
 static int check_pattern(const struct file_place *f, struct halo_error *err)
 {
     char path[PATH_MAX];
-    const int code = halo_names_format(f->pattern, time(NULL), path);
+    const int code = halo_names_format(f->pattern, halo_unix_seconds(), path);
     if (code < 0)
         return halo_fail_usage(err, "%s: the %% conversions do not produce a file name: %s",
                                f->pattern, strerror(-code));

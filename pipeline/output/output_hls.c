@@ -13,12 +13,12 @@
 #include <libavformat/avformat.h>
 #include <libavutil/intreadwrite.h>
 #include <libavutil/mem.h>
-#include <libavutil/time.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/output/container.h"
@@ -125,7 +125,7 @@ static void drop_bytes(struct hls_place *h, size_t size)
 static bool is_late(const struct hls_place *h)
 {
     const int64_t stop_by = atomic_load(&h->place.stop_by);
-    return stop_by && av_gettime_relative() > stop_by;
+    return stop_by && halo_now_us() > stop_by;
 }
 
 static int end_segment(struct hls_place *h)
@@ -250,7 +250,7 @@ static int open_mux(struct hls_place *h, const struct halo_live_begin *begin)
     if (code < 0)
         return code;
     /* Times go on while no process writes, for players that ignore the discontinuity. */
-    h->mux.base = av_gettime();
+    h->mux.base = halo_unix_ns() / 1000;
     avio_flush(h->pb);
     code = h->no_memory ? -ENOMEM : halo_hls_folder_begin(&h->folder, HALO_HLS_INIT, h->init);
     if (code >= 0)

@@ -6,12 +6,12 @@
 #include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
-#include <libavutil/time.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/secrets.h"
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/output_mux.h"
@@ -39,7 +39,7 @@ struct url_place {
 static int is_over(void *opaque)
 {
     const struct url_place *u = opaque;
-    const int64_t now = av_gettime_relative(), stop_by = atomic_load(&u->place.stop_by);
+    const int64_t now = halo_now_us(), stop_by = atomic_load(&u->place.stop_by);
     return now > u->wait_until || (stop_by && now > stop_by - (u->connecting ? HURRY_US : 0));
 }
 
@@ -91,7 +91,7 @@ static int open_url(struct halo_place *place, const struct halo_live_begin *begi
         code = halo_container_check(u->container, u->shown, begin->audio, err);
     if (code < 0)
         return code;
-    u->wait_until = av_gettime_relative() + CONNECT_US;
+    u->wait_until = halo_now_us() + CONNECT_US;
     code = set_options(u, &protocol, &muxer);
     u->connecting = true;
     if (code >= 0)
@@ -109,7 +109,7 @@ static int open_url(struct halo_place *place, const struct halo_live_begin *begi
 static int write_url(struct halo_place *place, const AVPacket *pkt, struct halo_error *err)
 {
     struct url_place *u = (struct url_place *)place;
-    u->wait_until = av_gettime_relative() + WRITE_US;
+    u->wait_until = halo_now_us() + WRITE_US;
     const int code = halo_mux_write(&u->mux, pkt);
     return code < 0 ? fail(u, code, "cannot be written", err) : 0;
 }
@@ -117,7 +117,7 @@ static int write_url(struct halo_place *place, const AVPacket *pkt, struct halo_
 static int close_url(struct halo_place *place, struct halo_error *err)
 {
     struct url_place *u = (struct url_place *)place;
-    u->wait_until = av_gettime_relative() + END_US;
+    u->wait_until = halo_now_us() + END_US;
     int code = halo_mux_close(&u->mux);
     const int closed = avio_closep(&u->pb);
     code = code < 0 ? code : closed;

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
-#include <libavutil/time.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "config/beside.h"
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/path.h"
 #include "pipeline/output/container.h"
@@ -91,7 +91,7 @@ static int is_stuck(void *opaque)
         return 0;
     if (!sink->started)
         return 1;
-    const int64_t now = av_gettime_relative();
+    const int64_t now = halo_now_us();
     const int64_t at = sink->packets + (sink->format->pb ? sink->format->pb->pos : 0);
     if (!sink->waits_since || at != sink->waits_at) {
         sink->waits_since = now;

@@ -19,10 +19,7 @@
 #include "pipeline/base/path.h"
 #include "pipeline/segment/manifest.h"
 
-enum {
-    LOCK_TRIES = 50,
-    LOCK_PAUSE_US = 100000,
-};
+enum { LOCK_TRIES = 50 };
 
 /* Says that the job was submitted (daemon/job/job_submit.c). */
 #define MARK "submitted.json"
@@ -134,7 +131,7 @@ static int lock_folder(int fd, const char *folder, struct halo_error *err)
         if (code < 0 && errno != EWOULDBLOCK)
             break;
         if (code < 0)
-            usleep(LOCK_PAUSE_US);
+            halo_sleep(0.1);
     }
     if (code == 0)
         return 0;

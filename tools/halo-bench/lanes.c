@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "kernels/clock.h"
 #include "tools/halo-bench/commands.h"
 
 /* As pipeline/picture/picture_pool.c lays pictures out. */
@@ -15,9 +15,7 @@ enum { ROW_ALIGNMENT = 128, PLANE_ALIGNMENT = 256, ROWS = 32, MORE_ROWS = 16 };
 
 double halo_bench_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+    return (double)halo_now_ns() / 1e9;
 }
 
 double halo_bench_cpu_time(void)
@@ -207,13 +205,6 @@ static double kernels_time(struct halo_bench_lane *lane)
     return (double)(t.kernels.end - t.kernels.begin) / 1e3;
 }
 
-static void sleep_until(double when)
-{
-    const struct timespec t = {(time_t)when, (long)((when - (double)(time_t)when) * 1e9)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-        continue;
-}
-
 int halo_bench_lanes_pace(struct halo_bench_lanes *lanes, double fps, double offset, int frames,
                           struct halo_bench_pass *ret)
 {
@@ -222,7 +213,7 @@ int halo_bench_lanes_pace(struct halo_bench_lanes *lanes, double fps, double off
     double sum = 0, kernels = 0;
     int code = 0, late = 0;
     for (int i = 0; i < frames && code == 0; i++) {
-        sleep_until(begin + i / fps);
+        halo_sleep(begin + i / fps - halo_bench_now());
         const double submitted = halo_bench_now();
         code = submit(lane, &sum);
         if (code == 0)

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timex.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/control/varlink.h"
+#include "kernels/clock.h"
 #include "tools/haloctl/doctor.h"
 
 static const char default_port[] = "127.0.0.1:8480"; /* of the example settings */
@@ -210,7 +210,7 @@ static void check_daemon(struct ctl *ctl, json_t *seen)
     if (!facts)
         return;
     json_t *status = ask(ctl, HALO_METHOD_STATUS);
-    sleep(1);
+    halo_sleep(1);
     json_t *later = ask(ctl, HALO_METHOD_STATUS);
     json_object_update(seen, facts);
     json_object_update(seen, status);
@@ -255,6 +255,6 @@ json_t *doctor_gather(struct ctl *ctl)
     const int state = adjtimex(&clock);
     if (state >= 0)
         json_object_set_new(seen, "clock_synchronised", json_boolean(state != TIME_ERROR));
-    json_object_set_new(seen, "now", json_real((double)time(NULL)));
+    json_object_set_new(seen, "now", json_real((double)halo_unix_seconds()));
     return seen;
 }

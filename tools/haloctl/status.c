@@ -13,6 +13,7 @@
 
 #include "config/error.h"
 #include "daemon/control/varlink.h"
+#include "kernels/clock.h"
 #include "tools/haloctl/haloctl.h"
 
 enum { PATIENCE_MS = 10000 }; /* beyond the interval, for the next look */
@@ -110,7 +111,7 @@ static void draw(const struct ctl *ctl, const json_t *streams, bool one)
         printf("%.*s\033[K\r\n", fits < n ? fits : n, line);
         line += n + (line[n] == '\n');
     }
-    const time_t now = time(NULL);
+    const time_t now = halo_unix_seconds();
     struct tm parts;
     char clock[16] = "";
     if (localtime_r(&now, &parts))

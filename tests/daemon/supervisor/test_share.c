@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/supervisor/sup_share.h"
+#include "kernels/clock.h"
 #include "tests/cmocka_all.h"
 
 static void end(pid_t pid)
@@ -44,12 +45,12 @@ static void runs(void **state)
 {
     (void)state;
     const pid_t pid = start_busy();
-    const int64_t before = sv_share_ran(pid);
-    while (sv_share_ran(pid) <= before)
+    const int64_t before = halo_cpu_ns(pid);
+    while (halo_cpu_ns(pid) <= before)
         sched_yield();
     assert_false(sv_share_blocked(pid));
     end(pid);
-    assert_int_equal(sv_share_ran(pid), 0);
+    assert_int_equal(halo_cpu_ns(pid), 0);
 }
 
 /* The parent of a vfork() waits as a process does that hangs in a driver. */
