@@ -324,12 +324,6 @@ static int start(struct engine *engine)
 {
     static const struct halo_link_ops ops = {.message = on_message, .closed = on_closed};
     engine->last = &engine->first;
-    pthread_condattr_t clock;
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_mutex_init(&engine->lock, NULL);
-    pthread_cond_init(&engine->passed, &clock);
-    pthread_condattr_destroy(&clock);
     int code = uv_loop_init(&engine->loop);
     if (code >= 0)
         code = uv_async_init(&engine->loop, &engine->wake, on_wake);
@@ -435,8 +429,6 @@ int halo_command_engine(int argc, char **argv)
     }
     uv_run(&engine->loop, UV_RUN_DEFAULT);
     uv_loop_close(&engine->loop);
-    pthread_cond_destroy(&engine->passed);
-    pthread_mutex_destroy(&engine->lock);
     free(engine);
     return HALO_EXIT_OK;
 }

@@ -11,6 +11,8 @@
 
 #include "config/log.h"
 #include "daemon/engine/engine_private.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
 enum {
     RING_CODED = 8 << 20,
@@ -43,7 +45,7 @@ static void free_note(struct engine_note *note)
 
 static bool append(struct engine *engine, struct engine_note *note)
 {
-    pthread_mutex_lock(&engine->lock);
+    halo_lock(&engine->lock);
     const bool room = engine->notes < NOTES_MAX;
     if (room) {
         *engine->last = note;
@@ -51,7 +53,7 @@ static bool append(struct engine *engine, struct engine_note *note)
         engine->notes++;
         engine->noted++;
     }
-    pthread_mutex_unlock(&engine->lock);
+    halo_unlock(&engine->lock);
     return room;
 }
 
@@ -77,23 +79,20 @@ void engine_note(struct engine *engine, json_t *message, const int *fds, int cou
 
 void engine_wait_sent(struct engine *engine)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec++;
-    pthread_mutex_lock(&engine->lock);
+    const int64_t until = halo_now_ns() + 1000000000;
+    halo_lock(&engine->lock);
     const int64_t wanted = engine->noted;
-    int r = 0;
-    while (engine->sent < wanted && !r)
-        r = pthread_cond_timedwait(&engine->passed, &engine->lock, &until);
-    pthread_mutex_unlock(&engine->lock);
+    while (engine->sent < wanted && halo_cond_wait(&engine->passed, &engine->lock, until))
+        ;
+    halo_unlock(&engine->lock);
 }
 
 static void note_sent(struct engine *engine, int count)
 {
-    pthread_mutex_lock(&engine->lock);
+    halo_lock(&engine->lock);
     engine->sent += count;
-    pthread_cond_broadcast(&engine->passed);
-    pthread_mutex_unlock(&engine->lock);
+    halo_cond_broadcast(&engine->passed);
+    halo_unlock(&engine->lock);
 }
 
 /* Confirmed filters and what they cover arrive together. */
@@ -110,13 +109,13 @@ static void add_coverage(struct engine *engine, json_t *message)
 
 void engine_send_notes(struct engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
+    halo_lock(&engine->lock);
     struct engine_note *note = engine->first;
     engine->first = NULL;
     engine->last = &engine->first;
     const int count = engine->notes;
     engine->notes = 0;
-    pthread_mutex_unlock(&engine->lock);
+    halo_unlock(&engine->lock);
     bool device = false;
     while (note) {
         struct engine_note *next = note->next;
@@ -314,12 +313,12 @@ static void make_ring(struct engine_stream *stream, int encoding, size_t size)
         return;
     }
     struct halo_packet_writer *old = ring->writer;
-    pthread_mutex_lock(&stream->rings);
+    halo_lock(&stream->rings);
     if (old)
         ring->dropped += halo_packet_writer_dropped(old);
     ring->writer = writer;
     ring->size = size;
-    pthread_mutex_unlock(&stream->rings);
+    halo_unlock(&stream->rings);
     halo_packet_writer_destroy(old);
     json_t *message = engine_message("ring", stream->name);
     json_object_set_new(message, "encoding", json_integer(encoding));

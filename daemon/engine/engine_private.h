@@ -15,7 +15,6 @@
 #define HALO_ENGINE_PRIVATE_H
 
 #include <jansson.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <uv.h>
 
@@ -25,6 +24,7 @@
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
 #include "kernels/device_memory.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/packet_ring.h"
@@ -47,8 +47,8 @@ struct engine {
     struct engine_stream *left; /* abandoned streams with a thread that has not returned yet */
     bool quitting, closed;
     uint64_t quit_deadline;
-    pthread_mutex_t lock; /* guards the notes */
-    pthread_cond_t passed;
+    struct halo_mutex lock; /* guards the notes */
+    struct halo_cond passed;
     struct engine_note *first, **last;
     int notes;
     int64_t noted, sent;        /* messages queued and messages sent since the start */
@@ -104,7 +104,7 @@ struct engine_stream {
     struct halo_output *output[HALO_MAX_OUTPUTS];
     char *refused[HALO_MAX_OUTPUTS]; /* why the output could not be created */
     /* guards ring[], because other threads replace writers while the loop reads their counts */
-    pthread_mutex_t rings;
+    struct halo_mutex rings;
     struct engine_ring ring[HALO_MAX_ENCODINGS];
 };
 

@@ -10,6 +10,7 @@
 #include "daemon/engine/engine_private.h"
 #include "daemon/engine/engine_probe.h"
 #include "kernels/fault.h"
+#include "pipeline/base/thread.h"
 
 /* ---- statistics ---- */
 
@@ -94,12 +95,12 @@ static void copy_refusal(struct halo_link_output *ret, const char *why)
 static int64_t ring_dropped(struct engine_stream *stream)
 {
     int64_t sum = 0;
-    pthread_mutex_lock(&stream->rings);
+    halo_lock(&stream->rings);
     for (int i = 0; i < stream->encodings; i++) {
         const struct engine_ring *ring = &stream->ring[i];
         sum += ring->dropped + (ring->writer ? halo_packet_writer_dropped(ring->writer) : 0);
     }
-    pthread_mutex_unlock(&stream->rings);
+    halo_unlock(&stream->rings);
     return sum;
 }
 
@@ -214,7 +215,6 @@ void engine_stream_start(struct engine *engine, const char *name, const char *se
     stream->camera = camera ? strdup(camera) : NULL;
     snprintf(stream->name, sizeof stream->name, "%s", name);
     stream->encodings = halo_encodings(&stream->settings, stream->encoding, stream->of);
-    pthread_mutex_init(&stream->rings, NULL);
     stream->work.data = stream;
     stream->next = engine->streams;
     engine->streams = stream;
@@ -291,7 +291,6 @@ static void free_stream(struct engine_stream *stream)
     json_decref(stream->late_set);
     free(stream->camera);
     halo_stream_settings_finish(&stream->settings);
-    pthread_mutex_destroy(&stream->rings);
     free(stream);
 }
 

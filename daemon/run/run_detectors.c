@@ -2,19 +2,19 @@
 #include "daemon/run/run_detectors.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "daemon/link/send_fds.h"
 #include "daemon/run/run_confine.h"
+#include "pipeline/base/thread.h"
 
 struct halo_run_detectors {
     halo_run_connect *connect;
     void *arg;
     uv_poll_t answers;           /* of the helper */
-    pthread_mutex_t lock;        /* guards the fields below */
+    struct halo_mutex lock;      /* guards the fields below */
     uint64_t wanted[HALO_FINDS]; /* what is not answered yet; 0: nothing */
     bool closed;
 };
@@ -24,11 +24,11 @@ struct halo_run_detectors {
 /* Takes what was wanted from the list. Returns whether it still was. */
 static bool is_wanted(struct halo_run_detectors *d, enum halo_find find, uint64_t id)
 {
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     const bool ret = d->wanted[find] && (!id || d->wanted[find] == id) && !d->closed;
     if (ret)
         d->wanted[find] = 0;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     return ret;
 }
 
@@ -65,12 +65,12 @@ static void ask(struct halo_run_detectors *d, enum halo_run_ask what, enum halo_
     struct halo_run_asked asked = {.what = what, .find = find};
     struct iovec part = {&asked, sizeof asked};
     snprintf(asked.why, sizeof asked.why, "%s", why);
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     const bool closed = d->closed;
     asked.id = ++last;
     if (!closed && what == HALO_RUN_WANT)
         d->wanted[find] = asked.id;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     if (closed || halo_send_fds(halo_run_helper(), &part, 1, NULL, 0) >= 0)
         return;
     if (what == HALO_RUN_WANT && is_wanted(d, find, asked.id))
@@ -104,7 +104,6 @@ int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
         return halo_fail(err, -ENOMEM, "out of memory");
     d->connect = connect;
     d->arg = arg;
-    pthread_mutex_init(&d->lock, NULL);
     int code = uv_poll_init(loop, &d->answers, halo_run_helper());
     d->answers.data = d;
     if (code >= 0)
@@ -113,7 +112,6 @@ int halo_run_detectors_create(struct halo_run_detectors **ret, uv_loop_t *loop,
         *ret = d;
         return 0;
     }
-    pthread_mutex_destroy(&d->lock);
     free(d);
     return halo_fail(err, code, "detectors: %s", uv_strerror(code));
 }
@@ -131,18 +129,15 @@ void halo_run_detectors_close(struct halo_run_detectors *detectors)
     if (!detectors)
         return;
     halo_run_detectors_leave(detectors);
-    pthread_mutex_lock(&detectors->lock);
+    halo_lock(&detectors->lock);
     const bool closed = detectors->closed;
     detectors->closed = true;
-    pthread_mutex_unlock(&detectors->lock);
+    halo_unlock(&detectors->lock);
     if (!closed)
         uv_close((uv_handle_t *)&detectors->answers, NULL);
 }
 
 void halo_run_detectors_destroy(struct halo_run_detectors *detectors)
 {
-    if (!detectors)
-        return;
-    pthread_mutex_destroy(&detectors->lock);
     free(detectors);
 }

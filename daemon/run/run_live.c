@@ -12,6 +12,7 @@
 #include "daemon/run/run_live_private.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
 enum {
     TICK_MS = 50,
@@ -44,9 +45,9 @@ static void close_all(struct run_live *run)
 
 static bool has_failed(struct run_live *run)
 {
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     const bool ret = run->error.code != 0;
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     return ret;
 }
 
@@ -98,11 +99,11 @@ static void stop_watching(struct run_live *run)
 /* Passes on frames of this encoding from now on, and none of another one. */
 static void start_watching(struct run_live *run, int encoding)
 {
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     run->has_picture &= encoding == run->encoding;
     run->has_card &= encoding == run->encoding;
     atomic_store(&run->encoding, encoding);
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     halo_live_watch(run->live, encoding, true);
 }
 
@@ -130,7 +131,7 @@ static const struct halo_virtual_events virtual_events = {.reported = reported, 
 static void show(struct run_live *run)
 {
     AVPacket pkt = {.data = NULL}, card = {.data = NULL};
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     const bool has_picture = run->has_picture, has_card = run->has_card;
     const int64_t taken = run->taken;
     if (has_picture)
@@ -138,7 +139,7 @@ static void show(struct run_live *run)
     if (has_card)
         av_packet_move_ref(&card, run->card);
     run->has_picture = run->has_card = false;
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     if (has_card)
         halo_virtual_card(run->shown, &card);
     if (has_picture && run->watched)
@@ -182,10 +183,10 @@ static void end_in_time(struct run_live *run)
         run->began = now; /* the camera may be closed meanwhile */
     if (first || now - run->began < limit + FIRST_PATIENCE)
         return;
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     halo_fail_device(&err, "%s",
                      run->away.code ? halo_log_skip_number(run->away.text) : "no frame arrived");
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     run_live_fail(run, &err);
 }
 
@@ -284,7 +285,6 @@ static void finish(struct run_live *run)
     halo_stream_settings_finish(&run->stream);
     av_packet_free(&run->picture);
     av_packet_free(&run->card);
-    pthread_mutex_destroy(&run->lock);
     free(run);
 }
 
@@ -312,7 +312,6 @@ int halo_run_live(const struct halo_run_settings *settings, const struct halo_ch
     }
     run->settings = settings;
     run->encoding = run->first_encoding = -1;
-    pthread_mutex_init(&run->lock, NULL);
     if (prepare(run, chain, &err) < 0 && run->loop.open)
         close_all(run);
     if (run->loop.open)

@@ -4,13 +4,14 @@
 #include "config/log.h"
 #include "daemon/run/run_live_private.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
 void run_live_fail(struct run_live *run, const struct halo_error *err)
 {
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     if (!run->error.code)
         run->error = *err;
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     uv_async_send(&run->loop.wake);
 }
 
@@ -18,10 +19,10 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
 {
     struct run_live *run = arg;
     const bool waits = state == HALO_LIVE_WAITING;
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     const bool was = run->away.code != 0;
     run->away = waits ? *err : (struct halo_error){0};
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     if (state == HALO_LIVE_FAILED)
         run_live_fail(run, err);
     else if (waits)
@@ -36,14 +37,14 @@ static void hand_over(struct run_live *run, int encoding, AVPacket *to, const AV
                       int64_t taken)
 {
     bool *has = to == run->picture ? &run->has_picture : &run->has_card;
-    pthread_mutex_lock(&run->lock);
+    halo_lock(&run->lock);
     if (encoding == run->encoding) {
         av_packet_unref(to);
         *has = av_packet_ref(to, pkt) >= 0;
         if (to == run->picture)
             run->taken = taken;
     }
-    pthread_mutex_unlock(&run->lock);
+    halo_unlock(&run->lock);
     uv_async_send(&run->loop.wake);
 }
 

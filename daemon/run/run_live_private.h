@@ -3,7 +3,6 @@
 #ifndef HALO_RUN_LIVE_PRIVATE_H
 #define HALO_RUN_LIVE_PRIVATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <uv.h>
 
@@ -13,6 +12,7 @@
 #include "daemon/run/run_live.h"
 #include "daemon/run/run_loop.h"
 #include "daemon/view/virtual_camera.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live.h"
 #include "pipeline/output/live_sink.h"
 
@@ -39,7 +39,7 @@ struct run_live {
     atomic_int stop;
     atomic_llong first; /* timestamp of the first frame in us; 0: none yet */
 
-    pthread_mutex_t lock; /* guards the fields below */
+    struct halo_mutex lock; /* guards the fields below */
     struct halo_error error;
     /* why no frames arrive; code 0: frames arrive, or the reason is unknown */
     struct halo_error away;

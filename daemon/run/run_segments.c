@@ -3,7 +3,6 @@
 #include "daemon/run/run_segments.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +46,7 @@ struct run {
     struct halo_run_loop loop;
     struct halo_run_end end;
     struct halo_error error; /* the first error of a worker or of the reader */
-    pthread_t reader;
+    struct halo_thread reader;
     bool reads;                     /* the thread was started and not joined */
     atomic_bool listed;             /* the thread has ended */
     struct halo_error reader_error; /* the thread's, until then */
@@ -195,7 +194,7 @@ static bool is_busy(const struct run *run)
 static void update(struct run *run)
 {
     if (run->reads && atomic_load(&run->listed)) {
-        pthread_join(run->reader, NULL);
+        halo_thread_join(run->reader);
         run->reads = false;
         if (run->reader_error.code)
             fail(run, &run->reader_error);

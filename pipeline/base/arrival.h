@@ -4,8 +4,9 @@
 #ifndef HALO_ARRIVAL_H
 #define HALO_ARRIVAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
+
+#include "pipeline/base/thread.h"
 
 enum halo_arrival_state {
     HALO_ARRIVAL_DUE,   /* it is being started */
@@ -13,15 +14,12 @@ enum halo_arrival_state {
     HALO_ARRIVAL_NEVER, /* it could not be started */
 };
 
+/* Memory of zeros is one that is DUE. */
 struct halo_arrival {
     atomic_int state;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct halo_mutex lock;
+    struct halo_cond changed;
 };
-
-/* Begins with this state. */
-void halo_arrival_init(struct halo_arrival *a, enum halo_arrival_state state);
-void halo_arrival_finish(struct halo_arrival *a);
 
 /* Ends HALO_ARRIVAL_DUE. Whatever the caller wrote before is visible to those who see the new
  * state. */

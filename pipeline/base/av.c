@@ -9,7 +9,6 @@
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +16,10 @@
 #include "config/address.h"
 #include "config/log.h"
 #include "config/option.h"
+#include "pipeline/base/thread.h"
 
-static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* for the lines of codecs */
-static _Thread_local char thread_line[HALO_AV_LINE];         /* of what this thread has called */
+static struct halo_mutex log_lock;                   /* for the lines of codecs */
+static _Thread_local char thread_line[HALO_AV_LINE]; /* of what this thread has called */
 
 int halo_av_errno(int averror)
 {
@@ -186,9 +186,9 @@ static void take_line(void *avcl, int level, const char *format, va_list args)
     note_too_large(class, above, text);
     const char *name = class ? class->item_name(avcl) : "ffmpeg";
     if (level <= AV_LOG_ERROR && !is_echo(text)) {
-        pthread_mutex_lock(&log_lock);
+        halo_lock(&log_lock);
         keep_line(packet ? packet->complaints->line : thread_line, name, text);
-        pthread_mutex_unlock(&log_lock);
+        halo_unlock(&log_lock);
     }
     if (shown >= HALO_LOG_DEBUG)
         halo_log(HALO_LOG_DEBUG, "%s: %s", name, text);
@@ -206,12 +206,12 @@ void halo_av_init_log(void)
 
 const char *halo_av_last_line(struct halo_complaints *complaints, char *text, size_t size)
 {
-    pthread_mutex_lock(&log_lock);
+    halo_lock(&log_lock);
     snprintf(text, size, "%s", complaints && *complaints->line ? complaints->line : thread_line);
     if (complaints)
         *complaints->line = 0;
     *thread_line = 0;
-    pthread_mutex_unlock(&log_lock);
+    halo_unlock(&log_lock);
     return text;
 }
 

@@ -92,9 +92,9 @@
 
 #define pthread_create(...)                                                                        \
     (HALO_FAULT_IS("code", "pthread_create") ? EAGAIN : pthread_create(__VA_ARGS__))
-#define pthread_cond_timedwait(...)                                                                \
-    (HALO_FAULT_IS("time", "pthread_cond_timedwait") ? ETIMEDOUT                                   \
-                                                     : pthread_cond_timedwait(__VA_ARGS__))
-#define poll(...) (HALO_FAULT_IS("time", "poll") ? 0 : poll(__VA_ARGS__))
+#define pthread_cond_clockwait(...)                                                                \
+    (HALO_FAULT_IS("time", "pthread_cond_clockwait") ? ETIMEDOUT                                   \
+                                                     : pthread_cond_clockwait(__VA_ARGS__))
+#define ppoll(...) (HALO_FAULT_IS("time", "ppoll") ? 0 : ppoll(__VA_ARGS__))
 
 #endif

@@ -10,6 +10,7 @@
 #include "kernels/clock.h"
 #include "kernels/ranges.h"
 #include "pipeline/base/stats_private.h"
+#include "pipeline/base/thread.h"
 
 #define SOURCE(name, kind, ...)                                                                    \
     {                                                                                              \
@@ -76,9 +77,6 @@ int halo_stats_create(struct halo_stats **ret, const struct halo_run_settings *s
         return halo_fail(err, -ENOMEM, "out of memory");
     s->settings = settings;
     s->created = halo_now_ns();
-    for (int i = 0; i < HALO_STAGES; i++)
-        pthread_mutex_init(&s->stage[i].lock, NULL);
-    pthread_mutex_init(&s->copied_lock, NULL);
     int code = 0;
     if (settings->stats_json)
         code = halo_report_open(&s->json, "-stats_json", settings->stats_json, err);
@@ -98,9 +96,6 @@ void halo_stats_destroy(struct halo_stats *s)
         return;
     halo_report_destroy(s->json);
     halo_trace_destroy(s->trace);
-    for (int i = 0; i < HALO_STAGES; i++)
-        pthread_mutex_destroy(&s->stage[i].lock);
-    pthread_mutex_destroy(&s->copied_lock);
     av_free(s);
 }
 
@@ -113,14 +108,14 @@ int64_t halo_stats_begin(struct halo_stats *s, enum halo_stage stage)
 /* Adds a span. Returns the number of the frame in this stage to which it belongs. */
 static int64_t record(struct halo_stage_record *r, bool by_frame, int64_t ns)
 {
-    pthread_mutex_lock(&r->lock);
+    halo_lock(&r->lock);
     const int64_t frame = r->times.count;
     r->busy += ns;
     if (by_frame)
         r->pending += ns;
     else
         halo_histogram_add(&r->times, ns);
-    pthread_mutex_unlock(&r->lock);
+    halo_unlock(&r->lock);
     return frame;
 }
 
@@ -146,10 +141,10 @@ void halo_stats_frame(struct halo_stats *s, enum halo_stage stage)
     if (!s)
         return;
     struct halo_stage_record *r = &s->stage[stage];
-    pthread_mutex_lock(&r->lock);
+    halo_lock(&r->lock);
     halo_histogram_add(&r->times, r->pending);
     r->pending = 0;
-    pthread_mutex_unlock(&r->lock);
+    halo_unlock(&r->lock);
 }
 
 static void add_copies(struct halo_copies *sum, const struct halo_copies *more)
@@ -193,10 +188,10 @@ void halo_stats_copied(struct halo_stats *s, const AVFrame *picture)
     if (!s)
         return;
     const int bytes = av_image_get_buffer_size(picture->format, picture->width, picture->height, 1);
-    pthread_mutex_lock(&s->copied_lock);
+    halo_lock(&s->copied_lock);
     s->host_copies++;
     s->host_bytes += bytes > 0 ? bytes : 0;
-    pthread_mutex_unlock(&s->copied_lock);
+    halo_unlock(&s->copied_lock);
 }
 
 double halo_stats_seconds(const struct halo_stats *s)

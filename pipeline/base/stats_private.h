@@ -3,12 +3,12 @@
 #ifndef HALO_STATS_PRIVATE_H
 #define HALO_STATS_PRIVATE_H
 
-#include <pthread.h>
 #include <stdio.h>
 
 #include "pipeline/base/histogram.h"
 #include "pipeline/base/report_file.h"
 #include "pipeline/base/stats.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/base/trace.h"
 
 enum halo_stage_kind {
@@ -30,7 +30,7 @@ struct halo_stage_row {
 extern const struct halo_stage_row halo_stage_table[HALO_STAGES];
 
 struct halo_stage_record {
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     int64_t busy;                /* total length of all spans, in ns */
     int64_t pending;             /* total length, in ns, of the spans so far of the current frame,
                                     which is not complete yet */
@@ -46,7 +46,7 @@ struct halo_stats {
     int64_t created, run_begin, run_end; /* ns of CLOCK_MONOTONIC; 0: not yet */
     int64_t device_frames;               /* number of frames in the following sums */
     struct halo_copies up, down, inside; /* sums over device_frames frames */
-    pthread_mutex_t copied_lock;
+    struct halo_mutex copied_lock;
     int64_t host_copies, host_bytes; /* under copied_lock */
 };
 

@@ -1,36 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Threads and conditions (thread.h). */
+ * Threads on pthreads (thread.h). All zeros is how C libraries of Linux initialise a mutex and a
+ * condition. */
 #include "pipeline/base/thread.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 
-int halo_thread_start(pthread_t *ret, const char *name, void *(*run)(void *), void *arg,
+#include "kernels/clock.h"
+
+enum { WAKE_SIGNAL = SIGUSR2 };
+
+void halo_lock(struct halo_mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->os);
+}
+
+void halo_unlock(struct halo_mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->os);
+}
+
+bool halo_cond_wait(struct halo_cond *cond, struct halo_mutex *mutex, int64_t until)
+{
+    const int64_t ns = until > 0 ? until : 0;
+    const struct timespec t = {ns / 1000000000, ns % 1000000000};
+    if (until == INT64_MAX)
+        return pthread_cond_wait(&cond->os, &mutex->os) == 0;
+    return pthread_cond_clockwait(&cond->os, &mutex->os, CLOCK_MONOTONIC, &t) != ETIMEDOUT;
+}
+
+void halo_cond_broadcast(struct halo_cond *cond)
+{
+    pthread_cond_broadcast(&cond->os);
+}
+
+int halo_thread_start(struct halo_thread *ret, const char *name, void *(*run)(void *), void *arg,
                       struct halo_error *err)
 {
-    const int code = -pthread_create(ret, NULL, run, arg);
-    if (code == 0)
-        pthread_setname_np(*ret, name);
-    return code < 0 ? halo_fail(err, code, "cannot start a thread: %s", strerror(-code)) : 0;
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    sigdelset(&blocked, WAKE_SIGNAL);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&blocked, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    const int code = -pthread_create(&ret->os, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code < 0)
+        return halo_fail(err, code, "cannot start a thread: %s", strerror(-code));
+    pthread_setname_np(ret->os, name);
+    return 0;
 }
 
-int halo_cond_init(pthread_cond_t *ret)
+struct halo_thread halo_thread_self(void)
 {
-    pthread_condattr_t clock;
-    if (pthread_condattr_init(&clock) != 0)
-        return -ENOMEM;
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    const int code = pthread_cond_init(ret, &clock);
-    pthread_condattr_destroy(&clock);
-    return code == 0 ? 0 : -ENOMEM;
+    return (struct halo_thread){pthread_self()};
 }
 
-void halo_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until)
+void halo_thread_join(struct halo_thread thread)
 {
-    const struct timespec t = {until / 1000000000, until % 1000000000};
-    if (until == INT64_MAX)
-        pthread_cond_wait(cond, lock);
-    else
-        pthread_cond_timedwait(cond, lock, &t);
+    pthread_join(thread.os, NULL);
+}
+
+void halo_thread_detach(struct halo_thread thread)
+{
+    pthread_detach(thread.os);
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+void halo_thread_wake(struct halo_thread thread)
+{
+    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART */
+    sigaction(WAKE_SIGNAL, &wake, NULL);
+    pthread_kill(thread.os, WAKE_SIGNAL);
+}
+
+int halo_poll(struct pollfd *fds, int count, int64_t until)
+{
+    for (;;) {
+        const int64_t now = halo_now_ns(), left = until ? until - now : 0;
+        const struct timespec t = {left / 1000000000, left % 1000000000};
+        if (until && until <= now)
+            return 0;
+        const int ready = ppoll(fds, (nfds_t)count, until == INT64_MAX ? NULL : &t, NULL);
+        if (ready >= 0 || errno != EINTR)
+            return ready < 0 ? 0 : ready;
+    }
 }

@@ -2,25 +2,17 @@
  * Turns to open something (turn.h): one queue of each kind for the whole process. */
 #include "pipeline/base/turn.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
-#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_cond_t moved;
+static struct halo_mutex lock;
+static struct halo_cond moved;
 static struct {
     struct halo_turn *line; /* waiting threads, the next one first */
     int inside;
 } queues[HALO_TURN_QUEUES];
 static const int most[HALO_TURN_QUEUES] = {HALO_TURNS, HALO_FILE_TURNS};
-
-static void init_moved(void)
-{
-    (void)halo_cond_init(&moved);
-}
 
 static void count_places(enum halo_turn_queue queue)
 {
@@ -49,14 +41,13 @@ static void let_in(enum halo_turn_queue queue)
         turn->state = HALO_TURN_HAS;
         queues[queue].inside++;
     }
-    pthread_cond_broadcast(&moved);
+    halo_cond_broadcast(&moved);
 }
 
 bool halo_turn_take(struct halo_turn *turn, enum halo_turn_queue queue, const atomic_int *stop,
                     int64_t until)
 {
-    pthread_once(&once, init_moved);
-    pthread_mutex_lock(&lock);
+    halo_lock(&lock);
     struct halo_turn **last = &queues[queue].line;
     while (*last)
         last = &(*last)->next;
@@ -65,32 +56,32 @@ bool halo_turn_take(struct halo_turn *turn, enum halo_turn_queue queue, const at
     turn->state = HALO_TURN_WAITS;
     count_places(queue);
     let_in(queue);
-    while (turn->state == HALO_TURN_WAITS && !atomic_load(stop) && halo_now_ns() < until)
-        halo_cond_wait(&moved, &lock, until);
+    while (turn->state == HALO_TURN_WAITS && !atomic_load(stop) &&
+           halo_cond_wait(&moved, &lock, until))
+        ;
     const bool may = turn->state == HALO_TURN_HAS || !atomic_load(stop);
     if (turn->state == HALO_TURN_WAITS) {
         leave_line(turn);
         turn->state = HALO_TURN_NONE;
     }
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
     return may;
 }
 
 void halo_turn_end(struct halo_turn *turn)
 {
-    pthread_mutex_lock(&lock);
+    halo_lock(&lock);
     if (turn->state == HALO_TURN_HAS) {
         turn->state = HALO_TURN_NONE;
         queues[turn->queue].inside--;
         let_in(turn->queue);
     }
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
 }
 
 void halo_turns_wake(void)
 {
-    pthread_once(&once, init_moved);
-    pthread_mutex_lock(&lock);
-    pthread_cond_broadcast(&moved);
-    pthread_mutex_unlock(&lock);
+    halo_lock(&lock);
+    halo_cond_broadcast(&moved);
+    halo_unlock(&lock);
 }

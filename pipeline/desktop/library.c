@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pipeline/desktop/library.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "config/library.h"
+#include "pipeline/base/thread.h"
 
 static const struct halo_library_row rows[] = {
 #define ROW(name) {"pw_" #name, offsetof(struct halo_pipewire, name)},
@@ -30,9 +30,9 @@ static const struct halo_pipewire *load(struct halo_error *err)
 
 const struct halo_pipewire *halo_pipewire_load(struct halo_error *err)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    static struct halo_mutex lock;
+    halo_lock(&lock);
     const struct halo_pipewire *ret = load(err);
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
     return ret;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <libavutil/mathematics.h>
 #include <libavutil/mem.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,6 +13,7 @@
 #include "kernels/backend.h"
 #include "kernels/clock.h"
 #include "pipeline/base/display.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/detect/detect_private.h"
 #include "pipeline/detect/replay.h"
 #include "pipeline/picture/hw_frame.h"
@@ -34,7 +34,6 @@ int halo_detect_create(struct halo_detect **ret, const struct halo_detect_settin
     struct halo_detect *d = av_mallocz(sizeof *d);
     if (!d)
         return -ENOMEM;
-    pthread_mutex_init(&d->lock, NULL);
     d->settings = settings;
     d->last = &d->first;
     d->track = -1;
@@ -91,7 +90,6 @@ void halo_detect_destroy(struct halo_detect *d)
     halo_memory_destroy(d->memory);
     if (d->wake >= 0)
         close(d->wake);
-    pthread_mutex_destroy(&d->lock);
     av_free(d);
 }
 
@@ -128,12 +126,12 @@ static void wake(struct halo_detect *d)
 void halo_detect_connect(struct halo_detect *d, enum halo_find find, int fd, const char *why)
 {
     struct halo_finder *finder = &d->finder[find];
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     const int old = finder->inbox.fd;
     finder->inbox.came = true;
     finder->inbox.fd = fd;
     snprintf(finder->inbox.why, sizeof finder->inbox.why, "%s", why ? why : "");
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     if (old >= 0)
         close(old);
     wake(d);
@@ -234,9 +232,9 @@ static int take_items(struct halo_detect *d, struct halo_queue *from, struct hal
 
 static void count(struct halo_detect *d, int64_t *counter)
 {
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     ++*counter;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
 }
 
 /* A matte that this frame does not get must begin again after a cut. */
@@ -275,13 +273,13 @@ static void carry_out(struct halo_detect *d, struct halo_held *held,
 
 static void note_why(struct halo_detect *d)
 {
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     for (int find = 0; find < HALO_FINDS; find++) {
         const bool needed = d->finds & halo_find_bit(find);
         const char *why = needed ? halo_judge_why(d->judge, find) : NULL;
         d->finder[find].stats.why = why;
     }
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
 }
 
 /* Does what the judge says until it waits. Returns until when, in ns. */
@@ -356,10 +354,7 @@ static void sleep_until(struct halo_detect *d, int64_t until)
                                         .events = POLLIN};
         until = deadline < until ? deadline : until;
     }
-    const int64_t left = until == INT64_MAX ? -1 : until - halo_now_ns();
-    const struct timespec time = {left / 1000000000, left % 1000000000};
-    if (until == INT64_MAX || left > 0)
-        ppoll(fds, 1 + HALO_FINDS, until == INT64_MAX ? NULL : &time, NULL);
+    halo_poll(fds, 1 + HALO_FINDS, until);
     if (read(d->wake, &ignored, sizeof ignored) < 0)
         return; /* something else woke this thread */
 }
@@ -437,9 +432,9 @@ int halo_detect_get(struct halo_detect *d, struct halo_queue *from, struct halo_
 void halo_detect_stats(struct halo_detect *d, struct halo_detect_stats ret[HALO_FINDS],
                        struct halo_detect_counts *ret_counts)
 {
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     for (int find = 0; find < HALO_FINDS; find++)
         ret[find] = d->finder[find].stats;
     *ret_counts = d->counts;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
 }

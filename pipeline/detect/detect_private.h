@@ -5,8 +5,8 @@
 #define HALO_DETECT_PRIVATE_H
 
 #include <libavutil/buffer.h>
-#include <pthread.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/detect/cuts.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/detect/detect_frame.h"
@@ -99,7 +99,7 @@ struct halo_detect {
     struct halo_error error;     /* code not 0: the stream cannot go on */
     struct halo_judge_step step; /* large, so not on the stack */
 
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     struct halo_detect_counts counts; /* guarded by lock */
 };
 

@@ -11,6 +11,7 @@
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
 #include "pipeline/base/stats.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/detect/detect_private.h"
 
 void halo_held_mask_clear(struct halo_held_mask *mask)
@@ -30,9 +31,9 @@ static void set_gone(struct halo_detect *d, enum halo_find find, bool pauses, in
     else if (finder->ready)
         halo_judge_gone(d->judge, find, now);
     finder->ready = false;
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     finder->stats.ready = false;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
 }
 
 static bool is_patient(const struct halo_detect *d)
@@ -68,9 +69,9 @@ static void close_link(struct halo_finder *finder)
 void halo_finder_begin(struct halo_detect *d, enum halo_find find)
 {
     struct halo_finder *finder = &d->finder[find];
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     finder->stats.needed = true;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     want(d, find);
 }
 
@@ -80,10 +81,10 @@ void halo_finder_end(struct halo_detect *d, enum halo_find find)
     close_link(finder);
     finder->ready = false;
     halo_held_mask_clear(&finder->newest);
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     finder->stats = (struct halo_detect_stats){0};
     finder->spent = finder->most_now = 0;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     if (d->settings->calls->want)
         d->settings->calls->unwanted(d->settings->arg, find);
 }
@@ -136,13 +137,13 @@ static void take_connection(struct halo_detect *d, enum halo_find find)
 {
     struct halo_finder *finder = &d->finder[find];
     char why[HALO_DETECT_WHY];
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     const bool came = finder->inbox.came;
     const int fd = finder->inbox.fd;
     memcpy(why, finder->inbox.why, sizeof why);
     finder->inbox.came = false;
     finder->inbox.fd = -1;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     if (!came)
         return;
     finder->wanted = false;
@@ -182,9 +183,9 @@ static void greet(struct halo_detect *d, enum halo_find find, int64_t now)
     } else {
         code = halo_detect_link_create(&finder->link, finder->fd, &hello, now);
         finder->fd = -1;
-        pthread_mutex_lock(&d->lock);
+        halo_lock(&d->lock);
         finder->stats.starts++;
-        pthread_mutex_unlock(&d->lock);
+        halo_unlock(&d->lock);
     }
     finder->said_width = d->width;
     finder->said_height = d->height;
@@ -201,7 +202,7 @@ static void time_answer(struct halo_detect *d, struct halo_finder *finder, int64
 {
     const double time = (double)(now - since) / 1e9;
     struct halo_detect_stats *stats = &finder->stats;
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     finder->spent += time;
     stats->mean = finder->spent / (double)++stats->verdicts;
     if (now - finder->window > WINDOW) {
@@ -211,7 +212,7 @@ static void time_answer(struct halo_detect *d, struct halo_finder *finder, int64
     }
     finder->most_now = time > finder->most_now ? time : finder->most_now;
     stats->most = finder->most_now > stats->most ? finder->most_now : stats->most;
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
 }
 
 /* The display orientation of frame n, which was sent; -1: it was not sent by this connection. */
@@ -300,12 +301,12 @@ static void update_ready(struct halo_detect *d, enum halo_find find, int64_t now
         return;
     finder->ready = true;
     halo_judge_ready(d->judge, find, now);
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     finder->stats.ready = true;
     snprintf(finder->stats.name, sizeof finder->stats.name, "%s", ready->name);
     if (d->settings->record)
         memcpy(d->settings->record->name[find], finder->stats.name, sizeof finder->stats.name);
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
 }
 
 static void read_link(struct halo_detect *d, enum halo_find find, int64_t now)

@@ -5,10 +5,10 @@
 
 #include <libavutil/common.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/gate/gate_means.h"
 
 struct halo_picture_regions {
@@ -24,7 +24,7 @@ struct halo_gate_regions {
     struct halo_gate_cells *cells;
     struct halo_region_feed *feed;
     struct halo_region_now now[2]; /* for filters without and with invert */
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     struct halo_picture_regions *spare;
 };
 
@@ -36,7 +36,6 @@ struct halo_gate_regions *halo_gate_regions_create(const struct halo_gate_plan *
         return NULL;
     regions->plan = plan;
     regions->cells = cells;
-    pthread_mutex_init(&regions->lock, NULL);
     return regions;
 }
 
@@ -69,7 +68,6 @@ void halo_gate_regions_destroy(struct halo_gate_regions *regions)
         regions->spare = picture->next;
         destroy_picture(regions->plan, picture);
     }
-    pthread_mutex_destroy(&regions->lock);
     av_free(regions);
 }
 
@@ -185,11 +183,11 @@ static void set_steps(struct halo_gate_regions *regions, struct halo_picture_reg
 
 static struct halo_picture_regions *get_picture(struct halo_gate_regions *regions)
 {
-    pthread_mutex_lock(&regions->lock);
+    halo_lock(&regions->lock);
     struct halo_picture_regions *picture = regions->spare;
     if (picture)
         regions->spare = picture->next;
-    pthread_mutex_unlock(&regions->lock);
+    halo_unlock(&regions->lock);
     return picture ? picture : create_picture(regions->plan);
 }
 
@@ -357,10 +355,10 @@ void halo_gate_regions_give(struct halo_gate_regions *regions, struct halo_pictu
 {
     if (!picture)
         return;
-    pthread_mutex_lock(&regions->lock);
+    halo_lock(&regions->lock);
     picture->next = regions->spare;
     regions->spare = picture;
-    pthread_mutex_unlock(&regions->lock);
+    halo_unlock(&regions->lock);
 }
 
 const struct halo_step *halo_picture_regions_steps(const struct halo_picture_regions *picture,

@@ -3,11 +3,11 @@
 #include "pipeline/gate/leak.h"
 
 #include <libavutil/pixdesc.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
 #include "kernels/fault.h"
+#include "pipeline/base/thread.h"
 
 const char *const halo_leak_names[HALO_LEAKS] = {
     "a whole unfiltered frame",
@@ -103,16 +103,16 @@ void halo_leak_make(int way, AVFrame *out, const AVFrame *raw, const AVFrame *ol
 void halo_leak(AVFrame *out, const AVFrame *raw)
 {
     static atomic_int turn;
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct halo_mutex lock;
     static AVFrame *old; /* never freed: only tests use this */
     if (out->hw_frames_ctx || !raw || raw->hw_frames_ctx || raw->format != out->format ||
         raw->width != out->width || raw->height != out->height || !halo_fault("gate", "leak"))
         return;
-    pthread_mutex_lock(&lock);
+    halo_lock(&lock);
     const bool fits =
         old && old->format == raw->format && old->width == raw->width && old->height == raw->height;
     halo_leak_make(atomic_fetch_add(&turn, 1) % HALO_LEAKS, out, raw, fits ? old : NULL);
     av_frame_free(&old);
     old = av_frame_clone(raw);
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
 }

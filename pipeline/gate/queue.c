@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/picture/raw_picture.h"
 
@@ -18,8 +18,8 @@ struct node {
 };
 
 struct halo_queue {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct halo_mutex lock;
+    struct halo_cond changed;
     struct node *head, **tail;
     struct node *nodes,
         *unused; /* all nodes are allocated at once, so that a put never runs out of memory */
@@ -66,8 +66,6 @@ struct halo_queue *halo_queue_create(int pictures, int packets)
         q->nodes[i].next = q->unused;
         q->unused = &q->nodes[i];
     }
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->changed, NULL);
     q->tail = &q->head;
     q->eventfd = -1;
     q->limit[0] = packets;
@@ -85,8 +83,6 @@ void halo_queue_destroy(struct halo_queue *q)
         halo_item_finish(&n->item);
     }
     av_free(q->nodes);
-    pthread_cond_destroy(&q->changed);
-    pthread_mutex_destroy(&q->lock);
     av_free(q);
 }
 
@@ -116,7 +112,7 @@ static struct halo_item take_oldest(struct halo_queue *q, bool kind)
 static void tell(struct halo_queue *q)
 {
     const uint64_t one = 1;
-    pthread_cond_broadcast(&q->changed);
+    halo_cond_broadcast(&q->changed);
     if (q->eventfd >= 0 && write(q->eventfd, &one, sizeof one) < 0)
         return; /* its counter is not 0, so its reader wakes anyway */
 }
@@ -126,9 +122,9 @@ static int put(struct halo_queue *q, struct halo_item item, bool newest)
     const bool kind = is_picture(&item);
     struct halo_item oldest;
     bool full = false;
-    pthread_mutex_lock(&q->lock);
+    halo_lock(&q->lock);
     while (!q->aborted && !newest && q->count[kind] >= q->limit[kind])
-        pthread_cond_wait(&q->changed, &q->lock);
+        halo_cond_wait(&q->changed, &q->lock, INT64_MAX);
     const bool aborted = q->aborted;
     if (!aborted && q->count[kind] >= q->limit[kind]) {
         full = true;
@@ -143,7 +139,7 @@ static int put(struct halo_queue *q, struct halo_item item, bool newest)
         q->count[kind]++;
         tell(q);
     }
-    pthread_mutex_unlock(&q->lock);
+    halo_unlock(&q->lock);
     if (full)
         halo_item_finish(&oldest);
     if (!aborted)
@@ -165,9 +161,9 @@ int halo_queue_put_newest(struct halo_queue *q, struct halo_item item)
 /* 1, 0 or -ECANCELED, as halo_queue_try(). */
 static int get(struct halo_queue *q, struct halo_item *ret, bool wait)
 {
-    pthread_mutex_lock(&q->lock);
+    halo_lock(&q->lock);
     while (wait && !q->aborted && !q->head)
-        pthread_cond_wait(&q->changed, &q->lock);
+        halo_cond_wait(&q->changed, &q->lock, INT64_MAX);
     const bool aborted = q->aborted;
     struct node *n = q->aborted ? NULL : q->head;
     if (n) {
@@ -176,9 +172,9 @@ static int get(struct halo_queue *q, struct halo_item *ret, bool wait)
             q->tail = &q->head;
         q->count[is_picture(&n->item)]--;
         *ret = give_back(q, n);
-        pthread_cond_broadcast(&q->changed);
+        halo_cond_broadcast(&q->changed);
     }
-    pthread_mutex_unlock(&q->lock);
+    halo_unlock(&q->lock);
     return aborted ? -ECANCELED : n != NULL;
 }
 
@@ -195,15 +191,15 @@ int halo_queue_try(struct halo_queue *q, struct halo_item *ret)
 
 void halo_queue_tell(struct halo_queue *q, int eventfd)
 {
-    pthread_mutex_lock(&q->lock);
+    halo_lock(&q->lock);
     q->eventfd = eventfd;
-    pthread_mutex_unlock(&q->lock);
+    halo_unlock(&q->lock);
 }
 
 void halo_queue_abort(struct halo_queue *q)
 {
-    pthread_mutex_lock(&q->lock);
+    halo_lock(&q->lock);
     q->aborted = true;
     tell(q);
-    pthread_mutex_unlock(&q->lock);
+    halo_unlock(&q->lock);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ struct halo_ring {
     struct halo_arrival arrival; /* of the GPU; until then only the starter uses lane and depth */
     struct halo_lane lane[HALO_RING_MAX];
     int depth;
-    pthread_t starter;
+    struct halo_thread starter;
     bool aside;             /* the starter has run */
     struct halo_lane early; /* on the CPU, until the GPU is there */
     atomic_llong opening;   /* ns: since when the starter opens the GPU; 0: it does not */
@@ -35,8 +34,8 @@ struct halo_ring {
     int next;               /* lane to be acquired next */
     /* Also protects the lanes' backends, but the holder of a lane reads its backend without
      * lock. */
-    pthread_mutex_t lock;
-    pthread_cond_t released;
+    struct halo_mutex lock;
+    struct halo_cond released;
     bool aborted, fell_back, memory_full; /* memory_full: the reason for falling back */
     char fell_why[200];
     atomic_int fallen;     /* number of lanes that are on the CPU after a failure */
@@ -132,24 +131,24 @@ static int fail_open(const struct halo_ring *ring, const struct halo_backend_ops
 /* Records that "auto" fell back to the CPU. Returns whether that was recorded before. */
 static bool note_fall(struct halo_ring *ring, int code, const char *why)
 {
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     const bool before = ring->fell_back;
     if (!before) {
         snprintf(ring->fell_why, sizeof ring->fell_why, "%s", why);
         ring->memory_full = code == -ENOMEM;
     }
     ring->fell_back = true;
-    pthread_mutex_unlock(&ring->lock);
+    halo_unlock(&ring->lock);
     return before;
 }
 
 bool halo_ring_fell_back(struct halo_ring *ring, bool *ret_memory, char *why, size_t size)
 {
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     const bool ret = ring->fell_back;
     *ret_memory = ring->memory_full;
     snprintf(why, size, "%s", ring->fell_why);
-    pthread_mutex_unlock(&ring->lock);
+    halo_unlock(&ring->lock);
     return ret;
 }
 
@@ -241,9 +240,7 @@ int halo_ring_create(struct halo_ring **ret, const struct halo_ring_settings *se
     if (!ring)
         return halo_fail(err, -ENOMEM, "out of memory");
     ring->settings = *settings;
-    pthread_mutex_init(&ring->lock, NULL);
-    pthread_cond_init(&ring->released, NULL);
-    halo_arrival_init(&ring->arrival, HALO_ARRIVAL_THERE);
+    atomic_store(&ring->arrival.state, HALO_ARRIVAL_THERE);
     int code;
     if (is_auto(ring)) {
         code = settings->aside ? open_aside(ring, err) : open_auto(ring, err);
@@ -270,17 +267,14 @@ void halo_ring_destroy(struct halo_ring *ring)
         return;
     halo_backend_close(ring->early.backend);
     if (ring->aside && halo_backend_is_left()) {
-        pthread_detach(ring->starter); /* it may still use the ring */
+        halo_thread_detach(ring->starter); /* it may still use the ring */
         return;
     }
     if (ring->aside)
-        pthread_join(ring->starter, NULL);
+        halo_thread_join(ring->starter);
     for (int i = 0; i < ring->depth; i++)
         halo_backend_close(ring->lane[i].backend);
     halo_memory_destroy(ring->memory);
-    halo_arrival_finish(&ring->arrival);
-    pthread_cond_destroy(&ring->released);
-    pthread_mutex_destroy(&ring->lock);
     av_free(ring);
 }
 
@@ -332,10 +326,10 @@ bool halo_ring_can(struct halo_ring *ring, const struct halo_strategy *strategy,
                    const struct halo_conv *conv, int channels)
 {
     bool ret = false;
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     for (int i = 0; is_there(ring) && i < ring->depth && !ret; i++)
         ret = halo_backend_can(ring->lane[i].backend, strategy, conv, channels);
-    pthread_mutex_unlock(&ring->lock);
+    halo_unlock(&ring->lock);
     return ret;
 }
 
@@ -347,10 +341,10 @@ static struct halo_lane *next_lane(struct halo_ring *ring)
 struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
 {
     const int64_t begin = halo_stats_begin(ring->settings.stats, HALO_STAGE_LANE_WAIT);
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     struct halo_lane *lane = NULL;
     while (!ring->aborted && (lane = next_lane(ring))->busy)
-        pthread_cond_wait(&ring->released, &ring->lock);
+        halo_cond_wait(&ring->released, &ring->lock, INT64_MAX);
     if (ring->aborted) {
         lane = NULL;
     } else {
@@ -360,25 +354,25 @@ struct halo_lane *halo_ring_acquire(struct halo_ring *ring)
         else
             ring->next = (ring->next + 1) % ring->depth;
     }
-    pthread_mutex_unlock(&ring->lock);
+    halo_unlock(&ring->lock);
     halo_stats_end(ring->settings.stats, HALO_STAGE_LANE_WAIT, begin);
     return lane;
 }
 
 void halo_ring_release(struct halo_ring *ring, struct halo_lane *lane)
 {
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     lane->busy = false;
-    pthread_cond_broadcast(&ring->released);
-    pthread_mutex_unlock(&ring->lock);
+    halo_cond_broadcast(&ring->released);
+    halo_unlock(&ring->lock);
 }
 
 void halo_ring_abort(struct halo_ring *ring)
 {
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     ring->aborted = true;
-    pthread_cond_broadcast(&ring->released);
-    pthread_mutex_unlock(&ring->lock);
+    halo_cond_broadcast(&ring->released);
+    halo_unlock(&ring->lock);
 }
 
 /* ---- deadlines ---- */
@@ -474,10 +468,10 @@ int halo_ring_fall_back(struct halo_ring *ring, struct halo_lane *lane, int code
     const int ret = open_lane(ring, cpu, &fresh);
     if (ret < 0)
         return halo_fail(err, ret, "the cpu backend failed to start: %s", strerror(-ret));
-    pthread_mutex_lock(&ring->lock);
+    halo_lock(&ring->lock);
     struct halo_backend *failed = lane->backend;
     lane->backend = fresh.backend;
-    pthread_mutex_unlock(&ring->lock);
+    halo_unlock(&ring->lock);
     atomic_store(&lane->waiting, halo_now_ns()); /* closing calls the device */
     halo_backend_close(failed);
     atomic_store(&lane->waiting, 0);

@@ -89,14 +89,14 @@ static int begin_group(struct halo_decoders *d)
 static bool stop_workers(struct halo_decoders *d)
 {
     bool refused = false;
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     d->stop = true;
-    pthread_cond_broadcast(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+    halo_cond_broadcast(&d->changed);
+    halo_unlock(&d->lock);
     for (int i = 0; i < d->settings.most; i++) {
         struct halo_decode_worker *w = &d->worker[i];
         if (w->running)
-            pthread_join(w->thread, NULL);
+            halo_thread_join(w->thread);
         refused |= w->decoder && halo_decoder_refusal(w->decoder)[0];
         halo_decoder_close(w->decoder);
         *w = (struct halo_decode_worker){.all = d};
@@ -200,13 +200,6 @@ int halo_decoders_open(struct halo_decoders **ret, const char *name, AVStream *s
         av_free(d);
         return halo_fail(err, -ENOMEM, "out of memory");
     }
-    pthread_mutex_init(&d->lock, NULL);
-    if (halo_cond_init(&d->changed) < 0) {
-        pthread_mutex_destroy(&d->lock);
-        av_free(d->worker);
-        av_free(d);
-        return halo_fail(err, -ENOMEM, "out of memory");
-    }
     d->name = name;
     d->stream = stream;
     d->settings = *settings;
@@ -245,8 +238,6 @@ void halo_decoders_close(struct halo_decoders *d)
     while (d->first)
         pop_group(d);
     halo_decoder_close(d->single);
-    pthread_cond_destroy(&d->changed);
-    pthread_mutex_destroy(&d->lock);
     av_free(d->worker);
     av_free(d);
 }
@@ -287,10 +278,10 @@ int halo_decoders_send(struct halo_decoders *d, const AVPacket *pkt, struct halo
         return halo_decoder_send(d->single, pkt, err);
     const enum halo_cut cut = pkt ? halo_cuts_next(&d->cuts, pkt) : HALO_CUT_NONE;
     d->ended = !pkt;
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     const int code = gather(d, pkt, cut);
-    pthread_cond_broadcast(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+    halo_cond_broadcast(&d->changed);
+    halo_unlock(&d->lock);
     return code < 0 ? halo_fail(err, code, "out of memory") : 0;
 }
 
@@ -321,11 +312,11 @@ static int receive(struct halo_decoders *d, struct halo_raw_picture **ret)
             d->clean += g->due;
             d->groups++;
             pop_group(d);
-            pthread_cond_broadcast(&d->changed);
+            halo_cond_broadcast(&d->changed);
         } else if (!d->ended && !is_full(d) && d->last->state == HALO_GROUP_GATHERING) {
             return 0;
         } else {
-            pthread_cond_wait(&d->changed, &d->lock);
+            halo_cond_wait(&d->changed, &d->lock, INT64_MAX);
         }
     }
 }
@@ -335,9 +326,9 @@ int halo_decoders_receive(struct halo_decoders *d, struct halo_raw_picture **ret
 {
     if (d->single)
         return receive_single(d, ret, err);
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     int code = receive(d, ret);
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     if (code != -EAGAIN)
         return code;
     code = go_single(d, err);

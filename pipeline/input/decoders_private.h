@@ -3,9 +3,8 @@
 #ifndef HALO_DECODERS_PRIVATE_H
 #define HALO_DECODERS_PRIVATE_H
 
-#include <pthread.h>
-
 #include "pipeline/base/damage.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/input/decode_cuts.h"
 #include "pipeline/input/decoders.h"
 
@@ -37,7 +36,7 @@ struct halo_decode_worker {
     struct halo_damage damage;
     struct halo_group *oldest, *newest; /* groups that it took and that are not whole; linked by
                                            `then` */
-    pthread_t thread;
+    struct halo_thread thread;
     bool running;
 };
 
@@ -59,8 +58,8 @@ struct halo_decoders {
     bool ended, sent_end;
     const char *reason;
     /* Guarded by lock: */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;            /* any of the following */
+    struct halo_mutex lock;
+    struct halo_cond changed;          /* any of the following */
     struct halo_group *first, *last;   /* last: gathering, until the end */
     int64_t waiting_bytes;             /* of frames of all groups but the first */
     bool works;                        /* a decoder accepted a packet */

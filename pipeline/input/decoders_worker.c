@@ -4,6 +4,7 @@
  * which group a frame belongs to. */
 #include <errno.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/input/decoders_private.h"
 #include "pipeline/picture/raw_picture.h"
 
@@ -15,7 +16,7 @@ static void spoil(struct halo_decode_worker *w)
     for (struct halo_group *g = w->oldest; g; g = g->then)
         g->state = HALO_GROUP_SPOILED;
     w->oldest = w->newest = NULL;
-    pthread_cond_broadcast(&w->all->changed);
+    halo_cond_broadcast(&w->all->changed);
 }
 
 static void finish_oldest(struct halo_decode_worker *w)
@@ -29,7 +30,7 @@ static void finish_oldest(struct halo_decode_worker *w)
     g->state = HALO_GROUP_WHOLE;
     w->oldest = g->then;
     w->newest = w->oldest ? w->newest : NULL;
-    pthread_cond_broadcast(&w->all->changed);
+    halo_cond_broadcast(&w->all->changed);
 }
 
 static int make_room(struct halo_group *g)
@@ -71,7 +72,7 @@ static bool put(struct halo_decode_worker *w, struct halo_raw_picture *raw)
     const int64_t pts = halo_raw_picture_pts(raw);
     struct halo_group *g = group_of(w, pts);
     while (g && !d->stop && !has_room(d, g))
-        pthread_cond_wait(&d->changed, &d->lock);
+        halo_cond_wait(&d->changed, &d->lock, INT64_MAX);
     if (!g || d->stop || !halo_decoder_is_plain(w->decoder) || make_room(g) < 0) {
         halo_raw_picture_destroy(raw);
         spoil(w);
@@ -80,7 +81,7 @@ static bool put(struct halo_decode_worker *w, struct halo_raw_picture *raw)
     g->frame[g->frames++] = raw;
     g->newest = pts;
     d->waiting_bytes += g == d->first ? 0 : d->frame_bytes;
-    pthread_cond_broadcast(&d->changed);
+    halo_cond_broadcast(&d->changed);
     return true;
 }
 
@@ -114,9 +115,9 @@ static bool collect(struct halo_decode_worker *w)
     struct halo_raw_picture *raw;
     int code;
     while ((code = halo_decoder_receive(w->decoder, &raw, &err)) > 0) {
-        pthread_mutex_lock(&d->lock);
+        halo_lock(&d->lock);
         const bool fine = put(w, raw);
-        pthread_mutex_unlock(&d->lock);
+        halo_unlock(&d->lock);
         if (!fine)
             return false;
     }
@@ -125,10 +126,10 @@ static bool collect(struct halo_decode_worker *w)
 
 static void say_works(struct halo_decoders *d)
 {
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     d->works = true;
-    pthread_cond_broadcast(&d->changed);
-    pthread_mutex_unlock(&d->lock);
+    halo_cond_broadcast(&d->changed);
+    halo_unlock(&d->lock);
 }
 
 static bool decode(struct halo_decode_worker *w, const struct halo_group *g)
@@ -168,21 +169,21 @@ void *halo_decode_worker_main(void *arg)
     struct halo_decode_worker *w = arg;
     struct halo_decoders *d = w->all;
     bool fine = true;
-    pthread_mutex_lock(&d->lock);
+    halo_lock(&d->lock);
     while (fine && !d->stop) {
         struct halo_group *g = take(w);
         const bool drains = !g && w->oldest;
         if (!g && !drains) {
-            pthread_cond_wait(&d->changed, &d->lock);
+            halo_cond_wait(&d->changed, &d->lock, INT64_MAX);
             continue;
         }
-        pthread_mutex_unlock(&d->lock);
+        halo_unlock(&d->lock);
         fine = g ? decode(w, g) : drain(w);
-        pthread_mutex_lock(&d->lock);
+        halo_lock(&d->lock);
         while (fine && drains && w->oldest)
             finish_oldest(w);
     }
     spoil(w);
-    pthread_mutex_unlock(&d->lock);
+    halo_unlock(&d->lock);
     return NULL;
 }

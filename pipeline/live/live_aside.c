@@ -33,11 +33,11 @@ struct change {
 };
 
 struct halo_live_aside {
-    pthread_t thread;
+    struct halo_thread thread;
     bool started; /* the thread is to be joined */
 
-    pthread_mutex_t lock; /* of what follows */
-    pthread_cond_t changed;
+    struct halo_mutex lock; /* of what follows */
+    struct halo_cond changed;
     bool news;                           /* something has changed since the thread last checked */
     bool over;                           /* no more requests are accepted */
     struct halo_lineup *asked[REQUESTS]; /* lineups to be built, in order */
@@ -51,13 +51,8 @@ int halo_live_aside_create(struct halo_live_aside **ret)
     struct halo_live_aside *aside = av_mallocz(sizeof *aside);
     if (!aside)
         return -ENOMEM;
-    pthread_mutex_init(&aside->lock, NULL);
-    const int code = halo_cond_init(&aside->changed);
-    if (code < 0)
-        halo_live_aside_destroy(aside);
-    else
-        *ret = aside;
-    return code;
+    *ret = aside;
+    return 0;
 }
 
 void halo_live_aside_destroy(struct halo_live_aside *aside)
@@ -66,8 +61,6 @@ void halo_live_aside_destroy(struct halo_live_aside *aside)
         return;
     for (int i = 0; i < aside->asked_count; i++)
         halo_lineup_destroy(aside->asked[i]);
-    pthread_cond_destroy(&aside->changed);
-    pthread_mutex_destroy(&aside->lock);
     av_free(aside);
 }
 
@@ -77,22 +70,22 @@ void halo_live_aside_destroy(struct halo_live_aside *aside)
 static void wake(struct halo_live_aside *aside)
 {
     aside->news = true;
-    pthread_cond_broadcast(&aside->changed);
+    halo_cond_broadcast(&aside->changed);
 }
 
 void halo_live_aside_wake(struct halo_live_aside *aside)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     wake(aside);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
 }
 
 void halo_live_aside_went_on(struct halo_live_aside *aside)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     if (aside->changes)
         wake(aside);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
 }
 
 int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
@@ -105,7 +98,7 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
     if (code < 0)
         return code;
     lineup->id = id;
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     const bool over = atomic_load(&live->done) || aside->over;
     if (over || aside->asked_count == REQUESTS)
         code = over ? halo_fail(err, -ECANCELED, "the stream has ended")
@@ -113,7 +106,7 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
     else
         aside->asked[aside->asked_count++] = lineup;
     wake(aside);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
     if (code < 0)
         halo_lineup_destroy(lineup);
     return code;
@@ -144,38 +137,38 @@ static void refuse_over(struct halo_live *live, uint64_t id)
  * progress. */
 static struct halo_lineup *first_asked(struct halo_live_aside *aside)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     const bool may = aside->changes < REQUESTS && aside->asked_count;
     struct halo_lineup *ret = may ? aside->asked[0] : NULL;
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
     return ret;
 }
 
 static void drop_first_asked(struct halo_live_aside *aside)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     aside->asked_count--;
     memmove(aside->asked, aside->asked + 1, (size_t)aside->asked_count * sizeof *aside->asked);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
 }
 
 static void add_change(struct halo_live_aside *aside, const struct halo_lineup *lineup)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     aside->change[aside->changes++] = (struct change){
         .id = lineup->id,
         .epoch = lineup->epoch,
         .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
     };
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
 }
 
 static void drop_first_change(struct halo_live_aside *aside)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     aside->changes--;
     memmove(aside->change, aside->change + 1, (size_t)aside->changes * sizeof *aside->change);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
 }
 
 /* The oldest epoch of which a frame is between the filter thread and the end of an encoding;
@@ -280,10 +273,10 @@ static bool do_one(struct halo_live *live, bool over)
 /* Changes after this call end the next wait. Returns whether no more requests will come. */
 static bool begin_looking(struct halo_live_aside *aside)
 {
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     aside->news = false;
     const bool over = aside->over;
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
     return over;
 }
 
@@ -291,11 +284,11 @@ static void wait_for_news(struct halo_live *live)
 {
     struct halo_live_aside *aside = live->aside;
     const bool timed = halo_live_snapshots_wait(live->snapshots) || aside->changes;
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     if (!aside->news)
         halo_cond_wait(&aside->changed, &aside->lock,
                        timed ? halo_now_ns() + SECOND / 10 : INT64_MAX);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
 }
 
 static void *run(void *arg)
@@ -327,10 +320,10 @@ void halo_live_aside_end(struct halo_live *live)
 {
     struct halo_live_aside *aside = live->aside;
     halo_live_snapshots_close(live->snapshots);
-    pthread_mutex_lock(&aside->lock);
+    halo_lock(&aside->lock);
     aside->over = true;
     wake(aside);
-    pthread_mutex_unlock(&aside->lock);
+    halo_unlock(&aside->lock);
     if (aside->started)
-        pthread_join(aside->thread, NULL);
+        halo_thread_join(aside->thread);
 }

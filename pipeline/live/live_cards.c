@@ -29,12 +29,12 @@ enum {
 };
 
 struct halo_live_cards {
-    pthread_t thread;
+    struct halo_thread thread;
     bool started;  /* the thread is to be joined */
     int64_t began; /* ns: when the source was first opened */
 
-    pthread_mutex_t lock; /* of the fields below */
-    pthread_cond_t changed;
+    struct halo_mutex lock; /* of the fields below */
+    struct halo_cond changed;
     bool over;
     /* a format was assumed, or cannot be; owned by the thread */
     bool made_up;
@@ -52,13 +52,8 @@ int halo_live_cards_create(struct halo_live_cards **ret)
     struct halo_live_cards *cards = av_mallocz(sizeof *cards);
     if (!cards)
         return -ENOMEM;
-    pthread_mutex_init(&cards->lock, NULL);
-    const int code = halo_cond_init(&cards->changed);
-    if (code < 0)
-        halo_live_cards_destroy(cards);
-    else
-        *ret = cards;
-    return code;
+    *ret = cards;
+    return 0;
 }
 
 void halo_live_cards_destroy(struct halo_live_cards *cards)
@@ -66,8 +61,6 @@ void halo_live_cards_destroy(struct halo_live_cards *cards)
     if (!cards)
         return;
     halo_output_picture_destroy(cards->newest);
-    pthread_cond_destroy(&cards->changed);
-    pthread_mutex_destroy(&cards->lock);
     av_free(cards);
 }
 
@@ -75,35 +68,35 @@ void halo_live_cards_destroy(struct halo_live_cards *cards)
 
 void halo_live_cards_wake(struct halo_live_cards *cards)
 {
-    pthread_mutex_lock(&cards->lock);
-    pthread_cond_broadcast(&cards->changed);
-    pthread_mutex_unlock(&cards->lock);
+    halo_lock(&cards->lock);
+    halo_cond_broadcast(&cards->changed);
+    halo_unlock(&cards->lock);
 }
 
 void halo_live_cards_want(struct halo_live_cards *cards)
 {
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     cards->wanted = true;
-    pthread_cond_broadcast(&cards->changed);
-    pthread_mutex_unlock(&cards->lock);
+    halo_cond_broadcast(&cards->changed);
+    halo_unlock(&cards->lock);
 }
 
 void halo_live_cards_note(struct halo_live_cards *cards, int64_t pts)
 {
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     cards->shown = true;
     cards->line = FFMAX(cards->line, pts);
     cards->behind = FFMAX(halo_now_us() - pts, 0);
-    pthread_mutex_unlock(&cards->lock);
+    halo_unlock(&cards->lock);
 }
 
 int64_t halo_live_cards_drop(struct halo_live_cards *cards)
 {
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     halo_output_picture_destroy(cards->newest);
     cards->newest = NULL;
     const int64_t ret = cards->count;
-    pthread_mutex_unlock(&cards->lock);
+    halo_unlock(&cards->lock);
     return ret;
 }
 
@@ -116,13 +109,13 @@ struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e)
 {
     struct halo_live_cards *cards = e->live->cards;
     struct halo_output_picture *ret = NULL;
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     const bool shown = atomic_load(&e->watched) || e->pushes;
     const struct halo_live_standing now = halo_live_status_read(e->live->status);
     if (cards->count != e->cards && is_away(&now) && shown)
         ret = halo_output_picture_ref(cards->newest);
     e->cards = cards->count;
-    pthread_mutex_unlock(&cards->lock);
+    halo_unlock(&cards->lock);
     return ret;
 }
 
@@ -161,20 +154,20 @@ static void make(struct halo_live *live, const char *words)
     const int64_t pts = place(cards);
     cards->at = halo_now_ns();
     cards->wanted = false;
-    pthread_mutex_unlock(&cards->lock);
+    halo_unlock(&cards->lock);
     const struct halo_output_picture *blank = live->format->blank[1];
     const int code = is_black(live)
                          ? halo_gate_card(blank, &(struct halo_card){.black = true}, pts, &card)
                          : halo_live_card_draw(live, blank, words, pts, &card);
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     if (code >= 0) { /* otherwise out of memory: the next card may succeed */
         struct halo_output_picture *old = cards->newest;
         cards->newest = card;
         cards->count++;
-        pthread_mutex_unlock(&cards->lock);
+        halo_unlock(&cards->lock);
         halo_output_picture_destroy(old);
         halo_live_encodings_wake_for_cards(live->encodings);
-        pthread_mutex_lock(&cards->lock);
+        halo_lock(&cards->lock);
     }
     halo_live_lineups_used(live->lineups);
 }
@@ -218,9 +211,9 @@ static void do_one(struct halo_live *live)
         make(live, now.words);
     } else {
         cards->made_up = true;
-        pthread_mutex_unlock(&cards->lock);
+        halo_unlock(&cards->lock);
         halo_live_make_up(live);
-        pthread_mutex_lock(&cards->lock);
+        halo_lock(&cards->lock);
     }
 }
 
@@ -229,10 +222,10 @@ static void *run(void *arg)
     struct halo_live *live = arg;
     struct halo_live_cards *cards = live->cards;
     halo_log_set_stream(live->settings.name);
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     while (!cards->over && !halo_live_stopped(live))
         do_one(live);
-    pthread_mutex_unlock(&cards->lock);
+    halo_unlock(&cards->lock);
     return NULL;
 }
 
@@ -249,10 +242,10 @@ int halo_live_cards_start(struct halo_live *live, struct halo_error *err)
 
 void halo_live_cards_end(struct halo_live_cards *cards)
 {
-    pthread_mutex_lock(&cards->lock);
+    halo_lock(&cards->lock);
     cards->over = true;
-    pthread_cond_broadcast(&cards->changed);
-    pthread_mutex_unlock(&cards->lock);
+    halo_cond_broadcast(&cards->changed);
+    halo_unlock(&cards->lock);
     if (cards->started)
-        pthread_join(cards->thread, NULL);
+        halo_thread_join(cards->thread);
 }

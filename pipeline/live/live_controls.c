@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_camera.h"
@@ -23,24 +24,18 @@ struct control {
 };
 
 struct halo_live_controls {
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     struct control control[LIMIT];
     int count;
 };
 
 struct halo_live_controls *halo_live_controls_create(void)
 {
-    struct halo_live_controls *c = av_mallocz(sizeof *c);
-    if (c)
-        pthread_mutex_init(&c->lock, NULL);
-    return c;
+    return av_mallocz(sizeof(struct halo_live_controls));
 }
 
 void halo_live_controls_destroy(struct halo_live_controls *c)
 {
-    if (!c)
-        return;
-    pthread_mutex_destroy(&c->lock);
     av_free(c);
 }
 
@@ -51,7 +46,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
     int code = 0;
     if (!live->camera)
         return halo_fail_usage(err, "control %.64s: the stream's input is not a camera", name);
-    pthread_mutex_lock(&c->lock);
+    halo_lock(&c->lock);
     if (atomic_load(&live->done) || c->count == LIMIT) {
         code = halo_fail(err, -EBUSY, "too many changes are waiting: try again later");
     } else {
@@ -60,7 +55,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
         control->value = value;
         snprintf(control->name, sizeof control->name, "%s", name);
     }
-    pthread_mutex_unlock(&c->lock);
+    halo_unlock(&c->lock);
     halo_live_camera_wake(live->camera);
     return code;
 }
@@ -78,13 +73,13 @@ static void keep(struct halo_live *live, const struct control *control)
 
 static bool next(struct halo_live_controls *c, struct control *ret)
 {
-    pthread_mutex_lock(&c->lock);
+    halo_lock(&c->lock);
     const bool some = c->count > 0;
     if (some) {
         *ret = c->control[0];
         memmove(c->control, c->control + 1, sizeof *c->control * (size_t)--c->count);
     }
-    pthread_mutex_unlock(&c->lock);
+    halo_unlock(&c->lock);
     return some;
 }
 

@@ -7,12 +7,12 @@
 #ifndef HALO_LIVE_ENCODING_H
 #define HALO_LIVE_ENCODING_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "config/encoding.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live_codec.h"
 #include "pipeline/live/live_sound.h"
 
@@ -43,9 +43,10 @@ struct halo_live_encoding {
      * fields */
     atomic_bool watched, key;
     struct halo_live_passing passing;
-    pthread_t thread; /* this field and `running` are set by the thread that starts and joins the
+    struct halo_thread
+        thread;   /* this field and `running` are set by the thread that starts and joins the
                          encoding's thread */
-    bool running;     /* the thread is to be joined */
+    bool running; /* the thread is to be joined */
 
     struct halo_live_codec codec;
     struct halo_live_track sound;

@@ -6,7 +6,6 @@
 #include <libavutil/mem.h>
 
 #include "config/output_kinds.h"
-#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/live/live.h"
@@ -20,9 +19,6 @@ enum { SOUNDS = 512 }; /* audio packets that may wait for an encoding */
 
 static int init(struct halo_live_encodings *all, struct halo_live *live)
 {
-    pthread_mutex_init(&all->lock, NULL);
-    if (halo_cond_init(&all->changed) < 0)
-        return -ENOMEM;
     all->count = halo_encodings(&live->settings, all->what, all->of);
     for (int i = 0; i < all->count; i++) {
         struct halo_live_encoding *e = &all->at[i];
@@ -60,8 +56,6 @@ void halo_live_encodings_destroy(struct halo_live_encodings *all)
         return;
     for (int i = 0; i < all->count; i++)
         halo_queue_destroy(all->at[i].queue);
-    pthread_cond_destroy(&all->changed);
-    pthread_mutex_destroy(&all->lock);
     av_free(all);
 }
 
@@ -88,20 +82,20 @@ void halo_live_encodings_end(struct halo_live_encodings *all)
             halo_queue_put(all->at[i].queue, end);
     for (int i = 0; i < all->count; i++) {
         if (all->at[i].running)
-            pthread_join(all->at[i].thread, NULL);
+            halo_thread_join(all->at[i].thread);
         all->at[i].running = false;
     }
 }
 
 void halo_live_encodings_reset(struct halo_live_encodings *all, int64_t cards)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     for (int i = 0; i < all->count; i++) {
         all->at[i].cards = cards;
         all->at[i].retry = 0;
         all->at[i].passing.described = false;
     }
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 bool halo_live_encodings_are_bound(struct halo_live_encodings *all)
@@ -115,11 +109,12 @@ bool halo_live_encodings_are_bound(struct halo_live_encodings *all)
 void halo_live_encodings_wait(const struct halo_live *live, int64_t until)
 {
     struct halo_live_encodings *all = live->encodings;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     for (int i = 0; i < all->count; i++)
-        while (!all->at[i].passing.described && !halo_live_stopped(live) && halo_now_ns() < until)
-            halo_cond_wait(&all->changed, &all->lock, until);
-    pthread_mutex_unlock(&all->lock);
+        while (!all->at[i].passing.described && !halo_live_stopped(live) &&
+               halo_cond_wait(&all->changed, &all->lock, until))
+            ;
+    halo_unlock(&all->lock);
 }
 
 /* ---- any thread ---- */
@@ -166,9 +161,9 @@ void halo_live_encodings_wake_for_cards(struct halo_live_encodings *all)
 
 void halo_live_encodings_wake(struct halo_live_encodings *all)
 {
-    pthread_mutex_lock(&all->lock);
-    pthread_cond_broadcast(&all->changed);
-    pthread_mutex_unlock(&all->lock);
+    halo_lock(&all->lock);
+    halo_cond_broadcast(&all->changed);
+    halo_unlock(&all->lock);
 }
 
 void halo_live_encodings_abort(struct halo_live_encodings *all)
@@ -184,9 +179,9 @@ void halo_live_encodings_abort(struct halo_live_encodings *all)
 static void count_waiting(struct halo_live_encoding *e, int by)
 {
     struct halo_live_encodings *all = e->live->encodings;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     e->passing.waiting += by;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     if (by < 0)
         halo_live_aside_went_on(e->live->aside);
 }
@@ -204,57 +199,57 @@ int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_ite
 void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)
 {
     struct halo_live_encodings *all = e->live->encodings;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     e->passing.epoch = epoch;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     halo_live_aside_went_on(e->live->aside);
 }
 
 void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds)
 {
     struct halo_live_encodings *all = e->live->encodings;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     e->passing.waiting -= pictures;
     e->passing.holds = holds;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     halo_live_aside_went_on(e->live->aside);
 }
 
 void halo_live_encodings_described(struct halo_live_encoding *e)
 {
     struct halo_live_encodings *all = e->live->encodings;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     e->passing.described = true;
-    pthread_cond_broadcast(&all->changed);
-    pthread_mutex_unlock(&all->lock);
+    halo_cond_broadcast(&all->changed);
+    halo_unlock(&all->lock);
 }
 
 bool halo_live_encodings_lets_go(struct halo_live_encoding *e)
 {
     struct halo_live_encodings *all = e->live->encodings;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     const bool ret = e->passing.let_go;
     e->passing.let_go = false;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return ret;
 }
 
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all)
 {
     int64_t oldest = INT64_MAX;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     for (int i = 0; i < all->count; i++) {
         const struct halo_live_passing *p = &all->at[i].passing;
         if ((p->waiting || p->holds) && p->epoch < oldest)
             oldest = p->epoch;
     }
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return oldest;
 }
 
 void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     for (int i = 0; i < all->count; i++) {
         struct halo_live_passing *p = &all->at[i].passing;
         if (!p->holds || p->let_go || p->waiting || p->epoch >= epoch)
@@ -262,5 +257,5 @@ void halo_live_encodings_let_go(struct halo_live_encodings *all, int64_t epoch)
         p->let_go = true;
         wake_for_card(&all->at[i]);
     }
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }

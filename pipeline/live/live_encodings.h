@@ -8,6 +8,7 @@
 #ifndef HALO_LIVE_ENCODINGS_H
 #define HALO_LIVE_ENCODINGS_H
 
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live_encoding.h"
 
 struct halo_item;
@@ -17,8 +18,8 @@ struct halo_live_encodings {
     struct halo_encoding what[HALO_MAX_ENCODINGS];
     int of[HALO_MAX_OUTPUTS]; /* the encoding of each output, see halo_encodings() */
     struct halo_live_encoding at[HALO_MAX_ENCODINGS];
-    pthread_mutex_t lock; /* guards the field `passing` of all encodings */
-    pthread_cond_t changed;
+    struct halo_mutex lock; /* guards the field `passing` of all encodings */
+    struct halo_cond changed;
 };
 
 /* Creates the encodings that live->settings specify. Returns 0 or -ENOMEM.

@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <stdio.h>
 
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live_load.h"
 
 enum { RATE = 256 }; /* frames from which the rate is computed */
@@ -22,7 +22,7 @@ struct encoding {
 };
 
 struct halo_live_figures {
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     struct halo_live_stats stats;
     int64_t left[RATE]; /* ns: when frames left the gate; a ring buffer */
     int64_t left_count;
@@ -34,17 +34,11 @@ struct halo_live_figures {
 
 struct halo_live_figures *halo_live_figures_create(void)
 {
-    struct halo_live_figures *f = av_mallocz(sizeof *f);
-    if (f)
-        pthread_mutex_init(&f->lock, NULL);
-    return f;
+    return av_mallocz(sizeof(struct halo_live_figures));
 }
 
 void halo_live_figures_destroy(struct halo_live_figures *f)
 {
-    if (!f)
-        return;
-    pthread_mutex_destroy(&f->lock);
     av_free(f);
 }
 
@@ -65,56 +59,56 @@ static int64_t *field(struct halo_live_figures *f, enum halo_count what)
 
 void halo_live_count(struct halo_live_figures *f, enum halo_count what, int64_t by)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     *field(f, what) += by;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_drop(struct halo_live_figures *f, enum halo_drop why, int64_t count)
 {
     if (count <= 0)
         return;
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     f->stats.dropped[why] += count;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_time(struct halo_live_figures *f, enum halo_live_stage stage, int64_t ns)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     halo_histogram_add(&f->stats.stage[stage], ns);
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_note_degraded(struct halo_live_figures *f, enum halo_degradation degradation,
                              const char *why)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     snprintf(f->stats.degradation[degradation], sizeof f->stats.degradation[degradation], "%s",
              why);
     halo_sanitise(f->stats.degradation[degradation]);
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_count_left(struct halo_live_figures *f, int64_t epoch,
                           const struct halo_coverage *const *coverage, int chains)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     f->stats.filtered++;
     f->stats.epoch = epoch;
     for (int i = 0; i < chains; i++)
         f->stats.coverage[i] = *coverage[i];
     f->stats.moved_at = halo_now_ns();
     f->left[f->left_count++ % RATE] = f->stats.moved_at;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_forget_coverage(struct halo_live_figures *f, int64_t epoch)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     for (int i = 0; i <= HALO_MAX_RENDITIONS && f->stats.epoch < epoch; i++)
         f->stats.coverage[i].known = false;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 struct halo_hidden *halo_live_hidden(struct halo_live_figures *f)
@@ -126,48 +120,48 @@ struct halo_hidden *halo_live_hidden(struct halo_live_figures *f)
 
 void halo_live_count_late(struct halo_live_figures *f, int encoding, int64_t pictures)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     f->encoding[encoding].late += pictures;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_count_made(struct halo_live_figures *f, int encoding)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     f->encoding[encoding].made++;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_count_packet(struct halo_live_figures *f, int64_t bytes, bool sound, bool card)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     f->stats.encoded += !sound && !card;
     f->stats.cards += card;
     f->stats.bytes += bytes;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_note_instead(struct halo_live_figures *f, int encoding, const char *why,
                             bool no_session)
 {
     struct encoding *e = &f->encoding[encoding];
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     snprintf(e->instead, sizeof e->instead, "%s", why);
     halo_sanitise(e->instead);
     e->no_session = no_session;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 void halo_live_note_capture(struct halo_live_figures *f,
                             const struct halo_live_capture *capture_mode)
 {
     struct halo_live_capture *capture = &f->stats.capture;
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     snprintf(capture->format, sizeof capture->format, "%s", capture_mode->format);
     capture->width = capture_mode->width;
     capture->height = capture_mode->height;
     capture->rate = capture_mode->rate;
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }
 
 /* ---- reading; under the lock ---- */
@@ -218,7 +212,7 @@ static void check_load(struct halo_live_figures *f, int64_t now, struct halo_liv
 void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int encodings,
                             struct halo_live_stats *ret)
 {
-    pthread_mutex_lock(&f->lock);
+    halo_lock(&f->lock);
     const int64_t now = halo_now_ns();
     *ret = f->stats;
     ret->hidden = halo_hidden_read(&f->hidden);
@@ -226,5 +220,5 @@ void halo_live_figures_read(struct halo_live_figures *f, const bool *runs, int e
     check_load(f, now, ret);
     for (int i = 0; i < encodings; i++)
         check_encoding(&f->encoding[i], runs[i], now, ret);
-    pthread_mutex_unlock(&f->lock);
+    halo_unlock(&f->lock);
 }

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 
 #include "pipeline/base/thread.h"
 #include "pipeline/live/live_lineup.h"
@@ -12,8 +11,8 @@
 #include "pipeline/live/live_stream.h"
 
 struct halo_live_lineups {
-    pthread_mutex_t lock; /* of all fields below */
-    pthread_cond_t unused;
+    struct halo_mutex lock; /* of all fields below */
+    struct halo_cond unused;
     enum halo_live_forming forming;
     int users;                  /* of the format: threads that the stages do not join */
     struct halo_lineup *wanted; /* without gates, until the format is known */
@@ -29,13 +28,8 @@ int halo_live_lineups_create(struct halo_live_lineups **ret)
     struct halo_live_lineups *all = av_mallocz(sizeof *all);
     if (!all)
         return -ENOMEM;
-    pthread_mutex_init(&all->lock, NULL);
-    const int code = halo_cond_init(&all->unused);
-    if (code < 0)
-        halo_live_lineups_destroy(all);
-    else
-        *ret = all;
-    return code;
+    *ret = all;
+    return 0;
 }
 
 void halo_live_lineups_destroy(struct halo_live_lineups *all)
@@ -49,8 +43,6 @@ void halo_live_lineups_destroy(struct halo_live_lineups *all)
     }
     halo_lineup_destroy(all->next);
     halo_lineup_destroy(all->wanted);
-    pthread_cond_destroy(&all->unused);
-    pthread_mutex_destroy(&all->lock);
     av_free(all);
 }
 
@@ -60,65 +52,65 @@ struct halo_live_outline halo_live_lineups_outline(const struct halo_live *live)
 {
     struct halo_live_lineups *all = live->lineups;
     struct halo_live_outline ret = {0};
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     ret.forming = all->forming;
     if (ret.forming >= HALO_LIVE_FORMED) {
         ret.made_up = live->format->made_up;
         ret.width = live->format->input.width;
         ret.height = live->format->input.height;
     }
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return ret;
 }
 
 bool halo_live_lineups_use(struct halo_live_lineups *all)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     const bool ret = all->forming == HALO_LIVE_SHAPED;
     all->users += ret;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return ret;
 }
 
 void halo_live_lineups_lend(struct halo_live_lineups *all)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     all->users++;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 void halo_live_lineups_used(struct halo_live_lineups *all)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     if (--all->users == 0)
-        pthread_cond_broadcast(&all->unused);
-    pthread_mutex_unlock(&all->lock);
+        halo_cond_broadcast(&all->unused);
+    halo_unlock(&all->lock);
 }
 
 /* ---- the thread that starts the stages ---- */
 
 static void set_forming(struct halo_live_lineups *all, enum halo_live_forming forming)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     all->forming = forming;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 void halo_live_lineups_want(struct halo_live_lineups *all, struct halo_lineup *lineup)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     all->wanted = lineup;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 struct halo_lineup *halo_live_lineups_make(struct halo_live_lineups *all)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     struct halo_lineup *first = all->wanted;
     all->wanted = NULL;
     all->oldest = first;
     all->forming = HALO_LIVE_FORMED;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return first;
 }
 
@@ -157,11 +149,11 @@ static void keep_chains(struct halo_live_lineups *all)
 
 void halo_live_lineups_keep(struct halo_live_lineups *all)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     while (all->users)
         halo_cond_wait(&all->unused, &all->lock, INT64_MAX);
     keep_chains(all);
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 void halo_live_lineups_turned(struct halo_live_lineups *all)
@@ -173,7 +165,7 @@ void halo_live_lineups_turned(struct halo_live_lineups *all)
 
 struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struct halo_lineup *now)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     if (!now)
         now = all->oldest;
     if (all->next) {
@@ -182,28 +174,28 @@ struct halo_lineup *halo_live_lineups_enter(struct halo_live_lineups *all, struc
         all->next = NULL;
     }
     now->inside += now->gates;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return now;
 }
 
 void halo_live_lineups_leave(struct halo_live_lineups *all, struct halo_lineup *lineup, bool whole)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     lineup->inside--;
     if (whole)
         all->passed = lineup->epoch;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 void halo_live_lineups_forget_older(struct halo_live_lineups *all, const struct halo_lineup *lineup)
 {
     for (;;) {
-        pthread_mutex_lock(&all->lock);
+        halo_lock(&all->lock);
         struct halo_lineup *old = all->oldest;
         const bool goes = old != lineup;
         if (goes)
             all->oldest = old->next;
-        pthread_mutex_unlock(&all->lock);
+        halo_unlock(&all->lock);
         if (!goes)
             return;
         halo_lineup_destroy(old);
@@ -213,13 +205,13 @@ void halo_live_lineups_forget_older(struct halo_live_lineups *all, const struct 
 void halo_live_lineups_needs(struct halo_live_lineups *all, struct halo_chain_needs *ret)
 {
     *ret = (struct halo_chain_needs){0};
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     const struct halo_lineup *lineup = all->next;
     for (const struct halo_lineup *l = all->oldest; l && !all->next; l = l->next)
         lineup = l;
     for (int i = 0; lineup && i < lineup->chains; i++)
         halo_chain_add_needs(lineup->chain[i], ret);
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
 }
 
 /* ---- extra thread ---- */
@@ -227,19 +219,19 @@ void halo_live_lineups_needs(struct halo_live_lineups *all, struct halo_chain_ne
 int64_t halo_live_lineups_oldest(struct halo_live_lineups *all)
 {
     int64_t oldest = INT64_MAX;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     for (const struct halo_lineup *l = all->oldest; l && oldest == INT64_MAX; l = l->next)
         if (l->inside)
             oldest = l->epoch;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return oldest;
 }
 
 int64_t halo_live_lineups_passed(struct halo_live_lineups *all)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     const int64_t ret = all->passed;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     return ret;
 }
 
@@ -247,7 +239,7 @@ enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
                                                  struct halo_lineup *lineup)
 {
     struct halo_lineup *old = NULL;
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     const enum halo_live_forming ret = all->forming;
     if (ret != HALO_LIVE_TURNING)
         lineup->epoch = ++all->epochs; /* stays unused if its gates cannot be built */
@@ -257,16 +249,16 @@ enum halo_live_forming halo_live_lineups_take_up(struct halo_live_lineups *all,
     } else if (ret != HALO_LIVE_TURNING) {
         all->users++;
     }
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     halo_lineup_destroy(old);
     return ret;
 }
 
 void halo_live_lineups_put(struct halo_live_lineups *all, struct halo_lineup *lineup)
 {
-    pthread_mutex_lock(&all->lock);
+    halo_lock(&all->lock);
     struct halo_lineup *unused = all->next;
     all->next = lineup;
-    pthread_mutex_unlock(&all->lock);
+    halo_unlock(&all->lock);
     halo_lineup_destroy(unused);
 }

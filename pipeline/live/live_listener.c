@@ -4,6 +4,8 @@
 
 #include <libavutil/mem.h>
 
+#include "pipeline/base/thread.h"
+
 struct halo_live_listener *halo_live_listener_create(const struct halo_live_events *events,
                                                      void *arg)
 {
@@ -12,40 +14,36 @@ struct halo_live_listener *halo_live_listener_create(const struct halo_live_even
         return NULL;
     to->events = events;
     to->arg = arg;
-    pthread_mutex_init(&to->lock, NULL);
     return to;
 }
 
 void halo_live_listener_destroy(struct halo_live_listener *to)
 {
-    if (!to)
-        return;
-    pthread_mutex_destroy(&to->lock);
     av_free(to);
 }
 
 bool halo_live_event_begin(struct halo_live_listener *to)
 {
-    pthread_mutex_lock(&to->lock);
+    halo_lock(&to->lock);
     const bool ret = !to->abandoned;
     to->in_event += ret;
-    pthread_mutex_unlock(&to->lock);
+    halo_unlock(&to->lock);
     return ret;
 }
 
 void halo_live_event_end(struct halo_live_listener *to)
 {
-    pthread_mutex_lock(&to->lock);
+    halo_lock(&to->lock);
     to->in_event--;
-    pthread_mutex_unlock(&to->lock);
+    halo_unlock(&to->lock);
 }
 
 bool halo_live_listener_abandon(struct halo_live_listener *to, bool *ret_first)
 {
-    pthread_mutex_lock(&to->lock);
+    halo_lock(&to->lock);
     const bool silent = !to->in_event;
     *ret_first = !to->abandoned;
     to->abandoned = true;
-    pthread_mutex_unlock(&to->lock);
+    halo_unlock(&to->lock);
     return silent;
 }

@@ -8,16 +8,15 @@
 #ifndef HALO_LIVE_LISTENER_H
 #define HALO_LIVE_LISTENER_H
 
-#include <pthread.h>
-
+#include "pipeline/base/thread.h"
 #include "pipeline/live/live.h"
 
 struct halo_live_listener {
     const struct halo_live_events *events; /* this and the next field are constant */
     void *arg;
-    pthread_mutex_t lock; /* guards the fields below; only live_listener.c uses it */
-    int in_event;         /* number of threads that are in a callback now */
-    bool abandoned;       /* no more callbacks are started */
+    struct halo_mutex lock; /* guards the fields below; only live_listener.c uses it */
+    int in_event;           /* number of threads that are in a callback now */
+    bool abandoned;         /* no more callbacks are started */
 };
 
 /* Creates a listener; events and arg must outlive it. Returns NULL if out of memory. */

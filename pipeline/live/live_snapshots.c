@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "kernels/clock.h"
 #include "kernels/fault.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/gate/again.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
@@ -32,7 +32,7 @@ struct snapshot {
 };
 
 struct halo_live_snapshots {
-    pthread_mutex_t lock; /* of the fields below */
+    struct halo_mutex lock; /* of the fields below */
     bool closed;
     struct snapshot waiting[LIMIT];
     int count;
@@ -40,17 +40,11 @@ struct halo_live_snapshots {
 
 struct halo_live_snapshots *halo_live_snapshots_create(void)
 {
-    struct halo_live_snapshots *s = av_mallocz(sizeof *s);
-    if (s)
-        pthread_mutex_init(&s->lock, NULL);
-    return s;
+    return av_mallocz(sizeof(struct halo_live_snapshots));
 }
 
 void halo_live_snapshots_destroy(struct halo_live_snapshots *s)
 {
-    if (!s)
-        return;
-    pthread_mutex_destroy(&s->lock);
     av_free(s);
 }
 
@@ -81,7 +75,7 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format, 
     int ret = filters ? parse(&chain, filters, err) : 0;
     if (ret < 0)
         return ret;
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     const bool over = atomic_load(&live->done) || s->closed;
     if (over || s->count == LIMIT)
         ret = over ? halo_fail(err, -ECANCELED, "the stream has ended")
@@ -89,7 +83,7 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format, 
     else
         s->waiting[s->count++] =
             (struct snapshot){.id = id, .asked = halo_now_ns(), .codec = codec, .chain = chain};
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     if (ret < 0)
         halo_chain_destroy(chain);
     halo_live_aside_wake(live->aside);
@@ -99,16 +93,16 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format, 
 
 bool halo_live_snapshots_wait(struct halo_live_snapshots *s)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     const bool ret = s->count > 0;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     return ret;
 }
 
 void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture)
 {
     struct halo_live_snapshots *s = live->snapshots;
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     const bool some = s->count > 0;
     for (int i = 0; i < s->count; i++) {
         struct snapshot *shot = &s->waiting[i];
@@ -116,23 +110,23 @@ void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_p
             continue;
         halo_live_lineups_lend(live->lineups);
     }
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     if (some)
         halo_live_aside_wake(live->aside);
 }
 
 void halo_live_snapshots_close(struct halo_live_snapshots *s)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     s->closed = true;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
 }
 
 static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
 {
     const int64_t late = halo_now_ns() - (int64_t)(LONGEST * 1e9);
     bool found = false;
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     for (int i = 0; i < s->count && !found; i++) {
         struct snapshot *shot = &s->waiting[i];
         found = shot->picture || all || (shot->asked <= late && !halo_fault("live", "snapshot"));
@@ -142,7 +136,7 @@ static bool take(struct halo_live_snapshots *s, bool all, struct snapshot *ret)
         s->count--;
         memmove(shot, shot + 1, (size_t)(s->count - i) * sizeof *shot);
     }
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     return found;
 }
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,8 +31,6 @@
 enum { HELD = 256 }; /* audio packets before the first frame */
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
-
-enum { WAKE_SIGNAL = SIGUSR2 }; /* interrupts a blocking read; its handler does nothing */
 
 struct halo_live_reader *halo_live_reader_create(const atomic_int *stop)
 {
@@ -304,15 +301,8 @@ static void *run(void *arg)
 
 /* ---- the loop ---- */
 
-static void do_nothing(int number)
-{
-    (void)number;
-}
-
 int halo_live_source_start(struct halo_live *live, struct halo_error *err)
 {
-    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
-    sigaction(WAKE_SIGNAL, &wake, NULL);
     const int code = halo_thread_start(&live->reader->thread, "source", run, live, err);
     live->reader->started = code == 0;
     return code;
@@ -322,11 +312,11 @@ int halo_live_source_start(struct halo_live *live, struct halo_error *err)
 void halo_live_source_wake(struct halo_live *live)
 {
     if (live->reader->started && halo_live_stopped(live) && !atomic_load(&live->done))
-        pthread_kill(live->reader->thread, WAKE_SIGNAL);
+        halo_thread_wake(live->reader->thread);
 }
 
 void halo_live_source_join(struct halo_live *live)
 {
     if (live->reader->started)
-        pthread_join(live->reader->thread, NULL);
+        halo_thread_join(live->reader->thread);
 }

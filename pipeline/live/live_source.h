@@ -7,11 +7,11 @@
 #ifndef HALO_LIVE_SOURCE_H
 #define HALO_LIVE_SOURCE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "pipeline/base/damage.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/live/live_clock.h"
 
@@ -19,8 +19,8 @@ struct halo_live;
 
 /* The part of the source thread's state that outlives sessions. */
 struct halo_live_reader {
-    pthread_t thread; /* only the event loop uses this field and the next */
-    bool started;     /* the thread must be joined */
+    struct halo_thread thread; /* only the event loop uses this field and the next */
+    bool started;              /* the thread must be joined */
     struct halo_source_limits limits;
     struct halo_damage damage; /* any thread may read its count */
     struct halo_live_clock clock;

@@ -24,8 +24,6 @@ int halo_live_stages_create(struct halo_live_stages **ret)
     struct halo_live_stages *stages = av_mallocz(sizeof *stages);
     if (!stages)
         return -ENOMEM;
-    pthread_mutex_init(&stages->forming, NULL);
-    pthread_mutex_init(&stages->lock, NULL);
     stages->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, 1);
     stages->in_gate = halo_queue_create(HALO_RING_MAX, 1);
     if (!stages->to_filter || !stages->in_gate) {
@@ -38,10 +36,10 @@ int halo_live_stages_create(struct halo_live_stages **ret)
 
 void halo_live_stages_close(struct halo_live_stages *stages)
 {
-    pthread_mutex_lock(&stages->lock);
+    halo_lock(&stages->lock);
     struct halo_queue *queues[] = {stages->to_filter, stages->in_gate};
     stages->to_filter = stages->in_gate = NULL;
-    pthread_mutex_unlock(&stages->lock);
+    halo_unlock(&stages->lock);
     halo_queue_destroy(queues[0]);
     halo_queue_destroy(queues[1]);
 }
@@ -51,19 +49,17 @@ void halo_live_stages_destroy(struct halo_live_stages *stages)
     if (!stages)
         return;
     halo_live_stages_close(stages);
-    pthread_mutex_destroy(&stages->forming);
-    pthread_mutex_destroy(&stages->lock);
     av_free(stages);
 }
 
 void halo_live_stages_abort(struct halo_live_stages *stages)
 {
-    pthread_mutex_lock(&stages->lock);
+    halo_lock(&stages->lock);
     if (stages->to_filter)
         halo_queue_abort(stages->to_filter);
     if (stages->in_gate)
         halo_queue_abort(stages->in_gate);
-    pthread_mutex_unlock(&stages->lock);
+    halo_unlock(&stages->lock);
 }
 
 int halo_live_stages_give(struct halo_live *live, const struct halo_item *item)
@@ -82,7 +78,7 @@ static int start_filters(struct halo_live *live, struct halo_error *err)
     code = halo_thread_start(&stages->collect_thread, "collect", halo_live_collect_main, live, err);
     if (code < 0) {
         halo_queue_abort(stages->to_filter);
-        pthread_join(stages->filter_thread, NULL);
+        halo_thread_join(stages->filter_thread);
         return code;
     }
     stages->running = true;
@@ -94,8 +90,8 @@ void halo_live_end_stages(struct halo_live *live)
     struct halo_live_stages *stages = live->stages;
     if (stages->running) {
         halo_queue_put(stages->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
-        pthread_join(stages->filter_thread, NULL);
-        pthread_join(stages->collect_thread, NULL);
+        halo_thread_join(stages->filter_thread);
+        halo_thread_join(stages->collect_thread);
     }
     stages->running = false;
     halo_live_encodings_end(live->encodings);
@@ -131,7 +127,7 @@ static void take_down(struct halo_live *live)
 int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input *in,
                            bool *ret_fatal, struct halo_error *err)
 {
-    pthread_mutex_lock(&live->stages->forming);
+    halo_lock(&live->stages->forming);
     if (in && !is_bound(live))
         take_down(live);
     const bool needed = !live->format;
@@ -141,7 +137,7 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
     if (code >= 0 && needed)
         code = start_filters(live, err);
     *ret_fatal = code < 0 && live->format;
-    pthread_mutex_unlock(&live->stages->forming);
+    halo_unlock(&live->stages->forming);
     return code;
 }
 

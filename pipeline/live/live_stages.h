@@ -10,10 +10,10 @@
 #ifndef HALO_LIVE_STAGES_H
 #define HALO_LIVE_STAGES_H
 
-#include <pthread.h>
 #include <stdbool.h>
 
 #include "config/error.h"
+#include "pipeline/base/thread.h"
 
 struct halo_item;
 struct halo_live;
@@ -22,13 +22,13 @@ struct halo_queue;
 
 /* Only live_stages.c and live_filter.c use these fields. */
 struct halo_live_stages {
-    pthread_mutex_t forming;
-    pthread_t filter_thread, collect_thread;
+    struct halo_mutex forming;
+    struct halo_thread filter_thread, collect_thread;
     /* true from the start of filter_thread and collect_thread until they have been joined. Until
      * the card thread has ended, this field is guarded by `forming`; from then on, only the source
      * thread uses it. */
     bool running;
-    pthread_mutex_t lock; /* guards the next two pointers */
+    struct halo_mutex lock; /* guards the next two pointers */
     struct halo_queue *to_filter, *in_gate;
 };
 

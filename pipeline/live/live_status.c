@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,8 +18,8 @@ const char *const halo_live_state_names[HALO_LIVE_STATES + 1] = {"starting", "ru
                                                                  "ended",    "failed",  NULL};
 
 struct halo_live_status {
-    pthread_mutex_t lock; /* of the fields below */
-    pthread_cond_t changed;
+    struct halo_mutex lock; /* of the fields below */
+    struct halo_cond changed;
     struct halo_live_standing now;
     struct halo_error error;
     int64_t away; /* ns: frames decoded before this time do not show that the source is back */
@@ -31,21 +30,12 @@ int halo_live_status_create(struct halo_live_status **ret)
     struct halo_live_status *status = av_mallocz(sizeof *status);
     if (!status)
         return -ENOMEM;
-    pthread_mutex_init(&status->lock, NULL);
-    const int code = halo_cond_init(&status->changed);
-    if (code < 0)
-        halo_live_status_destroy(status);
-    else
-        *ret = status;
-    return code;
+    *ret = status;
+    return 0;
 }
 
 void halo_live_status_destroy(struct halo_live_status *status)
 {
-    if (!status)
-        return;
-    pthread_cond_destroy(&status->changed);
-    pthread_mutex_destroy(&status->lock);
     av_free(status);
 }
 
@@ -54,7 +44,7 @@ void halo_live_report(struct halo_live *live, enum halo_live_state state,
 {
     struct halo_live_status *status = live->status;
     struct halo_live_standing *now = &status->now;
-    pthread_mutex_lock(&status->lock);
+    halo_lock(&status->lock);
     const bool final = now->state == HALO_LIVE_FAILED || now->state == HALO_LIVE_ENDED;
     const bool same = now->state == state && (!err || !strcmp(err->text, status->error.text));
     if (state == HALO_LIVE_WAITING)
@@ -67,7 +57,7 @@ void halo_live_report(struct halo_live *live, enum halo_live_state state,
         status->error = err ? *err : (struct halo_error){0};
         HALO_LIVE_TELL(live->listener, state, state, &status->error);
     }
-    pthread_mutex_unlock(&status->lock);
+    halo_unlock(&status->lock);
     if (news)
         halo_live_cards_wake(live->cards);
 }
@@ -81,48 +71,48 @@ void halo_live_report_away(struct halo_live *live, const char *words, const stru
 void halo_live_report_running(struct halo_live *live, int64_t decoded)
 {
     struct halo_live_status *status = live->status;
-    pthread_mutex_lock(&status->lock);
+    halo_lock(&status->lock);
     const bool present_one = decoded > status->away;
-    pthread_mutex_unlock(&status->lock);
+    halo_unlock(&status->lock);
     if (present_one)
         halo_live_report(live, HALO_LIVE_RUNNING, NULL);
 }
 
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status)
 {
-    pthread_mutex_lock(&status->lock);
+    halo_lock(&status->lock);
     const struct halo_live_standing ret = status->now;
-    pthread_mutex_unlock(&status->lock);
+    halo_unlock(&status->lock);
     return ret;
 }
 
 void halo_live_status_say(struct halo_live_status *status, const char *words)
 {
-    pthread_mutex_lock(&status->lock);
+    halo_lock(&status->lock);
     snprintf(status->now.words, sizeof status->now.words, "%s", words);
-    pthread_mutex_unlock(&status->lock);
+    halo_unlock(&status->lock);
 }
 
 void halo_live_status_restart(struct halo_live_status *status)
 {
-    pthread_mutex_lock(&status->lock);
+    halo_lock(&status->lock);
     status->now.since = halo_now_ns();
-    pthread_mutex_unlock(&status->lock);
+    halo_unlock(&status->lock);
 }
 
 bool halo_live_wait(const struct halo_live *live, int64_t until)
 {
     struct halo_live_status *status = live->status;
-    pthread_mutex_lock(&status->lock);
-    while (!halo_live_stopped(live) && halo_now_ns() < until)
-        halo_cond_wait(&status->changed, &status->lock, until);
-    pthread_mutex_unlock(&status->lock);
+    halo_lock(&status->lock);
+    while (!halo_live_stopped(live) && halo_cond_wait(&status->changed, &status->lock, until))
+        ;
+    halo_unlock(&status->lock);
     return halo_live_stopped(live);
 }
 
 void halo_live_status_wake(struct halo_live_status *status)
 {
-    pthread_mutex_lock(&status->lock);
-    pthread_cond_broadcast(&status->changed);
-    pthread_mutex_unlock(&status->lock);
+    halo_lock(&status->lock);
+    halo_cond_broadcast(&status->changed);
+    halo_unlock(&status->lock);
 }

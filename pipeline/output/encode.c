@@ -8,12 +8,12 @@
 #include <libavutil/mem.h>
 #include <libavutil/opt.h>
 #include <libavutil/pixdesc.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "config/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
@@ -153,7 +153,7 @@ static int fail_refused(struct halo_encoder *e, const AVCodec *codec, int averro
 }
 
 /* x265 calls libnuma, which several threads must not call at the same time. */
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static struct halo_mutex opening;
 
 static int open_codec(struct halo_encoder *e, const AVCodec *codec,
                       const struct halo_encoder_settings *set, struct halo_error *err)
@@ -161,10 +161,10 @@ static int open_codec(struct halo_encoder *e, const AVCodec *codec,
     char why[400];
     AVDictionary *options = NULL;
     int code = encoder_options(set, e->codec, codec, &e->input.hdr, &options);
-    pthread_mutex_lock(&opening);
+    halo_lock(&opening);
     if (code >= 0)
         code = avcodec_open2(e->codec, codec, &options); /* forgets the codec on failure */
-    pthread_mutex_unlock(&opening);
+    halo_unlock(&opening);
     const AVDictionaryEntry *left = av_dict_get(options, "", NULL, AV_DICT_IGNORE_SUFFIX);
     if (code >= 0 && left)
         code =

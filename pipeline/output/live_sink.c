@@ -4,11 +4,10 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 
 #include "pipeline/base/av_version.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/output/begin_wire.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/sink_file.h"
@@ -23,8 +22,8 @@ struct halo_live_sink {
     int64_t origin; /* us; the first dts */
     bool begun;     /* origin is set */
     atomic_llong bytes;
-    pthread_mutex_t lock; /* for the fields below */
-    pthread_t writer;
+    struct halo_mutex lock; /* for the fields below */
+    struct halo_thread writer;
     bool writing;
 };
 
@@ -34,7 +33,6 @@ int halo_live_sink_create(struct halo_live_sink **ret, const struct halo_run_set
     struct halo_live_sink *s = av_mallocz(sizeof *s);
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
-    pthread_mutex_init(&s->lock, NULL);
     int code = halo_sink_create(&s->sink, settings, stop, err);
     if (code >= 0 && !halo_sink_discards(s->sink)) {
         s->codec = halo_container_encoder(halo_sink_format(s->sink)->oformat, settings, err);
@@ -54,7 +52,6 @@ void halo_live_sink_destroy(struct halo_live_sink *s)
         return;
     halo_sink_destroy(s->sink);
     avcodec_parameters_free(&s->like);
-    pthread_mutex_destroy(&s->lock);
     av_free(s);
 }
 
@@ -87,10 +84,10 @@ static int add_stream(struct halo_live_sink *s, const struct halo_live_begin *be
 
 static void set_writing(struct halo_live_sink *s, bool writing)
 {
-    pthread_mutex_lock(&s->lock);
-    s->writer = pthread_self();
+    halo_lock(&s->lock);
+    s->writer = halo_thread_self();
     s->writing = writing;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
 }
 
 static int keep(struct halo_live_sink *s, int code, struct halo_error *err)
@@ -140,10 +137,10 @@ int halo_live_sink_packet(struct halo_live_sink *s, const AVPacket *pkt, struct 
 
 void halo_live_sink_wake(struct halo_live_sink *s)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     if (s->writing)
-        pthread_kill(s->writer, SIGUSR2); /* whose handler does nothing */
-    pthread_mutex_unlock(&s->lock);
+        halo_thread_wake(s->writer);
+    halo_unlock(&s->lock);
 }
 
 int64_t halo_live_sink_bytes(const struct halo_live_sink *s)

@@ -10,15 +10,13 @@
 #include <errno.h>
 #include <libavutil/avstring.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "config/log.h"
 #include "config/output_kinds.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/output/output_place.h"
 #include "pipeline/output/output_queue.h"
 
@@ -34,9 +32,9 @@ enum {
 struct halo_output {
     struct halo_place *place;
     char *name;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct halo_thread thread;
+    struct halo_mutex lock;
+    struct halo_cond changed;
     /* Under the lock: */
     struct halo_output_queue queue;
     bool on, stop, ended, left;
@@ -57,24 +55,24 @@ struct halo_output {
 
 static void set_state(struct halo_output *o, enum halo_output_state state, const char *why)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     o->stats.state = state;
     if (why)
         av_strlcpy(o->stats.why, why, sizeof o->stats.why);
     av_strlcpy(o->stats.path, o->open ? o->place->ops->where(o->place) : "", sizeof o->stats.path);
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
 }
 
 static int64_t count(struct halo_output *o, int64_t packets, int64_t bytes, int64_t dropped)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     o->stats.packets += packets;
     o->stats.bytes += bytes;
     o->stats.dropped += o->on ? dropped : 0;
     o->stats.segments += o->place->segments;
     o->place->segments = 0;
     const int64_t all = o->stats.dropped;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
     return all;
 }
 
@@ -85,10 +83,10 @@ static void say_failure(struct halo_output *o, const struct halo_error *err)
     o->pause_s = FFMIN(o->pause_s ? 2 * o->pause_s : 1, o->place->ops->most_pause_s);
     o->again_at = halo_now_us() + o->pause_s * (int64_t)US;
     o->well_since = 0;
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     o->stats.failures++;
     const int64_t dropped = o->stats.dropped;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
     set_state(o, HALO_OUTPUT_FAILED, err->text);
     if (!o->said_code) {
         halo_log(HALO_LOG_WARNING, "stream %s: %s; this output drops packets until it can continue",
@@ -128,10 +126,10 @@ static void close_place(struct halo_output *o, const struct halo_error *cause)
 /* Whether packets became old during connecting: then output continues at the newest keyframe. */
 static bool is_stale(struct halo_output *o)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     const int dropped = halo_output_queue_leave_out(&o->queue);
     o->stats.dropped += dropped;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
     return dropped > 0;
 }
 
@@ -145,9 +143,9 @@ static bool open_place(struct halo_output *o)
         return false;
     }
     o->open = true;
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     o->stats.segments++;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
     if (o->said_code) /* files can be opened on a full disk, and fail again when they grow */
         set_state(o, HALO_OUTPUT_FAILED, NULL);
     else
@@ -205,14 +203,14 @@ static void take_begin(struct halo_output *o, struct halo_begin_copy *begin)
 /* The next item, or NULL: the output was switched off, or it has to end. */
 static struct halo_output_item *wait_for_item(struct halo_output *o, bool *ret_on, bool *ret_over)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     while (!o->queue.head && !o->stop && (o->on || !o->open))
-        pthread_cond_wait(&o->changed, &o->lock);
+        halo_cond_wait(&o->changed, &o->lock, INT64_MAX);
     const bool late = o->stop && halo_now_us() > atomic_load(&o->place->stop_by);
     struct halo_output_item *item = late ? NULL : halo_output_queue_take(&o->queue);
     *ret_on = o->on;
     *ret_over = !item && o->stop;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
     return item;
 }
 
@@ -222,8 +220,6 @@ static void free_output(struct halo_output *o)
     halo_begin_copy_finish(&o->begin);
     if (o->place)
         o->place->ops->destroy(o->place);
-    pthread_cond_destroy(&o->changed);
-    pthread_mutex_destroy(&o->lock);
     av_free(o->name);
     av_free(o);
 }
@@ -247,11 +243,11 @@ static void *run(void *arg)
         }
     }
     close_place(o, NULL);
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     o->ended = true;
     const bool left = o->left;
-    pthread_cond_broadcast(&o->changed);
-    pthread_mutex_unlock(&o->lock);
+    halo_cond_broadcast(&o->changed);
+    halo_unlock(&o->lock);
     if (left)
         free_output(o);
     return NULL;
@@ -285,39 +281,17 @@ int halo_output_check(const struct halo_output_settings *settings, struct halo_e
     return code;
 }
 
-/* Signals are left to other threads; if a file must not grow (SIGXFSZ), its write returns an
- * error. */
-static int start_thread(struct halo_output *o)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int r = pthread_create(&o->thread, NULL, run, o);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -r;
-}
-
 int halo_output_create(struct halo_output **ret, const char *name,
                        const struct halo_output_settings *settings, struct halo_error *err)
 {
     struct halo_output *o = av_mallocz(sizeof *o);
     if (!o)
         return halo_fail(err, -ENOMEM, "out of memory");
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_mutex_init(&o->lock, NULL);
-    pthread_cond_init(&o->changed, &attr);
-    pthread_condattr_destroy(&attr);
     o->on = o->queue.waiting = true;
     o->name = av_strdup(name);
     int code = o->name ? create_place(o, settings, err) : halo_fail(err, -ENOMEM, "out of memory");
-    if (code >= 0) {
-        code = start_thread(o);
-        if (code < 0)
-            halo_fail(err, code, "%s: cannot start a thread for an output: %s", name,
-                      strerror(-code));
-    }
+    if (code >= 0)
+        code = halo_thread_start(&o->thread, "output", run, o, err);
     if (code < 0) {
         free_output(o);
         return code;
@@ -328,10 +302,10 @@ int halo_output_create(struct halo_output **ret, const char *name,
 
 static void report_finished(struct halo_output *o, const char *path)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     if (!o->left)
         o->finished(o->finished_arg, path);
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
 }
 
 void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const char *path),
@@ -345,10 +319,10 @@ void halo_output_listen(struct halo_output *o, void (*finished)(void *arg, const
 
 int halo_output_begin(struct halo_output *o, const struct halo_live_begin *begin)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     const int code = halo_output_queue_begin(&o->queue, begin);
-    pthread_cond_broadcast(&o->changed);
-    pthread_mutex_unlock(&o->lock);
+    halo_cond_broadcast(&o->changed);
+    halo_unlock(&o->lock);
     return code;
 }
 
@@ -356,52 +330,49 @@ void halo_output_packet(struct halo_output *o, const AVPacket *pkt)
 {
     if (pkt->stream_index < 0 || pkt->stream_index > 1)
         return;
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     if (halo_output_queue_put(&o->queue, pkt))
-        pthread_cond_broadcast(&o->changed);
+        halo_cond_broadcast(&o->changed);
     else
         o->stats.dropped += o->on;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
 }
 
 void halo_output_switch(struct halo_output *o, bool on)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     o->on = on;
-    pthread_cond_broadcast(&o->changed);
-    pthread_mutex_unlock(&o->lock);
+    halo_cond_broadcast(&o->changed);
+    halo_unlock(&o->lock);
 }
 
 void halo_output_stats(struct halo_output *o, struct halo_output_stats *ret)
 {
-    pthread_mutex_lock(&o->lock);
+    halo_lock(&o->lock);
     *ret = o->stats;
-    pthread_mutex_unlock(&o->lock);
+    halo_unlock(&o->lock);
 }
 
 void halo_output_destroy(struct halo_output *o)
 {
     if (!o)
         return;
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += DESTROY_US / US;
-    pthread_mutex_lock(&o->lock);
-    atomic_store(&o->place->stop_by, halo_now_us() + PATIENCE_US);
+    const int64_t now = halo_now_us();
+    halo_lock(&o->lock);
+    atomic_store(&o->place->stop_by, now + PATIENCE_US);
     o->stop = true;
-    pthread_cond_broadcast(&o->changed);
-    int r = 0;
-    while (!o->ended && !r)
-        r = pthread_cond_timedwait(&o->changed, &o->lock, &until);
+    halo_cond_broadcast(&o->changed);
+    while (!o->ended && halo_cond_wait(&o->changed, &o->lock, (now + DESTROY_US) * 1000))
+        ;
     const bool ended = o->ended;
     o->left = !ended;
-    pthread_t thread = o->thread;
+    struct halo_thread thread = o->thread;
     if (!ended)
-        pthread_detach(thread);
-    pthread_mutex_unlock(&o->lock);
+        halo_thread_detach(thread);
+    halo_unlock(&o->lock);
     if (!ended)
         return; /* it is blocked by a disk or a name server, and frees everything when it
                    continues */
-    pthread_join(thread, NULL);
+    halo_thread_join(thread);
     free_output(o);
 }

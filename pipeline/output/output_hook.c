@@ -6,26 +6,25 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
 enum {
     MAX_RUNNING = 4,
     MAX_WAITING = 64,
-    STACK = 128 * 1024,
 };
 
 struct halo_hook {
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     char *program, *who;
     char *waiting[MAX_WAITING];
     int first, count; /* in `waiting` */
@@ -37,32 +36,26 @@ struct halo_hook {
 
 /* Threads that have not started their first program yet. */
 static struct {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct halo_mutex lock;
+    struct halo_cond changed;
     int count;
-} beginning = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+} beginning;
 
 static void count_beginning(int by)
 {
-    pthread_mutex_lock(&beginning.lock);
+    halo_lock(&beginning.lock);
     beginning.count += by;
-    pthread_cond_broadcast(&beginning.changed);
-    pthread_mutex_unlock(&beginning.lock);
+    halo_cond_broadcast(&beginning.changed);
+    halo_unlock(&beginning.lock);
 }
 
 void halo_hook_wait_begun(int ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    int r = 0;
-    pthread_mutex_lock(&beginning.lock);
-    while (beginning.count > 0 && !r)
-        r = pthread_cond_timedwait(&beginning.changed, &beginning.lock, &until);
-    pthread_mutex_unlock(&beginning.lock);
+    const int64_t until = halo_now_ns() + ms * INT64_C(1000000);
+    halo_lock(&beginning.lock);
+    while (beginning.count > 0 && halo_cond_wait(&beginning.changed, &beginning.lock, until))
+        ;
+    halo_unlock(&beginning.lock);
 }
 
 struct run {
@@ -75,7 +68,6 @@ struct halo_hook *halo_hook_create(const char *program, const char *who, char **
     struct halo_hook *hook = av_mallocz(sizeof *hook);
     if (!hook)
         return NULL;
-    pthread_mutex_init(&hook->lock, NULL);
     hook->program = av_strdup(program);
     hook->who = av_strdup(who);
     hook->environment = environment;
@@ -90,7 +82,6 @@ static void free_hook(struct halo_hook *hook)
 {
     for (int i = 0; i < hook->count; i++)
         av_free(hook->waiting[(hook->first + i) % MAX_WAITING]);
-    pthread_mutex_destroy(&hook->lock);
     av_free(hook->program);
     av_free(hook->who);
     av_free(hook);
@@ -100,10 +91,10 @@ void halo_hook_destroy(struct halo_hook *hook)
 {
     if (!hook)
         return;
-    pthread_mutex_lock(&hook->lock);
+    halo_lock(&hook->lock);
     hook->destroyed = true;
     const bool last = !hook->running;
-    pthread_mutex_unlock(&hook->lock);
+    halo_unlock(&hook->lock);
     if (last)
         free_hook(hook);
 }
@@ -142,11 +133,11 @@ static char *next_path(struct halo_hook *hook)
     return path;
 }
 
-static void say_failed(struct halo_hook *hook, int error)
+static void say_failed(struct halo_hook *hook, const char *why)
 {
     if (!atomic_exchange(&hook->failed, true))
         halo_log(HALO_LOG_WARNING, "stream %s: the hook %s failed to start: %s", hook->who,
-                 hook->program, strerror(error));
+                 hook->program, why);
 }
 
 static void *run(void *arg)
@@ -163,15 +154,15 @@ static void *run(void *arg)
             count_beginning(-1);
         first = false;
         if (error)
-            say_failed(hook, error);
+            say_failed(hook, strerror(error));
         while (!error && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             ;
         av_free(path);
-        pthread_mutex_lock(&hook->lock);
+        halo_lock(&hook->lock);
         path = next_path(hook);
         hook->running -= !path;
         last = hook->destroyed && !hook->running;
-        pthread_mutex_unlock(&hook->lock);
+        halo_unlock(&hook->lock);
     }
     if (last)
         free_hook(hook);
@@ -182,31 +173,30 @@ static void *run(void *arg)
 static void start(struct halo_hook *hook, char *path)
 {
     struct run *new = av_malloc(sizeof *new);
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, STACK);
-    int code = new ? 0 : ENOMEM;
-    if (!code) {
+    struct halo_thread thread;
+    struct halo_error err = {0};
+    int code = new ? 0 : halo_fail(&err, -ENOMEM, "out of memory");
+    if (code >= 0) {
         *new = (struct run){hook, path};
         count_beginning(1);
-        code = pthread_create(&thread, &attr, run, new);
-        count_beginning(code ? -1 : 0);
+        code = halo_thread_start(&thread, "hook", run, new, &err);
     }
-    hook->running += !code;
-    if (code) {
-        say_failed(hook, code);
-        av_free(path);
-        av_free(new);
+    if (code >= 0) {
+        hook->running++;
+        halo_thread_detach(thread);
+        return;
     }
-    pthread_attr_destroy(&attr);
+    if (new)
+        count_beginning(-1);
+    say_failed(hook, err.text);
+    av_free(path);
+    av_free(new);
 }
 
 void halo_hook_start(struct halo_hook *hook, const char *path)
 {
     char *copy = av_strdup(path);
-    pthread_mutex_lock(&hook->lock);
+    halo_lock(&hook->lock);
     if (copy && hook->running < MAX_RUNNING) {
         start(hook, copy);
     } else if (copy && hook->count < MAX_WAITING) {
@@ -218,5 +208,5 @@ void halo_hook_start(struct halo_hook *hook, const char *path)
             hook->who, hook->program, path, MAX_WAITING);
         av_free(copy);
     }
-    pthread_mutex_unlock(&hook->lock);
+    halo_unlock(&hook->lock);
 }

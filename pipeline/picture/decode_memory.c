@@ -5,8 +5,8 @@
 #include <libavutil/buffer.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/picture/format.h"
 
 enum {
@@ -16,7 +16,7 @@ enum {
 
 struct halo_decode_memory {
     struct halo_memory *memory;
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     AVBufferPool *pool; /* of buffers with `size` bytes; under lock */
     size_t size;
     bool early; /* the buffers are from before the memory was ready */
@@ -39,7 +39,6 @@ struct halo_decode_memory *halo_decode_memory_create(struct halo_memory *memory)
     if (!m)
         return NULL;
     m->memory = memory;
-    pthread_mutex_init(&m->lock, NULL);
     return m;
 }
 
@@ -48,7 +47,6 @@ void halo_decode_memory_destroy(struct halo_decode_memory *m)
     if (!m)
         return;
     av_buffer_pool_uninit(&m->pool); /* buffers in use are freed when released */
-    pthread_mutex_destroy(&m->lock);
     av_free(m);
 }
 
@@ -80,7 +78,7 @@ static int lay_out(AVCodecContext *c, const AVFrame *frame, struct layout *ret)
  * can be page-locked now. */
 static AVBufferRef *take(struct halo_decode_memory *m, size_t size)
 {
-    pthread_mutex_lock(&m->lock);
+    halo_lock(&m->lock);
     if (m->size != size || (m->early && halo_memory_is_ready(m->memory))) {
         m->early = !halo_memory_is_ready(m->memory);
         av_buffer_pool_uninit(&m->pool);
@@ -88,7 +86,7 @@ static AVBufferRef *take(struct halo_decode_memory *m, size_t size)
         m->size = m->pool ? size : 0;
     }
     AVBufferRef *ref = m->pool ? av_buffer_pool_get(m->pool) : NULL;
-    pthread_mutex_unlock(&m->lock);
+    halo_unlock(&m->lock);
     return ref;
 }
 

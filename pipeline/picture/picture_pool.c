@@ -6,8 +6,9 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
 #include <string.h>
+
+#include "pipeline/base/thread.h"
 
 enum {
     ROW_ALIGNMENT = 128, /* two cache lines, and whole memory transactions of a GPU */
@@ -19,7 +20,7 @@ enum {
 
 struct halo_picture_pool {
     struct halo_memory *memory;
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     AVBufferPool *buffers; /* NULL on a device, which uses frames instead; under lock */
     bool early;            /* the buffers are from before the memory was ready; under lock */
     size_t size;           /* of a buffer */
@@ -63,7 +64,6 @@ struct halo_picture_pool *halo_picture_pool_create(struct halo_memory *memory,
         return NULL;
     *pool = (struct halo_picture_pool){
         .memory = memory, .format = format, .width = width, .height = height};
-    pthread_mutex_init(&pool->lock, NULL);
     pool->size = lay_out(pool);
     pool->early = !halo_memory_is_ready(memory);
     if (pool->size > 0)
@@ -82,7 +82,6 @@ struct halo_picture_pool *halo_picture_pool_create_on(AVBufferRef *device,
     struct halo_picture_pool *pool = av_mallocz(sizeof *pool);
     if (!pool)
         return NULL;
-    pthread_mutex_init(&pool->lock, NULL);
     pool->frames = av_hwframe_ctx_alloc(device);
     if (pool->frames) {
         AVHWFramesContext *frames = (AVHWFramesContext *)pool->frames->data;
@@ -106,14 +105,13 @@ void halo_picture_pool_destroy(struct halo_picture_pool *pool)
         return;
     av_buffer_unref(&pool->frames);
     av_buffer_pool_uninit(&pool->buffers); /* buffers in use are freed when released */
-    pthread_mutex_destroy(&pool->lock);
     av_free(pool);
 }
 
 /* Once memory can be page-locked, ordinary buffers are no longer reused. */
 static AVBufferRef *take(struct halo_picture_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
+    halo_lock(&pool->lock);
     if (pool->early && halo_memory_is_ready(pool->memory)) {
         AVBufferPool *fresh = av_buffer_pool_init2(pool->size, pool, allocate, NULL);
         pool->early = !fresh;
@@ -123,7 +121,7 @@ static AVBufferRef *take(struct halo_picture_pool *pool)
         }
     }
     AVBufferRef *ret = av_buffer_pool_get(pool->buffers);
-    pthread_mutex_unlock(&pool->lock);
+    halo_unlock(&pool->lock);
     return ret;
 }
 

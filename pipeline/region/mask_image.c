@@ -8,7 +8,6 @@
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <libswscale/swscale.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
+#include "pipeline/base/thread.h"
 
 static const struct {
     const char *begin;
@@ -63,7 +63,7 @@ static struct given {
     int fd;
     char path[];
 } * all_given;
-static pthread_mutex_t giving = PTHREAD_MUTEX_INITIALIZER;
+static struct halo_mutex giving;
 
 /* Under the lock. */
 static struct given *find_given(const char *path)
@@ -77,7 +77,7 @@ static struct given *find_given(const char *path)
 void halo_mask_image_give(const char *path, int fd)
 {
     const size_t size = strlen(path) + 1;
-    pthread_mutex_lock(&giving);
+    halo_lock(&giving);
     struct given *given = find_given(path);
     if (given) {
         close(given->fd);
@@ -89,17 +89,17 @@ void halo_mask_image_give(const char *path, int fd)
     } else {
         close(fd);
     }
-    pthread_mutex_unlock(&giving);
+    halo_unlock(&giving);
 }
 
 /* Returns a new descriptor, or -1 with errno. */
 static int open_given(const char *path)
 {
-    pthread_mutex_lock(&giving);
+    halo_lock(&giving);
     const struct given *given = find_given(path);
     const int fd = given ? fcntl(given->fd, F_DUPFD_CLOEXEC, 0)
                          : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    pthread_mutex_unlock(&giving);
+    halo_unlock(&giving);
     return fd;
 }
 

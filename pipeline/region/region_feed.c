@@ -5,10 +5,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/region/region_motion.h"
 
 enum {
@@ -31,7 +31,7 @@ struct thing {
 };
 
 struct halo_region_feed {
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     double margin;
     int64_t hold, limit; /* us, ns */
     struct thing thing[THINGS];
@@ -51,7 +51,6 @@ int halo_region_feed_create(struct halo_region_feed **ret,
     struct halo_region_feed *feed = calloc(1, sizeof *feed);
     if (!feed)
         return -ENOMEM;
-    pthread_mutex_init(&feed->lock, NULL);
     feed->margin = settings->margin;
     feed->hold = (int64_t)(settings->hold * 1e6);
     feed->limit = (int64_t)(settings->limit * 1e9);
@@ -62,9 +61,6 @@ int halo_region_feed_create(struct halo_region_feed **ret,
 
 void halo_region_feed_destroy(struct halo_region_feed *feed)
 {
-    if (!feed)
-        return;
-    pthread_mutex_destroy(&feed->lock);
     free(feed);
 }
 
@@ -76,17 +72,17 @@ static void forget(struct halo_region_feed *feed)
 
 void halo_region_feed_begin(struct halo_region_feed *feed, int64_t picture_us)
 {
-    pthread_mutex_lock(&feed->lock);
+    halo_lock(&feed->lock);
     forget(feed);
     feed->session = picture_us;
-    pthread_mutex_unlock(&feed->lock);
+    halo_unlock(&feed->lock);
 }
 
 void halo_region_feed_pass(struct halo_region_feed *feed, int64_t picture_us)
 {
-    pthread_mutex_lock(&feed->lock);
+    halo_lock(&feed->lock);
     feed->newest = picture_us;
-    pthread_mutex_unlock(&feed->lock);
+    halo_unlock(&feed->lock);
 }
 
 /* ---- checks ---- */
@@ -292,10 +288,10 @@ int halo_region_feed_update(struct halo_region_feed *feed, int64_t picture_us,
                             struct halo_error *err)
 {
     const int checked = halo_region_check(picture_us, updates, count, now, err);
-    pthread_mutex_lock(&feed->lock);
+    halo_lock(&feed->lock);
     const int code = checked < 0 ? checked : take(feed, picture_us, updates, count, now);
     feed->refused += code < 0;
-    pthread_mutex_unlock(&feed->lock);
+    halo_unlock(&feed->lock);
     if (code == -ESTALE)
         halo_fail(
             err, code,
@@ -375,14 +371,14 @@ bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int6
         hidden->count = hidden->corners = 0;
     if (shown)
         shown->count = shown->corners = 0;
-    pthread_mutex_lock(&feed->lock);
+    halo_lock(&feed->lock);
     const char *why =
         hidden ? put_all(feed, picture_us, now, &list) : why_whole(feed, picture_us, now);
     if (shown && !why)
         put_shown(feed, picture_us, &less);
     feed->pictures++;
     feed->whole += why != NULL;
-    pthread_mutex_unlock(&feed->lock);
+    halo_unlock(&feed->lock);
     if (why)
         *ret_why = why;
     return !why;
@@ -391,7 +387,7 @@ bool halo_region_feed_at(struct halo_region_feed *feed, int64_t picture_us, int6
 void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
                             struct halo_region_feed_stats *ret)
 {
-    pthread_mutex_lock(&feed->lock);
+    halo_lock(&feed->lock);
     *ret = (struct halo_region_feed_stats){
         .updates = feed->updates,
         .refused = feed->refused,
@@ -401,5 +397,5 @@ void halo_region_feed_stats(struct halo_region_feed *feed, int64_t now,
         .age = feed->came ? (double)(now - feed->came) / 1e9 : -1,
         .why = why_whole(feed, now / 1000, now),
     };
-    pthread_mutex_unlock(&feed->lock);
+    halo_unlock(&feed->lock);
 }

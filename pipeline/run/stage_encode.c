@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/run/stream_private.h"
 
 static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRational tb,
@@ -147,10 +148,10 @@ static int encode_item(struct halo_stream *s, const struct halo_item *item, stru
 /* While writing is set, a stop may wake this thread. */
 static void set_writing(struct halo_stream *s, bool writing)
 {
-    pthread_mutex_lock(&s->lock);
-    s->writer = pthread_self();
+    halo_lock(&s->lock);
+    s->writer = halo_thread_self();
     s->writing = writing;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
 }
 
 void *halo_stream_encode_main(void *arg)

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,20 +21,14 @@
 enum {
     QUEUE_PACKETS = 512,
     MEBIBYTE = 1 << 20,
-    WAKE_SIGNAL = SIGUSR2, /* interrupts a blocking read or write; its handler does nothing */
 };
-
-static void do_nothing(int number)
-{
-    (void)number;
-}
 
 void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     if (!s->error.code)
         s->error = *err;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     atomic_fetch_or(&s->stop, HALO_STOP_FAILED);
     struct halo_queue *queues[] = {s->to_filter, s->in_gate, s->to_encode};
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
@@ -54,7 +46,6 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     struct halo_stream *s = av_mallocz(sizeof *s);
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
-    pthread_mutex_init(&s->lock, NULL);
     s->settings = settings;
     s->limits.stop = &s->stop;
     s->damage.keep_going = settings->keep_going;
@@ -114,7 +105,7 @@ static void expect_total(struct halo_stream *s)
 struct ring_start {
     struct halo_stream *stream;
     struct halo_error err;
-    pthread_t thread;
+    struct halo_thread thread;
     bool begun, aside;
     bool cpu_first; /* until the GPU has started */
     int ret;
@@ -141,7 +132,7 @@ static void *ring_main(void *arg)
 static void begin_ring(struct ring_start *start)
 {
     start->begun = true;
-    start->aside = pthread_create(&start->thread, NULL, ring_main, start) == 0;
+    start->aside = halo_thread_start(&start->thread, "ring", ring_main, start, NULL) == 0;
 }
 
 static int end_ring(struct ring_start *start, struct halo_error *err)
@@ -149,7 +140,7 @@ static int end_ring(struct ring_start *start, struct halo_error *err)
     if (!start->begun)
         return 0; /* the input could not be opened */
     if (start->aside)
-        pthread_join(start->thread, NULL);
+        halo_thread_join(start->thread);
     else
         ring_main(start);
     if (start->ret < 0 && !err->code)
@@ -300,7 +291,7 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
 static void run_stages(struct halo_stream *s)
 {
     const struct {
-        pthread_t *thread;
+        struct halo_thread *thread;
         const char *name;
         void *(*main)(void *);
     } stages[] = {
@@ -324,7 +315,7 @@ static void run_stages(struct halo_stream *s)
     if (code < 0)
         halo_stream_fail(s, &err); /* a stage that was cancelled has no error of its own */
     while (running > 0)
-        pthread_join(*stages[--running].thread, NULL);
+        halo_thread_join(*stages[--running].thread);
     halo_stats_running(s->stats, false);
 }
 
@@ -384,8 +375,6 @@ static void *source_main(void *arg)
 
 int halo_stream_start(struct halo_stream *s, struct halo_error *err)
 {
-    const struct sigaction wake = {.sa_handler = do_nothing}; /* no SA_RESTART: it interrupts */
-    sigaction(WAKE_SIGNAL, &wake, NULL);
     const int code = halo_thread_start(&s->source_thread, "source", source_main, s, err);
     s->started = code >= 0;
     return code;
@@ -414,11 +403,11 @@ void halo_stream_wake(struct halo_stream *s)
     if (!atomic_load(&s->stop))
         return;
     if (s->started && !atomic_load(&s->done))
-        pthread_kill(s->source_thread, WAKE_SIGNAL);
-    pthread_mutex_lock(&s->lock);
+        halo_thread_wake(s->source_thread);
+    halo_lock(&s->lock);
     if (s->writing)
-        pthread_kill(s->writer, WAKE_SIGNAL);
-    pthread_mutex_unlock(&s->lock);
+        halo_thread_wake(s->writer);
+    halo_unlock(&s->lock);
 }
 
 void halo_stream_abandon(struct halo_stream *s)
@@ -473,7 +462,7 @@ void halo_stream_stats(const struct halo_stream *s, struct halo_stream_stats *re
 void halo_stream_join(struct halo_stream *s, struct halo_stream_result *ret)
 {
     if (s->started)
-        pthread_join(s->source_thread, NULL);
+        halo_thread_join(s->source_thread);
     s->started = false;
     *ret = (struct halo_stream_result){
         .error = s->error, .path = s->path, .interrupted = atomic_load(&s->stop) & HALO_STOP_ASKED};
@@ -517,7 +506,7 @@ void halo_stream_destroy(struct halo_stream *s)
         return;
     if (s->started) {
         halo_stream_stop(s);
-        pthread_join(s->source_thread, NULL);
+        halo_thread_join(s->source_thread);
     }
     drop_queues(s);
     halo_held_clear(&s->held);
@@ -528,6 +517,5 @@ void halo_stream_destroy(struct halo_stream *s)
     halo_detect_destroy(s->detect);
     halo_ring_destroy(s->ring);
     halo_stats_destroy(s->stats);
-    pthread_mutex_destroy(&s->lock);
     av_free(s);
 }

@@ -5,11 +5,11 @@
 #ifndef HALO_STREAM_PRIVATE_H
 #define HALO_STREAM_PRIVATE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "pipeline/base/damage.h"
 #include "pipeline/base/stats.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/run/held_packets.h"
@@ -47,7 +47,7 @@ struct halo_stream {
     double estimates[HALO_WORKLOAD_PLACES]; /* of the run's length; 0: none were made */
     enum halo_workload_place place;         /* HALO_WORKLOAD_GPU: or what the settings say */
     struct halo_queue *to_filter, *in_gate, *to_encode;
-    pthread_t source_thread, filter_thread, collect_thread, encode_thread;
+    struct halo_thread source_thread, filter_thread, collect_thread, encode_thread;
     bool started;
 
     atomic_int stop;  /* bits of enum halo_stop; if any is set, source and sink no longer wait */
@@ -58,9 +58,10 @@ struct halo_stream {
     struct halo_ring_watch watch;
     atomic_llong frames, bytes, total, time_us, duration_us;
 
-    pthread_mutex_t lock;
+    struct halo_mutex lock;
     struct halo_error error; /* the first error; guarded by lock */
-    pthread_t writer; /* the encode thread while it writes; `writer` and `writing` are guarded by
+    struct halo_thread
+        writer; /* the encode thread while it writes; `writer` and `writing` are guarded by
                          lock */
     bool writing;
     const char *path;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The segments of a run (segments.h). */
+#include "pipeline/base/thread.h"
 #include "pipeline/segment/segments_private.h"
 
 #include <dirent.h>
@@ -216,8 +217,8 @@ static int write_manifest(struct halo_segments *s, struct halo_error *err)
 {
     if (s->job.facts)
         return 0;
-    pthread_mutex_lock(&s->writing);
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->writing);
+    halo_lock(&s->lock);
     json_t *segments = json_array();
     for (int i = 0; i < s->count; i++)
         json_array_append_new(segments, describe_entry(&s->entry[i]));
@@ -226,11 +227,11 @@ static int write_manifest(struct halo_segments *s, struct halo_error *err)
                   halo_manifest_text(s->settings->source.input), "size", (json_int_t)s->input.size,
                   "terms", s->terms, "complete", s->listed, "output_inode", (json_int_t)s->inode,
                   "segments", segments);
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     const int code = manifest ? halo_manifest_write(manifest, s->folder, err)
                               : halo_fail(err, -ENOMEM, "out of memory");
     json_decref(manifest);
-    pthread_mutex_unlock(&s->writing);
+    halo_unlock(&s->writing);
     return code;
 }
 
@@ -282,9 +283,6 @@ int halo_segments_create_state(struct halo_segments **ret, const struct halo_run
     s->fd = -1;
     s->terms = terms;
     s->input.size = -1;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_mutex_init(&s->writing, NULL);
-    pthread_cond_init(&s->changed, NULL);
     s->folder = halo_segments_folder_of(settings);
     if (!s->folder || !s->terms || asprintf(&s->output, "%s/output", s->folder) < 0) {
         halo_segments_close(s, false);
@@ -460,9 +458,6 @@ void halo_segments_close(struct halo_segments *s, bool remove)
     }
     if (s->fd >= 0)
         close(s->fd);
-    pthread_cond_destroy(&s->changed);
-    pthread_mutex_destroy(&s->writing);
-    pthread_mutex_destroy(&s->lock);
     json_decref(s->terms);
     free(s->seal);
     free(s->folder);
@@ -485,9 +480,9 @@ const char *halo_segments_output(const struct halo_segments *s)
 
 int halo_segments_note_output(struct halo_segments *s, int64_t inode, struct halo_error *err)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     s->inode = inode;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     return write_manifest(s, err);
 }
 
@@ -556,12 +551,12 @@ static int found(void *arg, const struct halo_segment *segment, struct halo_erro
     int code = s->settings->resume ? find_part(s, &e, err) : 0;
     if (code < 0)
         return code;
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     const struct halo_segment_entry *place = halo_segments_add(s, &e);
     if (place)
         s->input = s->reading;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    halo_cond_broadcast(&s->changed);
+    halo_unlock(&s->lock);
     s->notify(s->arg);
     return place ? 0 : halo_fail(err, -ENOMEM, "out of memory");
 }
@@ -571,17 +566,17 @@ int halo_segments_read_input(struct halo_segments *s, struct halo_error *err)
     int code = halo_cut_list_read(&s->reading, s->settings, &s->stop, found, s, err);
     if (code < 0 || atomic_load(&s->stop))
         return code;
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     s->listed = true;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    halo_cond_broadcast(&s->changed);
+    halo_unlock(&s->lock);
     s->notify(s->arg);
     return write_manifest(s, err);
 }
 
 bool halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     while (s->next < s->count && s->entry[s->next].state != HALO_SEGMENT_WAITING)
         s->next++;
     const bool found = s->next < s->count;
@@ -590,13 +585,13 @@ bool halo_segments_take(struct halo_segments *s, struct halo_segment *ret)
         s->entry[s->next].began = halo_now_ns();
         *ret = s->entry[s->next].segment;
     }
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     return found;
 }
 
 void halo_segments_count(struct halo_segments *s, struct halo_segments_count *ret)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     *ret = (struct halo_segments_count){0};
     if (s->count > 0)
         ret->pixels = (int64_t)s->input.width * s->input.height;
@@ -605,7 +600,7 @@ void halo_segments_count(struct halo_segments *s, struct halo_segments_count *re
             ret->done++;
             ret->frames += s->entry[i].content.frames;
         }
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
 }
 
 /* ---- parts ---- */
@@ -627,19 +622,19 @@ int halo_segments_create(struct halo_segments *s, const struct halo_segment *seg
 
 static struct halo_segment_entry entry_of(struct halo_segments *s, int number)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     const struct halo_segment_entry ret = s->entry[number];
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     return ret;
 }
 
 static void set_done(struct halo_segments *s, struct halo_segment_entry *done)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     done->state = HALO_SEGMENT_DONE;
     s->entry[done->segment.number] = *done;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    halo_cond_broadcast(&s->changed);
+    halo_unlock(&s->lock);
 }
 
 void halo_segments_set_done(struct halo_segments *s, int number)
@@ -674,14 +669,14 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
                             struct halo_part_order *order, struct halo_part_reader **ret,
                             struct halo_error *err)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     while (s->end == HALO_SEGMENTS_GO_ON &&
            !(number < s->count && s->entry[number].state == HALO_SEGMENT_DONE) &&
            !(s->listed && number >= s->count))
-        pthread_cond_wait(&s->changed, &s->lock);
+        halo_cond_wait(&s->changed, &s->lock, INT64_MAX);
     const enum halo_segments_end end = s->end;
     const bool over = s->listed && number >= s->count;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
     if (end == HALO_SEGMENTS_FAIL)
         return halo_fail(err, -ECANCELED, "a segment failed");
     if (end == HALO_SEGMENTS_SHORT || over)
@@ -696,9 +691,9 @@ int halo_segments_next_part(struct halo_segments *s, int number, const AVCodecPa
 void halo_segments_stop(struct halo_segments *s, enum halo_segments_end end)
 {
     atomic_store(&s->stop, 1);
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     if (s->end < end)
         s->end = end;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    halo_cond_broadcast(&s->changed);
+    halo_unlock(&s->lock);
 }

@@ -12,6 +12,7 @@
 #include "config/beside.h"
 #include "config/log.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/detect/detections.h"
 #include "pipeline/segment/manifest.h"
 #include "pipeline/segment/segments_private.h"
@@ -86,19 +87,19 @@ void halo_segments_need(struct halo_segments *s, int number)
 void halo_segments_note_temporary(struct halo_segments *s, int number, const char *name)
 {
     char *copy = strdup(name);
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     free(s->entry[number].temporary);
     s->entry[number].temporary = copy;
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
 }
 
 void halo_segments_give_up(struct halo_segments *s)
 {
-    pthread_mutex_lock(&s->lock);
+    halo_lock(&s->lock);
     for (int i = 0; i < s->count; i++)
         if (s->entry[i].temporary)
             unlink(s->entry[i].temporary);
-    pthread_mutex_unlock(&s->lock);
+    halo_unlock(&s->lock);
 }
 
 int halo_segments_check(struct halo_segments *s, const char *path, const struct halo_joined *joined,

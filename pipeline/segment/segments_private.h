@@ -4,8 +4,8 @@
 #define HALO_SEGMENTS_PRIVATE_H
 
 #include <jansson.h>
-#include <pthread.h>
 
+#include "pipeline/base/thread.h"
 #include "pipeline/segment/segments.h"
 
 enum halo_segment_state {
@@ -35,16 +35,16 @@ struct halo_segments {
     struct halo_cut_input reading; /* used by the reader thread */
     struct halo_segments_job job;  /* const once streams run */
     /* Guarded by lock: */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct halo_mutex lock;
+    struct halo_cond changed;
     struct halo_segment_entry *entry;
     int count, room;
     int next;    /* no segment before it is WAITING */
     bool listed; /* the list is complete */
     enum halo_segments_end end;
     struct halo_cut_input input;
-    int64_t inode;           /* of the file that becomes OUT; 0: none yet */
-    pthread_mutex_t writing; /* held while the manifest is written; taken before `lock` */
+    int64_t inode;             /* of the file that becomes OUT; 0: none yet */
+    struct halo_mutex writing; /* held while the manifest is written; taken before `lock` */
 };
 
 /* Allocates the state for settings->output; terms is taken over, also on failure. Returns 0, or

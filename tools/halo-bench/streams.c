@@ -3,13 +3,14 @@
 #include "tools/halo-bench/streams.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
+
+#include "pipeline/base/thread.h"
 
 /* Where all wait until each of them is ready. */
 struct start {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    struct halo_mutex lock;
+    struct halo_cond changed;
     int ready;
     enum { WAIT, GO, GIVE_UP } say;
 };
@@ -24,13 +25,13 @@ struct stream {
 
 static bool wait_for_start(struct start *start)
 {
-    pthread_mutex_lock(&start->lock);
+    halo_lock(&start->lock);
     start->ready++;
-    pthread_cond_broadcast(&start->changed);
+    halo_cond_broadcast(&start->changed);
     while (start->say == WAIT)
-        pthread_cond_wait(&start->changed, &start->lock);
+        halo_cond_wait(&start->changed, &start->lock, INT64_MAX);
     const bool go = start->say == GO;
-    pthread_mutex_unlock(&start->lock);
+    halo_unlock(&start->lock);
     return go;
 }
 
@@ -54,14 +55,14 @@ static void *run(void *arg)
 /* Lets them all go when all are ready; takes the times where that has been. */
 static void let_go(struct start *start, int count, bool go, double *ret_begin, double *ret_cpu)
 {
-    pthread_mutex_lock(&start->lock);
+    halo_lock(&start->lock);
     while (go && start->ready < count)
-        pthread_cond_wait(&start->changed, &start->lock);
+        halo_cond_wait(&start->changed, &start->lock, INT64_MAX);
     *ret_begin = halo_bench_now();
     *ret_cpu = halo_bench_cpu_time();
     start->say = go ? GO : GIVE_UP;
-    pthread_cond_broadcast(&start->changed);
-    pthread_mutex_unlock(&start->lock);
+    halo_cond_broadcast(&start->changed);
+    halo_unlock(&start->lock);
 }
 
 static int sum_up(const struct stream *all, int count, struct halo_bench_streams *ret)
@@ -78,19 +79,19 @@ static int sum_up(const struct stream *all, int count, struct halo_bench_streams
     return code;
 }
 
-static int run_all(struct stream *all, pthread_t *threads, int count,
+static int run_all(struct stream *all, struct halo_thread *threads, int count,
                    struct halo_bench_streams *ret)
 {
-    struct start start = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct start start = {.say = WAIT};
     double begin, cpu;
     int made = 0, code = 0;
     for (; made < count && code == 0; made += code == 0) {
         all[made].start = &start;
-        code = -pthread_create(&threads[made], NULL, run, &all[made]);
+        code = halo_thread_start(&threads[made], "stream", run, &all[made], NULL);
     }
     let_go(&start, made, code == 0, &begin, &cpu);
     for (int i = 0; i < made; i++)
-        pthread_join(threads[i], NULL);
+        halo_thread_join(threads[i]);
     *ret = (struct halo_bench_streams){.frames = 0};
     const double seconds = halo_bench_now() - begin, used = halo_bench_cpu_time() - cpu;
     code = code < 0 ? code : sum_up(all, count, ret);
@@ -104,7 +105,7 @@ int halo_bench_streams_run(struct halo_bench_lanes *streams, int count, double f
                            double *us, struct halo_bench_streams *ret)
 {
     struct stream *all = calloc((size_t)count, sizeof *all);
-    pthread_t *threads = calloc((size_t)count, sizeof *threads);
+    struct halo_thread *threads = calloc((size_t)count, sizeof *threads);
     int code = -ENOMEM;
     if (all && threads) {
         for (int i = 0; i < count; i++)

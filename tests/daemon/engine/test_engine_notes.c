@@ -23,7 +23,6 @@ static void send_words(const bool *device, int count)
     struct engine engine = {.link = NULL};
     struct engine_stream stream = {.engine = &engine, .name = "one"};
     engine.last = &engine.first;
-    pthread_mutex_init(&engine.lock, NULL);
     uv_loop_init(&engine.loop);
     uv_async_init(&engine.loop, &engine.wake, on_wake);
     for (int i = 0; i < count; i++) {
