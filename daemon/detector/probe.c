@@ -3,26 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "config/error.h"
 #include "daemon/detector/command.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
 static const char standard[] = "halo-detect", prefix[] = "halo-detect: ";
-
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Runs it with no signal blocked or ignored, no output, and errors on fd. */
 static int spawn(pid_t *ret, const char *program, char *const *argv, int fd)
@@ -49,16 +42,12 @@ static int spawn(pid_t *ret, const char *program, char *const *argv, int fd)
 
 /* Reads until all writers have closed the pipe; keeps the end of a long text. Returns false if the
  * time is over. */
-static bool read_all(int fd, char *ret, size_t size, int64_t deadline)
+static bool read_all(int fd, char *ret, size_t size, int64_t until)
 {
     size_t used = 0;
     for (;;) {
         struct pollfd poller = {.fd = fd, .events = POLLIN};
-        const int64_t left = deadline - now_ms();
-        const int ready = left > 0 ? poll(&poller, 1, (int)left) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0)
+        if (!halo_poll(&poller, 1, until))
             return false;
         if (used == size - 1) {
             memmove(ret, ret + size / 2, used - size / 2);
@@ -147,7 +136,7 @@ static enum halo_find find_of(const char *name)
 
 void halo_detector_probe(json_t *detectors, int timeout_ms)
 {
-    const int64_t deadline = now_ms() + timeout_ms;
+    const int64_t deadline = halo_now_ns() + timeout_ms * INT64_C(1000000);
     json_t *one;
     size_t i;
     json_array_foreach (detectors, i, one) {

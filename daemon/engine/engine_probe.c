@@ -5,7 +5,6 @@
  * made, all with arguments that let them fail; with "+i386" after it, also those of that kind. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,8 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "daemon/engine/engine_probe.h"
 
 static void say(const char *what, bool done)
@@ -46,7 +47,8 @@ static void try_control(const char *path)
     const bool connected = fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0 &&
                            send(fd, call, sizeof call, MSG_NOSIGNAL) > 0;
     struct pollfd wait = {.fd = fd, .events = POLLIN};
-    const bool answered = connected && poll(&wait, 1, 5000) == 1 && recv(fd, answer, 16, 0) > 0;
+    const bool answered = connected && halo_poll(&wait, 1, halo_now_ns() + 5000000000) == 1 &&
+                          recv(fd, answer, 16, 0) > 0;
     errno = errno ? errno : ECONNRESET;
     say("control", answered);
     if (fd >= 0)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "config/log.h"
 #include "daemon/engine/confine.h"
+#include "pipeline/base/thread.h"
 
 struct halo_refusals {
     uv_poll_t poll;
@@ -25,7 +25,7 @@ struct halo_refusals {
 static bool has_call(const struct halo_refusals *r)
 {
     struct pollfd state = {.fd = r->calls, .events = POLLIN};
-    return poll(&state, 1, 0) == 1 && (state.revents & POLLIN);
+    return halo_poll(&state, 1, 0) == 1 && (state.revents & POLLIN);
 }
 
 static void on_call(uv_poll_t *poll, int status, int events)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/http/http_pause.h"
 
-#include <poll.h>
 #include <sys/socket.h>
+
+#include "pipeline/base/thread.h"
 
 void halo_http_suspend(struct halo_http_pause *pause)
 {
@@ -29,7 +30,7 @@ static int client_fd(const struct halo_http_pause *pause)
 bool halo_http_has_left(const struct halo_http_pause *pause)
 {
     struct pollfd pfd = {.fd = client_fd(pause), .events = POLLRDHUP};
-    return pause->suspended && poll(&pfd, 1, 0) > 0 &&
+    return pause->suspended && halo_poll(&pfd, 1, 0) &&
            (pfd.revents & (POLLRDHUP | POLLHUP | POLLERR));
 }
 

@@ -57,7 +57,7 @@ struct halo_viewer {
     /* the time in us when queued data was last sent or, if later, when data was first queued; 0:
      * nothing is queued */
     int64_t waits_since;
-    int events; /* poll() events for which the loop waits */
+    int events; /* POLLIN and others, for which the loop waits */
     bool deaf;  /* the client has shut down its sending side, but may still read */
 };
 

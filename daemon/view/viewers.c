@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "daemon/view/listen_tcp.h"
 #include "daemon/view/viewer.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 
 enum {
     MAX_VIEWERS = 256,
@@ -117,7 +117,7 @@ void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved)
 static bool has_hung_up(const struct halo_viewer *viewer)
 {
     struct pollfd fd = {.fd = viewer->fd};
-    return poll(&fd, 1, 0) > 0 && (fd.revents & (POLLHUP | POLLERR));
+    return halo_poll(&fd, 1, 0) && (fd.revents & (POLLHUP | POLLERR));
 }
 
 static int listen_to(struct halo_viewer *viewer, struct halo_error *err)

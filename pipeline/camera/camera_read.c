@@ -2,11 +2,11 @@
  * A camera's frames: the newest that is complete, with its time. */
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <poll.h>
 #include <string.h>
 
 #include "kernels/clock.h"
 #include "pipeline/base/av_version.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/camera/camera_private.h"
 #include "pipeline/picture/raw_picture_private.h"
 
@@ -32,14 +32,10 @@ static int take_events(const struct halo_camera *c, const struct halo_camera_fau
 static int wait_for(const struct halo_camera *c, const struct halo_camera_fault *fault)
 {
     struct pollfd on[] = {{c->fd, POLLIN | POLLPRI, 0}, {c->wake, POLLIN, 0}};
-    const int64_t left = c->deadline - halo_now_ns();
-    if (left <= 0)
+    if (!halo_poll(on, 2, c->deadline))
         return halo_camera_fail_as(c, fault, HALO_V4L2_STALLED, -ETIMEDOUT, "");
-    const int ready = poll(on, 2, (int)(left / 1000000 + 1));
-    if ((ready < 0 && errno == EINTR) || (ready > 0 && on[1].revents))
+    if (on[1].revents)
         return 0;
-    if (ready < 0)
-        return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, errno);
     if ((on[0].revents & POLLPRI) && take_events(c, fault) < 0)
         return -ESTALE;
     return on[0].revents & (POLLERR | POLLHUP | POLLNVAL) ? 2 : 1;

@@ -2,13 +2,13 @@
 #include "pipeline/desktop/source.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <spa/param/video/format-utils.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/desktop/formats.h"
 #include "pipeline/desktop/session.h"
 
@@ -238,10 +238,9 @@ static int agree(struct halo_pipewire_source *s, int wake, struct halo_error *er
     struct pollfd on[] = {{halo_pipewire_source_poll(s), POLLIN, 0}, {wake, POLLIN, 0}};
     int code = 0;
     while (code == 0 && !s->agreed.format) {
-        const int64_t left = end - halo_now_ns();
-        if (left <= 0)
+        if (!halo_poll(on, 2, end))
             return halo_fail(err, -ETIMEDOUT, "the node does not answer");
-        if (poll(on, 2, (int)(left / 1000000 + 1)) > 0 && on[1].revents)
+        if (on[1].revents)
             return halo_fail(err, -ECANCELED, "stopped");
         halo_pipewire_session_turn(&s->session, 0, err);
         code = check(s, err);

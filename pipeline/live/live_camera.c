@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <libavutil/mem.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/live/live.h"
@@ -106,9 +106,7 @@ static bool wait_once(struct halo_live *live, int64_t until)
 {
     struct halo_live_camera *c = live->camera;
     struct pollfd on[] = {{c->wake, POLLIN, 0}, {c->watch, POLLIN, 0}};
-    const int64_t left = until - halo_now_ns();
-    const int ms = left <= 0 ? 0 : (int)FFMIN(left / 1000000 + 1, 60000);
-    if (poll(on, c->watch >= 0 ? 2 : 1, ms) <= 0)
+    if (!halo_poll(on, 2, until))
         return false;
     if (on[0].revents) {
         drain(c);

@@ -2,7 +2,6 @@
  * The connection to the daemon, in Varlink's wire format (daemon/control/varlink.h). */
 #include <errno.h>
 #include <grp.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 #include "config/error.h"
 #include "daemon/control/varlink.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "tools/haloctl/haloctl.h"
 
 enum {
@@ -171,22 +171,14 @@ static int take_message(struct ctl *ctl, json_t **ret)
     return -EPROTO;
 }
 
-static int64_t now_ms(void)
-{
-    return halo_now_ns() / 1000000;
-}
-
 int ctl_receive(struct ctl *ctl, int timeout_ms, json_t **ret)
 {
-    const int64_t end = now_ms() + timeout_ms;
+    const int64_t until =
+        timeout_ms < 0 ? INT64_MAX : halo_now_ns() + timeout_ms * INT64_C(1000000);
     while (!ctl_has_message(ctl)) {
         struct pollfd pfd = {.fd = ctl->fd, .events = POLLIN};
-        const int64_t left = timeout_ms < 0 ? -1 : end - now_ms();
-        const int ready = timeout_ms >= 0 && left <= 0 ? 0 : poll(&pfd, 1, (int)left);
-        if (ready == 0)
+        if (!halo_poll(&pfd, 1, until))
             return -ETIMEDOUT;
-        if (ready < 0)
-            return -errno;
         const ssize_t n = read_some(ctl);
         if (n == 0 || n == -ECONNRESET)
             return -EPIPE;

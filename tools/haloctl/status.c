@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * status, once or again and again: a live table on a terminal, else a line for each change. */
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "config/error.h"
 #include "daemon/control/varlink.h"
 #include "kernels/clock.h"
+#include "pipeline/base/thread.h"
 #include "tools/haloctl/haloctl.h"
 
 enum { PATIENCE_MS = 10000 }; /* beyond the interval, for the next look */
@@ -142,9 +142,8 @@ static enum wake wait_for_something(const struct ctl *ctl, struct screen *screen
                            {screen->keys ? STDIN_FILENO : -1, POLLIN, 0}};
     if (ctl_has_message(ctl))
         return WAKE_ANSWER;
-    const int ready = poll(fds, 3, patience_ms);
-    if (ready <= 0)
-        return ready < 0 && errno == EINTR ? WAKE_NONE : WAKE_LATE;
+    if (!halo_poll(fds, 3, halo_now_ns() + patience_ms * INT64_C(1000000)))
+        return WAKE_LATE;
     if (fds[1].revents) {
         const enum wake wake = read_signal(screen);
         if (wake != WAKE_NONE)
