@@ -92,6 +92,40 @@ class CheckStyle(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertIn(place + 'only pipeline/base/av_version.[ch] may', result.stdout)
 
+    def test_clock_and_threads(self):
+        """Only kernels/clock.h asks the system for the time, only base/thread lets threads wait."""
+        time = 'the time comes from kernels/clock.h'
+        wait = 'threads and waits go through pipeline/base/thread.h'
+        breaches = [(name, f'int a(void) {{ return {call}; }}', time) for call in (
+            'clock_gettime(0, &t)', 'gettimeofday(&t, NULL)', 'time(NULL)', 'timespec_get(&t, 1)',
+            'nanosleep(&t, NULL)', 'clock_nanosleep(0, 0, &t, NULL)', 'usleep(1)', 'sleep(1)',
+            'av_gettime()', 'av_gettime_relative()', 'av_usleep(1)', 'uv_hrtime()', 'uv_sleep(1)')
+            for name in ('kernels/conv.c', 'pipeline/base/thread.c', 'config/log.c')]
+        breaches += [(name, line, wait) for line in (
+            'int a = pthread_cond_wait(&c, &m);', 'int a = pthread_cond_timedwait(&c, &m, &t);',
+            'int a = pthread_mutex_lock(&m);', 'int a = pthread_create(&t, NULL, run, NULL);',
+            'int a = pthread_join(t, NULL);', 'pthread_mutex_t a;', '#include <pthread.h>',
+            'pthread_once_t once = PTHREAD_ONCE_INIT;', 'int a = sem_wait(&s);',
+            'int a = uv_cond_timedwait(&c, &m, 1);', 'int a = uv_mutex_init(&m);',
+            '#include <poll.h>', 'int a = poll(&p, 1, -1);', 'int a = ppoll(&p, 1, NULL, NULL);',
+            'int a = select(1, &s, NULL, NULL, NULL);', 'int a = epoll_wait(e, &v, 1, -1);')
+            for name in ('config/tree.c', 'pipeline/base/turn.c', 'daemon/view/feed.c')]
+        for name, line in (
+                ('kernels/clock.h', 'int a = clock_gettime(0, &t);'),
+                ('kernels/cpu/pool.c', 'int a = pthread_join(t, NULL);'),
+                ('config/log.c', 'int a = poll(&p, 1, -1);'),
+                ('pipeline/base/thread.c', 'int a = pthread_join(t, NULL) + ppoll(&p, 1, &t, 0);'),
+                ('pipeline/base/av.c', 'int a = b->ops->time(b) + b->poll(b) + halo_sleep(1);'),
+                ('daemon/view/feed.c', 'int a = uv_now(l) + uv_poll_stop(p) + of_time(b);')):
+            self.append(name, line)
+        result = self.check('code')
+        self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
+        places = [(self.append(name, line), what) for name, line, what in breaches]
+        found = self.check('code').stdout.splitlines()
+        for place, what in places:
+            self.assertIn(place + what, [line[:len(place + what)] for line in found], place)
+        self.assertEqual(len(found), len(places))
+
     def test_heads(self):
         with open(os.path.join(self.folder, 'config/new.c'), 'w', encoding='utf-8') as file:
             file.write('int a;\n')
