@@ -382,14 +382,15 @@ class Run(HaloTest):
                        self.path(f'{name}/{name}.mkv'))
         parts = [self.path(f'{name}/{name}.mkv.parts') for name in ('one', 'two')]
         fault = {'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': secret}
-        for words in ('segment', '0'), ('segment', '1'), ('merge',), ('join',):
-            run = self.halod('job', words[0], *parts, *words[1:], environment=fault)
+        for jobs, step, *number in (1, 'segment', '0'), (1, 'segment', '1'), (2, 'merge'), (2, 'join'):
+            run = self.halod('job', step, *parts, *number, environment=fault)
             told = re.findall(f'probe: read {secret}: (.*)', run.err)
             if CONFINED and 'no Landlock' not in run.err:
-                self.assertEqual(told, ['Permission denied'] * 2, run.err)
+                self.assertEqual(told, ['Permission denied'] * jobs, run.err)
         for name in 'one', 'two':
             self.assertTrue(os.path.exists(self.path(f'{name}/{name}.mkv')))
-            self.assertEqual(os.listdir(self.path(name)), [f'{name}.mkv'])
+            self.assertEqual(sorted(os.listdir(self.path(name))),
+                             [f'{name}.mkv', f'{name}.mkv.job.json'])
 
     def test_a_file_keeps_its_mode(self):
         """Of all modes of files it can give only that of the file it replaces."""
