@@ -96,11 +96,10 @@ int halo_job_allow_detectors(const struct halo_job_file *job, char *const allowe
 {
     const json_t *part = json_object_get(job->manifest, "job");
     const json_t *then = json_object_get(part, "detectors");
-    json_t *now = halo_job_hash_detectors(job);
-    int code = now ? 0 : halo_fail(err, -ENOMEM, "out of memory");
+    int code = 0;
     for (int find = 0; find < HALO_FINDS && code >= 0; find++) {
         const char *name = halo_find_names[find], *keys = job->settings.detector_keys[find];
-        const char *hash = json_string_value(json_object_get(now, name));
+        const char *hash = json_string_value(json_object_get(job->detectors, name));
         const char *before = json_string_value(json_object_get(then, name));
         if (hash && (!allowed[find] || strcmp(allowed[find], keys) != 0))
             code =
@@ -116,7 +115,6 @@ int halo_job_allow_detectors(const struct halo_job_file *job, char *const allowe
                           "was split: install the same, or split with --mixed",
                           job->folder, name, keys);
     }
-    json_decref(now);
     return code;
 }
 

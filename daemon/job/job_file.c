@@ -14,6 +14,7 @@
 #include "config/beside.h"
 #include "config/log.h"
 #include "config/path_name.h"
+#include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/run/run_confine.h"
 #include "pipeline/segment/manifest.h"
@@ -97,6 +98,7 @@ void halo_job_close(struct halo_job_file *job)
     free(job->output);
     free(job->audit);
     json_decref(job->manifest);
+    json_decref(job->detectors);
     halo_chain_destroy(job->chain);
     halo_detections_finish(&job->detections);
     halo_run_finish(&job->settings);
@@ -275,6 +277,8 @@ static int parse(struct halo_job_file *job, struct halo_error *err)
     free(output);
     if (code >= 0)
         code = halo_chain_parse(&job->chain, job->settings.filters, &inner);
+    if (code >= 0 && !(job->detectors = halo_job_hash_detectors(job)))
+        code = halo_fail(&inner, -ENOMEM, "out of memory");
     if (code >= 0)
         code = halo_run_confine(&job->settings, job->chain, true, &inner);
     if (code >= 0)

@@ -35,6 +35,7 @@ struct halo_job_file {
     bool detects;                      /* and detectors must look at them before that */
     struct halo_run_settings settings; /* after halo_job_load() */
     struct halo_chain *chain;
+    json_t *detectors; /* their hashes: confined to its files, a task cannot read these programs */
     struct halo_detections detections; /* after halo_job_load_detections() (job_detections.h) */
 };
 
