@@ -16,6 +16,7 @@ from halotest.managed import ServiceTest, main
 from halotest import (AS_ANOTHER, FFMPEG, PATIENCE, HaloTest, calls, halod_command,
                       halod_environment, need_faults, plain_clip, wait_until)
 from halotest.daemon import is_alive
+from halotest.detector import STANDIN
 
 GPU = os.path.exists('/dev/nvidiactl')  # its driver has sockets of its own
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
@@ -373,17 +374,20 @@ class Run(HaloTest):
     def test_jobs(self):
         """Each of several has its own files, so each gets a process, in every step."""
         need_faults()
+        detector = f'command={STANDIN} --look none --box 0.2,0.2,0.3,0.3'
         secret = self.path('secret')
         with open(secret, 'w'):
             pass
         for name in 'one', 'two':
             os.mkdir(self.path(name))
-            self.halod('job', 'split', '-i', plain_clip(), '-vf', 'null',
-                       self.path(f'{name}/{name}.mkv'))
+            self.halod('job', 'split', '-i', plain_clip(), '-vf', 'solid=gray:region=faces',
+                       '-faces', detector, self.path(f'{name}/{name}.mkv'))
         parts = [self.path(f'{name}/{name}.mkv.parts') for name in ('one', 'two')]
         fault = {'HALOD_FAULT': 'probe:1', 'HALOD_PROBE': secret}
-        for jobs, step, *number in (1, 'segment', '0'), (1, 'segment', '1'), (2, 'merge'), (2, 'join'):
-            run = self.halod('job', step, *parts, *number, environment=fault)
+        for jobs, step, *number in ((1, 'detect', '0'), (1, 'detect', '1'), (2, 'merge'),
+                                    (1, 'segment', '0'), (1, 'segment', '1'), (2, 'join')):
+            trusted = ['--faces', detector] if step == 'detect' else []
+            run = self.halod('job', step, *trusted, *parts, *number, environment=fault)
             told = re.findall(f'probe: read {secret}: (.*)', run.err)
             if CONFINED and 'no Landlock' not in run.err:
                 self.assertEqual(told, ['Permission denied'] * jobs, run.err)
