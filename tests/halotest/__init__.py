@@ -25,9 +25,9 @@ import unittest
 from collections import namedtuple
 from fractions import Fraction
 
-FFMPEG = os.environ.get('FFMPEG', 'ffmpeg')
-FFPROBE = os.environ.get('FFPROBE', 'ffprobe')
-HALOD = os.environ.get('HALOD', '')
+from halotest import warm
+from halotest.warm import FFMPEG, FFPROBE, HALOD
+
 # ALONE: "only" where nothing but this test runs, "no" where anything may run beside it: no assertion
 # depends on time there, and a wait ends when what it waits for is there, or after so long that the
 # test is stuck.
@@ -53,9 +53,7 @@ def quoted(command):
 
 def call(command, data=None, timeout=RUN_TIMEOUT, cwd=None):
     """Runs an outside tool that must succeed; returns its stdout as bytes."""
-    done = subprocess.run([str(word) for word in command], input=data, cwd=cwd, timeout=timeout,
-                          stdin=subprocess.DEVNULL if data is None else None,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = warm.run([str(word) for word in command], data, timeout, cwd=cwd)
     if done.returncode:
         raise ClipError(f'{quoted(command)}\nexit {done.returncode}\n'
                         + done.stderr.decode(errors='replace'))
@@ -87,10 +85,8 @@ def halod_environment(cache='/nonexistent'):
 def run_halod(*arguments, data=None, cwd=None, timeout=RUN_TIMEOUT, cache='/nonexistent',
               environment=None):
     command = halod_command(*arguments)
-    done = subprocess.run(command, input=data, cwd=cwd, timeout=timeout,
-                          env={**halod_environment(cache), **(environment or {})},
-                          stdin=subprocess.DEVNULL if data is None else None,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done = warm.run(command, data, timeout, cwd=cwd,
+                    env={**halod_environment(cache), **(environment or {})})
     return Run(done.returncode, done.stdout, done.stderr.decode(errors='replace'), quoted(command))
 
 
@@ -118,9 +114,9 @@ def has_encoder(name):
 
 
 def start_halod(*arguments, cwd=None, stdin=subprocess.DEVNULL, environment=None):
-    return subprocess.Popen(halod_command(*arguments), cwd=cwd, stdin=stdin,
-                            env={**halod_environment(), **(environment or {})},
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return warm.Popen(halod_command(*arguments), cwd=cwd, stdin=stdin,
+                      env={**halod_environment(), **(environment or {})},
+                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def wait_until(condition, timeout=60):
@@ -542,9 +538,8 @@ def raw_frames(path, select='0:v:0', filters=None, pixel_format=None, options=()
 
 def decodes_cleanly(path):
     """True where every stream of the file decodes without a word from ffmpeg."""
-    done = subprocess.run([FFMPEG, '-nostdin', '-v', 'warning', '-i', path, '-map', '0:v', '-map',
-                           '0:a?', '-f', 'null', '-'], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=RUN_TIMEOUT)
+    done = warm.run([FFMPEG, '-nostdin', '-v', 'warning', '-i', path, '-map', '0:v', '-map', '0:a?',
+                     '-f', 'null', '-'], timeout=RUN_TIMEOUT)
     return done.returncode == 0 and not done.stderr.strip()
 
 
@@ -716,9 +711,10 @@ class HaloTest(unittest.TestCase):
         """Of H.264: its container, the SEI of all pictures and their order counts say the same."""
         kind, shown, sign = {'tff': ('tt', '3', '1'), 'bff': ('bb', '4', '-1')}[order]
         self.assertEqual(probe_video(path)['field_order'], kind)
-        printed = subprocess.run([FFMPEG, '-nostdin', '-i', path, '-c', 'copy', '-bsf:v',
-                               'trace_headers', '-f', 'null', '-'], stdin=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, check=True).stderr.decode()
+        printed = warm.run([FFMPEG, '-nostdin', '-i', path, '-c', 'copy', '-bsf:v', 'trace_headers',
+                            '-f', 'null', '-'])
+        self.assertEqual(printed.returncode, 0)
+        printed = printed.stderr.decode()
         for name, wanted in (('pic_struct', shown), ('delta_pic_order_cnt_bottom', sign)):
             self.assertEqual(set(re.findall(rf' {name} .*= (-?\d+)', printed)), {wanted}, name)
 

@@ -9,7 +9,7 @@ import time
 from halotest import (RUN_TIMEOUT, HaloTest, audio_source, clip, ffmpeg, is_sanitized, start_halod,
                       video_source)
 from halotest.detector import STANDIN
-from halotest.played import first_libraries
+from halotest.warm import first_libraries
 
 GOP = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '2', '-g', '10', '-pix_fmt',
        'yuv420p']

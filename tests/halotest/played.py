@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cameras that are not there (tests/standin/v4l2.h): a folder, and the environment that shows it."""
-import functools
 import os
 import re
 import shutil
 import subprocess
 
 from halotest import is_sanitized
+from halotest.warm import HALOD, first_libraries
 
-HALOD = os.environ.get('HALOD', '')
 LIBRARY = os.environ.get('HALO_STANDIN_CAMERA', '')
 WIDTH, HEIGHT = 96, 64
-
-
-@functools.cache
-def first_libraries():
-    """Of sanitizers, which have to be loaded before any other."""
-    needed = subprocess.run(['ldd', HALOD], capture_output=True, text=True, check=False).stdout
-    return ''.join(path + ' ' for path in re.findall(r'=> (\S*/lib[at]san\S*)', needed))
 
 
 def other_libraries(folder):

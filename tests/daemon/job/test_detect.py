@@ -11,7 +11,7 @@ import halotest
 from halotest import alone, clip, start_halod, wait_until
 from halotest.detector import STANDIN
 from halotest.jobs import GOP, DetectTest, frames, scenes, sha256, wait_stopped
-from halotest.played import first_libraries
+from halotest.warm import first_libraries
 
 
 class Whole(DetectTest):

@@ -12,8 +12,9 @@ import time
 
 import halotest
 from halotest import alone, halod_command, halod_environment, start_halod, wait_until
-from halotest.played import first_libraries, other_libraries
 from halotest.jobs import JobTest, sha256, source, wait_stopped
+from halotest.played import other_libraries
+from halotest.warm import first_libraries
 
 CLEAN = ('SLURM_ARRAY_TASK_ID', 'SLURM_ARRAY_TASK_COUNT', 'JOB_COMPLETION_INDEX',
          'AWS_BATCH_JOB_ARRAY_INDEX', 'PBS_ARRAY_INDEX', 'PARALLEL_SEQ')
