@@ -13,7 +13,7 @@ import threading
 import time
 
 from halotest import (ALONE, FFMPEG, HALOD, PATIENCE, HaloTest, call, descriptors,  # noqa: F401
-                      free_port, halod_environment, is_sanitized, main, memory_kib, wait_until)
+                      free_port, halod_environment, is_sanitized, main, memory_kib, wait_until, warm)
 from halotest.standin import Client
 
 HALOCTL = os.environ.get('HALOCTL', '')
@@ -262,7 +262,7 @@ class Watcher(threading.Thread):
 
     def __init__(self, path, *options):
         super().__init__(daemon=True)
-        self.process = subprocess.Popen(
+        self.process = warm.Popen(
             [FFMPEG, '-nostdin', '-v', 'error', '-fflags', 'nobuffer', '-flags', 'low_delay',
              '-threads', '1', *options, '-i', 'unix:' + path, '-an', '-fps_mode', 'passthrough',
              '-vf', 'scale=12:8:flags=area', '-pix_fmt', 'gray', '-f', 'rawvideo',

@@ -9,7 +9,7 @@ import threading
 import time
 
 from halotest.daemon import (FFMPEG, PATIENCE, DaemonTest, Keeper, Watcher, free_port, main)
-from halotest import FFPROBE, Waits, alone, need_faults, raw_frames, silent_clip
+from halotest import FFPROBE, Waits, alone, ffmpeg, need_faults, raw_frames, silent_clip
 
 SOON = ['-analyzeduration', '500k']  # no search for further streams
 SOURCE = 160, 120  # of silent_clip()
@@ -54,10 +54,8 @@ class CardTest(DaemonTest):
         """The last picture of it, as PNG and as rows of luma."""
         with open(self.path(name + '.' + form), 'wb') as file:
             file.write(data)
-        made = subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', form, '-i',
-                               self.path(name + '.' + form), '-an', '-frames:v', '1', '-pix_fmt',
-                               'gray', '-c:v', 'pgm', '-f', 'image2pipe', '-'],
-                              stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
+        made = ffmpeg('-f', form, '-i', self.path(name + '.' + form), '-an', '-frames:v', '1',
+                      '-pix_fmt', 'gray', '-c:v', 'pgm', '-f', 'image2pipe', '-')
         _, size, _, raw = made.split(b'\n', 3)
         width = int(size.split()[0])
         if folder := os.environ.get('HALOTEST_CARDS'):  # to be looked at

@@ -2,10 +2,9 @@
 # Outputs tcp: every form for a client at an address, who is no viewer, and a port that is taken.
 import re
 import socket
-import subprocess
 
 from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, free_port, main, wait_until
-from halotest import decodes_cleanly, probe_video
+from halotest import decodes_cleanly, probe_video, warm
 
 SMALL = {'size': '160x120', 'fps': 10}
 
@@ -38,11 +37,9 @@ class Forms(TcpTest):
         for port, (output, form, codec) in zip(ports, forms):
             with self.subTest(output):
                 copy = self.path(f'{port}.nut')
-                run = subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y',
-                                      '-f', form, '-i', f'tcp://127.0.0.1:{port}', '-t', '1',
-                                      '-c', 'copy', copy], stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                     timeout=60 * PATIENCE)
+                run = warm.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y', '-f', form, '-i',
+                                f'tcp://127.0.0.1:{port}', '-t', '1', '-c', 'copy', copy],
+                               timeout=60 * PATIENCE)
                 self.assertEqual((run.returncode, run.stderr), (0, b''))
                 self.assertEqual(probe_video(copy)['codec_name'], codec)
                 self.assertTrue(decodes_cleanly(copy))

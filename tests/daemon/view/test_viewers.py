@@ -17,7 +17,7 @@ import unittest
 from halotest import feed_probe as helper
 from halotest.feed_probe import FFMPEG, FrameClient, Probe, Recorder, connect, halotest
 from halotest import (PATIENCE, HaloTest, frame_times, leave_out_last, packets, probe_video, raw_frames,
-                      wait_until)
+                      wait_until, warm)
 
 SIZE = 320 * 240
 AREA = {'gray': 1, 'yuv420p': 1.5, 'nv12': 1.5, 'yuv422p': 2, 'yuv444p': 3}
@@ -72,9 +72,8 @@ class ViewerTest(HaloTest):
     def watch(self, path, seconds=1.5):
         """What ffmpeg makes of a socket with no options, as a file."""
         copy = self.path('copy.nut')
-        run = subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y', '-i',
-                              f'unix:{path}', '-t', str(seconds), '-c', 'copy', copy],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60 * PATIENCE)
+        run = warm.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y', '-i', f'unix:{path}', '-t',
+                        str(seconds), '-c', 'copy', copy], timeout=60 * PATIENCE)
         self.assertEqual((run.returncode, run.stderr), (0, b''))
         return copy
 
@@ -94,9 +93,8 @@ class ViewerTest(HaloTest):
         return ''.join(found)
 
     def check_decodes(self, path):
-        run = subprocess.run([halotest.FFPROBE, '-v', 'error', '-count_frames', '-show_entries',
-                              'stream=nb_read_frames', '-i', path], stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, timeout=60 * PATIENCE)
+        run = warm.run([halotest.FFPROBE, '-v', 'error', '-count_frames', '-show_entries',
+                        'stream=nb_read_frames', '-i', path], timeout=60 * PATIENCE)
         said = [line for line in run.stderr.decode().splitlines() if not re.search(
             'no index|read_timestamp|Last message', line)]  # what a NUT that was live lacks
         self.assertEqual((run.returncode, said), (0, []))

@@ -16,7 +16,7 @@ import time
 
 import halotest
 from halotest import (HALOD, HaloTest, PATIENCE, X264_B, alone, audio_source, clip, ffmpeg,
-                      plain_clip, raw_frames, silent_clip, video_source, wait_until, with_colours)
+                      plain_clip, raw_frames, silent_clip, video_source, wait_until, warm, with_colours)
 
 PROBE = os.environ['LIVE_PROBE']
 WIDTH, HEIGHT = 96, 64
@@ -77,9 +77,9 @@ class Live:
     def __init__(self, *words, environment=None):
         self.command = [PROBE, *words]
         self.lines, self.changed = [], threading.Condition()
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, text=True, bufsize=1,
-                                        env={**halotest.halod_environment(), **(environment or {})},
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = warm.Popen(self.command, stdin=subprocess.PIPE, text=True, bufsize=1,
+                                  env={**halotest.halod_environment(), **(environment or {})},
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.errors = []
         self.readers = [threading.Thread(target=self.read), threading.Thread(target=self.read_errors)]
         for reader in self.readers:
