@@ -7,7 +7,7 @@ import os
 import time
 
 from halotest import (RUN_TIMEOUT, HaloTest, audio_source, clip, ffmpeg, is_sanitized, start_halod,
-                      video_source)
+                      state_of, video_source)
 from halotest.detector import STANDIN
 from halotest.warm import first_libraries
 
@@ -53,6 +53,9 @@ def source(seconds=4, size='160x120', suffix='.mp4'):
 
 class JobTest(HaloTest):
     ENCODE = ['-preset', 'ultrafast']
+    rows = {}  # what detectors find, by the names of files
+    summary = staticmethod(sha256)
+    summaries = {}  # of what one process has made, by what says that
 
     def setUp(self):
         super().setUp()
@@ -124,10 +127,18 @@ class JobTest(HaloTest):
 
     def whole(self, *options, chain='gblur=sigma=2', seconds='1', **more):
         """SHA-256 of what one process makes."""
+        return self.made('-segments', '-segment_time', seconds, '-vf', chain, *self.ENCODE, *options, **more)
+
+    def made(self, *words, **more):
+        """The summary of what such a run makes; the same is not run again for another test."""
         path = self.path('whole' + os.path.splitext(self.output)[1])
-        self.halod('run', '-y', '-segments', '-segment_time', seconds, '-i', self.input, '-vf', chain,
-                   *self.ENCODE, *options, path, **more)
-        return sha256(path)
+        key = repr((state_of(self.input), words, os.path.basename(path), more, self.rows))
+        for name in self.rows:
+            key = key.replace(self.path(name), name)
+        if key not in self.summaries or self.folder in key:
+            self.halod('run', '-y', '-i', self.input, *words, path, **more)
+            self.summaries[key] = self.summary(path)
+        return self.summaries[key]
 
     def assert_done(self, want=None):
         self.assertFalse(os.path.exists(self.parts))
@@ -165,6 +176,7 @@ def frames(path):
 
 
 class DetectTest(JobTest):
+    summary = staticmethod(frames)
     ENCODE = ['-c:v', 'ffv1']
     CHAIN = 'solid=gray:region=faces'
 
@@ -205,10 +217,7 @@ class DetectTest(JobTest):
 
     def whole(self, *options, chain=None):
         """The frames of one run."""
-        path = self.path('whole.mkv')
-        self.halod('run', '-y', '-i', self.input, '-vf', chain or self.CHAIN, '-faces', self.detector(),
-                   *self.ENCODE, *options, path)
-        return frames(path)
+        return self.made('-vf', chain or self.CHAIN, '-faces', self.detector(), *self.ENCODE, *options)
 
     def detect(self, *arguments, code=0, **more):
         return self.halod('job', 'detect', self.parts, *arguments, code=code, **more)
