@@ -4,7 +4,6 @@
 files share; each is probed for the property that its test needs (ClipError where it lacks it)."""
 import array
 import contextlib
-import functools
 import hashlib
 import itertools
 import json
@@ -366,33 +365,8 @@ def need(condition, what, path):
 
 # ---- witnesses ----
 
-# Most of a call of ffprobe is its start: it is asked for much at once, and never twice.
-
-probed = {}  # by what was asked, and the state of the file
-ALL_AT_ONCE = 1 << 21  # bytes: packets of larger files are asked for where they are needed
-KINDS = {'v': 'video', 'a': 'audio', 's': 'subtitle', 'd': 'data', 't': 'attachment'}
-ALL = ('-show_format', '-show_streams', '-show_chapters', '-show_packets', '-show_data_hash', 'md5')
-
-
-@functools.cache
-def ffprobe_version():
-    """Changes when it is another one."""
-    found = os.stat(shutil.which(FFPROBE))
-    return found.st_mtime_ns, found.st_size
-
-
-def ask_ffprobe(path, arguments):
-    return call([FFPROBE, '-v', 'error', '-of', 'json', *arguments, '-i', path])
-
-
-def ask_of_clip(path, arguments):
-    """Of a clip of the cache, which never changes: kept beside it."""
-    def write(kept):
-        with open(kept, 'wb') as file:
-            file.write(ask_ffprobe(path, arguments))
-    key = ('ffprobe', os.path.basename(path), arguments, ffprobe_version())
-    with open(cached('.json', key, write), 'rb') as file:
-        return file.read()
+probed = {}  # by the state of the file, and what was asked
+KINDS = {'v': 'video', 'a': 'audio', 's': 'subtitle'}
 
 
 def state_of(path):
@@ -406,33 +380,15 @@ def state_of(path):
 
 def ffprobe(path, *arguments):
     """What ffprobe says, asked once for each state of a file."""
-    state = state_of(path)
-    if not state:
-        return json.loads(ask_ffprobe(path, arguments))
-    if (state, arguments) not in probed:
-        is_clip = os.path.dirname(path) == cache_folder()
-        probed[state, arguments] = (ask_of_clip if is_clip else ask_ffprobe)(path, arguments)
-    return json.loads(probed[state, arguments])
-
-
-def probe_all(path):
-    """(format, streams and chapters; packets, or None of a large file or a URL)"""
-    state = state_of(path)
-    if not state or state[-1] > ALL_AT_ONCE:
-        return ffprobe(path, *ALL[:3]), None
-    if (state, 'parts') not in probed:
-        found = ffprobe(path, *ALL)
-        listed = found.pop('packets', [])
-        for stream in found['streams']:  # as if nobody had asked for packets
-            stream.pop('nb_read_packets', None)
-            stream.pop('extradata_hash', None)
-        probed[state, 'parts'] = json.dumps(found), listed
-    found, listed = probed[state, 'parts']
-    return json.loads(found), listed
+    key = state_of(path), arguments
+    found = probed.get(key) or call([FFPROBE, '-v', 'error', '-of', 'json', *arguments, '-i', path])
+    if key[0]:
+        probed[key] = found
+    return json.loads(found)
 
 
 def probe(path):
-    return probe_all(path)[0]
+    return ffprobe(path, '-show_format', '-show_streams', '-show_chapters')
 
 
 def streams(path, kind=None):
@@ -469,12 +425,8 @@ def tick(stream):
 
 def packets(path, stream):
     """Packets of one stream as ffprobe sees them, each with a hash of its data."""
-    found, listed = probe_all(path)
-    if listed is None:
-        return ffprobe(path, '-select_streams', str(stream), *ALL[3:]).get('packets', [])
-    kind, _, number = str(stream).rpartition(':')
-    indices = [s['index'] for s in found['streams'] if not kind or s['codec_type'] == KINDS[kind]]
-    return [dict(p) for p in listed if p['stream_index'] == indices[int(number)]]
+    return ffprobe(path, '-select_streams', str(stream), '-show_packets', '-show_data_hash',
+                   'md5').get('packets', [])
 
 
 def leave_out_last(path):
@@ -489,8 +441,7 @@ def leave_out_last(path):
 
 def kind_stream(path, select):
     kind, index = select.split(':')
-    names = {'v': 'video', 'a': 'audio', 's': 'subtitle'}
-    return streams(path, names[kind])[int(index)]
+    return streams(path, KINDS[kind])[int(index)]
 
 
 def packet_times(path, select='v:0'):
