@@ -12,8 +12,8 @@
 
 enum { PLANES = 3, SIDE = 4096 }; /* assumed for frames of unknown format */
 
-/* The most that may be left: what an inverse filter brings back, and samples of blocks. Near the
- * borders of a frame, somewhat more comes back than the measure says. */
+/* The most that may be left: what an inverse filter brings back, and samples of blocks. Of what
+ * a chain leaves in a few code values, somewhat more comes back than the measure says. */
 struct limit {
     double share, blocks;
 };

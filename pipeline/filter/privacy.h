@@ -34,7 +34,7 @@ enum halo_chain_does halo_planned_filter_does(const struct halo_planned_chain *p
  * if it is not, or -ENOMEM. After -EINVAL, err holds a message for the user; if the setting is
  * strict, the message names the plane and the detail that remains.
  *
- *   strict    Of every plane, an inverse filter must not bring back more than three quarters
+ *   strict    Of every plane, an inverse filter must not bring back more than four fifths
  *             (remains.h), or nine tenths of chroma planes that are smaller than luma; of
  *             blocks, a quarter, or half. In a chain with regions, this limit on
  *             detail must hold in each region, for the region's filters together with those that

@@ -22,7 +22,7 @@ enum {
     LARGE = 4096
 };
 
-static const double documented = 0.75; /* what may come back of luma (docs/filters.md) */
+static const double documented = 0.8; /* what may come back of luma (docs/filters.md) */
 static int chains = FEW;
 
 /* ---- by lot ---- */
