@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "daemon/detector/become.h"
 #include "daemon/detector/command.h"
 #include "daemon/engine/refusals.h"
+#include "daemon/link/process.h"
 #include "daemon/link/send_fds.h"
 
 enum {
@@ -24,7 +24,8 @@ enum {
 };
 
 struct halo_detector_process {
-    uv_process_t handle;
+    struct halo_process child;
+    uv_loop_t *loop;
     uv_pipe_t words; /* the process's standard error */
     int open;        /* handles that are not closed yet */
     int socket;      /* our end of the process's descriptor 3 */
@@ -55,7 +56,7 @@ static void report_left_out(struct halo_detector_process *p)
 
 static void log_line(struct halo_detector_process *p)
 {
-    const uint64_t now = uv_now(p->handle.loop);
+    const uint64_t now = uv_now(p->loop);
     if (p->length == 0)
         return;
     if (now - p->window_began >= WINDOW_MS) {
@@ -125,27 +126,37 @@ static void on_told(uv_poll_t *poll, int status, int events)
     char letter;
     int calls;
     if (status == 0 && halo_receive(p->socket, &letter, 1, &calls) > 0 && calls >= 0)
-        p->refusals = halo_refusals_answer(p->handle.loop, calls, p->who);
+        p->refusals = halo_refusals_answer(p->loop, calls, p->who);
 }
 
 /* ---- its life ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void close_one(struct halo_detector_process *p)
 {
-    struct halo_detector_process *p = handle->data;
     if (--p->open > 0)
         return;
     free(p->who);
     free(p);
 }
 
-static void on_exit_status(uv_process_t *handle, int64_t status, int number)
+static void on_closed(uv_handle_t *handle)
 {
-    struct halo_detector_process *p = handle->data;
+    close_one(handle->data);
+}
+
+static void on_child_closed(uv_handle_t *handle)
+{
+    const struct halo_process *child = handle->data;
+    close_one(child->data);
+}
+
+static void on_exit_status(struct halo_process *child, int64_t status, int number)
+{
+    struct halo_detector_process *p = child->data;
     char why[160], all[sizeof why + LINE + 2];
     p->exited = true;
     if (p->destroyed) {
-        uv_close((uv_handle_t *)handle, on_closed);
+        halo_process_close(child, on_child_closed);
         return;
     }
     take_last_words(p);
@@ -174,14 +185,13 @@ static int spawn(struct halo_detector_process *p, const struct halo_detector_how
         {.flags = UV_INHERIT_FD, .data.fd = words},
         {.flags = UV_INHERIT_FD, .data.fd = fd},
     };
-    const uv_process_options_t options = {
+    uv_process_options_t options = {
         .file = how->halod,
         .args = arguments,
-        .exit_cb = on_exit_status,
         .stdio = stdio,
         .stdio_count = HALO_DETECTOR_FD + 1,
     };
-    return uv_spawn(p->handle.loop, &p->handle, &options);
+    return halo_process_ops->start(&p->child, p->loop, &options);
 }
 
 /* Takes ownership of p, words and ends; on failure, nothing of them is left. */
@@ -190,14 +200,14 @@ static int start(struct halo_detector_process *p, uv_loop_t *loop,
                  const int words[2], const int ends[2])
 {
     uv_pipe_init(loop, &p->words, 0);
-    p->handle.loop = loop;
-    p->handle.data = p->words.data = p->told.data = p;
+    p->loop = loop;
+    p->child.data = p->words.data = p->told.data = p;
+    p->child.exited = on_exit_status;
     p->open = 3;
     p->socket = ends[0];
     p->other = ends[1];
     p->window_began = uv_now(loop);
-    const int code = spawn(p, how, command, words[1], ends[1]); /* initialises p->handle */
-    p->handle.data = p;
+    const int code = spawn(p, how, command, words[1], ends[1]);
     p->exited = code < 0;
     close(words[1]);
     uv_poll_init(loop, &p->told, p->socket);
@@ -299,7 +309,7 @@ int halo_detector_connect(struct halo_detector_process *process)
 
 int halo_detector_pid(const struct halo_detector_process *process)
 {
-    return process->handle.pid;
+    return process->child.pid;
 }
 
 /* The handle of a process is closed only after its end, because libuv would otherwise not collect
@@ -317,10 +327,10 @@ void halo_detector_destroy(struct halo_detector_process *process)
     close(process->socket);
     uv_close((uv_handle_t *)&process->words, on_closed);
     if (process->exited) {
-        uv_close((uv_handle_t *)&process->handle, on_closed);
+        halo_process_close(&process->child, on_child_closed);
         return;
     }
-    uv_process_kill(&process->handle, SIGKILL);
+    halo_process_ops->kill(&process->child);
     if (process->gpu)
-        uv_unref((uv_handle_t *)&process->handle);
+        uv_unref(&process->child.handle.handle);
 }

@@ -15,6 +15,7 @@
 #include "config/daemon.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
+#include "daemon/link/process.h"
 #include "daemon/supervisor/sup_place.h"
 
 struct halo_detector_pool;
@@ -23,7 +24,7 @@ struct sv_request;
 struct sv_stream;
 
 struct sv_process {
-    uv_process_t handle;
+    struct halo_process process;
     struct halo_supervisor *sv;
     struct sv_process *next;
     struct sv_engine *engine; /* NULL: the process was killed or asked to quit */
@@ -86,7 +87,7 @@ struct halo_supervisor {
     uv_loop_t *loop;
     const char *program;
     /* called when an engine's process has ended (sup_end.c) */
-    uv_exit_cb on_exit;
+    void (*on_exit)(struct halo_process *process, int64_t status, int number);
     /* called when an engine has sent a message (sup_message.c) */
     const struct halo_link_ops *link_ops;
     struct halo_daemon_settings *settings;

@@ -37,7 +37,7 @@ static void say_end(const struct sv_process *process, int64_t status, int number
 {
     char why[160];
     describe_end(why, sizeof why, status, number);
-    halo_log(HALO_LOG_INFO, "engine %s (process %d): %s", process->name, process->handle.pid, why);
+    halo_log(HALO_LOG_INFO, "engine %s (process %d): %s", process->name, process->process.pid, why);
 }
 
 /* The engine is lost: reports what happened, and which stream requested it. */
@@ -52,9 +52,9 @@ static void lose(struct sv_process *process, const char *what, bool device)
     sv_engine_lost(process->engine, why, device);
 }
 
-void sv_end_on_exit(uv_process_t *handle, int64_t status, int number)
+void sv_end_on_exit(struct halo_process *child, int64_t status, int number)
 {
-    struct sv_process *process = handle->data;
+    struct sv_process *process = child->data;
     struct sv_engine *engine = process->engine;
     process->exited = true;
     if (process->link && !process->closed)
@@ -82,7 +82,7 @@ static void step_leaving(struct sv_process *process)
         return;
     if (process->link) {
         halo_log(HALO_LOG_WARNING, "engine process %d did not finish in time and is being killed",
-                 process->handle.pid);
+                 process->process.pid);
         sv_process_kill(process);
         return;
     }
@@ -121,7 +121,7 @@ static bool is_silent(struct sv_process *process, uint64_t now)
 {
     const uint64_t since = process->said_hello ? process->heard : process->started;
     const uint64_t most = process->said_hello ? HALO_ENGINE_SILENCE_MS : HELLO_MS;
-    const pid_t pid = process->handle.pid;
+    const pid_t pid = process->process.pid;
     if (process->looked != process->heard) {
         process->looked = process->heard;
         process->waited = sv_share_waited(pid);
@@ -139,7 +139,7 @@ void sv_end_step(struct sv_process *process)
     if (!engine)
         step_leaving(process);
     else if (process->closed && now - process->closed >= LAST_WORDS_MS &&
-             !sv_share_ended(process->handle.pid) && !halo_fault("supervisor", "exit"))
+             !sv_share_ended(process->process.pid) && !halo_fault("supervisor", "exit"))
         lose_closed(process);
     else if (process->closed)
         return;

@@ -4,12 +4,13 @@
 #ifndef HALO_SUP_END_H
 #define HALO_SUP_END_H
 
-#include <uv.h>
+#include <stdint.h>
 
+struct halo_process;
 struct sv_process;
 
-/* Called when a process has exited; handle->data is its struct sv_process. */
-void sv_end_on_exit(uv_process_t *handle, int64_t status, int number);
+/* Called when a process has exited; child->data is its struct sv_process. */
+void sv_end_on_exit(struct halo_process *child, int64_t status, int number);
 /* Called by the timer; kills the process if it has exceeded a time limit. */
 void sv_end_step(struct sv_process *process);
 

@@ -83,7 +83,7 @@ bool sv_engine_is_behind(const struct sv_engine *engine)
 void sv_engine_report_running(struct sv_engine *engine)
 {
     halo_log(HALO_LOG_INFO, "engine %s is running (process %d)", engine->name,
-             engine->process->handle.pid);
+             engine->process->process.pid);
     sv_event(engine->sv, "engine", engine->name, "running", NULL);
 }
 
@@ -139,7 +139,7 @@ void sv_engine_drop(struct sv_engine *engine)
 {
     if (engine->process)
         halo_log(HALO_LOG_INFO, "engine %s (process %d): told to finish: %s", engine->name,
-                 engine->process->handle.pid,
+                 engine->process->process.pid,
                  engine->sv->stopping ? "halod is stopping" : "no stream uses it");
     struct sv_engine **at = &engine->sv->engines;
     while (*at != engine)

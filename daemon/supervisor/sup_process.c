@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +18,22 @@
 #include "daemon/supervisor/sup_files.h"
 #include "daemon/supervisor/sup_hook.h"
 #include "daemon/supervisor/sup_share.h"
-#include "kernels/clock.h"
 
 enum {
     QUIT_MS = 8000,     /* for an engine to finish files */
     STUBBORN_MS = 5000, /* after SIGKILL */
 };
 
-static void free_process(uv_handle_t *handle)
+static void free_process(struct sv_process *process)
 {
-    struct sv_process *process = handle->data;
     json_decref(process->files);
     free(process);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    const struct halo_process *child = handle->data;
+    free_process(child->data);
 }
 
 /* Data that it sent to the control socket may be read after its end. */
@@ -56,8 +59,8 @@ void sv_process_forget(struct sv_process *process)
     sv_hooks_forget(process);
     if (process->deadline == UINT64_MAX)
         process->sv->abandoned--;
-    remember(process->sv, process->handle.pid);
-    uv_close((uv_handle_t *)&process->handle, free_process);
+    remember(process->sv, process->process.pid);
+    halo_process_close(&process->process, on_closed);
 }
 
 /* Writes the list of files that the engine may open, which it gets as standard input. A descriptor
@@ -84,21 +87,21 @@ static int spawn(struct sv_process *process, int files, int fd, char **environme
         {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
         {.flags = UV_INHERIT_FD, .data.fd = fd},
     };
-    const uv_process_options_t options = {
+    uv_process_options_t options = {
         .file = process->sv->program,
         .args = arguments,
         .env = environment,
-        .exit_cb = process->sv->on_exit,
         .stdio = stdio,
         .stdio_count = HALO_LINK_FD + 1,
     };
-    return uv_spawn(process->sv->loop, &process->handle, &options);
+    return halo_process_ops->start(&process->process, process->sv->loop, &options);
 }
 
 static int start(struct sv_process *process)
 {
     int ends[2];
-    process->handle.data = process;
+    process->process.data = process;
+    process->process.exited = process->sv->on_exit;
     char **environment = sv_environment();
     const int type = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
     const int files = environment ? write_files(process->files) : -ENOMEM;
@@ -106,15 +109,15 @@ static int start(struct sv_process *process)
         const int code = files < 0 ? files : -errno;
         if (files >= 0)
             close(files);
-        free_process((uv_handle_t *)&process->handle);
+        free_process(process);
         return code;
     }
     const int code = spawn(process, files, ends[1], environment);
     close(files);
     close(ends[1]);
-    if (code < 0) { /* libuv has initialised the handle */
+    if (code < 0) {
         close(ends[0]);
-        uv_close((uv_handle_t *)&process->handle, free_process);
+        halo_process_close(&process->process, on_closed);
         return code;
     }
     struct halo_supervisor *sv = process->sv;
@@ -161,15 +164,15 @@ void sv_process_kill(struct sv_process *process)
     }
     halo_link_destroy(process->link);
     process->link = NULL;
-    uv_process_kill(&process->handle, SIGKILL);
-    process->ran = halo_cpu_ns(process->handle.pid);
+    halo_process_ops->kill(&process->process);
+    process->ran = sv_share_ran(process->process.pid);
     process->deadline = sv_now(process->sv) + STUBBORN_MS;
 }
 
 void sv_process_judge(struct sv_process *process)
 {
-    const pid_t pid = process->handle.pid;
-    const int64_t ran = halo_cpu_ns(pid);
+    const pid_t pid = process->process.pid;
+    const int64_t ran = sv_share_ran(pid);
     if (sv_share_ended(pid) || ran != process->ran || !sv_share_blocked(pid)) {
         process->ran = ran; /* libuv will report its end, or it will run again */
         process->deadline = sv_now(process->sv) + STUBBORN_MS;
@@ -199,7 +202,7 @@ void sv_process_forget_all(struct halo_supervisor *sv)
     while (sv->processes) {
         let_go(sv->processes);
         if (!sv->processes->exited)
-            uv_process_kill(&sv->processes->handle, SIGKILL);
+            halo_process_ops->kill(&sv->processes->process);
         sv_process_forget(sv->processes);
     }
 }

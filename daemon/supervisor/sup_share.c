@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
+
 bool sv_share_ended(pid_t pid)
 {
     siginfo_t info = {0};
@@ -24,6 +26,11 @@ static bool read_text(const char *path, char *ret, size_t size)
         close(fd);
     ret[length > 0 ? length : 0] = '\0';
     return length > 0;
+}
+
+int64_t sv_share_ran(pid_t pid)
+{
+    return halo_cpu_ns(pid);
 }
 
 uint64_t sv_share_waited(pid_t pid)

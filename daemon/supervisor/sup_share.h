@@ -10,6 +10,8 @@
 
 /* Returns whether the child has ended, even if nobody has waited for it yet. */
 bool sv_share_ended(pid_t pid);
+/* Returns the processor time that the process has used, in ns; 0 if it is unknown. */
+int64_t sv_share_ran(pid_t pid);
 /* Returns for how long, in ms, the first thread of the process was ready to run, but had no
  * processor. If that is hidden (ProtectProc=), returns it of the calling process, for which the
  * processor is as scarce; 0 if the kernel does not tell. */

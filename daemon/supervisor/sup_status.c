@@ -197,7 +197,7 @@ static json_t *engine_status(const struct sv_engine *engine)
     set_text(to, "state", states[engine->state]);
     set_text(to, "why", engine->state == SV_ENGINE_RUNNING ? "" : engine->why);
     set_text(to, "last_failure", engine->why);
-    set_number(to, "pid", engine->process ? engine->process->handle.pid : 0);
+    set_number(to, "pid", engine->process ? engine->process->process.pid : 0);
     set_number(to, "restarts", engine->restarts);
     set_number(to, "device_failures", engine->device_failures);
     set_number(to, "ignored_messages", engine->ignored);

@@ -30,7 +30,7 @@ void sv_process_strays(struct sv_process *process, const char *what)
     }
     if (process->senseless++ == 0)
         halo_log(HALO_LOG_WARNING, "engine %s (process %d) %s: ignored", engine->name,
-                 process->handle.pid, what);
+                 process->process.pid, what);
     if (process->senseless <= STRAYS_MAX)
         return;
     char why[160];
@@ -71,7 +71,7 @@ static bool was_engine(const struct halo_supervisor *sv, pid_t pid)
 static struct sv_process *process_of(const struct halo_supervisor *sv, pid_t pid)
 {
     struct sv_process *process = sv->processes;
-    while (process && process->handle.pid != pid)
+    while (process && process->process.pid != pid)
         process = process->next;
     return process;
 }
