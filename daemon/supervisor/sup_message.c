@@ -172,9 +172,8 @@ static bool take_answer(struct sv_stream *stream, enum sv_request_kind kind, con
     const struct sv_answer answer = {.id = (uint64_t)id,
                                      .why = why[0] ? why : NULL,
                                      .ended = json_is_true(json_object_get(message, "ended")),
+                                     .coverage = json_object_get(message, "coverage"),
                                      .fd = fd};
-    if (kind == SV_SET && !why[0] && json_object_get(message, "coverage"))
-        halo_coverages_read(stream->stats.coverage, json_object_get(message, "coverage"));
     sv_request_answer(stream, kind, &answer);
     return true;
 }

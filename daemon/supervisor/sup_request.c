@@ -22,6 +22,7 @@
 
 #include "config/log.h"
 #include "config/source_kinds.h"
+#include "daemon/link/link_stats.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
@@ -206,9 +207,12 @@ static void take_hides(struct sv_stream *stream, struct sv_request *request)
     sv_hides_store(stream);
 }
 
-static void set_is_in_force(struct sv_stream *stream, struct sv_request *request)
+/* coverage: of the new chains; NULL: not known until an engine has them. */
+static void set_is_in_force(struct sv_stream *stream, struct sv_request *request,
+                            const json_t *coverage)
 {
     struct halo_stream_settings *now = &stream->settings;
+    halo_coverages_read(stream->stats.coverage, coverage);
     swap(&now->filters, &request->chain[0]);
     take_hides(stream, request);
     for (int i = 0; i < now->renditions; i++)
@@ -467,7 +471,7 @@ static void take_answer(struct sv_request *request, const struct sv_answer *answ
     if (answer->why)
         fail(request, -EIO, answer->why);
     else if (request->kind == SV_SET)
-        set_is_in_force(request->stream, request);
+        set_is_in_force(request->stream, request, answer->coverage);
     else if (request->kind == SV_CONTROL)
         control_is_set(request->stream, request);
     else
@@ -524,7 +528,7 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
         else if (fill_chains(request, &stream->hides, &err) < 0)
             fail(request, -EAGAIN, err.text);
         else
-            set_is_in_force(stream, request);
+            set_is_in_force(stream, request, NULL);
         free_request(request);
     }
 }

@@ -50,9 +50,10 @@ int sv_request_snapshot(struct sv_stream *stream, const struct halo_shot *shot, 
 /* An engine's answer to a request. */
 struct sv_answer {
     uint64_t id;
-    const char *why; /* NULL: it was done; otherwise why not */
-    bool ended;      /* it was not done because the stream has ended */
-    int fd;          /* -1: none */
+    const char *why;        /* NULL: it was done; otherwise why not */
+    bool ended;             /* it was not done because the stream has ended */
+    const json_t *coverage; /* SV_SET: of the new chains; NULL: not known yet */
+    int fd;                 /* -1: none */
 };
 
 /* Handles an answer, and closes its descriptor. An answer of kind SV_SET may also belong to a

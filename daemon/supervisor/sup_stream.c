@@ -129,6 +129,7 @@ static void take_coming(struct sv_stream *stream)
     stream->settings = *stream->coming;
     free(stream->coming);
     stream->coming = NULL;
+    halo_coverages_read(stream->stats.coverage, NULL); /* that of the old chains */
 }
 
 static char *write_settings(const struct sv_stream *stream)
