@@ -367,7 +367,8 @@ void halo_feed_join(struct halo_feed *feed, struct halo_feed_taker *taker)
     }
     if (feed->stats.card) {
         send_card(feed, taker, INT64_MIN);
-        set_card_timer(feed, CARD_MS);
+        /* The others wait for the next card no longer than before. */
+        set_card_timer(feed, FFMAX(CARD_MS - (halo_now_us() - feed->card_at) / 1000, 0));
     } else {
         ask_key(feed, true);
     }
