@@ -126,4 +126,10 @@ static inline uint64_t sv_now(const struct halo_supervisor *sv)
     return uv_now(sv->loop);
 }
 
+/* Moves a time in the past so that what passed from the last tick until now does not count. */
+static inline uint64_t sv_forgive(const struct halo_supervisor *sv, uint64_t time, uint64_t now)
+{
+    return now - (sv->ticked > time ? sv->ticked - time : 0);
+}
+
 #endif

@@ -197,6 +197,18 @@ void sv_process_quit(struct sv_process *process)
         sv_process_kill(process);
 }
 
+void sv_process_forgive(struct sv_process *process, uint64_t now)
+{
+    const uint64_t limit = process->link ? QUIT_MS : STUBBORN_MS; /* told to finish, or killed */
+    process->heard = now;
+    if (!process->said_hello)
+        process->started = sv_forgive(process->sv, process->started, now);
+    if (process->closed)
+        process->closed = sv_forgive(process->sv, process->closed, now);
+    if (process->deadline && process->deadline != UINT64_MAX)
+        process->deadline = sv_forgive(process->sv, process->deadline - limit, now) + limit;
+}
+
 void sv_process_forget_all(struct halo_supervisor *sv)
 {
     while (sv->processes) {

@@ -5,6 +5,8 @@
 #ifndef HALO_SUP_PROCESS_H
 #define HALO_SUP_PROCESS_H
 
+#include <stdint.h>
+
 #include "config/error.h"
 
 struct halo_supervisor;
@@ -20,6 +22,9 @@ void sv_process_kill(struct sv_process *process);
 /* To be called once a killed process should have ended: gives it more time if it has ended already,
  * or has only had too little of the processor; otherwise gives it up. */
 void sv_process_judge(struct sv_process *process);
+/* The supervisor, and perhaps the process, has stood still since the last tick: that time does not
+ * count. */
+void sv_process_forgive(struct sv_process *process, uint64_t now);
 /* Removes the process from the list and frees it. Must be called when the process has ended, or
  * when halod no longer waits for its end. */
 void sv_process_forget(struct sv_process *process);

@@ -38,14 +38,17 @@ enum {
 
 /* ---- the clock ---- */
 
-/* If this process was suspended, the engines may have been, too, so their silence counts from now
- * on. */
+/* If this process was suspended, the engines may have been, too: their silence counts from now on,
+ * and what they have been told to do may take as much longer. */
 static void forgive(struct halo_supervisor *sv, uint64_t now)
 {
     if (now - sv->ticked < STALL_MS)
         return;
     for (struct sv_process *p = sv->processes; p; p = p->next)
-        p->heard = now;
+        sv_process_forgive(p, now);
+    for (struct sv_stream *s = sv->streams; s; s = s->next)
+        if (s->place.phase == SV_LEAVING)
+            s->place.since = sv_forgive(sv, s->place.since, now);
 }
 
 static void finish_stop(struct halo_supervisor *sv);
