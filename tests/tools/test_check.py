@@ -14,17 +14,17 @@ import unittest
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
 QUICK = ['quick']
 SHORT = ['sanitized', 'plain', 'cuda']
-LONG = ['debian13', 'vm', 'wide', 'release', 'gpu', 'service', 'proof', 'damage', 'random', 'aarch64', 'mutants',
-        'kernels', 'nfs', 'packages', 'timed', 'threads', 'cameras', 'full']
+LONG = ['debian13', 'vm', 'wide', 'release', 'gpu', 'service', 'proof', 'world', 'damage', 'random', 'aarch64',
+        'mutants', 'kernels', 'nfs', 'packages', 'timed', 'threads', 'cameras', 'full']
 MESON = '''#!/bin/sh
 case $1,$2 in
 setup,--reconfigure) folder=$3 ;;
 setup,*) folder=$2 ;;
 test,*) folder=$3 ;;
 esac
-mkdir -p $folder/meson-logs $folder/daemon $folder/tests/kernels
+mkdir -p $folder/meson-logs $folder/daemon $folder/tests/kernels $folder/tests/world
 : >$folder/build.ninja
-for program in daemon/halod tests/kernels/kernels-check tests/kernels/kernels-accuracy; do
+for program in daemon/halod tests/kernels/kernels-check tests/kernels/kernels-accuracy tests/world/world; do
     cp "$0-program" $folder/$program
 done
 [ $1 = test ] || exit 0

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * What must always hold, judged by what the documentation says and not by the code's own numbers:
+ * a changed limit, pause or order is found here. */
+#include <dirent.h>
+#include <malloc.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/control/control.h"
+#include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_engine.h"
+#include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_stream_data.h"
+#include "daemon/supervisor/supervisor.h"
+#include "daemon/view/takers.h"
+#include "tests/world/world.h"
+
+enum {
+    PAUSE_MS = 250, /* daemon/supervisor/README.md */
+    PAUSE_MAX_MS = 5000,
+    GOOD_MS = 10000,
+    STARTING_MS = 3500, /* an engine may wait until others have started */
+    FULL = 8,           /* quiet minutes, after which the history of the last hour is full */
+    KEPT = 256 << 10,   /* bytes; fragments, and texts that differ in length */
+};
+
+/* How the supervisor has to pause before it starts an engine again. */
+struct engine_record {
+    struct engine_record *next;
+    char name[96];
+    int failures;
+    int64_t good_since, not_before; /* us; 0: it is not running */
+};
+
+static struct {
+    struct halo_supervisor *sv;
+    struct halo_listener listener;
+    struct engine_record *records;
+    int64_t looked;
+    int quiet, descriptors;
+    size_t bytes;
+} check;
+
+struct halo_supervisor *world_supervisor(void)
+{
+    return check.sv;
+}
+
+/* ---- restarts of engines ---- */
+
+static struct engine_record *record_of(const char *name)
+{
+    struct engine_record *r = check.records;
+    while (r && strcmp(r->name, name) != 0)
+        r = r->next;
+    return r;
+}
+
+struct sv_engine *__wrap_sv_engine_make(struct halo_supervisor *sv, const char *name);
+struct sv_engine *__real_sv_engine_make(struct halo_supervisor *sv, const char *name);
+
+/* A new engine has no past. */
+struct sv_engine *__wrap_sv_engine_make(struct halo_supervisor *sv, const char *name)
+{
+    struct engine_record *r = record_of(name);
+    if (!r) {
+        r = calloc(1, sizeof *r);
+        r->next = check.records;
+        check.records = r;
+    }
+    *r = (struct engine_record){.next = r->next};
+    snprintf(r->name, sizeof r->name, "%s", name);
+    return __real_sv_engine_make(sv, name);
+}
+
+void check_start(const char *engine)
+{
+    const struct engine_record *r = record_of(engine);
+    if (r && world_now() < r->not_before - 1000)
+        world_fail("engine %s is started %d ms too early", engine,
+                   (int)((r->not_before - world_now()) / 1000));
+}
+
+void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
+void __real_sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked);
+
+void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked)
+{
+    struct engine_record *r = record_of(engine->name);
+    __real_sv_engine_failed(engine, why, device, worked);
+    world_say("engine %s has failed: %s", engine->name, why);
+    engines_blame(why);
+    if (!r)
+        return;
+    if ((worked && !device) ||
+        (r->good_since && world_now() - r->good_since >= (int64_t)GOOD_MS * 1000))
+        r->failures = 0;
+    int64_t pause =
+        r->failures > 0 ? (int64_t)PAUSE_MS << (r->failures > 6 ? 6 : r->failures - 1) : 0;
+    pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
+    r->failures++;
+    r->good_since = 0;
+    r->not_before = world_now() + pause * 1000;
+}
+
+static void check_engines(void)
+{
+    for (const struct sv_engine *e = check.sv->engines; e; e = e->next) {
+        struct engine_record *r = record_of(e->name);
+        if (!r)
+            continue;
+        if (e->process && e->process->said_hello && !r->good_since)
+            r->good_since = world_now();
+        if (!e->process && sv_engine_streams(e) > 0 && check.sv->abandoned == 0 &&
+            world_awake() > r->not_before + (int64_t)STARTING_MS * 1000)
+            world_fail("engine %s has streams, but is not started again", e->name);
+    }
+}
+
+/* ---- frames ---- */
+
+int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
+int __real_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
+
+/* No frame of an older chain is handed out once a newer chain is in force. */
+int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
+{
+    char name[68];
+    int run, chain;
+    const char *text = memmem(pkt->data, (size_t)pkt->size, "HALO ", 5);
+    const struct sv_stream *s = check.sv->streams;
+    if (!text || sscanf(text, "HALO %67s %d %d", name, &run, &chain) != 3)
+        return __real_halo_takers_give(takers, pkt);
+    while (s && strcmp(s->name, name) != 0)
+        s = s->next;
+    if (!s)
+        world_fail("a frame of %s, which does not exist, is handed out", name);
+    const int force = world_chain_number(s->settings.filters);
+    if (chain < force)
+        world_fail("a frame of %s with the filters %d is handed out, but %d are in force", name,
+                   chain, force);
+    return __real_halo_takers_give(takers, pkt);
+}
+
+/* ---- status ---- */
+
+/* What a status says about a stream is about one moment. */
+static void check_stream(const json_t *status)
+{
+    const char *name = json_string_value(json_object_get(status, "name"));
+    const char *state = json_string_value(json_object_get(status, "state"));
+    const char *filters = json_string_value(json_object_get(status, "filters"));
+    const json_t *planes = json_object_get(json_object_get(status, "coverage"), "planes");
+    const int chain = world_chain_number(filters);
+    const struct sv_stream *s = check.sv->streams;
+    while (s && strcmp(s->name, name) != 0)
+        s = s->next;
+    const int covered = (int)lround(json_number_value(json_array_get(planes, 0)) * 1e6);
+    if (planes && covered != chain)
+        world_fail("the status of %s has the filters %d and the coverage of %d", name, chain,
+                   covered);
+    const bool up = !strcmp(state, "running") || !strcmp(state, "overloaded");
+    const struct sv_process *process = s->place.engine ? s->place.engine->process : NULL;
+    if (up && (s->place.phase == SV_OUT || !process))
+        world_fail("%s is said to be %s, but is on no engine", name, state);
+    if (!up && json_number_value(json_object_get(status, "uptime_s")) > 0 &&
+        strcmp(state, "waiting") != 0)
+        world_fail("%s is said to be %s, but has an uptime", name, state);
+    if (s->place.phase == SV_OUT && json_string_length(json_object_get(status, "backend")) > 0 &&
+        !strcmp(json_string_value(json_object_get(status, "backend")), "played"))
+        world_fail("%s is on no engine, but said to be filtered", name);
+}
+
+void check_status(void)
+{
+    json_t *status = halo_supervisor_status(check.sv), *stream, *streams;
+    size_t i;
+    streams = json_object_get(status, "streams");
+    json_array_foreach (streams, i, stream)
+        check_stream(stream);
+    json_decref(status);
+}
+
+void check_set(const char *stream, int chain)
+{
+    const struct sv_stream *s = check.sv->streams;
+    while (s && strcmp(s->name, stream) != 0)
+        s = s->next;
+    if (!s || s->place.removed)
+        return;
+    if (world_chain_number(s->settings.filters) < chain)
+        world_fail("the filters of %s were set to %d, but are %s", stream, chain,
+                   s->settings.filters);
+    const int engine = engine_chain(s);
+    if (engine >= 0 && engine < chain)
+        world_fail("the filters of %s were set to %d, but its engine has %d", stream, chain,
+                   engine);
+}
+
+static void check_streams(void)
+{
+    for (const struct sv_stream *s = check.sv->streams; s; s = s->next)
+        if (sv_stream_is_up(s) && s->place.phase == SV_OUT && !s->place.removed)
+            world_fail("%s runs on no engine", s->name);
+}
+
+void check_step(void)
+{
+    if (!check.sv || world_is_ending())
+        return;
+    check_engines();
+    check_streams();
+    if (world_now() - check.looked < 20000)
+        return; /* these limits are not finer */
+    check.looked = world_now();
+    clients_check();
+    engines_check();
+    if (check.sv->abandoned > engines_surviving())
+        world_fail("%d processes are given up, but drivers keep only %d", check.sv->abandoned,
+                   engines_surviving());
+}
+
+/* ---- quiet ---- */
+
+static void say_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    for (const struct dirent *one; (one = readdir(folder));) {
+        char path[300], to[160];
+        snprintf(path, sizeof path, "/proc/self/fd/%s", one->d_name);
+        const ssize_t n = readlink(path, to, sizeof to - 1);
+        if (n > 0)
+            world_say("descriptor %s: %.*s", one->d_name, (int)n, to);
+    }
+    closedir(folder);
+}
+
+static int count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = -1; /* the folder's own */
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* All streams run with the filters in force, and nothing is left of what was. */
+void check_quiet(void)
+{
+    for (const struct sv_stream *s = check.sv->streams; s; s = s->next) {
+        int chain = -1;
+        if (!engine_runs(s, 0, &chain) || s->state != SV_RUNNING)
+            world_fail("%s does not run, though nothing has disturbed it for half a minute (%s)",
+                       s->name, s->why);
+        if (chain != world_chain_number(s->settings.filters))
+            world_fail("%s is filtered by %d, but %s are in force", s->name, chain,
+                       s->settings.filters);
+    }
+    if (access("far/back.ts", F_OK) < 0)
+        world_fail("an output is not open, though its folder is there");
+    if (check.sv->requests)
+        world_fail("a request is still there in a quiet minute");
+    check_status();
+    const int descriptors = count_descriptors();
+    const size_t bytes = mallinfo2().uordblks;
+    world_say("quiet: %d descriptors", descriptors);
+    check.quiet++;
+    if (check.quiet == 1)
+        check.descriptors = descriptors;
+    if (check.quiet == FULL)
+        check.bytes = bytes;
+    if (check.quiet > 1 && descriptors != check.descriptors)
+        say_descriptors();
+    if (check.quiet > 1 && descriptors != check.descriptors)
+        world_fail("%d descriptors are open, not %d as in an earlier quiet minute", descriptors,
+                   check.descriptors);
+    if (check.quiet > FULL && bytes > check.bytes + KEPT)
+        world_fail("%zu bytes are in use, %zu more than in an earlier quiet minute", bytes,
+                   bytes - check.bytes);
+}
+
+/* ---- the daemon's life ---- */
+
+static void on_event(struct halo_listener *listener, json_t *event)
+{
+    static const char *const keys[] = {"event", "stream", "state", "why"};
+    const char *word[4];
+    (void)listener;
+    for (int i = 0; i < 4; i++) {
+        word[i] = json_string_value(json_object_get(event, keys[i]));
+        word[i] = word[i] ? word[i] : "-";
+    }
+    world_say("%s %s: %s (%s)", word[0], word[1], word[2], word[3]);
+}
+
+int __wrap_halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop,
+                                  const char *program, struct halo_daemon_settings *settings,
+                                  struct halo_error *err);
+int __real_halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop,
+                                  const char *program, struct halo_daemon_settings *settings,
+                                  struct halo_error *err);
+
+int __wrap_halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop,
+                                  const char *program, struct halo_daemon_settings *settings,
+                                  struct halo_error *err)
+{
+    world_take_loop(loop);
+    const int code = __real_halo_supervisor_create(ret, loop, program, settings, err);
+    if (code < 0)
+        world_fail("the daemon does not start: %s", err->text);
+    check.sv = *ret;
+    check.listener.event = on_event;
+    halo_supervisor_listen(check.sv, &check.listener);
+    return code;
+}
+
+void __wrap_halo_control_destroy(struct halo_control *control);
+void __real_halo_control_destroy(struct halo_control *control);
+
+/* When everything has stopped. */
+void __wrap_halo_control_destroy(struct halo_control *control)
+{
+    __real_halo_control_destroy(control);
+    world_leave_loop();
+}
+
+void check_end(void)
+{
+    while (check.records) {
+        struct engine_record *r = check.records;
+        check.records = r->next;
+        free(r);
+    }
+}

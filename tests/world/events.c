@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Disturbances, as words (world.h): a table of what may happen, how often, and to whom. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/world/world.h"
+
+static const char *const streams[] = {"front", "back", "yard", "attic", NULL};
+static const char *const engines[] = {"cpu", "cpu", "cpu:yard", "gpu0", "gpu1", "cpu+1", NULL};
+static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",
+                                      "yard.mkv",  "attic.nut", NULL};
+static const char *const pages[] = {"/metrics", "/healthz", "/", NULL};
+
+struct words {
+    const char *who; /* the second word of an event */
+    const char *what, *more;
+};
+
+/* ---- who ---- */
+
+static void play_engine(const struct words *w)
+{
+    engine_play(w->who, w->what, atoi(w->more));
+}
+
+static void play_stream(const struct words *w)
+{
+    engine_stream_play(w->who, w->what, atoi(w->more));
+}
+
+static void play_viewer(const struct words *w)
+{
+    viewer_play(w->who, w->what);
+}
+
+static void play_browser(const struct words *w)
+{
+    client_browse(w->who);
+}
+
+static json_t *of_stream(const char *name)
+{
+    return json_pack("{s:s}", "name", name);
+}
+
+static void play_client(const struct words *w)
+{
+    json_t *of = of_stream(w->what);
+    if (!strcmp(w->who, "set")) {
+        json_decref(of);
+        client_set(w->what);
+    } else if (!strcmp(w->who, "hide")) {
+        json_object_set_new(of, "id", json_string("door"));
+        json_object_set_new(of, "filters", json_string("solid=black:region=rect 0 0 10% 10%"));
+        client_call("Hide", of, 5000);
+    } else if (!strcmp(w->who, "unhide")) {
+        json_object_set_new(of, "id", json_string("door"));
+        json_object_set_new(of, "filters", json_string(""));
+        client_call("Hide", of, 5000);
+    } else if (!strcmp(w->who, "snapshot")) {
+        json_object_set_new(of, "format", json_string("jpg"));
+        client_call("Snapshot", of, 5000);
+    } else if (!strcmp(w->who, "start")) {
+        client_call("Start", of, 1000);
+    } else if (!strcmp(w->who, "stop")) {
+        client_call("Stop", of, 1000);
+    } else if (!strcmp(w->who, "restart")) {
+        client_call("Restart", of, 1000);
+    } else if (!strcmp(w->who, "status")) {
+        json_decref(of);
+        client_call("Status", NULL, 1000);
+        check_status();
+    } else {
+        json_decref(of);
+        if (!strcmp(w->who, "list"))
+            client_call("List", NULL, 1000);
+        else if (!strcmp(w->who, "events"))
+            client_subscribe();
+    }
+}
+
+/* Another halod.yaml. */
+static void play_settings(const struct words *w)
+{
+    world_write_settings(atoi(w->who));
+    if (!strcmp(w->what, "signal"))
+        raise(SIGHUP);
+    else
+        client_call("Reload", NULL, 5000);
+}
+
+static void play_halod(const struct words *w)
+{
+    if (!strcmp(w->who, "freezes"))
+        world_freeze(atoi(w->what), false);
+}
+
+static void play_machine(const struct words *w)
+{
+    if (!strcmp(w->who, "sleeps"))
+        world_freeze(atoi(w->what), true);
+}
+
+/* Where an output of `back` belongs. */
+static void play_folder(const struct words *w)
+{
+    world_make_folder(!strcmp(w->who, "made"));
+}
+
+static void play_disk(const struct words *w)
+{
+    world_fill_disk(!strcmp(w->who, "full"));
+}
+
+static const struct {
+    const char *name;
+    void (*play)(const struct words *words);
+} kinds[] = {
+    {"engine", play_engine}, {"stream", play_stream},   {"viewer", play_viewer},
+    {"client", play_client}, {"browser", play_browser}, {"settings", play_settings},
+    {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
+    {"folder", play_folder},
+};
+
+bool world_play(const char *event)
+{
+    char text[200], *rest = NULL;
+    snprintf(text, sizeof text, "%s", event);
+    const char *kind = strtok_r(text, " ", &rest), *who = strtok_r(NULL, " ", &rest);
+    const char *what = strtok_r(NULL, " ", &rest), *more = strtok_r(NULL, " ", &rest);
+    const struct words words = {who, what ? what : "", more ? more : ""};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (who && !strcmp(kind, kinds[i].name)) {
+            kinds[i].play(&words);
+            return true;
+        }
+    return false;
+}
+
+/* ---- drawing ---- */
+
+/* %s is one of a list, %d a number below `below`, plus `least`. */
+static const struct {
+    int weight;
+    const char *format;
+    const char *const *one_of;
+    int least, below;
+} rows[] = {
+    {20, "viewer %s joins", sockets, 0, 0},
+    {5, "viewer %s stops", sockets, 0, 0},
+    {8, "viewer %s reads", sockets, 0, 0},
+    {8, "viewer %s leaves", sockets, 0, 0},
+    {12, "client set %s", streams, 0, 0},
+    {4, "client hide %s", streams, 0, 0},
+    {4, "client unhide %s", streams, 0, 0},
+    {3, "client snapshot %s", streams, 0, 0},
+    {3, "client restart %s", streams, 0, 0},
+    {2, "client stop %s", streams, 0, 0},
+    {6, "client start %s", streams, 0, 0},
+    {8, "client status", NULL, 0, 0},
+    {2, "client list", NULL, 0, 0},
+    {1, "client events", NULL, 0, 0},
+    {3, "browser %s", pages, 0, 0},
+    {4, "engine %s dies 9", engines, 0, 0},
+    {2, "engine %s dies 11", engines, 0, 0},
+    {2, "engine %s exits %d", engines, 0, 3},
+    {2, "engine %s exits 75", engines, 0, 0},
+    {2, "engine %s hangs", engines, 0, 0},
+    {1, "engine %s survives", engines, 0, 0},
+    {3, "engine %s slow %d", engines, 1, 2000},
+    {2, "engine %s lies %d", engines, 1, 150},
+    {1, "engine %s closes", engines, 0, 0},
+    {2, "engine %s starves %d", engines, 1, 9000},
+    {2, "engine %s lingers %d", engines, 1, 7500},
+    {3, "stream %s fails", streams, 0, 0},
+    {2, "stream %s ends", streams, 0, 0},
+    {3, "stream %s waits", streams, 0, 0},
+    {4, "stream %s runs", streams, 0, 0},
+    {4, "stream %s refuses", streams, 0, 0},
+    {4, "stream %s late %d", streams, 0, 9000},
+    {2, "stream %s stalls", streams, 0, 0},
+    {2, "stream %s detects", streams, 0, 0},
+    {2, "stream %s encoding %d", streams, 0, 2},
+    {4, "settings %d reload", NULL, 0, 7},
+    {2, "settings %d signal", NULL, 0, 7},
+    {1, "halod freezes %d", NULL, 1, 20000},
+    {1, "machine sleeps %d", NULL, 1, 20000},
+    {1, "folder made", NULL, 0, 0},
+    {1, "folder gone", NULL, 0, 0},
+    {1, "disk full", NULL, 0, 0},
+    {2, "disk free", NULL, 0, 0},
+};
+
+void world_draw_event(uint64_t *state, char *ret, size_t size)
+{
+    enum { ROWS = sizeof rows / sizeof *rows };
+    int sum = 0, at = 0;
+    for (int i = 0; i < ROWS; i++)
+        sum += rows[i].weight;
+    int chosen = (int)world_draw_from(state, (uint64_t)sum);
+    while (chosen >= rows[at].weight)
+        chosen -= rows[at++].weight;
+    size_t count = 0;
+    while (rows[at].one_of && rows[at].one_of[count])
+        count++;
+    const char *one = count ? rows[at].one_of[world_draw_from(state, count)] : "";
+    const int number =
+        rows[at].below ? rows[at].least + (int)world_draw_from(state, (uint64_t)rows[at].below) : 0;
+    /* the rows' formats: a word, a number, or both in this order */
+    char with[100];
+    const char *mark = strstr(rows[at].format, "%s");
+    snprintf(with, sizeof with, "%.*s%s%s", mark ? (int)(mark - rows[at].format) : 0,
+             rows[at].format, mark ? one : "", mark ? mark + 2 : rows[at].format);
+    mark = strstr(with, "%d");
+    if (mark)
+        snprintf(ret, size, "%.*s%d%s", (int)(mark - with), with, number, mark + 2);
+    else
+        snprintf(ret, size, "%s", with);
+}

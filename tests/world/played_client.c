@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * Played clients: of the control socket, browsers, and viewers. They check what they get. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "tests/world/world.h"
+
+enum {
+    VIEWERS_MAX = 3,  /* of one socket */
+    LINGER_MS = 100,  /* a second answer would come meanwhile */
+    SILENCE_MS = 400, /* before a card, as documented */
+    CARDS_MS = 500,   /* between two cards */
+    CARRY = 256,
+    READ = 8192,
+};
+
+enum kind { CLIENT, BROWSER, VIEWER };
+
+struct client {
+    struct client *next;
+    enum kind kind;
+    int fd;
+    char what[64];    /* method, path or socket */
+    int64_t deadline; /* us of world_awake(); 0: none */
+    bool answered, subscribed;
+    char stream[24]; /* whose filters it sets to `chain` */
+    char *text;      /* of an answer that is not complete */
+    size_t length, size;
+    /* of a viewer */
+    bool stopped, shown, card;
+    int run, chain;
+    long long frame;
+    int64_t came, frame_came, frame_seen; /* us of world_awake(), and of world_now() */
+    int64_t late; /* until then, in us of world_now(), it reads what came while it did not read */
+};
+
+static struct client *clients;
+
+static void leave(struct client *c)
+{
+    struct client **at = &clients;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    world_forget(c);
+    world_unwatch(c->fd);
+    close(c->fd);
+    free(c->text);
+    free(c);
+}
+
+static void leave_late(void *arg)
+{
+    leave(arg);
+}
+
+static struct client *join(enum kind kind, const char *path, const char *what)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        close(fd); /* nobody listens, or the backlog is full */
+        return NULL;
+    }
+    struct client *c = calloc(1, sizeof *c);
+    c->kind = kind;
+    c->fd = fd;
+    c->came = c->frame_came = world_awake();
+    snprintf(c->what, sizeof c->what, "%s", what);
+    c->next = clients;
+    clients = c;
+    return c;
+}
+
+/* Appends what is there; false: the daemon has closed the connection. */
+static bool read_more(struct client *c)
+{
+    for (;;) {
+        if (c->size < c->length + READ + 1)
+            c->text = realloc(c->text, c->size = 2 * (c->length + READ + 1));
+        const ssize_t n = recv(c->fd, c->text + c->length, READ, 0);
+        if (n <= 0) {
+            c->text[c->length] = '\0';
+            return n < 0 && errno == EAGAIN;
+        }
+        c->length += (size_t)n;
+    }
+}
+
+/* ---- control ---- */
+
+static void take_answer(struct client *c, const char *text)
+{
+    json_t *answer = json_loads(text, 0, NULL);
+    const char *error = json_string_value(json_object_get(answer, "error"));
+    if (!answer)
+        world_fail("%s was answered by something that is not JSON", c->what);
+    if (c->answered)
+        world_fail("%s was answered twice", c->what);
+    c->answered = !c->subscribed;
+    if (c->answered)
+        world_say("client: %s is answered: %s", c->what, error ? error : "done");
+    if (c->stream[0] && !error)
+        check_set(c->stream, c->chain);
+    json_decref(answer);
+}
+
+static void read_answers(void *arg)
+{
+    struct client *c = arg;
+    const bool open = read_more(c);
+    size_t at = 0, end;
+    for (; (end = at + strlen(c->text + at)) < c->length; at = end + 1)
+        take_answer(c, c->text + at);
+    memmove(c->text, c->text + at, c->length - at);
+    c->length -= at;
+    if (!open && !c->answered && !c->subscribed && !world_is_ending())
+        world_fail("%s was not answered, but its client disconnected", c->what);
+    if (!open) {
+        leave(c);
+        return;
+    }
+    if (c->answered && c->deadline) {
+        c->deadline = 0;
+        world_after(LINGER_MS, leave_late, c);
+    }
+    world_watch(c->fd, 0, read_answers, c);
+}
+
+static struct client *call(const char *method, json_t *parameters, bool more)
+{
+    struct client *c = join(CLIENT, "control.sock", method);
+    json_t *message = json_object();
+    char name[80];
+    snprintf(name, sizeof name, "io.halod.Control.%s", method);
+    json_object_set_new(message, "method", json_string(name));
+    json_object_set_new(message, "parameters", parameters ? parameters : json_object());
+    if (more)
+        json_object_set_new(message, "more", json_true());
+    char *text = json_dumps(message, JSON_COMPACT);
+    if (c && send(c->fd, text, strlen(text) + 1, MSG_NOSIGNAL) < 0)
+        world_fail("a call cannot be sent: %s", strerror(errno));
+    free(text);
+    json_decref(message);
+    if (c)
+        world_watch(c->fd, 0, read_answers, c);
+    return c;
+}
+
+void client_call(const char *method, json_t *parameters, int ms)
+{
+    struct client *c = call(method, parameters, false);
+    if (c)
+        c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
+}
+
+void client_set(const char *stream)
+{
+    char chain[80];
+    const int number = world_next_chain(chain, sizeof chain);
+    client_call("Set", json_pack("{s:s, s:s}", "name", stream, "filters", chain), 5000);
+    if (clients && clients->kind == CLIENT && !strcmp(clients->what, "Set")) { /* the newest */
+        snprintf(clients->stream, sizeof clients->stream, "%s", stream);
+        clients->chain = number;
+    }
+}
+
+void client_subscribe(void)
+{
+    struct client *c = call("Events", NULL, true);
+    if (c)
+        c->subscribed = true;
+}
+
+/* ---- HTTP ---- */
+
+static void read_page(void *arg)
+{
+    struct client *c = arg;
+    if (read_more(c)) {
+        world_watch(c->fd, 0, read_page, c);
+        return;
+    }
+    const bool fine = !strncmp(c->text, "HTTP/1.1 200", 12);
+    if (!fine && strcmp(c->what, "/healthz") != 0 && !world_is_ending())
+        world_fail("GET %s: %.60s", c->what, c->text);
+    world_say("browser: GET %s: %.12s", c->what, c->text);
+    leave(c);
+}
+
+void client_browse(const char *path)
+{
+    struct client *c = join(BROWSER, "http.sock", path);
+    char text[200];
+    if (!c)
+        return;
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+             path);
+    if (send(c->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+        world_fail("a request cannot be sent: %s", strerror(errno));
+    c->deadline = world_awake() + (1000 + WORLD_SLACK_MS) * 1000;
+    world_watch(c->fd, 0, read_page, c);
+}
+
+/* ---- viewers ---- */
+
+/* A viewer that reads loses no frame of one start of a stream, unless cards stood for frames. */
+static void see_frame(struct client *c, const char *text)
+{
+    char stream[68];
+    int run, chain;
+    long long frame;
+    if (sscanf(text, "HALO %67s %d %d %lld", stream, &run, &chain, &frame) != 4)
+        world_fail("viewer of %s: a damaged frame: %.60s", c->what, text);
+    if (strncmp(stream, c->what, strlen(stream)) != 0)
+        world_fail("viewer of %s gets frames of %s", c->what, stream);
+    if (c->shown && !c->card && run == c->run && frame != c->frame + 1)
+        world_fail("viewer of %s: frame %lld came after frame %lld", c->what, frame, c->frame);
+    c->shown = true;
+    c->card = false;
+    c->run = run;
+    c->frame = frame;
+    c->chain = chain;
+    c->frame_came = world_awake();
+    c->frame_seen = world_now();
+}
+
+/* Cards stand for frames that have not come for SILENCE_MS, not earlier and not later. */
+static void see_card(struct client *c)
+{
+    const bool late = world_now() < c->late || world_awake() - world_thawed() < 100000;
+    const int silent = (int)((world_now() - c->frame_seen) / 1000);
+    const int awake = (int)((world_awake() - c->frame_came) / 1000);
+    if (c->shown && !c->card && !late && silent < SILENCE_MS - 100)
+        world_fail("viewer of %s: a card %d ms after a frame", c->what, silent);
+    if (c->shown && !c->card && !late && awake > SILENCE_MS + WORLD_SLACK_MS)
+        world_fail("viewer of %s: a card only %d ms after the last frame", c->what, awake);
+    c->card = c->shown = true;
+}
+
+static void read_video(void *arg)
+{
+    struct client *c = arg;
+    if (c->stopped)
+        return;
+    const bool open = read_more(c);
+    size_t at = 0;
+    for (const char *line; c->length > at; at = (size_t)(line - c->text) + 1) {
+        if (!(line = memchr(c->text + at, '\n', c->length - at)))
+            break;
+        const size_t length = (size_t)(line - c->text) - at;
+        const char *frame = memmem(c->text + at, length, "HALO ", 5);
+        if (frame)
+            see_frame(c, frame);
+        else if (length >= 4 && !memcmp(line - 4, "CARD", 4))
+            see_card(c);
+        c->came = world_awake();
+    }
+    if (c->length - at > CARRY)
+        at = c->length - CARRY;
+    memmove(c->text, c->text + at, c->length - at);
+    c->length -= at;
+    if (!open) {
+        world_say("viewer of %s: the stream has ended", c->what);
+        leave(c);
+        return;
+    }
+    world_watch(c->fd, 0, read_video, c);
+}
+
+static void join_viewer(const char *socket)
+{
+    int count = 0;
+    for (const struct client *c = clients; c; c = c->next)
+        count += c->kind == VIEWER && !strcmp(c->what, socket);
+    struct client *c = count < VIEWERS_MAX ? join(VIEWER, socket, socket) : NULL;
+    if (c)
+        world_watch(c->fd, 0, read_video, c);
+}
+
+void viewer_play(const char *socket, const char *what)
+{
+    struct client *c = clients;
+    const bool reads = !strcmp(what, "reads");
+    if (!strcmp(what, "joins")) {
+        join_viewer(socket);
+        return;
+    }
+    while (c && (c->kind != VIEWER || strcmp(c->what, socket) != 0 || c->stopped != reads))
+        c = c->next;
+    if (!c)
+        return;
+    if (!strcmp(what, "leaves")) {
+        leave(c);
+        return;
+    }
+    c->stopped = !reads;
+    c->late = world_now() + 1000000;
+    c->shown = false; /* what it missed, it may have lost */
+    c->came = world_awake();
+    if (reads)
+        read_video(c);
+}
+
+/* ---- all ---- */
+
+void clients_check(void)
+{
+    const int64_t now = world_awake();
+    for (const struct client *c = clients; c; c = c->next) {
+        if (c->deadline && now > c->deadline)
+            world_fail("%s was not answered in time", c->what);
+        if (c->kind == VIEWER && c->shown && !c->stopped &&
+            now - c->came > (CARDS_MS + WORLD_SLACK_MS) * 1000)
+            world_fail("viewer of %s: neither a frame nor a card for %d ms", c->what,
+                       (int)((now - c->came) / 1000));
+    }
+}
+
+void clients_leave(void)
+{
+    while (clients)
+        leave(clients);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The played world: the whole daemon (halo_run_daemon()) on a real libuv loop, in one thread of
+ * one process, with a clock that is played and with everything around it as objects of this
+ * process, behind the same sockets and rings: engines and detectors (played_engine.c), clients of
+ * the control socket, browsers and viewers (played_client.c).
+ *
+ *   callbacks of the daemon --> epoll_wait() --> its sockets are ready: go on
+ *             ^                      |
+ *             |                      +--> nothing is: the world's next step, or the clock jumps to
+ *             +--------------------------------------- the next timer
+ *
+ * The clock (clock.c) moves only in epoll_wait(): by what a step costs, which the seed draws, or to
+ * whatever is due next. So a day takes seconds, a busy machine changes nothing, and the same seed
+ * and the same events give the same trace, line by line; each run prints the trace's hash.
+ *
+ * Disturbances are events (events.c), one a line, in words that other versions understand as well:
+ *
+ *   at 12.350 engine cpu dies 9
+ *   at 14.002 client set front
+ *
+ * The seed draws them, or a file lists them. What fails is written as such a list, which --shorten
+ * makes as short as possible, and which tests/world/events keeps for the check.
+ *
+ * After each step, check.c looks at what must always hold. Every ten minutes the world is quiet for
+ * one: then everything runs, and no descriptor and no memory may be left of what was. */
+#ifndef HALO_WORLD_H
+#define HALO_WORLD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <uv.h>
+
+struct halo_process;
+struct halo_supervisor;
+struct sv_stream;
+
+enum {
+    WORLD_QUIET_EVERY = 600, /* s; the last minute of them is quiet */
+    WORLD_QUIET = 60,
+    WORLD_SLACK_MS = 300, /* what a few costly steps, the daemon's tick of 50 ms and a played
+                             process's delay may add to a limit */
+};
+
+/* ---- clock.c: time, chance, and what is due ---- */
+
+typedef void world_step(void *arg);
+
+void world_begin(uint64_t seed);
+/* Frees what is still due, after the daemon has ended. */
+void world_end(void);
+/* us since the beginning; world_awake() leaves out what the daemon stood still. */
+int64_t world_now(void);
+int64_t world_awake(void);
+int64_t world_thawed(void); /* when it last stood still, in us of world_awake() */
+/* A number below `below`, from the seed. */
+uint64_t world_draw(uint64_t below);
+/* The same from a state of its own: events are drawn apart from everything else, so a list of them
+ * replays the run from which it was written. */
+uint64_t world_draw_from(uint64_t *state, uint64_t below);
+/* Has step(arg) called in `ms`, within epoll_wait(): it may read what the daemon's functions
+ * return, but change nothing of libuv's; for that, see world_on_loop(). */
+void world_after(double ms, world_step *step, void *arg);
+/* What is due with this arg is due later. */
+void world_delay(const void *arg, int ms);
+/* Forgets all steps with this arg, due or on the loop. */
+void world_forget(const void *arg);
+/* Has step(arg) called by the loop, as soon as it turns. */
+void world_on_loop(world_step *step, void *arg);
+/* Has step(arg) called once, soon after fd can be read; a delay of `ms` is added. */
+void world_watch(int fd, double ms, world_step *step, void *arg);
+void world_unwatch(int fd);
+/* The daemon stands still for so long, and (machine) so does everything else. */
+void world_freeze(int ms, bool machine);
+/* Called when the loop exists, and before its last turn. */
+void world_take_loop(uv_loop_t *loop);
+void world_leave_loop(void);
+
+/* ---- main.c: the trace ---- */
+
+/* Adds a line to the trace and its hash. */
+void world_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Something does not hold: prints the end of the trace and writes the events so far; no return. */
+void world_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Writes halod.yaml: variant 0 has all streams. Each writing gives the chains new numbers. */
+void world_write_settings(int variant);
+/* The number of the next chain. Chains carry growing numbers ("gblur=sigma=20.000017"). */
+int world_next_chain(char *ret, size_t size);
+/* The number in a chain, or -1. */
+int world_chain_number(const char *chain);
+struct halo_supervisor *world_supervisor(void);
+bool world_is_ending(void); /* the daemon was told to stop */
+bool world_is_quiet(void);
+void world_fill_disk(bool full);
+void world_make_folder(bool made); /* of an output of `back` */
+
+/* ---- events.c ---- */
+
+/* Draws an event, and writes it without its time. */
+void world_draw_event(uint64_t *state, char *ret, size_t size);
+/* Makes an event happen, unless there is nobody whom it concerns. Returns false if it is not
+ * understood. */
+bool world_play(const char *event);
+
+/* ---- played_engine.c ---- */
+
+void engines_begin(void); /* replaces halo_process_ops */
+void engines_end(void);
+void engine_play(const char *name, const char *what, int number);
+void engine_stream_play(const char *stream, const char *what, int number);
+void engines_heal(void);  /* all do what they should from now on */
+void engines_check(void); /* whose silence should have been noticed */
+/* Whether the stream's engine runs it, undisturbed for at least ms; *ret_chain: its chain. */
+bool engine_runs(const struct sv_stream *stream, int64_t ms, int *ret_chain);
+/* The chain by which an engine filters the stream now, or -1. */
+int engine_chain(const struct sv_stream *stream);
+/* An engine is said to have failed: one that was killed must have done something. */
+void engines_blame(const char *why);
+int engines_surviving(void); /* killed, but kept by a driver */
+
+/* ---- played_client.c ---- */
+
+/* Calls a method of the control socket; one answer must come within `ms`. */
+void client_call(const char *method, json_t *parameters, int ms);
+/* Sets the stream's filters to the next chain. */
+void client_set(const char *stream);
+void client_subscribe(void); /* to events, until the world is quiet */
+void client_browse(const char *path);
+void viewer_play(const char *socket, const char *what);
+void clients_check(void); /* whose limits are over */
+void clients_leave(void); /* all of them, and the viewers */
+
+/* ---- check.c ---- */
+
+void check_step(void);                /* before each wait of the loop */
+void check_start(const char *engine); /* the supervisor starts its process */
+void check_status(void);
+/* A client was told that the stream's filters are this chain. */
+void check_set(const char *stream, int chain);
+void check_quiet(void); /* at the end of a quiet minute */
+void check_end(void);   /* after the daemon has ended */
+
+#endif
