@@ -21,9 +21,9 @@ enum {
     PAUSE_MS = 250, /* daemon/supervisor/README.md */
     PAUSE_MAX_MS = 5000,
     GOOD_MS = 10000,
-    STARTING_MS = 3500, /* an engine may wait until others have started */
-    FULL = 8,           /* quiet minutes, after which the history of the last hour is full */
-    KEPT = 256 << 10,   /* bytes; fragments, and texts that differ in length */
+    STARTING_MAX = 4, /* engines that start at once; others wait for them */
+    FULL = 8,         /* quiet minutes, after which the history of the last hour is full */
+    KEPT = 256 << 10, /* bytes; fragments, and texts that differ in length */
 };
 
 /* How the supervisor has to pause before it starts an engine again. */
@@ -39,6 +39,7 @@ static struct {
     struct halo_listener listener;
     struct engine_record *records;
     int64_t looked;
+    int64_t crowded; /* us of world_awake(): when so many engines were starting */
     int quiet, descriptors;
     size_t bytes;
 } check;
@@ -107,6 +108,12 @@ void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool dev
 
 static void check_engines(void)
 {
+    int starting = 0;
+    for (const struct sv_engine *e = check.sv->engines; e; e = e->next)
+        starting += e->process && !e->process->said_hello;
+    if (starting >= STARTING_MAX)
+        check.crowded = world_awake();
+    const int64_t free = check.crowded > world_thawed() ? check.crowded : world_thawed();
     for (const struct sv_engine *e = check.sv->engines; e; e = e->next) {
         struct engine_record *r = record_of(e->name);
         if (!r)
@@ -114,7 +121,8 @@ static void check_engines(void)
         if (e->process && e->process->said_hello && !r->good_since)
             r->good_since = world_now();
         if (!e->process && sv_engine_streams(e) > 0 && check.sv->abandoned == 0 &&
-            world_awake() > r->not_before + (int64_t)STARTING_MS * 1000)
+            world_now() > r->not_before + WORLD_SLACK_MS * 1000 &&
+            world_awake() > free + WORLD_SLACK_MS * 1000)
             world_fail("engine %s has streams, but is not started again", e->name);
     }
 }

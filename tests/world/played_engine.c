@@ -72,6 +72,7 @@ struct engine {
     uint64_t waited; /* ms for a processor, without the present wait, since `starves` */
     int lies;        /* since `lied` */
     int64_t spoke, disturbed, quits, lied, starves;
+    int64_t must_end;   /* us of world_awake(): when it broke the link's rules; or 0 */
     int64_t hung, left; /* us of world_awake(): since when it is silent, was told to finish; or 0 */
     struct played *streams;
     AVPacket *packet;
@@ -88,6 +89,8 @@ static struct {
     struct engine *engines;
     pid_t pids;
     int runs;
+    char frail[96]; /* the engine whose next processes end soon, so many: */
+    int deaths;
 } played;
 
 /* ---- finding ---- */
@@ -302,28 +305,60 @@ static void tell_stats(void *arg)
     world_after(STATS_MS, tell_stats, e);
 }
 
-/* Two that are true for its kind and wrong in a field, by turns. */
+/* Messages that are wrong in one field or all, about streams that it does not have. */
 static void tell_lies(struct engine *e, int count)
 {
-    static const char *const lies[] = {
-        "{\"tell\":\"ring\",\"stream\":\"nobody\",\"encoding\":0}",
-        "{\"tell\":\"state\",\"stream\":7,\"state\":\"running\"}",
-        "{\"tell\":\"stats\",\"streams\":{\"nobody\":{\"filtered\":-1}}}",
-        "{\"tell\":\"set\",\"stream\":\"front\",\"id\":-5}",
-        "{\"tell\":\"gpus\",\"gpus\":[{\"memory_free_bytes\":\"x\"}]}",
-        "{\"tell\":\"finished\",\"stream\":\"front\",\"output\":0,\"path\":\"/bin/sh\"}",
-        "{\"tell\":\"hello\",\"version\":\"0.0\"}",
-    };
-    const size_t from = (size_t)world_draw(1000);
+    static const char *const tells[] = {"hello",    "ring", "state",    "set",
+                                        "snapshot", "gone", "encoding", "detector",
+                                        "finished", "gpus", "x",        ""};
+    static const char *const keys[] = {"stream", "encoding", "state", "why", "id", "path", "gpus"};
+    static const char *const bad[] = {"null", "true",           "-1",         "4611686018427387904",
+                                      "1.5",  "\"\"",           "[]",         "{}",
+                                      "[[]]", "\"\\u001b[2J\"", "\"running\""};
     if (world_now() - e->lied >= INT64_C(60000000)) { /* as the supervisor counts them */
         e->lied = world_now();
         e->lies = 0;
     }
     if ((e->lies += count) > LIES_MAX)
         e->disturbed = world_now();
-    for (size_t i = 0; i < (size_t)count; i++)
-        if (!send_text(e, lies[(from + i) % (sizeof lies / sizeof *lies)], NULL, 0))
+    for (int i = 0; i < count; i++) {
+        char text[300];
+        int length = snprintf(text, sizeof text, "{\"tell\": \"%s\"",
+                              tells[world_draw(sizeof tells / sizeof *tells)]);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (world_draw(2))
+                length += snprintf(text + length, sizeof text - (size_t)length, ", \"%s\": %s",
+                                   keys[k], bad[world_draw(sizeof bad / sizeof *bad)]);
+        snprintf(text + length, sizeof text - (size_t)length, "}");
+        if (!send_text(e, text, NULL, 0))
             return;
+    }
+}
+
+/* What is no message at all: the supervisor has to end it. */
+static void send_garbage(struct engine *e, size_t size)
+{
+    char *text = malloc(size + 1);
+    memset(text, '{', size);
+    text[size] = '\0';
+    e->must_end = send_text(e, text, NULL, 0) ? world_awake() : 0;
+    free(text);
+}
+
+/* Descriptors that are not what they should be, and that nobody asked for. */
+static void send_descriptors(struct engine *e, const char *what)
+{
+    int fds[2];
+    if (!e->streams)
+        return;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        world_fail("no pipe");
+    tell(e,
+         json_pack("{s:s, s:s, s:i, s:i}", "tell", what, "stream", e->streams->name, "encoding", 0,
+                   "id", 12345),
+         fds, 2);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 /* ---- frames ---- */
@@ -637,6 +672,11 @@ static int start_played(struct halo_process *process, uv_loop_t *loop,
         return 0;
     }
     check_start(e->name);
+    if (played.deaths > 0 && !strcmp(played.frail, e->name)) {
+        played.deaths--;
+        e->disturbed = world_now();
+        world_after((double)world_draw(400), end_killed, e);
+    }
     world_after(20 + (double)world_draw(world_draw(16) ? 100 : 4000), greet, e);
     world_watch(e->fd, 0, read_link, e);
     return 0;
@@ -728,7 +768,7 @@ int engines_surviving(void)
 void engine_play(const char *name, const char *what, int number)
 {
     struct engine *e = by_name(name);
-    const bool ends = !strcmp(what, "dies") || !strcmp(what, "exits");
+    const bool ends = !strcmp(what, "dies") || !strcmp(what, "exits") || !strcmp(what, "frail");
     if (!e || e->exited || e->killed || (e->hangs && !ends))
         return;
     if (strcmp(what, "lies") != 0 && strcmp(what, "starves") != 0 && strcmp(what, "lingers") != 0)
@@ -737,6 +777,10 @@ void engine_play(const char *name, const char *what, int number)
         end_process(e, 0, number);
     } else if (!strcmp(what, "exits")) {
         end_process(e, number, 0);
+    } else if (!strcmp(what, "frail")) {
+        snprintf(played.frail, sizeof played.frail, "%s", name);
+        played.deaths = number;
+        end_process(e, 0, SIGKILL);
     } else if (!strcmp(what, "hangs")) {
         e->hangs = true;
         e->hung = world_awake();
@@ -751,6 +795,10 @@ void engine_play(const char *name, const char *what, int number)
         e->slow = number;
     } else if (!strcmp(what, "lies")) {
         tell_lies(e, number);
+    } else if (!strcmp(what, "garbage")) {
+        send_garbage(e, (size_t)number);
+    } else if (!strcmp(what, "sends")) {
+        send_descriptors(e, number ? "ring" : "snapshot");
     } else if (!strcmp(what, "closes")) {
         world_unwatch(e->fd);
         shutdown(e->fd, SHUT_RDWR);
@@ -802,6 +850,8 @@ void engines_check(void)
         const struct sv_process *process = e->process ? e->process->data : NULL;
         if (e->detector || !process || e->exited || e->killed)
             continue;
+        if (e->must_end && world_awake() - e->must_end > WORLD_SLACK_MS * 1000)
+            world_fail("engine %s broke the rules of its link, and was not killed", e->name);
         if (!process->engine && !e->left)
             e->left = world_awake();
         const int64_t hung = e->hung > world_thawed() ? e->hung : world_thawed();
@@ -817,6 +867,7 @@ void engines_check(void)
 
 void engines_heal(void)
 {
+    played.deaths = 0;
     for (struct engine *e = played.engines; e; e = e->next) {
         e->slow = 0;
         for (struct played *s = e->streams; s; s = s->next) {
