@@ -232,10 +232,6 @@ class Engine:
         """Until the test says so."""
         self.wait_for_end()
 
-    def ring_pipe(self):
-        reading, _ = os.pipe()
-        self.tell(reading, reading, tell='ring', stream=self.stream, encoding=0)
-
     def ring_unsealed(self):
         self.tell(memfd(1 << 20, False), memfd(4096), tell='ring', stream=self.stream, encoding=0)
 
@@ -248,18 +244,8 @@ class Engine:
         for number in range(50):
             self.tell(memfd(4096, False), tell='snapshot', stream=self.stream, id=number)
 
-    def too_large(self):
-        self.link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-        self.raw(b'{"tell": "' + b'x' * (170 * 1024) + b'"}')
-
-    def garbage(self):
-        self.raw(bytes(range(256)))
-
     def closes(self):
         self.link.close()
-        time.sleep(100)
-
-    def silent(self):
         time.sleep(100)
 
     def unread(self):

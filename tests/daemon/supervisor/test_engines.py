@@ -7,11 +7,10 @@ import signal
 import time
 
 from halotest.daemon import PATIENCE, DaemonTest, is_alive, links, main, wait_until
-from halotest import Waits, alone, need_faults
+from halotest import Waits, alone
 
 CARD_S = 0.5 * PATIENCE     # without anything to see
 BACK_S = 3 * PATIENCE       # until pictures are filtered again
-SILENCE_S = 3 * PATIENCE    # until an engine that hangs is given up
 
 
 def engines_of(pid):
@@ -57,59 +56,6 @@ class Engines(DaemonTest):
             self.assertLess(max(gaps), CARD_S + 0.2 * PATIENCE + late)
         self.assertTrue(watcher.is_alive_process())
         self.assertIn('signal 9', daemon.logged())
-
-    @alone
-    def test_a_hanging_engine(self):
-        """SIGSTOP: found by its silence, killed, and a new one goes on; viewers see the card."""
-        daemon = self.start({'one': self.stream(suffix='nut')})
-        daemon.wait_state('one', 'running')
-        reader, watcher = self.reader('one.nut'), self.watcher('one.nut')
-        self.assertTrue(watcher.wait(card=False))
-        stopped, waits = time.monotonic(), Waits()
-        pid = daemon.pids()[0]
-        os.kill(pid, signal.SIGSTOP)
-        card = watcher.wait(card=True, since=stopped)
-        self.assertIsNotNone(card, daemon.logged())
-        self.assertLess(card - stopped, 1.5 * PATIENCE + waits.seconds())
-        self.until(lambda: daemon.pids() not in ([], [pid]))
-        back = watcher.wait(card=False, since=card)
-        self.assertIsNotNone(back, daemon.logged())
-        late = waits.seconds()
-        self.assertLess(back - stopped, SILENCE_S + BACK_S + late)
-        self.assertFalse(reader.ended)
-        # As cards are apart.
-        self.assert_no_gap(reader.gaps(stopped), CARD_S + 0.2 * PATIENCE + late)
-        self.assertIn('silent', daemon.logged())
-
-    def test_pauses_grow(self):
-        """An engine that dies again and again is started with pauses, and never given up."""
-        need_faults()
-        dies, begun = self.path('dies'), time.monotonic()
-        with open(dies, 'w'):
-            pass
-        daemon = self.start(environment={'HALOD_FAULT': f'kill:{dies}'})
-        self.until(lambda: daemon.engines()['cpu']['restarts'] >= 4)
-        self.assertGreater(time.monotonic() - begun, 0.25 + 0.5 + 1)  # the first one is at once
-        os.unlink(dies)
-        daemon.wait_state('one', 'running')
-        self.assertGreaterEqual(daemon.engines()['cpu']['restarts'], 4)
-
-    @alone
-    def test_kills_while_it_works(self):
-        """An engine that filtered is started again at once, however often it is killed."""
-        daemon = self.start()
-        pauses, waits = [], Waits()
-        for number in range(6):  # with pauses that grow the sixth would come after four seconds
-            self.until(lambda number=number: (
-                daemon.status('one')['restarts'] == number and
-                daemon.status('one')['filtered'] > 0))
-            pid = daemon.pids()[0]
-            killed = time.monotonic()
-            os.kill(pid, signal.SIGKILL)
-            self.until(lambda pid=pid: daemon.pids() not in ([], [pid]))
-            pauses.append(time.monotonic() - killed)
-        self.assert_no_gap(pauses, 1.5 * PATIENCE + waits.seconds())
-        daemon.wait_state('one', 'running')
 
     def all_run(self, daemon, names):
         for name in names:
@@ -194,18 +140,6 @@ class Engines(DaemonTest):
             self.assertFalse(os.path.exists(self.path('one.ts')))
             self.assertFalse(os.path.exists(self.path('control.sock')))
             self.until(lambda: reader.ended)
-
-    @alone
-    def test_a_stopped_supervisor(self):
-        """Stopped and continued, it does not take its engines for silent."""
-        daemon = self.start()
-        daemon.wait_state('one', 'running')
-        pids = daemon.pids()
-        daemon.process.send_signal(signal.SIGSTOP)
-        time.sleep(4)  # longer than an engine may be silent
-        daemon.process.send_signal(signal.SIGCONT)
-        daemon.wait_pictures('one', 25)
-        self.assertEqual(daemon.pids(), pids, daemon.logged())
 
     def test_engine_by_hand(self):
         """The hidden command says what it is, and does nothing."""
