@@ -240,7 +240,8 @@ static void kill_played(struct halo_process *process)
         return;
     e->killed = true;
     world_say("engine %s (%d) is killed", e->name, (int)e->pid);
-    e->wronged = !e->detector && e->disturbed < 0 && !world_is_ending();
+    const bool early = world_awake() - e->left < (QUIT_MS - 100) * 1000;
+    e->wronged = !e->detector && e->disturbed < 0 && !world_is_ending() && (!e->left || early);
     if (e->wronged && e->left)
         world_fail("engine %s was killed, but had time to finish", e->name);
     const int64_t silent = (world_now() - e->spoke) / 1000;
@@ -315,7 +316,7 @@ static void tell_lies(struct engine *e, int count)
     static const char *const bad[] = {"null", "true",           "-1",         "4611686018427387904",
                                       "1.5",  "\"\"",           "[]",         "{}",
                                       "[[]]", "\"\\u001b[2J\"", "\"running\""};
-    if (world_now() - e->lied >= INT64_C(60000000)) { /* as the supervisor counts them */
+    if (!e->lied || world_now() - e->lied >= INT64_C(60000000)) { /* as the supervisor does */
         e->lied = world_now();
         e->lies = 0;
     }
@@ -597,7 +598,7 @@ static void read_link(void *arg)
 {
     static char buffer[HALO_LINK_MAX + 1];
     struct engine *e = arg;
-    if (e->hangs || e->exited)
+    if (e->hangs || e->exited || e->killed)
         return;
     for (;;) {
         int fd = -1;
