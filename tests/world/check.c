@@ -292,6 +292,19 @@ void check_quiet(void)
 
 /* ---- the daemon's life ---- */
 
+/* Streams end for reasons that events give, and for no others. */
+static void check_reason(const char *stream, const char *why)
+{
+    static const char *const reasons[] = {"restart requested", "its settings have changed",
+                                          "its input",         "a stage is stuck",
+                                          "the engine",        "the GPU failed",
+                                          "killed: ",          "it sent"};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (!strncmp(why, reasons[i], strlen(reasons[i])))
+            return;
+    world_fail("%s ends, though no event is a reason for that: %s", stream, why);
+}
+
 static void on_event(struct halo_listener *listener, json_t *event)
 {
     static const char *const keys[] = {"event", "stream", "state", "why"};
@@ -302,6 +315,10 @@ static void on_event(struct halo_listener *listener, json_t *event)
         word[i] = word[i] ? word[i] : "-";
     }
     world_say("%s %s: %s (%s)", word[0], word[1], word[2], word[3]);
+    if (strcmp(word[0], "state") != 0)
+        return;
+    if (!strcmp(word[2], "restarting") || !strcmp(word[2], "failed"))
+        check_reason(word[1], word[3]);
 }
 
 int __wrap_halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop,

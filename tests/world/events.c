@@ -44,12 +44,19 @@ static json_t *of_stream(const char *name)
     return json_pack("{s:s}", "name", name);
 }
 
+static void look_at_status(void *arg)
+{
+    (void)arg;
+    check_status();
+}
+
 static void play_client(const struct words *w)
 {
     json_t *of = of_stream(w->what);
     if (!strcmp(w->who, "set")) {
         json_decref(of);
         client_set(w->what);
+        world_after(1100, look_at_status, NULL); /* while engines change their filters */
     } else if (!strcmp(w->who, "hide")) {
         json_object_set_new(of, "id", json_string("door"));
         json_object_set_new(of, "filters", json_string("solid=black:region=rect 0 0 10% 10%"));
@@ -175,7 +182,7 @@ static const struct {
     {1, "engine %s garbage %d", engines, 1, 170 << 10},
     {2, "engine %s sends %d", engines, 0, 2},
     {2, "engine %s starves %d", engines, 1, 9000},
-    {2, "engine %s lingers %d", engines, 1, 7500},
+    {2, "engine %s lingers %d", engines, 1, 15000},
     {3, "stream %s fails", streams, 0, 0},
     {2, "stream %s ends", streams, 0, 0},
     {3, "stream %s waits", streams, 0, 0},

@@ -83,6 +83,7 @@ struct later {
     struct later *next;
     struct played *stream;
     json_t *message;
+    bool refused;
 };
 
 static struct {
@@ -402,16 +403,21 @@ static void write_frame(struct played *s, int encoding)
     ring->since_key = key ? KEY_EVERY : ring->since_key - 1;
 }
 
-static void next_frame(void *arg)
+static void write_frames(struct played *s)
 {
-    struct played *s = arg;
-    world_after(FRAME_MS, next_frame, s);
     if (s->engine->hangs || strcmp(s->state, "running") != 0)
         return;
     s->frames++;
     for (int i = 0; i < s->encodings; i++)
         if (s->ring[i].watched)
             write_frame(s, i);
+}
+
+static void next_frame(void *arg)
+{
+    struct played *s = arg;
+    world_after(FRAME_MS, next_frame, s);
+    write_frames(s);
 }
 
 static void open_ring(struct played *s, int encoding)
@@ -467,14 +473,14 @@ static void start_stream(struct engine *e, const char *name, const char *text)
     world_after(30 + (double)world_draw(300), run_stream, s);
 }
 
-static void answer_set(void *arg);
+static void change_chain(void *arg);
 
 /* In their order. */
 static void answer_next(struct played *s)
 {
     if (!s->laters)
         return;
-    world_after(s->late + (double)world_draw(100), answer_set, s->laters);
+    world_after(s->late + (double)world_draw(100), change_chain, s->laters);
     s->late = 0;
 }
 
@@ -483,28 +489,43 @@ static void answer_set(void *arg)
 {
     struct later *later = arg;
     struct played *s = later->stream;
-    const char *chain =
-        json_string_value(json_array_get(json_object_get(later->message, "chains"), 0));
     json_t *answer = json_pack("{s:s, s:s, s:O}", "tell", "set", "stream", s->name, "id",
                                json_object_get(later->message, "id"));
     if (s->ending)
         json_object_set_new(answer, "ended", json_true());
-    if (s->refuses || s->ending) {
+    if (later->refused || s->ending)
         json_object_set_new(answer, "why", json_string("the filters do not fit"));
-    } else {
-        s->chain = world_chain_number(chain);
+    else
         json_object_set_new(answer, "coverage", coverage_of(s->chain));
-    }
-    s->refuses = false;
     tell(s->engine, answer, NULL, 0);
     free_later(later);
     answer_next(s);
+}
+
+/* From now on frames have the new chain, but some of the old one are still in an encoder. */
+static void change_chain(void *arg)
+{
+    struct later *later = arg;
+    struct played *s = later->stream;
+    const bool at_once = world_draw(2);
+    if (at_once) /* nobody has read this frame yet when the change is confirmed */
+        write_frames(s);
+    later->refused = s->refuses;
+    s->refuses = false;
+    if (!later->refused && !s->ending)
+        s->chain = world_chain_number(
+            json_string_value(json_array_get(json_object_get(later->message, "chains"), 0)));
+    if (at_once)
+        answer_set(later);
+    else
+        world_after((double)world_draw(1500), answer_set, later);
 }
 
 static void gone(void *arg)
 {
     struct played *s = arg;
     struct engine *e = s->engine;
+    s->ending = true;
     while (s->laters)
         answer_set(s->laters);
     json_t *message = json_pack("{s:s, s:s}", "tell", "gone", "stream", s->name);
