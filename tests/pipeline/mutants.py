@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-# mutants.py [NUMBER ...]: one privacy check left out, one old region kept: does a test see it?
-"""Copies the tree, changes one place of the code on which privacy rests, builds the tests of that
-file, one after the other, and runs each until one fails. A mutant that lives is a hole in the
-tests. All of these tests are part of `meson test`. What runs on GPUs is tried here on the CPU: the
-lanes of CUDA on a runtime of the tests' own."""
+# mutants.py [NUMBER ...]: one privacy check left out, one limit changed: does a test see it?
+"""Copies the tree, changes one place of the code on which privacy rests, or that decides how long
+the supervisor waits, builds the tests of that file, one after the other, and runs each until one
+fails. A mutant that lives is a hole in the tests. All of these tests are part of `meson test`. What
+runs on GPUs is tried here on the CPU: the lanes of CUDA on a runtime of the tests' own."""
 import argparse
 import os
 import re
@@ -18,14 +18,19 @@ from halotest.mutation import run, tree, walk  # noqa: E402
 TIME_LIMIT = 120  # seconds for one test, which takes one or two
 
 LANES = 'tests/kernels/kernels-lanes'
+EVENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'world', 'events')
 COMMANDS = {
     'lanes-host': (LANES + '-host', '--backend', 'cuda', '--frames', '10'),
     'lanes-host-skipped': (LANES + '-host', '--backend', 'cuda', '--skip-steps'),
     'lanes-skipped-cpu': (LANES, '--backend', 'cpu', '--skip-steps'),
+    'world': ('tests/world/world', '--seeds', '4', '--hours', '0.3', '--every', '1.5'),
+    'world-events': ('tests/world/world', '--events', EVENTS),
 }
 
 # The tests of each file, by their names in `meson test`; the first sees most.
 PIPELINE = 'pipeline/'
+DAEMON = 'daemon/'
+WORLD = ('world-events', 'world')
 CUDA = 'kernels/cuda/'
 TESTS = {
     PIPELINE + 'gate/gate.c': ('gate', 'gate_regions', 'privacy'),
@@ -62,6 +67,17 @@ TESTS = {
     PIPELINE + 'region/shapes_parse.c': ('shapes',),
     PIPELINE + 'region/shapes_spread.c': ('shapes',),
     PIPELINE + 'picture/orient.c': ('gate_regions',),
+    DAEMON + 'supervisor/sup_end.c': WORLD,
+    DAEMON + 'supervisor/sup_feed.c': WORLD,
+    DAEMON + 'supervisor/sup_place.h': WORLD,
+    DAEMON + 'supervisor/sup_process.c': WORLD,
+    DAEMON + 'supervisor/sup_request.c': WORLD,
+    DAEMON + 'supervisor/sup_stray.c': WORLD,
+    DAEMON + 'supervisor/sup_stream.c': WORLD,
+    DAEMON + 'supervisor/supervisor.c': WORLD,
+    DAEMON + 'supervisor/supervisor.h': WORLD,
+    DAEMON + 'view/feed.c': WORLD,
+    DAEMON + 'view/feed.h': WORLD,
     'kernels/frame.c': ('lanes-skipped-cpu',),
     CUDA + 'lane.c': ('lanes-host-skipped', 'lanes-host'),
     CUDA + 'region_masks.c': ('lanes-host',),
@@ -754,6 +770,64 @@ MUTANTS = [
          'm->size ? cudaStreamSynchronize(stream) : cudaSuccess;',
          'cudaSuccess;'),
         ('steps do not end', 'masks->step++;', 'masks->step += first;'),
+    ),
+    *group(
+        DAEMON + 'supervisor/supervisor.h',
+        ('engines may be silent for 6 s', '_SILENCE_MS = 3000', '_SILENCE_MS = 6000'),
+        ('engines may be silent for 1.5 s', '_SILENCE_MS = 3000', '_SILENCE_MS = 1500'),
+    ),
+    *group(
+        DAEMON + 'supervisor/supervisor.c',
+        ('sleep is not forgiven', 'now - sv->ticked < STALL_MS', 'now < sv->ticked'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_end.c',
+        ('engines may start for 60 s', 'HELLO_MS = 10000', 'HELLO_MS = 60000'),
+        ('a wait for a processor counts as silence', 'most + (waited', 'most + 0 * (waited'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_feed.c',
+        ('outputs are tried again after ten minutes', 'AGAIN_MS = 5000', 'AGAIN_MS = 600000'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_place.h',
+        ('pauses begin with 25 ms', 'SV_BACKOFF_MS = 250', 'SV_BACKOFF_MS = 25'),
+        ('pauses begin with 2.5 s', 'SV_BACKOFF_MS = 250', 'SV_BACKOFF_MS = 2500'),
+        ('pauses grow to a minute', 'SV_BACKOFF_MAX_MS = 5000', 'SV_BACKOFF_MAX_MS = 60000'),
+        ('an engine is good after 0.1 s', 'SV_GOOD_MS = 10000', 'SV_GOOD_MS = 100'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_process.c',
+        ('engines have 1 s to finish', 'QUIT_MS = 8000', 'QUIT_MS = 1000'),
+        ('engines have 30 s to finish', 'QUIT_MS = 8000', 'QUIT_MS = 30000'),
+        ('what ends slowly is given up',
+         'if (sv_share_ended(pid) || ran != process->ran || !sv_share_blocked(pid)) {',
+         'if (!pid) {'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_request.c',
+        ('answers come after 9 s', 'REPLY_MS = 4500', 'REPLY_MS = 9000'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_stray.c',
+        ('ten invalid messages are enough', 'STRAYS_MAX = 100', 'STRAYS_MAX = 10'),
+    ),
+    *group(
+        DAEMON + 'supervisor/sup_stream.c',
+        ('the coverage comes before its filters', 'if (sv_request_sets(stream)) /*',
+         'if (false) /*'),
+        ('the coverage of settings that are gone stays',
+         'halo_coverages_read(stream->stats.coverage, NULL);', ';'),
+    ),
+    *group(
+        DAEMON + 'view/feed.c',
+        ('cards come every 1.5 s', 'CARD_MS = 500,', 'CARD_MS = 1500,'),
+        ('who joins puts off the next card',
+         'FFMAX(CARD_MS - (halo_now_us() - feed->card_at) / 1000, 0)', 'CARD_MS'),
+    ),
+    *group(
+        DAEMON + 'view/feed.h',
+        ('a card comes after 3 s', 'HALO_FEED_SILENCE_MS = 400', 'HALO_FEED_SILENCE_MS = 3000'),
     ),
 ]
 
