@@ -259,8 +259,8 @@ static int count_descriptors(void)
 void check_quiet(void)
 {
     for (const struct sv_stream *s = check.sv->streams; s; s = s->next) {
-        int chain = -1;
-        if (!engine_runs(s, 0, &chain) || s->state != SV_RUNNING)
+        const int chain = engine_chain(s);
+        if (!engine_runs(s) || s->state != SV_RUNNING)
             world_fail("%s does not run, though nothing has disturbed it for half a minute (%s)",
                        s->name, s->why);
         if (chain != world_chain_number(s->settings.filters))

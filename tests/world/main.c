@@ -52,7 +52,7 @@ static struct {
     char last[LAST][LINE];
     FILE *trace;
     char folder[64];
-    bool quiet, ending, disk_is_full;
+    bool ending, disk_is_full;
     pid_t pid;
 } world;
 
@@ -242,11 +242,6 @@ bool world_is_ending(void)
     return world.ending;
 }
 
-bool world_is_quiet(void)
-{
-    return world.quiet;
-}
-
 /* Nothing begins that might last into the quiet minute, such as the time in which the daemon stands
  * still. */
 static bool is_calm(double s)
@@ -307,7 +302,6 @@ static void end_quiet(void *arg)
 {
     (void)arg;
     check_quiet();
-    world.quiet = false;
 }
 
 /* All streams in their first state: no suspect, and no engine that only they had. */
@@ -321,7 +315,6 @@ static void restart_all(void *arg)
 
 static void begin_quiet(void *arg)
 {
-    world.quiet = true;
     world_say("quiet");
     clients_leave();
     engines_heal();

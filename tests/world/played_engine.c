@@ -50,7 +50,7 @@ struct played {
     const char *state; /* as last told */
     int run;           /* the number of this start, of all */
     int chain;         /* the number of the chain in force */
-    int64_t frames, disturbed, detector;
+    int64_t frames, detector;
     bool refuses, ending;
     int late; /* ms, for the next set */
     struct later *laters;
@@ -129,24 +129,25 @@ static struct played *stream_by_name(const char *name)
     return NULL;
 }
 
-bool engine_runs(const struct sv_stream *stream, int64_t ms, int *ret_chain)
+/* The stream in the present process of its engine. */
+static const struct played *played_of(const struct sv_stream *stream)
 {
     const struct sv_process *process = stream->place.engine ? stream->place.engine->process : NULL;
     const struct engine *e = process ? by_pid(process->process.pid) : NULL;
-    const struct played *s = e && !e->exited ? stream_in(e, stream->name) : NULL;
-    const int64_t since = world_now() - ms * 1000;
-    if (!s || e->hangs || e->slow > 0 || e->disturbed > since || s->disturbed > since || s->ending)
-        return false;
-    *ret_chain = s->chain;
-    return !strcmp(s->state, "running");
+    const struct played *s = e && !e->exited && !e->hangs ? stream_in(e, stream->name) : NULL;
+    return s && !s->ending ? s : NULL;
+}
+
+bool engine_runs(const struct sv_stream *stream)
+{
+    const struct played *s = played_of(stream);
+    return s && !strcmp(s->state, "running");
 }
 
 int engine_chain(const struct sv_stream *stream)
 {
-    const struct sv_process *process = stream->place.engine ? stream->place.engine->process : NULL;
-    const struct engine *e = process ? by_pid(process->process.pid) : NULL;
-    const struct played *s = e && !e->exited ? stream_in(e, stream->name) : NULL;
-    return s && !s->ending && !e->hangs ? s->chain : -1;
+    const struct played *s = played_of(stream);
+    return s ? s->chain : -1;
 }
 
 /* ---- ends ---- */
@@ -464,7 +465,6 @@ static void start_stream(struct engine *e, const char *name, const char *text)
     snprintf(s->name, sizeof s->name, "%s", name);
     s->engine = e;
     s->state = "starting";
-    s->disturbed = -1;
     s->run = ++played.runs;
     s->chain = world_chain_number(s->settings.filters);
     s->encodings = halo_encodings(&s->settings, s->encoding, of);
@@ -833,7 +833,6 @@ void engine_stream_play(const char *stream, const char *what, int number)
     struct played *s = stream_by_name(stream);
     if (!s || s->engine->hangs)
         return;
-    s->disturbed = world_now();
     if (!strcmp(what, "fails"))
         tell_state(s, "failed", "its input cannot be opened");
     else if (!strcmp(what, "ends"))

@@ -91,7 +91,6 @@ int world_next_chain(char *ret, size_t size);
 int world_chain_number(const char *chain);
 struct halo_supervisor *world_supervisor(void);
 bool world_is_ending(void); /* the daemon was told to stop */
-bool world_is_quiet(void);
 void world_fill_disk(bool full);
 void world_make_folder(bool made); /* of an output of `back` */
 
@@ -109,10 +108,9 @@ void engines_begin(void); /* replaces halo_process_ops */
 void engines_end(void);
 void engine_play(const char *name, const char *what, int number);
 void engine_stream_play(const char *stream, const char *what, int number);
-void engines_heal(void);  /* all do what they should from now on */
-void engines_check(void); /* whose silence should have been noticed */
-/* Whether the stream's engine runs it, undisturbed for at least ms; *ret_chain: its chain. */
-bool engine_runs(const struct sv_stream *stream, int64_t ms, int *ret_chain);
+void engines_heal(void);                          /* all do what they should from now on */
+void engines_check(void);                         /* whose silence should have been noticed */
+bool engine_runs(const struct sv_stream *stream); /* as it has told */
 /* The chain by which an engine filters the stream now, or -1. */
 int engine_chain(const struct sv_stream *stream);
 /* An engine is said to have failed: one that was killed must have done something. */
