@@ -29,6 +29,7 @@ enum {
 /* How the supervisor has to pause before it starts an engine again. */
 struct engine_record {
     struct engine_record *next;
+    const struct sv_engine *engine;
     char name[96];
     int failures;
     int64_t good_since, not_before; /* us; 0: it is not running */
@@ -62,18 +63,32 @@ static struct engine_record *record_of(const char *name)
 struct sv_engine *__wrap_sv_engine_make(struct halo_supervisor *sv, const char *name);
 struct sv_engine *__real_sv_engine_make(struct halo_supervisor *sv, const char *name);
 
-/* A new engine has no past. */
-struct sv_engine *__wrap_sv_engine_make(struct halo_supervisor *sv, const char *name)
+/* That of an engine, which may have got its name from another since. */
+static struct engine_record *record_for(const struct sv_engine *engine)
 {
-    struct engine_record *r = record_of(name);
+    struct engine_record *r = record_of(engine->name);
     if (!r) {
         r = calloc(1, sizeof *r);
         r->next = check.records;
         check.records = r;
     }
-    *r = (struct engine_record){.next = r->next};
+    if (r->engine != engine)
+        *r = (struct engine_record){.next = r->next, .engine = engine};
+    snprintf(r->name, sizeof r->name, "%s", engine->name);
+    return r;
+}
+
+/* A new engine has no past. */
+struct sv_engine *__wrap_sv_engine_make(struct halo_supervisor *sv, const char *name)
+{
+    struct sv_engine *engine = __real_sv_engine_make(sv, name);
+    for (struct engine_record *r = check.records; r; r = r->next)
+        if (r->engine == engine)
+            r->engine = NULL;
+    struct engine_record *r = record_for(engine);
+    *r = (struct engine_record){.next = r->next, .engine = engine};
     snprintf(r->name, sizeof r->name, "%s", name);
-    return __real_sv_engine_make(sv, name);
+    return engine;
 }
 
 void check_start(const char *engine)
@@ -89,12 +104,10 @@ void __real_sv_engine_failed(struct sv_engine *engine, const char *why, bool dev
 
 void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked)
 {
-    struct engine_record *r = record_of(engine->name);
+    struct engine_record *r = record_for(engine);
     __real_sv_engine_failed(engine, why, device, worked);
     world_say("engine %s has failed: %s", engine->name, why);
     engines_blame(why);
-    if (!r)
-        return;
     if ((worked && !device) ||
         (r->good_since && world_now() - r->good_since >= (int64_t)GOOD_MS * 1000))
         r->failures = 0;
@@ -115,9 +128,7 @@ static void check_engines(void)
         check.crowded = world_awake();
     const int64_t free = check.crowded > world_thawed() ? check.crowded : world_thawed();
     for (const struct sv_engine *e = check.sv->engines; e; e = e->next) {
-        struct engine_record *r = record_of(e->name);
-        if (!r)
-            continue;
+        struct engine_record *r = record_for(e);
         if (e->process && e->process->said_hello && !r->good_since)
             r->good_since = world_now();
         if (!e->process && sv_engine_streams(e) > 0 && check.sv->abandoned == 0 &&

@@ -29,7 +29,7 @@
 #include "kernels/backend.h"
 #include "tests/world/world.h"
 
-enum { LINE = 240, LAST = 400, EVENTS_MAX = 1 << 20, CALM = 30 /* s */ };
+enum { LINE = 240, LAST = 100, EVENTS_MAX = 1 << 20, CALM = 30 /* s */ };
 
 struct event {
     double at; /* s */
