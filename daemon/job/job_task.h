@@ -30,9 +30,9 @@ void halo_job_end_by_signal(void);
 int halo_job_each(const char *command, int count, char **names,
                   int (*one)(const char *name, void *arg), void *arg);
 
-/* Calls work(arg) and returns its exit code; where halo_job_each() has several jobs, in a process of
- * its own, which ends with this one and gets its signals: halo_job_load() confines the process to
- * the files of one job. */
+/* Calls work(arg) and returns its exit code; where halo_job_each() has several jobs, in a process
+ * of its own, which ends with this one and gets its signals: halo_job_load() confines the process
+ * to the files of one job. */
 int halo_job_apart(int (*work)(void *arg), void *arg);
 
 /* Returns the name of the node, as the scheduler knows it: several may be on one machine. */
