@@ -289,7 +289,7 @@ class Setup(unittest.TestCase):
     def test_what_a_release_lacks(self):
         """What the build needs ends it; what needs others is skipped, and the rest is installed."""
         apt = {'apt_get': 'case $* in *install*) echo "E: $*"; exit 100 ;; esac',
-               'apt_cache': 'case $3 in $LACKS) exit 100 ;; esac'}
+               'apt_cache': 'for n; do [ $n = $LACKS ] || echo "Package: $n"; done'}
         for lacks, last in (('clang-format-14', ' libcmocka-dev'),
                             ('libuv1-dev', ' has no package libuv1-dev, which the build needs')):
             lines = self.setup('quick', **{**apt, 'apt_cache': apt['apt_cache'].replace('$LACKS', lacks)})
