@@ -14,6 +14,7 @@
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_loop.h"
+#include "pipeline/base/av.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/frozen.h"
 #include "pipeline/picture/memory.h"
@@ -67,11 +68,29 @@ static bool only_looks(const struct halo_segments *segments)
     return halo_segments_detects(segments) || (frozen && frozen->mode == HALO_FROZEN_TAKE);
 }
 
+/* All encoders of x265 in a process fill the same tables of costs, and read what is not filled yet:
+ * with several, the bytes depend on when each begins. One uses all processors by itself. */
+static bool encodes_alone(const struct halo_run_settings *settings)
+{
+    struct halo_error ignored = {0};
+    const char *name = settings->video_codec;
+    const AVCodec *codec =
+        name ? halo_av_find_encoder("-c:v", name, AVMEDIA_TYPE_VIDEO, &ignored) : NULL;
+    if (!codec || strcmp(codec->name, "libx265") != 0)
+        return false;
+    if (settings->workers > 1)
+        halo_log(HALO_LOG_INFO, "-workers %d: with libx265, one segment is encoded at a time",
+                 settings->workers);
+    return true;
+}
+
 /* The software encoder keeps frames, so memory limits the number of workers, too. */
 static int choose_workers(const struct run *run)
 {
     struct halo_segments_count count;
     if (only_looks(run->segments) || halo_segments_frozen(run->segments)) /* one thread at a time */
+        return 1;
+    if (encodes_alone(run->settings))
         return 1;
     if (run->settings->workers)
         return run->settings->workers;

@@ -126,6 +126,12 @@ class Kinds(Segments):
                 with self.subTest((frames, name)):
                     self.same(source, name=name, codec='libx265', segments=3)
 
+    def test_one_x265(self):
+        """Of several in one process, one run in twenty gave other bytes."""
+        run = self.halod('run', '-y', '-segments', '-workers', '4', '-i', short(), '-vf', 'null',
+                         '-c:v', 'hevc', '-preset', 'ultrafast', self.path('one.mkv'))
+        self.assertIn('with libx265, one segment is encoded at a time', run.err)
+
     def test_hevc_of_ten_bits(self):
         hdr = with_colours('yuv420p10le', **BT2020_PQ)
         self.same(short(*x265('hdr10=1', 'max-cll=1000,400', 'master-display=G(13250,34500)'
