@@ -491,6 +491,7 @@ static AVFrame *noise(enum AVPixelFormat format, int width, int height, unsigned
 {
     const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(format);
     const bool bayer = d->flags & AV_PIX_FMT_FLAG_BAYER, real = d->flags & AV_PIX_FMT_FLAG_FLOAT;
+    const bool uyyvyy = format == AV_PIX_FMT_UYYVYY411; /* no step describes where its luma is */
     AVFrame *frame = av_frame_alloc();
     frame->format = format;
     frame->width = width;
@@ -517,12 +518,15 @@ static AVFrame *noise(enum AVPixelFormat format, int width, int height, unsigned
                 v = (v ^ v >> 13) * 2654435761u;
                 row[x] = real ? (depth == 16 ? 0x3800u | v >> 22 : 0x3f000000u | v >> 9)
                               : v >> (32 - depth);
-                if (bayer && depth == 8)
+                if (uyyvyy)
+                    frame->data[0][y * frame->linesize[0] + x * by_x / 4 * 6 +
+                                   (chroma ? 3 * (c - 1) : "\1\2\4\5"[x % 4])] = (uint8_t)row[x];
+                else if (bayer && depth == 8)
                     frame->data[0][y * frame->linesize[0] + x] = (uint8_t)row[x];
                 else if (bayer)
                     ((uint16_t *)(frame->data[0] + y * frame->linesize[0]))[x] = (uint16_t)row[x];
             }
-            if (!bayer)
+            if (!bayer && !uyyvyy)
                 av_write_image_line2(row, frame->data, frame->linesize, d, 0, y, c, count, 4);
         }
     }

@@ -191,7 +191,6 @@ class Containers(HaloTest):
 
     def test_edit_list_shorter_than_the_header_says(self):
         source = self.trimmed(header=False)
-        need(halotest.duration(probe(source)['format']) > 3, 'a long movie header', source)
         self.assertEqual(frame_hashes(self.lossless(source)), frame_hashes(source))
 
     def test_sound_hidden_by_an_edit_list(self):

@@ -254,7 +254,7 @@ class Tags(HaloTest):
 
     def test_interlaced_where_only_frames_say_so(self):
         """Neither DV nor AVI declares it."""
-        fields = ('-flags', '+ilme+ildct', '-top', '1', '-c:v')
+        fields = ('-vf', 'setfield=tff', '-flags', '+ilme+ildct', '-c:v')
         for source in (clip('.dv', *video_source('720x576'), '-target', 'pal-dv', '-an'),
                        clip('.avi', *video_source(), *fields, 'mpeg4'),
                        clip('.mpg', *video_source(), *fields, 'mpeg2video')):
@@ -271,7 +271,7 @@ class Tags(HaloTest):
             self.says_once(run, 'interlaced')
 
     def test_interlaced_where_the_container_says_otherwise(self):
-        source = clip('.mkv', *video_source(), *X264, '-flags', '+ilme+ildct')
+        source = clip('.mkv', *video_source(), *X264, '-x264opts', 'tff=1')
         need(probe_video(source)['field_order'] == 'progressive' and frame_fields(source) == {1},
              'frames that are interlaced, and a container that denies it', source)
         self.assertEqual(frame_fields(self.filtered(source, 'out.mp4')), {1})
