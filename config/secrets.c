@@ -115,9 +115,9 @@ char *halo_hide_secrets(const char *address)
 
 void halo_hide_in_words(char *text, size_t size)
 {
-    char *copy = strstr(text, "://") ? strdup(text) : NULL, *mark;
+    char *copy = strstr(text, "://") ? strdup(text) : NULL;
     FILE *to = copy ? fmemopen(text, size, "w") : NULL;
-    const char *at = copy;
+    const char *at = copy, *mark;
     while (to && (mark = strstr(at, "://"))) {
         const char *scheme = scheme_of(at, mark), *end = end_in_text(at, scheme, mark + 3);
         fwrite(at, 1, (size_t)(scheme - at), to);
