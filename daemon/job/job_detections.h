@@ -22,7 +22,7 @@ json_t *halo_job_hash_detectors(const struct halo_job_file *job);
 /* A manifest may name any program, so those that it names run only if the user of this process has
  * given the same keys (`allowed`, indexed by enum halo_find; NULL: none), and if they are the
  * programs of the machine on which the job was split, except with --mixed. Returns 0; a usage
- * error; or -ESTALE with err filled. Call this after halo_job_load(). */
+ * error; or -ESTALE with err filled. Call this after halo_job_load() with `detects`. */
 int halo_job_allow_detectors(const struct halo_job_file *job, char *const allowed[HALO_FINDS],
                              struct halo_error *err);
 

@@ -252,7 +252,7 @@ int halo_job_check_settings(struct halo_run_settings *settings, const char *outp
     return 0;
 }
 
-static int parse(struct halo_job_file *job, struct halo_error *err)
+static int parse(struct halo_job_file *job, bool detects, struct halo_error *err)
 {
     char *output;
     struct halo_error inner = {0};
@@ -277,7 +277,7 @@ static int parse(struct halo_job_file *job, struct halo_error *err)
     free(output);
     if (code >= 0)
         code = halo_chain_parse(&job->chain, job->settings.filters, &inner);
-    if (code >= 0 && !(job->detectors = halo_job_hash_detectors(job)))
+    if (code >= 0 && detects && !(job->detectors = halo_job_hash_detectors(job)))
         code = halo_fail(&inner, -ENOMEM, "out of memory");
     if (code >= 0)
         code = halo_run_confine(&job->settings, job->chain, true, &inner);
@@ -296,7 +296,7 @@ int halo_job_enter(const struct halo_job_file *job, struct halo_error *err)
     return code;
 }
 
-int halo_job_load(struct halo_job_file *job, struct halo_error *err)
+int halo_job_load(struct halo_job_file *job, bool detects, struct halo_error *err)
 {
     const bool mixed =
         json_is_true(json_object_get(json_object_get(job->manifest, "job"), "mixed"));
@@ -304,7 +304,7 @@ int halo_job_load(struct halo_job_file *job, struct halo_error *err)
     if (code >= 0 && !mixed)
         code = check_machine(job, err);
     if (code >= 0)
-        code = parse(job, err);
+        code = parse(job, detects, err);
     if (code >= 0)
         code = check_terms(job, mixed, err);
     return code;

@@ -35,7 +35,7 @@ struct halo_job_file {
     bool detects;                      /* and detectors must look at them before that */
     struct halo_run_settings settings; /* after halo_job_load() */
     struct halo_chain *chain;
-    json_t *detectors; /* their hashes: confined to its files, a task cannot read these programs */
+    json_t *detectors; /* halo_job_hash_detectors(): a confined task cannot read these programs */
     struct halo_detections detections; /* after halo_job_load_detections() (job_detections.h) */
 };
 
@@ -57,11 +57,12 @@ int halo_job_read(struct halo_job_file *job, struct halo_error *err);
 /* Number of segments, also of a job that is complete. Returns -errno with err filled. */
 int halo_job_count(struct halo_job_file *job, struct halo_error *err);
 
-/* Makes the folder of OUT the working directory and loads the settings and the chain, after
- * halo_job_read(). Returns 0; -ESTALE with err filled if this machine, its versions, or the files
- * that the chain names would give other bytes, or if the folder is not that of the manifest's OUT;
- * or another -errno. */
-int halo_job_load(struct halo_job_file *job, struct halo_error *err);
+/* Makes the folder of OUT the working directory, loads the settings and the chain, after
+ * halo_job_read(), and confines the process to the job's files, so call it once. If the task
+ * `detects`, the programs of detectors are hashed before that. Returns 0; -ESTALE with err filled
+ * if this machine, its versions, or the files that the chain names would give other bytes, or if
+ * the folder is not that of the manifest's OUT; or another -errno. */
+int halo_job_load(struct halo_job_file *job, bool detects, struct halo_error *err);
 
 /* Changes into the folder of OUT, to which the paths of a job are relative. Returns 0, or -errno
  * with err filled. */

@@ -257,7 +257,7 @@ static int join(void *arg)
     struct halo_segments *segments = NULL;
     if (is_joined(job))
         return end_complete(job, "is already complete");
-    int code = halo_job_load(job, &end.error);
+    int code = halo_job_load(job, false, &end.error);
     if (code >= 0)
         code = check_input(job, &end.error);
     if (code >= 0)

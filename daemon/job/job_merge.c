@@ -228,7 +228,7 @@ static void say_merged(const struct halo_job_file *job, bool before)
 
 static int merge_job(struct halo_job_file *job, struct halo_error *err)
 {
-    int code = halo_job_load(job, err);
+    int code = halo_job_load(job, false, err);
     if (code < 0)
         return code;
     if (!halo_job_chain_merges(job->chain)) {

@@ -137,7 +137,7 @@ static int is_detected(struct halo_job_file *job, struct halo_error *err)
  * with err filled. */
 static int load(struct halo_job_file *job, const struct share *share, struct halo_error *err)
 {
-    const int code = halo_job_load(job, err);
+    const int code = halo_job_load(job, share->detects, err);
     if (code < 0)
         return code;
     if (!share->detects)
