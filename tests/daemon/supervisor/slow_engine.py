@@ -3,7 +3,7 @@
 """An engine for test_requested.py that answers changes of filters when it is told to.
 
 In $STANDIN_FOLDER the file `holds` says what becomes of the changes it gets: [] answers them at
-once, a list answers them when the file `now` appears or the stream is stopped. Its items belong to
+once, a list answers them once there is the file `now` or the stream is stopped. Its items belong to
 the changes in their order: "ok", null for no answer, or the reason why not. While there is the file
 `stuck`, the stream does not stop."""
 import json
@@ -67,8 +67,7 @@ class Engine:
                 self.obey(json.loads(data))
             else:
                 self.tell('stats', streams={})
-            if os.path.exists(path('now')):
-                os.unlink(path('now'))
+            if self.held and os.path.exists(path('now')):
                 self.answer_held()
 
 
