@@ -326,4 +326,5 @@ class Services(DetectorTest):
 
 
 if __name__ == '__main__':
+    calls.need_a_kernel_that_confines()
     halotest.main()

@@ -551,10 +551,6 @@ static void opens_what_it_was_given(void **state)
 {
     char path[128];
     (void)state;
-    if (halo_confine_files_missing(false)) {
-        print_message("%s\n", halo_confine_files_missing(false));
-        skip();
-    }
     for (int i = 0; i < 3; i++) {
         char *folder = i == 0 ? allowed : i == 1 ? written : hidden;
         snprintf(folder, sizeof allowed, "/tmp/halo-confine-XXXXXX");
@@ -704,6 +700,15 @@ int main(void)
     };
     if (!halo_confine_is_built()) {
         print_message("a build with sanitizers, or without libseccomp\n");
+        return 77;
+    }
+    const uint32_t kill_process = SECCOMP_RET_KILL_PROCESS;
+    if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &kill_process) < 0) {
+        print_message("this kernel has no filters of system calls\n");
+        return 77;
+    }
+    if (halo_confine_files_missing(false)) {
+        print_message("%s\n", halo_confine_files_missing(false));
         return 77;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -408,4 +408,5 @@ class Run(HaloTest):
 
 
 if __name__ == '__main__':
+    calls.need_a_kernel_that_confines()
     main()

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 
+from halotest.calls import need_a_kernel_that_confines
 from halotest.managed import Control, ServiceTest, call, main, passing
 from halotest.units import OLDEST, UNITS, calls, version
 
@@ -101,6 +102,7 @@ class Restricted(ServiceTest):
 
 
 if __name__ == '__main__':
+    need_a_kernel_that_confines()
     if version() < OLDEST:
         print(f'systemd-analyze of systemd {OLDEST} or later is not installed')
         print('0 passed, 0 failed, 1 skipped')
