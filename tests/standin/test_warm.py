@@ -39,16 +39,18 @@ class Warm(unittest.TestCase):
             self.assertEqual(said.startswith(b'SUMMARY: AddressSanitizer: '), is_sanitized((b'__asan_init',)), said)
 
     def test_signals(self):
-        with warm.Popen([PROBE, 'wait'], stdout=subprocess.PIPE) as process:
-            self.assertEqual(process.stdout.readline(), b'waits\n')
-            with open(f'/proc/{process.pid}/cmdline', encoding='utf-8') as file:
-                self.assertEqual(file.read(), f'{PROBE}\0' + 'wait\0' * is_sanitized((b'__tsan_init',)))
-            process.send_signal(signal.SIGSTOP)
-            self.assertEqual(os.waitid(os.P_PID, process.pid, os.WSTOPPED).si_status, signal.SIGSTOP)
-            process.send_signal(signal.SIGCONT)
-            self.assertIsNone(process.poll())
-            process.terminate()
-        self.assertEqual(process.returncode, -signal.SIGTERM)
+        process = warm.Popen([PROBE, 'wait'], stdout=subprocess.PIPE)
+        for end in (process.stdout.close, process.wait, process.kill):
+            self.addCleanup(end)
+        self.assertEqual(process.stdout.readline(), b'waits\n')
+        with open(f'/proc/{process.pid}/cmdline', encoding='utf-8') as file:
+            self.assertEqual(file.read(), f'{PROBE}\0' + 'wait\0' * is_sanitized((b'__tsan_init',)))
+        process.send_signal(signal.SIGSTOP)
+        self.assertEqual(os.waitid(os.P_PID, process.pid, os.WSTOPPED).si_status, signal.SIGSTOP)
+        process.send_signal(signal.SIGCONT)
+        self.assertIsNone(process.poll())
+        process.terminate()
+        self.assertEqual(process.wait(), -signal.SIGTERM)
         with self.assertRaises(subprocess.TimeoutExpired):
             warm.run([PROBE, 'wait'], timeout=1)
 

@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -52,9 +51,10 @@ static pid_t fork_sibling(void)
     int *number = NULL;
     if (prctl(PR_GET_TID_ADDRESS, &number) < 0)
         return -1;
-    struct clone_args wish = {.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID,
-                              .child_tid = (uintptr_t)number};
-    return (pid_t)syscall(SYS_clone3, &wish, sizeof wish);
+    /* Not clone3(), which containers refuse. The number's place is the fourth or, where the fourth is
+     * that of a thread's memory, the fifth. */
+    const long flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+    return (pid_t)syscall(SYS_clone, flags, NULL, NULL, number, number);
 }
 
 static int run(ssize_t length, const int streams[3])

@@ -178,7 +178,8 @@ class Confinement(DetectorTest):
         with open(f'/proc/{pid}/status', encoding='utf-8') as file:
             status = file.read()
         self.assertIn('NoNewPrivs:\t1', status)
-        self.assertIn(f'Seccomp:\t{2 if CONFINED else 0}', status)
+        if CONFINED:
+            self.assertIn('Seccomp:\t2', status)
         self.assertEqual(os.getsid(pid), pid)
         with open(f'/proc/{pid}/limits', encoding='utf-8') as file:
             self.assertRegex(file.read(), r'Max core file size +1 +1 ')

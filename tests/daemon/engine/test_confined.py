@@ -312,7 +312,7 @@ class Run(HaloTest):
         for thread in threads:
             output = status_of(f'{run.pid}/task/{thread}')
             self.assertEqual(output['NoNewPrivs'], '1')
-            self.assertEqual(output['Seccomp'], '2' if CONFINED else '0')
+            self.assertEqual(output['Seccomp'], '2' if CONFINED else status_of('self')['Seccomp'])
 
     def test_its_helper_ends_with_it(self):
         """Also if it is killed; and no signal of the terminal ends the helper first."""
