@@ -110,12 +110,11 @@ static inline __attribute__((always_inline)) void sum_up(uint32_t *restrict pref
         four v;
         memcpy(&v, columns + i, sizeof v);
         if (channels == 1)
-            v += __builtin_shuffle(v, zero, (four){4, 0, 1, 2});
-        v += __builtin_shuffle(v, zero, (four){4, 5, 0, 1});
+            v += SHUFFLE(v, zero, 4, 0, 1, 2);
+        v += SHUFFLE(v, zero, 4, 5, 0, 1);
         const four sums = v + before;
         memcpy(prefix + i, &sums, sizeof sums);
-        before += channels == 1 ? __builtin_shuffle(v, (four){3, 3, 3, 3})
-                                : __builtin_shuffle(v, (four){2, 3, 2, 3});
+        before += channels == 1 ? SHUFFLE(v, v, 3, 3, 3, 3) : SHUFFLE(v, v, 2, 3, 2, 3);
     }
     for (; i < count; i++)
         prefix[i] = columns[i] + (i < channels ? 0 : prefix[i - channels]);

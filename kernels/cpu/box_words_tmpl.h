@@ -11,12 +11,20 @@
  * the next integer, it would have to exceed it by 1 / area or more, but 3.1 u N is below 1. */
 
 #if VECTOR == 64
-static const v32 even_lanes = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
-                 lower_lanes = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+#define EVEN_LANES  0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
+#define ODD_LANES   1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
+#define LOWER_LANES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define UPPER_LANES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
 #elif VECTOR == 32
-static const v32 even_lanes = {0, 2, 4, 6, 8, 10, 12, 14}, lower_lanes = {0, 8, 1, 9, 2, 10, 3, 11};
+#define EVEN_LANES  0, 2, 4, 6, 8, 10, 12, 14
+#define ODD_LANES   1, 3, 5, 7, 9, 11, 13, 15
+#define LOWER_LANES 0, 8, 1, 9, 2, 10, 3, 11
+#define UPPER_LANES 4, 12, 5, 13, 6, 14, 7, 15
 #else
-static const v32 even_lanes = {0, 2, 4, 6}, lower_lanes = {0, 4, 1, 5};
+#define EVEN_LANES  0, 2, 4, 6
+#define ODD_LANES   1, 3, 5, 7
+#define LOWER_LANES 0, 4, 1, 5
+#define UPPER_LANES 2, 6, 3, 7
 #endif
 
 typedef uint16_t word_lanes __attribute__((vector_size(VECTOR)));
@@ -43,10 +51,8 @@ static inline __attribute__((always_inline)) struct steps find_steps(const uint1
     const v32 out0 = load(left), out1 = load(left + BLOCK), low = splat(0xffff);
     struct steps d;
     if (high) {
-        const v32 in[2] = {__builtin_shuffle(in0, in1, even_lanes),
-                           __builtin_shuffle(in0, in1, even_lanes + 1)};
-        const v32 out[2] = {__builtin_shuffle(out0, out1, even_lanes),
-                            __builtin_shuffle(out0, out1, even_lanes + 1)};
+        const v32 in[2] = {SHUFFLE(in0, in1, EVEN_LANES), SHUFFLE(in0, in1, ODD_LANES)};
+        const v32 out[2] = {SHUFFLE(out0, out1, EVEN_LANES), SHUFFLE(out0, out1, ODD_LANES)};
         for (int i = 0; i < 2; i++) {
             d.v[2 * i] = (in[i] & low) - (out[i] & low);
             d.v[2 * i + 1] = (v32)(((u32v)in[i] >> 16) - ((u32v)out[i] >> 16));
@@ -56,8 +62,8 @@ static inline __attribute__((always_inline)) struct steps find_steps(const uint1
     } else {
         const v32 d0 = (v32)((word_lanes)in0 - (word_lanes)out0);
         const v32 d1 = (v32)((word_lanes)in1 - (word_lanes)out1);
-        const v32 even = __builtin_shuffle(d0, d1, even_lanes);
-        const v32 odd = __builtin_shuffle(d0, d1, even_lanes + 1);
+        const v32 even = SHUFFLE(d0, d1, EVEN_LANES);
+        const v32 odd = SHUFFLE(d0, d1, ODD_LANES);
         d.v[0] = (v32)((u32v)even << 16) >> 16, d.v[1] = even >> 16;
         d.v[2] = (v32)((u32v)odd << 16) >> 16, d.v[3] = odd >> 16;
         d.first_two = mac(splat(0), even, splat(pair(1, 1)));
@@ -106,8 +112,8 @@ static inline __attribute__((always_inline)) void write_step(void *to, struct wa
     }
     const v32 first = (v32)((u32v)merge(w[0], w[1]) << at->shift);
     const v32 second = (v32)((u32v)merge(w[2], w[3]) << at->shift);
-    store(to, __builtin_shuffle(first, second, lower_lanes));
-    store((char *)to + VECTOR, __builtin_shuffle(first, second, lower_lanes + LANES / 2));
+    store(to, SHUFFLE(first, second, LOWER_LANES));
+    store((char *)to + VECTOR, SHUFFLE(first, second, UPPER_LANES));
 }
 
 static inline __attribute__((always_inline)) void write_steps(const struct box *b, int y,

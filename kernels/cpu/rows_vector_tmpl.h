@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "kernels/cpu/rows.h"
+#include "kernels/cpu/shuffle.h"
 
 #if defined(__AVX512BW__) || defined(__AVX2__) || defined(__SSE2__)
 #include <immintrin.h>
@@ -120,9 +121,9 @@ static inline v32 add_up(v32 v, v32 *before)
     v += lower + *before;
     *before += (v32)_mm256_permute2x128_si256(sums, sums, 0x11);
 #else
-    v += __builtin_shuffle(v, splat(0), (v32){4, 0, 1, 2});
-    v += __builtin_shuffle(v, splat(0), (v32){4, 5, 0, 1});
-    const v32 sum = __builtin_shuffle(v, (v32){3, 3, 3, 3});
+    v += SHUFFLE(v, splat(0), 4, 0, 1, 2);
+    v += SHUFFLE(v, splat(0), 4, 5, 0, 1);
+    const v32 sum = SHUFFLE(v, v, 3, 3, 3, 3);
     v += *before;
     *before += sum;
 #endif

@@ -57,7 +57,7 @@ static int interrupted(void *opaque)
 
 static int64_t microseconds(double seconds)
 {
-    const double most = INT64_MAX / 4; /* further additions must not overflow */
+    const double most = (double)(INT64_MAX / 4); /* further additions must not overflow */
     return (int64_t)FFMIN(seconds * AV_TIME_BASE + 0.5, most);
 }
 

@@ -314,13 +314,16 @@ static int take_event(struct standin_camera *c, struct v4l2_event *a)
 static int input(struct standin_camera *c, unsigned long call, void *a)
 {
     char text[64];
-    struct v4l2_bt_timings *bt = &((struct v4l2_dv_timings *)a)->bt;
+    unsigned width = 0, height = 0;
     if (!standin_ordered(c, "timings", text, sizeof text))
         return ENOTTY;
     if (call == VIDIOC_ENUMINPUT)
         ((struct v4l2_input *)a)->capabilities = V4L2_IN_CAP_DV_TIMINGS;
-    if (call == VIDIOC_QUERY_DV_TIMINGS)
-        sscanf(text, "%ux%u", &bt->width, &bt->height);
+    if (call == VIDIOC_QUERY_DV_TIMINGS && sscanf(text, "%ux%u", &width, &height) == 2) {
+        struct v4l2_dv_timings *timings = a;
+        timings->bt.width = width;
+        timings->bt.height = height;
+    }
     return 0;
 }
 

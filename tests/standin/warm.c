@@ -51,8 +51,8 @@ static pid_t fork_sibling(void)
     int *number = NULL;
     if (prctl(PR_GET_TID_ADDRESS, &number) < 0)
         return -1;
-    /* Not clone3(), which containers refuse. The number's place is the fourth or, where the fourth is
-     * that of a thread's memory, the fifth. */
+    /* Not clone3(), which containers refuse. The number's place is the fourth or, where that is for
+     * a thread's memory, the fifth. */
     const long flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
     return (pid_t)syscall(SYS_clone, flags, NULL, NULL, number, number);
 }

@@ -54,7 +54,8 @@ static void print_head(const struct halo_bench_ring_run *run, const struct halo_
     if (has_wall(run))
         printf(" %8s %9s %8s", "GB/s up", "GB/s down", "of wall");
     printf(" %7s %7s", "submit", "CPU");
-    printf(has_wall(run) ? " %7s" : "", "kernels");
+    if (has_wall(run))
+        printf(" %7s", "kernels");
     printf(" %7s %7s %7s\n", "p50", "p99", "max");
 }
 

@@ -20,10 +20,11 @@ static void end(pid_t pid)
 static pid_t start_busy(void)
 {
     const pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (volatile int n = 0; pid == 0; n++)
-        ;
+        for (volatile int n = 0;; n++)
+            ;
+    }
     return pid;
 }
 

@@ -613,8 +613,8 @@ static void mean(void **state)
     static const enum AVPixelFormat formats[] = {AV_PIX_FMT_YUV420P, AV_PIX_FMT_NV12};
     static const char *const chains[] = {
         "hide=color=mean:region=rect 20 10 48 48,gblur=sigma=9:region=rect 90 0 30 96",
-        "hide=cells:color=mean:least=40:region=rect 20 10 48 20,solid=region=rect 20 30 48 28,"
-        "hide=color=mean:region=rect 20 30 48 28,gblur=sigma=9:region=rect 90 0 30 96",
+        ("hide=cells:color=mean:least=40:region=rect 20 10 48 20,solid=region=rect 20 30 48 28,"
+         "hide=color=mean:region=rect 20 30 48 28,gblur=sigma=9:region=rect 90 0 30 96"),
         "hide=color=mean:region=rect 20 10 48 48,gblur=sigma=9"};
     (void)state;
     for (int i = 0; i < 6; i++) {

@@ -128,7 +128,7 @@ static void end(struct fixture *f)
 static struct halo_output_picture *pass(struct fixture *f, int64_t time)
 {
     struct halo_pending *pending;
-    struct halo_output_picture *picture;
+    struct halo_output_picture *picture = NULL;
     struct halo_error err = {0};
     f->raw.frame->pts = time + 1000; /* what went has gone */
     if (halo_gate_enter(f->gate, &f->raw, &pending, &err) < 0 ||
