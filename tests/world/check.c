@@ -40,7 +40,8 @@ static struct {
     struct halo_listener listener;
     struct engine_record *records;
     int64_t looked;
-    int64_t crowded; /* us of world_awake(): when so many engines were starting */
+    int64_t reloaded; /* us of world_awake() */
+    int64_t crowded;  /* us of world_awake(): when so many engines were starting */
     int quiet, descriptors;
     size_t bytes;
 } check;
@@ -147,10 +148,11 @@ int __real_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
 int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
 {
     char name[68];
-    int run, chain;
+    int run, chain, hides;
+    long long frame;
     const char *text = memmem(pkt->data, (size_t)pkt->size, "HALO ", 5);
     const struct sv_stream *s = check.sv->streams;
-    if (!text || sscanf(text, "HALO %67s %d %d", name, &run, &chain) != 3)
+    if (!text || sscanf(text, "HALO %67s %d %d %lld %d", name, &run, &chain, &frame, &hides) != 5)
         return __real_halo_takers_give(takers, pkt);
     while (s && strcmp(s->name, name) != 0)
         s = s->next;
@@ -160,6 +162,10 @@ int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
     if (chain < force)
         world_fail("a frame of %s with the filters %d is handed out, but %d are in force", name,
                    chain, force);
+    const int missing = world_chain_hides(s->settings.filters) & ~hides;
+    if (missing && !sv_request_sets(s))
+        world_fail("a frame of %s without an addition that is in force (%d) is handed out", name,
+                   missing);
     return __real_halo_takers_give(takers, pkt);
 }
 
@@ -218,6 +224,28 @@ void check_set(const char *stream, int chain)
                    engine);
 }
 
+static const struct sv_stream *find_stream(const char *name)
+{
+    const struct sv_stream *s = check.sv->streams;
+    while (s && strcmp(s->name, name) != 0)
+        s = s->next;
+    return s;
+}
+
+int check_hides(const char *stream)
+{
+    const struct sv_stream *s = find_stream(stream);
+    return s ? world_chain_hides(s->settings.filters) : 0;
+}
+
+void check_shown(const char *stream, int hides)
+{
+    const struct sv_stream *s = find_stream(stream);
+    const int engine = s && !sv_request_sets(s) ? engine_hides(s) : -1;
+    if (!s || !(world_chain_hides(s->settings.filters) & hides) || !(engine & hides))
+        world_fail("%s is said to be hidden, but is not", stream);
+}
+
 static void check_streams(void)
 {
     for (const struct sv_stream *s = check.sv->streams; s; s = s->next)
@@ -236,6 +264,7 @@ void check_step(void)
     check.looked = world_now();
     clients_check();
     engines_check();
+    broker_check();
     if (check.sv->abandoned > engines_surviving())
         world_fail("%d processes are given up, but drivers keep only %d", check.sv->abandoned,
                    engines_surviving());
@@ -274,7 +303,8 @@ void check_quiet(void)
         if (!engine_runs(s) || s->state != SV_RUNNING)
             world_fail("%s does not run, though nothing has disturbed it for half a minute (%s)",
                        s->name, s->why);
-        if (chain != world_chain_number(s->settings.filters))
+        if (chain != world_chain_number(s->settings.filters) ||
+            engine_hides(s) != world_chain_hides(s->settings.filters))
             world_fail("%s is filtered by %d, but %s are in force", s->name, chain,
                        s->settings.filters);
     }
@@ -283,6 +313,7 @@ void check_quiet(void)
     if (check.sv->requests)
         world_fail("a request is still there in a quiet minute");
     check_status();
+    broker_check_quiet();
     const int descriptors = count_descriptors();
     const size_t bytes = mallinfo2().uordblks;
     world_say("quiet: %d descriptors", descriptors);
@@ -316,6 +347,28 @@ static void check_reason(const char *stream, const char *why)
     world_fail("%s ends, though no event is a reason for that: %s", stream, why);
 }
 
+/* ---- states ---- */
+
+enum { STREAMS = 8 };
+static struct {
+    char stream[24];
+    int64_t at;
+} changed[STREAMS];
+
+static int find_changed(const char *stream)
+{
+    int i = 0;
+    while (i < STREAMS - 1 && changed[i].stream[0] && strcmp(changed[i].stream, stream) != 0)
+        i++;
+    return i;
+}
+
+int64_t check_changed(const char *stream)
+{
+    const int64_t at = changed[find_changed(stream)].at;
+    return at > check.reloaded ? at : check.reloaded;
+}
+
 static void on_event(struct halo_listener *listener, json_t *event)
 {
     static const char *const keys[] = {"event", "stream", "state", "why"};
@@ -326,8 +379,13 @@ static void on_event(struct halo_listener *listener, json_t *event)
         word[i] = word[i] ? word[i] : "-";
     }
     world_say("%s %s: %s (%s)", word[0], word[1], word[2], word[3]);
+    if (!strcmp(word[0], "reload"))
+        check.reloaded = world_awake();
     if (strcmp(word[0], "state") != 0)
         return;
+    const int i = find_changed(word[1]);
+    snprintf(changed[i].stream, sizeof changed[i].stream, "%s", word[1]);
+    changed[i].at = world_awake();
     if (!strcmp(word[2], "restarting") || !strcmp(word[2], "failed"))
         check_reason(word[1], word[3]);
 }

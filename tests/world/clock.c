@@ -28,7 +28,6 @@ struct pooled {
     uv_work_t *request;
     uv_work_cb work;
     uv_after_work_cb after;
-    bool done;
 };
 
 static struct {
@@ -39,6 +38,7 @@ static struct {
     size_t count, size;
     int epoll; /* of world_watch() */
     int idle;
+    int work_ms; /* which the work of the pool takes that is done now */
     uv_async_t async;
     struct due *asked; /* of world_on_loop(), in their order */
     size_t asks, asks_size;
@@ -366,17 +366,29 @@ void world_on_loop(world_step *step, void *arg)
 static void answer_work(void *arg)
 {
     struct pooled *pooled = arg;
-    pooled->after(pooled->request, pooled->done ? 0 : UV_ECANCELED);
+    pooled->after(pooled->request, 0);
     free(pooled);
+}
+
+static void end_work(void *arg)
+{
+    world_on_loop(answer_work, arg);
+}
+
+void world_work_takes(int ms)
+{
+    world.work_ms += ms;
 }
 
 static void do_work(void *arg)
 {
     struct pooled *pooled = arg;
-    if (!pooled->done)
-        pooled->work(pooled->request);
-    pooled->done = true;
-    world_on_loop(answer_work, pooled);
+    world.work_ms = 0;
+    pooled->work(pooled->request);
+    if (world.work_ms)
+        world_after(world.work_ms, end_work, pooled);
+    else
+        end_work(pooled);
 }
 
 int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *request, uv_work_cb work,

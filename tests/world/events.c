@@ -6,7 +6,7 @@
 
 #include "tests/world/world.h"
 
-static const char *const streams[] = {"front", "back", "yard", "attic", NULL};
+const char *const world_streams[] = {"front", "back", "yard", "attic", NULL};
 static const char *const engines[] = {"cpu", "cpu", "cpu:yard", "gpu0", "gpu1", "cpu+1", NULL};
 static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",
                                       "yard.mkv",  "attic.nut", NULL};
@@ -32,6 +32,12 @@ static void play_stream(const struct words *w)
 static void play_viewer(const struct words *w)
 {
     viewer_play(w->who, w->what);
+}
+
+static void play_broker(const struct words *w)
+{
+    const int number = atoi(w->what);
+    broker_play(w->who, w->what, number);
 }
 
 static void play_browser(const struct words *w)
@@ -127,7 +133,7 @@ static const struct {
     {"engine", play_engine}, {"stream", play_stream},   {"viewer", play_viewer},
     {"client", play_client}, {"browser", play_browser}, {"settings", play_settings},
     {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
-    {"folder", play_folder},
+    {"folder", play_folder}, {"broker", play_broker},
 };
 
 bool world_play(const char *event)
@@ -158,13 +164,13 @@ static const struct {
     {5, "viewer %s stops", sockets, 0, 0},
     {8, "viewer %s reads", sockets, 0, 0},
     {8, "viewer %s leaves", sockets, 0, 0},
-    {12, "client set %s", streams, 0, 0},
-    {4, "client hide %s", streams, 0, 0},
-    {4, "client unhide %s", streams, 0, 0},
-    {3, "client snapshot %s", streams, 0, 0},
-    {3, "client restart %s", streams, 0, 0},
-    {2, "client stop %s", streams, 0, 0},
-    {6, "client start %s", streams, 0, 0},
+    {12, "client set %s", world_streams, 0, 0},
+    {4, "client hide %s", world_streams, 0, 0},
+    {4, "client unhide %s", world_streams, 0, 0},
+    {3, "client snapshot %s", world_streams, 0, 0},
+    {3, "client restart %s", world_streams, 0, 0},
+    {2, "client stop %s", world_streams, 0, 0},
+    {6, "client start %s", world_streams, 0, 0},
     {8, "client status", NULL, 0, 0},
     {2, "client list", NULL, 0, 0},
     {1, "client events", NULL, 0, 0},
@@ -183,19 +189,33 @@ static const struct {
     {2, "engine %s sends %d", engines, 0, 2},
     {2, "engine %s starves %d", engines, 1, 9000},
     {2, "engine %s lingers %d", engines, 1, 15000},
-    {3, "stream %s fails", streams, 0, 0},
-    {2, "stream %s ends", streams, 0, 0},
-    {3, "stream %s waits", streams, 0, 0},
-    {4, "stream %s runs", streams, 0, 0},
-    {4, "stream %s refuses", streams, 0, 0},
-    {4, "stream %s late %d", streams, 0, 9000},
-    {2, "stream %s stalls", streams, 0, 0},
-    {2, "stream %s detects", streams, 0, 0},
-    {2, "stream %s encoding %d", streams, 0, 2},
+    {3, "stream %s fails", world_streams, 0, 0},
+    {2, "stream %s ends", world_streams, 0, 0},
+    {3, "stream %s waits", world_streams, 0, 0},
+    {4, "stream %s runs", world_streams, 0, 0},
+    {4, "stream %s refuses", world_streams, 0, 0},
+    {4, "stream %s late %d", world_streams, 0, 9000},
+    {2, "stream %s stalls", world_streams, 0, 0},
+    {2, "stream %s detects", world_streams, 0, 0},
+    {2, "stream %s encoding %d", world_streams, 0, 2},
     {4, "settings %d reload", NULL, 0, 7},
     {2, "settings %d signal", NULL, 0, 7},
     {1, "halod freezes %d", NULL, 1, 20000},
     {1, "machine sleeps %d", NULL, 1, 20000},
+    {3, "broker closes %s", world_streams, 0, 0},
+    {3, "broker opens %s", world_streams, 0, 0},
+    {3, "broker hides %s", world_streams, 0, 0},
+    {3, "broker shows %s", world_streams, 0, 0},
+    {1, "broker nonsense %s", world_streams, 0, 0},
+    {1, "broker keeps %s", world_streams, 0, 0},
+    {1, "broker garbage %d", NULL, 1, 20},
+    {2, "broker drops", NULL, 0, 0},
+    {1, "broker gone", NULL, 0, 0},
+    {1, "broker stops", NULL, 0, 0},
+    {1, "broker mute", NULL, 0, 0},
+    {1, "broker refuses %d", NULL, 1, 5},
+    {1, "broker far %d", NULL, 1, 40000},
+    {5, "broker back", NULL, 0, 0},
     {1, "folder made", NULL, 0, 0},
     {1, "folder gone", NULL, 0, 0},
     {1, "disk full", NULL, 0, 0},

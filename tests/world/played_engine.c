@@ -50,6 +50,7 @@ struct played {
     const char *state; /* as last told */
     int run;           /* the number of this start, of all */
     int chain;         /* the number of the chain in force */
+    int hides;         /* what it hides beside its base */
     int64_t frames, detector;
     bool refuses, ending;
     int late; /* ms, for the next set */
@@ -148,6 +149,12 @@ int engine_chain(const struct sv_stream *stream)
 {
     const struct played *s = played_of(stream);
     return s ? s->chain : -1;
+}
+
+int engine_hides(const struct sv_stream *stream)
+{
+    const struct played *s = played_of(stream);
+    return s ? s->hides : -1;
 }
 
 /* ---- ends ---- */
@@ -376,7 +383,7 @@ static AVCodecParameters *parameters(bool jpeg)
     return video;
 }
 
-/* "HALO stream run chain frame", in an H.264 unit or something like a JPEG. */
+/* "HALO stream run chain frame hides", in an H.264 unit or something like a JPEG. */
 static void fill(AVPacket *pkt, bool jpeg, bool key, const char *text)
 {
     const size_t length = strlen(text);
@@ -396,8 +403,8 @@ static void write_frame(struct played *s, int encoding)
     struct played_ring *ring = &s->ring[encoding];
     const bool key = ring->jpeg || ring->since_key <= 0;
     char text[160];
-    snprintf(text, sizeof text, "HALO %s %d %d %lld\n", s->name, s->run, s->chain,
-             (long long)s->frames);
+    snprintf(text, sizeof text, "HALO %s %d %d %lld %d\n", s->name, s->run, s->chain,
+             (long long)s->frames, s->hides);
     fill(s->engine->packet, ring->jpeg, key, text);
     halo_packet_write(ring->writer, s->engine->packet);
     av_packet_unref(s->engine->packet);
@@ -453,6 +460,12 @@ static void run_stream(void *arg)
     next_frame(s);
 }
 
+static void take_chain(struct played *s, const char *chain)
+{
+    s->chain = world_chain_number(chain);
+    s->hides = world_chain_hides(chain);
+}
+
 static void start_stream(struct engine *e, const char *name, const char *text)
 {
     struct played *s = calloc(1, sizeof *s);
@@ -466,7 +479,7 @@ static void start_stream(struct engine *e, const char *name, const char *text)
     s->engine = e;
     s->state = "starting";
     s->run = ++played.runs;
-    s->chain = world_chain_number(s->settings.filters);
+    take_chain(s, s->settings.filters);
     s->encodings = halo_encodings(&s->settings, s->encoding, of);
     s->next = e->streams;
     e->streams = s;
@@ -513,8 +526,8 @@ static void change_chain(void *arg)
     later->refused = s->refuses;
     s->refuses = false;
     if (!later->refused && !s->ending)
-        s->chain = world_chain_number(
-            json_string_value(json_array_get(json_object_get(later->message, "chains"), 0)));
+        take_chain(s,
+                   json_string_value(json_array_get(json_object_get(later->message, "chains"), 0)));
     if (at_once)
         answer_set(later);
     else

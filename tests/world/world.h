@@ -2,7 +2,7 @@
  * The played world: the whole daemon (halo_run_daemon()) on a real libuv loop, in one thread of
  * one process, with a clock that is played and with everything around it as objects of this
  * process, behind the same sockets and rings: engines and detectors (played_engine.c), clients of
- * the control socket, browsers and viewers (played_client.c).
+ * the control socket, browsers and viewers (played_client.c), the MQTT broker (played_broker.c).
  *
  *   callbacks of the daemon --> epoll_wait() --> its sockets are ready: go on
  *             ^                      |
@@ -39,6 +39,7 @@ struct sv_stream;
 enum {
     WORLD_QUIET_EVERY = 600, /* s; the last minute of them is quiet */
     WORLD_QUIET = 60,
+    WORLD_BROKER = 1883,  /* its port */
     WORLD_SLACK_MS = 300, /* what a few costly steps, the daemon's tick of 50 ms and a played
                              process's delay may add to a limit */
 };
@@ -71,6 +72,8 @@ void world_on_loop(world_step *step, void *arg);
 /* Has step(arg) called once, soon after fd can be read; a delay of `ms` is added. */
 void world_watch(int fd, double ms, world_step *step, void *arg);
 void world_unwatch(int fd);
+/* Within a step of libuv's pool: its answer comes so much later. */
+void world_work_takes(int ms);
 /* The daemon stands still for so long, and (machine) so does everything else. */
 void world_freeze(int ms, bool machine);
 /* Called when the loop exists, and before its last turn. */
@@ -89,6 +92,10 @@ void world_write_settings(int variant);
 int world_next_chain(char *ret, size_t size);
 /* The number in a chain, or -1. */
 int world_chain_number(const char *chain);
+/* What a chain hides beside its base: a set of these. */
+enum { WORLD_DOOR = 1, WORLD_SHUTTER = 2 };
+int world_chain_hides(const char *chain);
+extern const char *const world_streams[]; /* in a quiet minute; NULL at the end */
 struct halo_supervisor *world_supervisor(void);
 bool world_is_ending(void); /* the daemon was told to stop */
 void world_fill_disk(bool full);
@@ -113,6 +120,7 @@ void engines_check(void);                         /* whose silence should have b
 bool engine_runs(const struct sv_stream *stream); /* as it has told */
 /* The chain by which an engine filters the stream now, or -1. */
 int engine_chain(const struct sv_stream *stream);
+int engine_hides(const struct sv_stream *stream);
 /* An engine is said to have failed: one that was killed must have done something. */
 void engines_blame(const char *why);
 int engines_surviving(void); /* killed, but kept by a driver */
@@ -129,6 +137,15 @@ void viewer_play(const char *socket, const char *what);
 void clients_check(void); /* whose limits are over */
 void clients_leave(void); /* all of them, and the viewers */
 
+/* ---- played_broker.c ---- */
+
+void broker_play(const char *what, const char *whom, int number);
+void broker_heal(void);
+void broker_check(void);
+void broker_command_all(void); /* in a quiet minute */
+void broker_check_quiet(void);
+void broker_end(void); /* after the daemon has ended */
+
 /* ---- check.c ---- */
 
 void check_step(void);                /* before each wait of the loop */
@@ -136,7 +153,12 @@ void check_start(const char *engine); /* the supervisor starts its process */
 void check_status(void);
 /* A client was told that the stream's filters are this chain. */
 void check_set(const char *stream, int chain);
-void check_quiet(void); /* at the end of a quiet minute */
-void check_end(void);   /* after the daemon has ended */
+/* A broker is told that this is hidden in the stream. */
+void check_shown(const char *stream, int hides);
+/* us of world_awake(): when its state changed last. */
+int64_t check_changed(const char *stream);
+int check_hides(const char *stream); /* what is hidden, as far as is in force */
+void check_quiet(void);              /* at the end of a quiet minute */
+void check_end(void);                /* after the daemon has ended */
 
 #endif
