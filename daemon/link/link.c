@@ -313,11 +313,6 @@ bool halo_link_is_behind(const struct halo_link *link)
     return link->first;
 }
 
-bool halo_link_is_mute(const struct halo_link *link)
-{
-    return link->mute;
-}
-
 static void free_link(uv_handle_t *handle)
 {
     free(handle->data);

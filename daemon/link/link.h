@@ -81,9 +81,6 @@ int halo_link_create(struct halo_link **ret, uv_loop_t *loop, int fd,
 int halo_link_send(struct halo_link *link, json_t *message, const int *fds, int count);
 /* Returns whether sent messages are still queued here because the other side does not read. */
 bool halo_link_is_behind(const struct halo_link *link);
-/* Returns whether a send failed because the other side has closed the link. Messages that still
- * arrive were sent before the link was closed. */
-bool halo_link_is_mute(const struct halo_link *link);
 /* Passes on all messages that arrived before the other side closed the link. Does not call
  * ops->closed. Must not be called from ops. */
 void halo_link_drain(struct halo_link *link);

@@ -52,16 +52,13 @@ static bool take_hello(struct sv_process *process, const json_t *message, int ca
     return true;
 }
 
-static bool take_ring(const struct sv_process *process, struct sv_stream *stream,
-                      const json_t *message, const int *fds, int count)
+static bool take_ring(struct sv_stream *stream, const json_t *message, const int *fds, int count)
 {
     const int64_t encoding = halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
     const bool good = encoding >= 0 && count == 2 && stream->encoding[encoding].feeds;
     /* If the stream is not open or not in, it is to stop, which the engine cannot know yet, and its
-     * frames may have passed older filters. The same holds if the engine had closed the link when
-     * other filters were set. */
-    if (!good || !stream->open || stream->place.phase != SV_IN ||
-        halo_link_is_mute(process->link)) {
+     * frames may have passed older filters. */
+    if (!good || !stream->open || stream->place.phase != SV_IN) {
         halo_link_close_fds(fds, count);
         return good;
     }
@@ -206,7 +203,7 @@ static bool take_of_stream(struct sv_process *process, const char *report, const
     struct sv_stream *stream =
         stream_of(process->engine, json_string_value(json_object_get(message, "stream")));
     if (stream && !strcmp(report, "ring"))
-        return take_ring(process, stream, message, fds, count);
+        return take_ring(stream, message, fds, count);
     if (stream && !strcmp(report, "snapshot"))
         return take_answer(stream, SV_SNAPSHOT, message, fds, count);
     halo_link_close_fds(fds, count);

@@ -212,6 +212,7 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
                             const json_t *coverage)
 {
     struct halo_stream_settings *now = &stream->settings;
+    sv_feed_forget(stream); /* what is still in rings has passed the filters before */
     halo_coverages_read(stream->stats.coverage, coverage);
     swap(&now->filters, &request->chain[0]);
     take_hides(stream, request);
@@ -220,7 +221,6 @@ static void set_is_in_force(struct sv_stream *stream, struct sv_request *request
             swap(&now->rendition[i].filters, &request->chain[i + 1]);
     json_decref(stream->masks);
     stream->masks = json_incref(request->masks);
-    sv_feed_forget(stream);
     halo_log(HALO_LOG_INFO, "stream %s: filters are now %s", stream->name, now->filters);
     sv_event(stream->sv, "set", stream->name, NULL, now->filters);
     reply_with(request, json_pack("{s:s, s:s, s:I}", "name", stream->name, "filters", now->filters,
@@ -241,14 +241,18 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
     return sv_engine_send(stream->place.engine, message);
 }
 
-/* Sends the change to the engine. An engine that is releasing the stream still writes files and
- * URLs with the old filters, so the change waits for that. */
+/* Sends the change to the engine. An engine that is releasing the stream, or has closed its link and
+ * is about to end, still writes files and URLs with the old filters, so the change waits for that.
+ * Without an engine, the change is in force at once. */
 static int pass_on(struct sv_stream *stream, struct sv_request *request)
 {
-    if (stream->place.phase == SV_IN)
-        return send_set(stream, request);
-    request->waits = stream->place.phase == SV_LEAVING;
-    return request->waits ? 0 : -EPIPE;
+    const int code = stream->place.phase == SV_IN ? send_set(stream, request) : -EPIPE;
+    if (code != -EPIPE)
+        return code;
+    request->waits = true;
+    if (stream->place.phase == SV_OUT)
+        sv_request_fail_all(stream, "the engine has ended");
+    return 0;
 }
 
 int sv_request_check(const struct sv_stream *stream, const char *filters, struct halo_error *err)
@@ -337,12 +341,6 @@ int sv_request_set(struct sv_stream *stream, const struct sv_change *change, hal
     request->hides.revision = ++stream->revision;
     link_request(request);
     done = pass_on(stream, request);
-    if (done == -EPIPE) { /* on no engine, or on one that has practically ended */
-        request->waits = true;
-        sv_ring_close_all(stream, true);
-        sv_request_fail_all(stream, "the engine has ended");
-        return 0;
-    }
     if (done == 0)
         return 0;
     unlink_request(stream->sv, request);

@@ -39,6 +39,7 @@ static struct {
     struct halo_supervisor *sv;
     struct halo_listener listener;
     struct engine_record *records;
+    const struct sv_engine *failed; /* the last one */
     int64_t looked;
     int64_t reloaded; /* us of world_awake() */
     int64_t crowded;  /* us of world_awake(): when so many engines were starting */
@@ -108,6 +109,7 @@ void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool dev
     struct engine_record *r = record_for(engine);
     __real_sv_engine_failed(engine, why, device, worked);
     world_say("engine %s has failed: %s", engine->name, why);
+    check.failed = engine;
     engines_blame(why);
     if ((worked && !device) ||
         (r->good_since && world_now() - r->good_since >= (int64_t)GOOD_MS * 1000))
@@ -118,6 +120,142 @@ void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool dev
     r->failures++;
     r->good_since = 0;
     r->not_before = world_now() + pause * 1000;
+}
+
+/* ---- restarts of streams ---- */
+
+enum { STREAMS = 8, HIDES = 2 };
+
+/* What is known of a stream by its name. */
+static struct record {
+    char name[68];
+    int64_t changed; /* us of world_awake(): its state */
+    int chain;       /* the newest in force */
+    /* pauses after failures of its own */
+    int failures;
+    int64_t good_since, not_before; /* us */
+    struct {
+        int64_t asked; /* the number of the last request */
+        bool known, on;
+    } hide[HIDES];
+} of_stream[STREAMS];
+
+static struct record *stream_record(const char *name)
+{
+    int i = 0;
+    while (i < STREAMS - 1 && of_stream[i].name[0] && strcmp(of_stream[i].name, name) != 0)
+        i++;
+    snprintf(of_stream[i].name, sizeof of_stream[i].name, "%s", name);
+    return &of_stream[i];
+}
+
+void __wrap_sv_stream_failed(struct sv_stream *stream, const char *why);
+void __real_sv_stream_failed(struct sv_stream *stream, const char *why);
+void __wrap_sv_stream_ended(struct sv_stream *stream);
+void __real_sv_stream_ended(struct sv_stream *stream);
+void __wrap_sv_placement_reset(struct sv_placement *place);
+void __real_sv_placement_reset(struct sv_placement *place);
+
+/* It fails by itself, while its engine goes on. */
+void __wrap_sv_stream_failed(struct sv_stream *stream, const char *why)
+{
+    struct record *r = stream_record(stream->name);
+    if (r->good_since && world_now() - r->good_since >= (int64_t)GOOD_MS * 1000)
+        r->failures = 0;
+    int64_t pause =
+        r->failures > 0 ? (int64_t)PAUSE_MS << (r->failures > 6 ? 6 : r->failures - 1) : 0;
+    pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
+    r->failures++;
+    r->good_since = 0;
+    r->not_before = world_now() + pause * 1000;
+    __real_sv_stream_failed(stream, why);
+}
+
+void __wrap_sv_stream_ended(struct sv_stream *stream)
+{
+    stream_record(stream->name)->not_before = world_now() + PAUSE_MS * 1000;
+    __real_sv_stream_ended(stream);
+}
+
+/* By hand, or for new settings: what was does not count. */
+void __wrap_sv_placement_reset(struct sv_placement *place)
+{
+    for (const struct sv_stream *s = check.sv ? check.sv->streams : NULL; s; s = s->next) {
+        struct record *r = &s->place == place ? stream_record(s->name) : NULL;
+        if (r)
+            r->failures = 0, r->not_before = 0;
+    }
+    __real_sv_placement_reset(place);
+}
+
+void check_stream_start(const char *stream)
+{
+    const struct record *r = stream_record(stream);
+    if (world_now() < r->not_before - 1000)
+        world_fail("%s is started %d ms too early", stream,
+                   (int)((r->not_before - world_now()) / 1000));
+}
+
+/* ---- what clients were promised ---- */
+
+struct asked {
+    halo_reply *reply;
+    void *arg;
+    struct record *record;
+    int hide;
+    int64_t number;
+    bool on;
+};
+
+/* A change that comes too late still counts, unless an event says that it was refused. */
+static void on_hidden(void *arg, json_t *result, const struct halo_error *err)
+{
+    struct asked *asked = arg;
+    const bool holds = !err || strstr(err->text, "change with the next frame") ||
+                       strstr(err->text, "take effect when it starts again");
+    if (asked->record->hide[asked->hide].asked == asked->number) {
+        asked->record->hide[asked->hide].known = holds;
+        asked->record->hide[asked->hide].on = asked->on;
+    }
+    asked->reply(asked->arg, result, err);
+    free(asked);
+}
+
+int __wrap_halo_supervisor_hide(struct halo_supervisor *sv, const char *name,
+                                const struct halo_hide *hide, halo_reply *reply, void *arg,
+                                struct halo_error *err);
+int __real_halo_supervisor_hide(struct halo_supervisor *sv, const char *name,
+                                const struct halo_hide *hide, halo_reply *reply, void *arg,
+                                struct halo_error *err);
+
+int __wrap_halo_supervisor_hide(struct halo_supervisor *sv, const char *name,
+                                const struct halo_hide *hide, halo_reply *reply, void *arg,
+                                struct halo_error *err)
+{
+    static int64_t number;
+    struct asked *asked = malloc(sizeof *asked);
+    *asked = (struct asked){reply,
+                            arg,
+                            stream_record(name),
+                            strcmp(hide->id, "door") != 0,
+                            ++number,
+                            hide->filters[0] != '\0'};
+    asked->record->hide[asked->hide].asked = number;
+    asked->record->hide[asked->hide].known = false;
+    const int code = __real_halo_supervisor_hide(sv, name, hide, on_hidden, asked, err);
+    if (code < 0)
+        free(asked);
+    return code;
+}
+
+static void check_promises(const struct sv_stream *s)
+{
+    const struct record *r = stream_record(s->name);
+    const int hides = world_chain_hides(s->settings.filters);
+    for (int i = 0; i < HIDES; i++)
+        if (r->hide[i].known && r->hide[i].on != !!(hides & (i ? WORLD_SHUTTER : WORLD_DOOR)))
+            world_fail("an addition of %s is %s, but its client was told otherwise (%s)", s->name,
+                       r->hide[i].on ? "gone" : "there", s->settings.filters);
 }
 
 static void check_engines(void)
@@ -253,6 +391,18 @@ static void check_streams(void)
             world_fail("%s runs on no engine", s->name);
 }
 
+/* What was set later stays in force. */
+static void check_order(void)
+{
+    for (const struct sv_stream *s = check.sv->streams; s; s = s->next) {
+        struct record *r = stream_record(s->name);
+        const int chain = world_chain_number(s->settings.filters);
+        if (chain < r->chain && !s->place.removed)
+            world_fail("the filters of %s are %d again, after %d", s->name, chain, r->chain);
+        r->chain = chain;
+    }
+}
+
 void check_step(void)
 {
     if (!check.sv || world_is_ending())
@@ -265,6 +415,7 @@ void check_step(void)
     clients_check();
     engines_check();
     broker_check();
+    check_order();
     if (check.sv->abandoned > engines_surviving())
         world_fail("%d processes are given up, but drivers keep only %d", check.sv->abandoned,
                    engines_surviving());
@@ -303,6 +454,10 @@ void check_quiet(void)
         if (!engine_runs(s) || s->state != SV_RUNNING)
             world_fail("%s does not run, though nothing has disturbed it for half a minute (%s)",
                        s->name, s->why);
+        if (world_chain_number(s->settings.filters) != world_file_chain(s->name))
+            world_fail("%s is filtered by %s, but the settings file says %d", s->name,
+                       s->settings.filters, world_file_chain(s->name));
+        check_promises(s);
         if (chain != world_chain_number(s->settings.filters) ||
             engine_hides(s) != world_chain_hides(s->settings.filters))
             world_fail("%s is filtered by %d, but %s are in force", s->name, chain,
@@ -337,35 +492,25 @@ void check_quiet(void)
 /* Streams end for reasons that events give, and for no others. */
 static void check_reason(const char *stream, const char *why)
 {
+    static const char *const of_engine[] = {"the engine", "the GPU failed", "killed: ", "it sent"};
+    const struct sv_stream *s = find_stream(stream);
     static const char *const reasons[] = {"restart requested", "its settings have changed",
                                           "its input",         "a stage is stuck",
                                           "the engine",        "the GPU failed",
                                           "killed: ",          "it sent"};
+    for (size_t i = 0; i < 4; i++)
+        if (s && s->place.engine != check.failed &&
+            !strncmp(why, of_engine[i], strlen(of_engine[i])))
+            world_fail("%s restarts, though not its engine has failed: %s", stream, why);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (!strncmp(why, reasons[i], strlen(reasons[i])))
             return;
     world_fail("%s ends, though no event is a reason for that: %s", stream, why);
 }
 
-/* ---- states ---- */
-
-enum { STREAMS = 8 };
-static struct {
-    char stream[24];
-    int64_t at;
-} changed[STREAMS];
-
-static int find_changed(const char *stream)
-{
-    int i = 0;
-    while (i < STREAMS - 1 && changed[i].stream[0] && strcmp(changed[i].stream, stream) != 0)
-        i++;
-    return i;
-}
-
 int64_t check_changed(const char *stream)
 {
-    const int64_t at = changed[find_changed(stream)].at;
+    const int64_t at = stream_record(stream)->changed;
     return at > check.reloaded ? at : check.reloaded;
 }
 
@@ -379,13 +524,18 @@ static void on_event(struct halo_listener *listener, json_t *event)
         word[i] = word[i] ? word[i] : "-";
     }
     world_say("%s %s: %s (%s)", word[0], word[1], word[2], word[3]);
+    if (!strcmp(word[0], "set") && !world_is_ending())
+        engines_check_set(word[1], world_chain_number(word[3]));
     if (!strcmp(word[0], "reload"))
         check.reloaded = world_awake();
+    for (int i = 0; i < HIDES && !strcmp(word[0], "refused"); i++)
+        stream_record(word[1])->hide[i].known = false;
     if (strcmp(word[0], "state") != 0)
         return;
-    const int i = find_changed(word[1]);
-    snprintf(changed[i].stream, sizeof changed[i].stream, "%s", word[1]);
-    changed[i].at = world_awake();
+    struct record *r = stream_record(word[1]);
+    r->changed = world_awake();
+    if (!strcmp(word[2], "running") && !r->good_since)
+        r->good_since = world_now();
     if (!strcmp(word[2], "restarting") || !strcmp(word[2], "failed"))
         check_reason(word[1], word[3]);
 }

@@ -214,7 +214,7 @@ static const struct {
     {1, "broker stops", NULL, 0, 0},
     {1, "broker mute", NULL, 0, 0},
     {1, "broker refuses %d", NULL, 1, 5},
-    {1, "broker far %d", NULL, 1, 40000},
+    {1, "broker far %d", NULL, 1, 15000},
     {5, "broker back", NULL, 0, 0},
     {1, "folder made", NULL, 0, 0},
     {1, "folder gone", NULL, 0, 0},

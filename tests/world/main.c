@@ -49,7 +49,8 @@ static struct {
     uint64_t draws, hash;
     int64_t lines;
     int chains, next;
-    int result; /* the descriptor to which the child writes how it ended */
+    int of_file[8]; /* the chains of world_streams, as last written */
+    int result;     /* the descriptor to which the child writes how it ended */
     char last[LAST][LINE];
     FILE *trace;
     char folder[64];
@@ -207,8 +208,19 @@ int world_chain_hides(const char *chain)
 static void write_stream(FILE *file, const char *name, const char *rest)
 {
     char chain[80];
-    world_next_chain(chain, sizeof chain);
+    const int number = world_next_chain(chain, sizeof chain);
+    for (int i = 0; world_streams[i]; i++)
+        if (!strcmp(world_streams[i], name))
+            world.of_file[i] = number;
     fprintf(file, "  %s:\n    filters: \"%s\"\n%s", name, chain, rest);
+}
+
+int world_file_chain(const char *stream)
+{
+    for (int i = 0; world_streams[i]; i++)
+        if (!strcmp(world_streams[i], stream))
+            return world.of_file[i];
+    return -1;
 }
 
 /* Variants differ in one stream, or in nothing but the numbers of chains. */

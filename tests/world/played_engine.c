@@ -32,6 +32,7 @@ enum {
     STATS_MS = 1000,
     FRAME_MS = 200,
     KEY_EVERY = 5, /* frames */
+    BURST = 80,    /* frames: more than the daemon reads of one ring at a time */
     RING = 1 << 20,
     ROOM = 2 * HALO_LINK_MAX,
 };
@@ -47,11 +48,11 @@ struct played {
     struct played *next;
     struct engine *engine;
     char name[68];
-    const char *state; /* as last told */
-    int run;           /* the number of this start, of all */
-    int chain;         /* the number of the chain in force */
-    int hides;         /* what it hides beside its base */
-    int64_t frames, detector;
+    const char *state;            /* as last told */
+    int run;                      /* the number of this start, of all */
+    int chain;                    /* the number of the chain in force */
+    int hides;                    /* what it hides beside its base */
+    int64_t frames, at, detector; /* at: us, of the newest frame */
     bool refuses, ending;
     int late; /* ms, for the next set */
     struct later *laters;
@@ -364,8 +365,8 @@ static void send_descriptors(struct engine *e, const char *what)
     if (pipe2(fds, O_CLOEXEC) < 0)
         world_fail("no pipe");
     tell(e,
-         json_pack("{s:s, s:s, s:i, s:i}", "tell", what, "stream", e->streams->name, "encoding", 0,
-                   "id", 12345),
+         json_pack("{s:s, s:s, s:i, s:i}", "tell", what, "stream", e->streams->name, "encoding",
+                   world_draw(2) ? 0 : 99, "id", 12345),
          fds, 2);
     close(fds[0]);
     close(fds[1]);
@@ -406,6 +407,7 @@ static void write_frame(struct played *s, int encoding)
     snprintf(text, sizeof text, "HALO %s %d %d %lld %d\n", s->name, s->run, s->chain,
              (long long)s->frames, s->hides);
     fill(s->engine->packet, ring->jpeg, key, text);
+    s->engine->packet->pts = s->engine->packet->dts = s->at + INT64_C(1000000000);
     halo_packet_write(ring->writer, s->engine->packet);
     av_packet_unref(s->engine->packet);
     ring->since_key = key ? KEY_EVERY : ring->since_key - 1;
@@ -416,6 +418,7 @@ static void write_frames(struct played *s)
     if (s->engine->hangs || strcmp(s->state, "running") != 0)
         return;
     s->frames++;
+    s->at = s->at < world_now() ? world_now() : s->at + 1;
     for (int i = 0; i < s->encodings; i++)
         if (s->ring[i].watched)
             write_frame(s, i);
@@ -428,6 +431,15 @@ static void next_frame(void *arg)
     write_frames(s);
 }
 
+static void tell_ring(struct played *s, int encoding)
+{
+    struct halo_packet_writer *writer = s->ring[encoding].writer;
+    const int fds[] = {halo_packet_writer_memory(writer), halo_packet_writer_event(writer)};
+    tell(s->engine,
+         json_pack("{s:s, s:s, s:i}", "tell", "ring", "stream", s->name, "encoding", encoding), fds,
+         2);
+}
+
 static void open_ring(struct played *s, int encoding)
 {
     struct played_ring *ring = &s->ring[encoding];
@@ -436,11 +448,7 @@ static void open_ring(struct played *s, int encoding)
                  (of->video && !strcmp(halo_video_codec(of->video), "mjpeg"));
     if (ring->writer || halo_packet_writer_create(&ring->writer, RING, NULL) < 0)
         return;
-    const int fds[] = {halo_packet_writer_memory(ring->writer),
-                       halo_packet_writer_event(ring->writer)};
-    tell(s->engine,
-         json_pack("{s:s, s:s, s:i}", "tell", "ring", "stream", s->name, "encoding", encoding), fds,
-         2);
+    tell_ring(s, encoding);
     AVCodecParameters *video = parameters(ring->jpeg);
     AVPacket *card = av_packet_alloc();
     fill(card, ring->jpeg, true, "CARD\n");
@@ -471,6 +479,7 @@ static void start_stream(struct engine *e, const char *name, const char *text)
     struct played *s = calloc(1, sizeof *s);
     struct halo_error err = {0};
     int of[HALO_MAX_OUTPUTS];
+    check_stream_start(name);
     if (stream_in(e, name))
         world_fail("engine %s was told to start %s, which it runs", e->name, name);
     if (!s || halo_stream_settings_read(&s->settings, text, &err) < 0)
@@ -521,7 +530,8 @@ static void change_chain(void *arg)
     struct later *later = arg;
     struct played *s = later->stream;
     const bool at_once = world_draw(2);
-    if (at_once) /* nobody has read this frame yet when the change is confirmed */
+    /* nobody has read these frames yet when the change is confirmed */
+    for (int i = !at_once ? 0 : world_draw(4) ? 1 : BURST; i > 0; i--)
         write_frames(s);
     later->refused = s->refuses;
     s->refuses = false;
@@ -594,6 +604,9 @@ static void take_of_stream(struct played *s, const char *what, json_t *message)
     json_t *id = json_object_get(message, "id");
     if (!strcmp(what, "stop")) {
         s->ending = true;
+        for (int i = 0; i < s->encodings; i++) /* an encoder has just been opened anew */
+            if (s->ring[i].writer && world_draw(2))
+                tell_ring(s, i);
         world_after((double)world_draw(400), gone, s);
     } else if (!strcmp(what, "set")) {
         set_later(s, message);
@@ -896,6 +909,17 @@ void engines_check(void)
         if (e->left && world_awake() - e->left > (QUIT_MS + WORLD_SLACK_MS) * 1000)
             world_fail("engine %s was told to finish, and has not been killed for %d ms", e->name,
                        (int)((world_awake() - e->left) / 1000));
+    }
+}
+
+void engines_check_set(const char *stream, int chain)
+{
+    for (const struct engine *e = played.engines; e; e = e->next) {
+        const struct played *s = e->exited || e->killed ? NULL : stream_in(e, stream);
+        if (s && s->chain < chain)
+            world_fail("the filters of %s are said to be %d, but process %d of engine %s, which is "
+                       "not killed, has %d",
+                       stream, chain, (int)e->pid, e->name, s->chain);
     }
 }
 

@@ -95,6 +95,8 @@ int world_chain_number(const char *chain);
 /* What a chain hides beside its base: a set of these. */
 enum { WORLD_DOOR = 1, WORLD_SHUTTER = 2 };
 int world_chain_hides(const char *chain);
+/* The number that the settings file has for the stream. */
+int world_file_chain(const char *stream);
 extern const char *const world_streams[]; /* in a quiet minute; NULL at the end */
 struct halo_supervisor *world_supervisor(void);
 bool world_is_ending(void); /* the daemon was told to stop */
@@ -121,6 +123,8 @@ bool engine_runs(const struct sv_stream *stream); /* as it has told */
 /* The chain by which an engine filters the stream now, or -1. */
 int engine_chain(const struct sv_stream *stream);
 int engine_hides(const struct sv_stream *stream);
+/* The stream's filters are said to be this chain: no process may go on with an older one. */
+void engines_check_set(const char *stream, int chain);
 /* An engine is said to have failed: one that was killed must have done something. */
 void engines_blame(const char *why);
 int engines_surviving(void); /* killed, but kept by a driver */
@@ -148,8 +152,9 @@ void broker_end(void); /* after the daemon has ended */
 
 /* ---- check.c ---- */
 
-void check_step(void);                /* before each wait of the loop */
-void check_start(const char *engine); /* the supervisor starts its process */
+void check_step(void);                       /* before each wait of the loop */
+void check_start(const char *engine);        /* the supervisor starts its process */
+void check_stream_start(const char *stream); /* an engine is told to start it */
 void check_status(void);
 /* A client was told that the stream's filters are this chain. */
 void check_set(const char *stream, int chain);
