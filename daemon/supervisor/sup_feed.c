@@ -73,7 +73,6 @@ static int open_feeds(struct sv_stream *stream, struct halo_error *err)
 static void refuse(struct sv_stream *stream, int index, const char *why)
 {
     char **refused = &stream->refused[index];
-    stream->serve_again = sv_now(stream->sv) + AGAIN_MS;
     if (*refused && !strcmp(*refused, why))
         return;
     free(*refused);
@@ -91,12 +90,16 @@ static int open_output(struct sv_stream *stream, int index, struct halo_error *e
                                stream->outlet[stream->of[index]].feed, output, err);
 }
 
-/* An output that cannot be opened is tried again later; the others do not wait for it. */
+/* An output that cannot be opened, or whose socket somebody has removed, is tried again later; the
+ * others do not wait for it. */
 static void open_outputs(struct sv_stream *stream)
 {
+    stream->serve_again = sv_now(stream->sv) + AGAIN_MS;
     for (int i = 0; i < stream->settings.outputs; i++) {
         const struct halo_output_settings *output = &stream->settings.output[i];
         struct halo_error err = {0};
+        if (stream->viewers[i])
+            halo_viewers_look(stream->viewers[i]);
         if (stream->served[i] || halo_output_row(output)->writer != HALO_WRITER_SUPERVISOR)
             continue;
         stream->served[i] = open_output(stream, i, &err) >= 0;
@@ -130,10 +133,8 @@ int sv_feed_open(struct sv_stream *stream, struct halo_error *err)
 
 void sv_feed_step(struct sv_stream *stream)
 {
-    if (!stream->open || !stream->serve_again || sv_now(stream->sv) < stream->serve_again)
-        return;
-    stream->serve_again = 0;
-    open_outputs(stream);
+    if (stream->open && sv_now(stream->sv) >= stream->serve_again)
+        open_outputs(stream);
 }
 
 const char *sv_feed_why(const struct sv_stream *stream, int output)
@@ -174,7 +175,6 @@ void sv_feed_close(struct sv_stream *stream, const char *why)
         free(stream->refused[i]);
         stream->refused[i] = NULL;
     }
-    stream->serve_again = 0;
     for (int i = 0; i < stream->encodings; i++) {
         if (stream->outlet[i].feed)
             halo_feed_destroy(stream->outlet[i].feed, why);

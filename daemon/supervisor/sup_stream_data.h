@@ -51,7 +51,7 @@ struct sv_stream {
     bool open;                       /* the feeds are open, and all outputs that can be opened */
     bool served[HALO_MAX_OUTPUTS];   /* the output is open */
     char *refused[HALO_MAX_OUTPUTS]; /* why it cannot be opened; NULL: it can, as far as is known */
-    uint64_t serve_again;            /* when those that were refused are tried again; 0: none */
+    uint64_t serve_again; /* when outputs are looked at again; only if the stream is open */
 
     struct sv_placement place;
     bool recording; /* the stream writes its output files (haloctl record) */

@@ -24,6 +24,7 @@
 #include "daemon/supervisor/sup_ready.h"
 #include "daemon/supervisor/sup_regions.h"
 #include "daemon/supervisor/sup_request.h"
+#include "daemon/supervisor/sup_state.h"
 #include "daemon/supervisor/sup_stream.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "kernels/clock.h"
@@ -164,6 +165,8 @@ void halo_supervisor_stop(struct halo_supervisor *sv, void (*done)(void *arg), v
         sv_camera_close(s);
         s->place.phase = SV_OUT;
         s->place.engine = NULL;
+        if (s->place.wanted)
+            sv_stream_state(s, SV_STOPPED, "halod is stopping");
     }
     while (sv->engines)
         sv_engine_drop(sv->engines);

@@ -3,6 +3,7 @@
 #include "daemon/view/listen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -160,11 +161,37 @@ int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *fr
     return -EUSERS;
 }
 
-void halo_listen_close(struct halo_listen *listen)
+static bool has_name(const struct halo_listen *listen)
 {
     struct stat st;
-    if (!listen->passed && listen->path[0] && lstat(listen->path, &st) == 0 &&
-        st.st_dev == listen->device && st.st_ino == listen->inode)
+    return lstat(listen->path, &st) == 0 && st.st_dev == listen->device &&
+           st.st_ino == listen->inode;
+}
+
+bool halo_listen_is_lost(const struct halo_listen *listen)
+{
+    return !listen->passed && listen->path[0] && !has_name(listen);
+}
+
+int halo_listen_again(struct halo_listen *listen, struct halo_error *err)
+{
+    struct halo_listen made;
+    const int code = halo_listen_open(&made, listen->path, err);
+    if (code < 0)
+        return code;
+    if (made.passed || dup3(made.fd, listen->fd, O_CLOEXEC) < 0) {
+        halo_listen_close(&made);
+        return halo_fail(err, -EBUSY, "%s: cannot listen again", listen->path);
+    }
+    close(made.fd);
+    made.fd = listen->fd;
+    *listen = made;
+    return 0;
+}
+
+void halo_listen_close(struct halo_listen *listen)
+{
+    if (!listen->passed && listen->path[0] && has_name(listen))
         unlink(listen->path);
     if (listen->passed)
         halo_passed_give_back(listen->fd);

@@ -46,6 +46,13 @@ enum halo_listen_spare {
 int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
                        socklen_t *length);
 
+/* Whether the socket's name was removed, or belongs to another file now, so that nobody finds the
+ * socket. */
+bool halo_listen_is_lost(const struct halo_listen *listen);
+/* Gives a socket that is lost a new name, the same path. fd keeps its number, and must not be polled
+ * meanwhile. On failure, nothing has changed; see halo_listen_open(). */
+int halo_listen_again(struct halo_listen *listen, struct halo_error *err);
+
 /* Closes the socket and removes its name, unless the name now belongs to another socket. A passed
  * socket is given back instead. */
 void halo_listen_close(struct halo_listen *listen);

@@ -34,6 +34,7 @@ struct halo_viewers {
     uv_timer_t timer;
     struct halo_listen listen;
     char where[108]; /* its path or address */
+    char lost[600];  /* why its name, which was removed, cannot be made again; or "" */
     struct halo_feed *feed;
     const struct halo_viewer_ops *ops;
     struct halo_viewers_shared shared;
@@ -290,6 +291,24 @@ static void came(uv_poll_t *poll, int status, int events)
     send_away(viewers, HALO_LOG_DEBUG, "too many viewers");
 }
 
+/* ---- the name ---- */
+
+void halo_viewers_look(struct halo_viewers *viewers)
+{
+    struct halo_error err = {0};
+    if (!halo_listen_is_lost(&viewers->listen))
+        return;
+    uv_poll_stop(&viewers->poll);
+    const int code = halo_listen_again(&viewers->listen, &err);
+    uv_poll_start(&viewers->poll, UV_READABLE, came);
+    if (code == 0)
+        halo_log(HALO_LOG_WARNING, "%s: the socket was removed, and is there again",
+                 viewers->where);
+    else if (strcmp(viewers->lost, err.text) != 0)
+        halo_log(HALO_LOG_ERROR, "the socket was removed: %s", err.text);
+    snprintf(viewers->lost, sizeof viewers->lost, "%s", err.text);
+}
+
 /* ---- life ---- */
 
 static int choose_format(struct halo_viewers *viewers, const struct halo_output_settings *output,
@@ -365,7 +384,7 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
 
 const char *halo_viewers_failure(const struct halo_viewers *viewers)
 {
-    return viewers->shared.why[0] ? viewers->shared.why : NULL;
+    return viewers->lost[0] ? viewers->lost : viewers->shared.why[0] ? viewers->shared.why : NULL;
 }
 
 json_t *halo_viewers_status(const struct halo_viewers *viewers)

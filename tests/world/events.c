@@ -121,6 +121,11 @@ static void play_folder(const struct words *w)
     world_make_folder(!strcmp(w->who, "made"));
 }
 
+static void play_socket(const struct words *w)
+{
+    world_remove_socket(w->who);
+}
+
 static void play_disk(const struct words *w)
 {
     world_fill_disk(!strcmp(w->who, "full"));
@@ -133,7 +138,7 @@ static const struct {
     {"engine", play_engine}, {"stream", play_stream},   {"viewer", play_viewer},
     {"client", play_client}, {"browser", play_browser}, {"settings", play_settings},
     {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
-    {"folder", play_folder}, {"broker", play_broker},
+    {"folder", play_folder}, {"socket", play_socket},   {"broker", play_broker},
 };
 
 bool world_play(const char *event)
@@ -216,6 +221,7 @@ static const struct {
     {1, "broker refuses %d", NULL, 1, 5},
     {1, "broker far %d", NULL, 1, 15000},
     {5, "broker back", NULL, 0, 0},
+    {1, "socket %s removed", sockets, 0, 0},
     {1, "folder made", NULL, 0, 0},
     {1, "folder gone", NULL, 0, 0},
     {1, "disk full", NULL, 0, 0},

@@ -171,6 +171,11 @@ void world_make_folder(bool made)
     world_say("the folder is %s%s", made ? "made" : "removed", code < 0 ? ": no" : "");
 }
 
+void world_remove_socket(const char *socket)
+{
+    unlink(socket);
+}
+
 const struct halo_backend_ops *__wrap_halo_backend_find(const char *name);
 const struct halo_backend_ops *__real_halo_backend_find(const char *name);
 

@@ -362,6 +362,7 @@ int connect(int fd, const struct sockaddr *address, socklen_t size)
 
 static void send_garbage(int size)
 {
+    broker.unsure = true;
     for (int i = 0; i < size && broker.fd >= 0; i++) {
         const uint8_t byte = (uint8_t)world_draw(256);
         (void)!send(broker.fd, &byte, 1, MSG_NOSIGNAL);
@@ -376,17 +377,28 @@ static void command(const char *stream, const char *id, const char *text)
         send_message(topic, text, false);
 }
 
+/* What was announced, and what never was. */
+static void spoil_list(void)
+{
+    const char *list = retained("halod/announced");
+    json_t *all = json_loads(list ? list : "[1, {\"a\": [\"b\"]}]", 0, NULL);
+    json_object_set_new(all, "gone", json_pack("[s, s, i]", "shutter", "x", 7));
+    json_object_set_new(all, "a/b", json_pack("{s:i}", "c", 1));
+    char *text = json_dumps(all, JSON_COMPACT);
+    retain("halod/announced", text);
+    free(text);
+    json_decref(all);
+}
+
 /* Commands and lists that are none. */
 static void send_nonsense(const char *stream)
 {
     static const char *const ids[] = {"", "door", "none", "set", "a/b", "shutter"};
     static const char *const texts[] = {"", "on", "ON ", "1", "OF", "{\"state\": \"ON\"}"};
-    static const char *const lists[] = {"[1, {\"a\": [\"b\"]}]", "{\"door\": 7", "{\"front\": [7]}",
-                                        "{\"gone\": [\"shutter\", \"x\"], \"a/b\": []}"};
     command(stream, ids[world_draw(6)], texts[world_draw(6)]);
     command("none", ids[world_draw(6)], "ON");
     if (!broker.began) /* the daemon gets it when it connects, and then replaces it */
-        retain("halod/announced", lists[world_draw(4)]);
+        spoil_list();
 }
 
 /* A command that the broker has retained, and sends again at each connection. */

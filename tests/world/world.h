@@ -102,6 +102,7 @@ struct halo_supervisor *world_supervisor(void);
 bool world_is_ending(void); /* the daemon was told to stop */
 void world_fill_disk(bool full);
 void world_make_folder(bool made); /* of an output of `back` */
+void world_remove_socket(const char *socket);
 
 /* ---- events.c ---- */
 
@@ -138,6 +139,7 @@ void client_set(const char *stream);
 void client_subscribe(void); /* to events, until the world is quiet */
 void client_browse(const char *path);
 void viewer_play(const char *socket, const char *what);
+bool client_can_join(const char *socket);
 void clients_check(void); /* whose limits are over */
 void clients_leave(void); /* all of them, and the viewers */
 
