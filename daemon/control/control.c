@@ -26,7 +26,6 @@ struct door {
     struct halo_control *control;
     enum halo_role role;
     struct halo_listen listen; /* fd -1: there is none */
-    bool lost;                 /* its name was removed, and cannot be made again */
     uv_poll_t poll;
 };
 
@@ -133,22 +132,6 @@ static void sample(struct halo_control *control)
     json_decref(status);
 }
 
-/* Somebody may have removed the socket's name; without it, nobody could even stop halod by it. */
-static void look(struct door *door)
-{
-    struct halo_error err = {0};
-    if (!halo_listen_is_lost(&door->listen))
-        return;
-    uv_poll_stop(&door->poll); /* on_tick() starts it again */
-    const int code = halo_listen_again(&door->listen, &err);
-    if (code == 0)
-        halo_log(HALO_LOG_WARNING, "%s: the socket was removed, and is there again",
-                 door->listen.path);
-    else if (!door->lost)
-        halo_log(HALO_LOG_ERROR, "the socket was removed: %s; trying again every second", err.text);
-    door->lost = code < 0;
-}
-
 static void on_tick(uv_timer_t *timer)
 {
     struct halo_control *control = timer->data;
@@ -162,7 +145,7 @@ static void on_tick(uv_timer_t *timer)
         struct door *door = &control->door[i];
         if (door->listen.fd < 0)
             continue;
-        look(door);
+        halo_listen_look(&door->listen, &door->poll);
         if (!uv_is_active((uv_handle_t *)&door->poll))
             uv_poll_start(&door->poll, UV_READABLE, on_connection);
         let_some_in(door);

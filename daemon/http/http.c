@@ -215,6 +215,11 @@ static void on_tick(uv_timer_t *timer)
     halo_http_viewers_check(&http->viewers, uv_now(timer->loop));
     halo_http_lives_tick(http);
     halo_http_clients_check(&http->clients, uv_now(timer->loop));
+    if (!http->door.passed) {
+        http->door.fd = http->fd;
+        halo_listen_look(&http->door, &http->listening);
+        http->door.fd = -1;
+    }
     listen_again(http);
 }
 

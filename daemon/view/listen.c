@@ -12,6 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "config/log.h"
 #include "daemon/view/passed.h"
 
 enum { BACKLOG = 128, MODE = 0660 };
@@ -168,12 +169,7 @@ static bool has_name(const struct halo_listen *listen)
            st.st_ino == listen->inode;
 }
 
-bool halo_listen_is_lost(const struct halo_listen *listen)
-{
-    return !listen->passed && listen->path[0] && !has_name(listen);
-}
-
-int halo_listen_again(struct halo_listen *listen, struct halo_error *err)
+static int listen_again(struct halo_listen *listen, struct halo_error *err)
 {
     struct halo_listen made;
     const int code = halo_listen_open(&made, listen->path, err);
@@ -187,6 +183,19 @@ int halo_listen_again(struct halo_listen *listen, struct halo_error *err)
     made.fd = listen->fd;
     *listen = made;
     return 0;
+}
+
+void halo_listen_look(struct halo_listen *listen, uv_poll_t *poll)
+{
+    struct halo_error err = {0};
+    if (listen->passed || !listen->path[0] || has_name(listen))
+        return;
+    uv_poll_stop(poll);
+    if (listen_again(listen, &err) == 0)
+        halo_log(HALO_LOG_WARNING, "%s: the socket was removed, and is there again", listen->path);
+    else if (strcmp(listen->why, err.text) != 0)
+        halo_log(HALO_LOG_ERROR, "a socket was removed: %s", err.text);
+    snprintf(listen->why, sizeof listen->why, "%s", err.text);
 }
 
 void halo_listen_close(struct halo_listen *listen)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <uv.h>
 
 #include "config/error.h"
 
@@ -18,6 +19,7 @@ struct halo_listen {
     ino_t inode;
     /* the service manager passed the socket: it is given back, not closed, and keeps its name */
     bool passed;
+    char why[600]; /* why its name, which was removed, cannot be made again; or "" */
 };
 
 /* Uses the socket that the service manager passed for this path. If there is none, creates a socket
@@ -46,12 +48,11 @@ enum halo_listen_spare {
 int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
                        socklen_t *length);
 
-/* Whether the socket's name was removed, or belongs to another file now, so that nobody finds the
- * socket. */
-bool halo_listen_is_lost(const struct halo_listen *listen);
-/* Gives a socket that is lost a new name, the same path. fd keeps its number, and must not be polled
- * meanwhile. On failure, nothing has changed; see halo_listen_open(). */
-int halo_listen_again(struct halo_listen *listen, struct halo_error *err);
+/* Looks whether the socket's name was removed, or belongs to another file now, so that nobody finds the
+ * socket. Then stops polling it and gives it its name again; fd keeps its number. If that is not
+ * possible, why says so, and the next call tries it again. Must be called now and then, before
+ * uv_poll_start(), which does nothing if the socket is being polled. */
+void halo_listen_look(struct halo_listen *listen, uv_poll_t *poll);
 
 /* Closes the socket and removes its name, unless the name now belongs to another socket. A passed
  * socket is given back instead. */

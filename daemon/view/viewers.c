@@ -34,7 +34,6 @@ struct halo_viewers {
     uv_timer_t timer;
     struct halo_listen listen;
     char where[108]; /* its path or address */
-    char lost[600];  /* why its name, which was removed, cannot be made again; or "" */
     struct halo_feed *feed;
     const struct halo_viewer_ops *ops;
     struct halo_viewers_shared shared;
@@ -295,18 +294,9 @@ static void came(uv_poll_t *poll, int status, int events)
 
 void halo_viewers_look(struct halo_viewers *viewers)
 {
-    struct halo_error err = {0};
-    if (!halo_listen_is_lost(&viewers->listen))
-        return;
-    uv_poll_stop(&viewers->poll);
-    const int code = halo_listen_again(&viewers->listen, &err);
-    uv_poll_start(&viewers->poll, UV_READABLE, came);
-    if (code == 0)
-        halo_log(HALO_LOG_WARNING, "%s: the socket was removed, and is there again",
-                 viewers->where);
-    else if (strcmp(viewers->lost, err.text) != 0)
-        halo_log(HALO_LOG_ERROR, "the socket was removed: %s", err.text);
-    snprintf(viewers->lost, sizeof viewers->lost, "%s", err.text);
+    halo_listen_look(&viewers->listen, &viewers->poll);
+    if (viewers->listen.path[0] && !uv_is_active((uv_handle_t *)&viewers->poll))
+        uv_poll_start(&viewers->poll, UV_READABLE, came);
 }
 
 /* ---- life ---- */
@@ -384,7 +374,9 @@ void halo_viewers_destroy(struct halo_viewers *viewers, const char *why)
 
 const char *halo_viewers_failure(const struct halo_viewers *viewers)
 {
-    return viewers->lost[0] ? viewers->lost : viewers->shared.why[0] ? viewers->shared.why : NULL;
+    if (viewers->listen.why[0])
+        return viewers->listen.why;
+    return viewers->shared.why[0] ? viewers->shared.why : NULL;
 }
 
 json_t *halo_viewers_status(const struct halo_viewers *viewers)

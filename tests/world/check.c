@@ -455,8 +455,8 @@ static int count_descriptors(void)
 /* Outputs are there, and the daemon listens. */
 static void check_sockets(void)
 {
-    static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",     "far/back.ts",
-                                          "yard.mkv",  "attic.nut", "control.sock"};
+    static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",      "far/back.ts",
+                                          "yard.mkv",  "attic.nut", "control.sock", "http.sock"};
     for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
         if (!client_can_join(sockets[i]))
             world_fail("nobody listens at %s", sockets[i]);
