@@ -94,6 +94,12 @@ void sv_engine_stalled(struct sv_engine *engine)
     engine->stalled = true;
 }
 
+int sv_engine_stalls(const struct sv_engine *engine)
+{
+    const uint64_t good = engine->backoff.good_since;
+    return good && sv_now(engine->sv) - good >= MOVED_MS ? 0 : engine->stood;
+}
+
 /* A failing device may filter a few frames each time, so these do not reset its failures. */
 void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bool worked)
 {
@@ -102,10 +108,8 @@ void sv_engine_failed(struct sv_engine *engine, const char *why, bool device, bo
         engine->backoff.failures = 0;
     if (!device || (good && now - good >= SV_GOOD_MS))
         engine->device_failures = 0;
-    if (good && now - good >= MOVED_MS)
-        engine->stood = 0;
     engine->device_failures += device;
-    engine->stood = engine->stalled ? engine->stood + 1 : 0;
+    engine->stood = engine->stalled ? sv_engine_stalls(engine) + 1 : 0;
     engine->stalled = false;
     snprintf(engine->why, sizeof engine->why, "%s", why);
     sv_backoff_failed(&engine->backoff, now);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "daemon/supervisor/sup_data.h"
+#include "daemon/supervisor/sup_engine.h"
 #include "daemon/supervisor/sup_state.h"
 #include "daemon/supervisor/sup_stream_data.h"
 #include "daemon/supervisor/supervisor.h"
@@ -186,7 +187,7 @@ bool halo_supervisor_is_alive(const struct halo_supervisor *sv)
     for (const struct sv_stream *s = sv->streams; s; s = s->next) {
         wanted += s->place.wanted && !s->place.removed;
         lost += s->place.wanted && !s->place.removed && s->place.engine &&
-                s->place.engine->stood >= STANDS;
+                sv_engine_stalls(s->place.engine) >= STANDS;
     }
     return !wanted || lost < wanted;
 }

@@ -21,6 +21,8 @@ enum {
     PAUSE_MS = 250, /* daemon/supervisor/README.md */
     PAUSE_MAX_MS = 5000,
     GOOD_MS = 10000,
+    MOVED_MS = 30000, /* stalls further apart are not in a row */
+    STALLS = 3,       /* of every engine, until only a restart of halod can help */
     STARTING_MAX = 4, /* engines that start at once; others wait for them */
     FULL = 8,         /* quiet minutes, after which the history of the last hour is full */
     KEPT = 256 << 10, /* bytes; fragments, and texts that differ in length */
@@ -33,6 +35,7 @@ struct engine_record {
     char name[96];
     int failures;
     int64_t good_since, not_before; /* us; 0: it is not running */
+    int stalls;                     /* in a row */
 };
 
 static struct {
@@ -114,6 +117,9 @@ void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool dev
     if ((worked && !device) ||
         (r->good_since && world_now() - r->good_since >= (int64_t)GOOD_MS * 1000))
         r->failures = 0;
+    if (r->good_since && world_now() - r->good_since >= (int64_t)MOVED_MS * 1000)
+        r->stalls = 0;
+    r->stalls = !strncmp(why, "killed: it was silent", 21) ? r->stalls + 1 : 0;
     int64_t pause =
         r->failures > 0 ? (int64_t)PAUSE_MS << (r->failures > 6 ? 6 : r->failures - 1) : 0;
     pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
@@ -391,6 +397,32 @@ static void check_streams(void)
             world_fail("%s runs on no engine", s->name);
 }
 
+static bool is_good(const struct engine_record *r)
+{
+    return r->good_since && world_now() - r->good_since >= (MOVED_MS + WORLD_SLACK_MS) * 1000;
+}
+
+/* The service manager's watchdog is fed unless all engines stall again and again. */
+static void check_alive(void)
+{
+    int wanted = 0, stalled = 0, run = 0;
+    bool soon = false; /* one has been running for about so long that it counts as good again */
+    for (const struct sv_stream *s = check.sv->streams; s; s = s->next) {
+        const struct sv_engine *engine = s->place.engine;
+        const bool counts = s->place.wanted && !s->place.removed;
+        wanted += counts;
+        stalled += counts && engine && record_for(engine)->stalls >= STALLS;
+        soon |= counts && engine && record_for(engine)->good_since &&
+                world_now() - record_for(engine)->good_since > (MOVED_MS - WORLD_SLACK_MS) * 1000;
+        run += counts && engine_runs(s) && sv_stream_is_up(s) && is_good(record_for(engine));
+    }
+    const bool alive = halo_supervisor_is_alive(check.sv);
+    if (!alive && (run > 0 || stalled < wanted))
+        world_fail("the watchdog is not fed, though %d streams run", run);
+    if (alive && wanted > 0 && stalled == wanted && !soon)
+        world_fail("the watchdog is fed, though all engines stall again and again");
+}
+
 /* What was set later stays in force. */
 static void check_order(void)
 {
@@ -422,6 +454,7 @@ void check_step(void)
     engines_check();
     broker_check();
     check_order();
+    check_alive();
     if (check.sv->abandoned > engines_surviving())
         world_fail("%d processes are given up, but drivers keep only %d", check.sv->abandoned,
                    engines_surviving());

@@ -28,6 +28,7 @@ enum {
     SILENCE_MS = 3000,   /* of an engine, as documented */
     HELLO_MS = 10000,    /* for its first message */
     LIES_MAX = 100,      /* malformed messages of an engine within a minute */
+    LAST_MS = 200,       /* to exit after its link was closed */
     QUIT_MS = 8000,      /* for an engine that was told to finish */
     STATS_MS = 1000,
     FRAME_MS = 200,
@@ -851,6 +852,7 @@ void engine_play(const char *name, const char *what, int number)
         world_unwatch(e->fd);
         shutdown(e->fd, SHUT_RDWR);
         e->hangs = true;
+        e->must_end = world_awake() + LAST_MS * 1000;
     }
 }
 
