@@ -248,6 +248,8 @@ int __wrap_halo_supervisor_hide(struct halo_supervisor *sv, const char *name,
                             hide->filters[0] != '\0'};
     asked->record->hide[asked->hide].asked = number;
     asked->record->hide[asked->hide].known = false;
+    if (!strcmp(hide->id, "shutter") && !asked->on)
+        broker_check_opened(name);
     const int code = __real_halo_supervisor_hide(sv, name, hide, on_hidden, asked, err);
     if (code < 0)
         free(asked);

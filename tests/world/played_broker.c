@@ -55,6 +55,7 @@ static struct {
     int64_t looked, arrives; /* us: when it was last checked; from when on packets come */
     /* how it misbehaves */
     bool gone, stopped, mute;
+    bool opened[8];   /* the shutter of this one of world_streams, by a command */
     bool shut;        /* what was commanded in the last quiet minute */
     int refusal, far; /* the answer to a login; ms until the network has connected */
     bool unsure;      /* the daemon may have given up this connection, unnoticed */
@@ -373,6 +374,8 @@ static void command(const char *stream, const char *id, const char *text)
 {
     char topic[100];
     snprintf(topic, sizeof topic, "halod/%s/hide%s%s/set", stream, id[0] ? "/" : "", id);
+    for (int i = 0; world_streams[i]; i++)
+        broker.opened[i] |= !strcmp(world_streams[i], stream) && !id[0] && !strcmp(text, "OFF");
     if (broker.listened)
         send_message(topic, text, false);
 }
@@ -453,6 +456,13 @@ void broker_heal(void)
 }
 
 /* ---- what must hold ---- */
+
+void broker_check_opened(const char *stream)
+{
+    for (int i = 0; world_streams[i]; i++)
+        if (!strcmp(world_streams[i], stream) && !broker.opened[i])
+            world_fail("the shutter of %s opens, but nobody has commanded that", stream);
+}
 
 /* The daemon publishes this now. */
 void __wrap_halo_mqtt_broker_publish(struct halo_mqtt_broker *to, const char *topic,

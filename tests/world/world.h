@@ -147,6 +147,7 @@ void clients_leave(void); /* all of them, and the viewers */
 
 void broker_play(const char *what, const char *whom, int number);
 void broker_heal(void);
+void broker_check_opened(const char *stream); /* the daemon opens its shutter */
 void broker_check(void);
 void broker_command_all(void); /* in a quiet minute */
 void broker_check_quiet(void);
