@@ -12,6 +12,13 @@ static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",
                                       "yard.mkv",  "attic.nut", NULL};
 static const char *const pages[] = {"/metrics", "/healthz", "/", NULL};
 
+static const char *const rude[] = {
+    "silent-client", "half-call",    "deaf-status",     "idle-client",
+
+    "many-calls",    "events",       "watching-client", "silent-browser",
+    "half-request",  "deaf-browser", "deaf-events",     "live",
+    "deaf-live",     "mjpeg",        "snapshot",        NULL};
+
 struct words {
     const char *who; /* the second word of an event */
     const char *what, *more;
@@ -32,6 +39,17 @@ static void play_stream(const struct words *w)
 static void play_viewer(const struct words *w)
 {
     viewer_play(w->who, w->what);
+}
+
+static void play_rude(const struct words *w)
+{
+    client_be_rude(w->who);
+}
+
+static void play_crowd(const struct words *w)
+{
+    client_crowd(atoi(w->who));
+    client_browse("/healthz");
 }
 
 static void play_broker(const struct words *w)
@@ -138,7 +156,8 @@ static const struct {
     {"engine", play_engine}, {"stream", play_stream},   {"viewer", play_viewer},
     {"client", play_client}, {"browser", play_browser}, {"settings", play_settings},
     {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
-    {"folder", play_folder}, {"socket", play_socket},   {"broker", play_broker},
+    {"folder", play_folder}, {"rude", play_rude},       {"crowd", play_crowd},
+    {"socket", play_socket}, {"broker", play_broker},
 };
 
 bool world_play(const char *event)
@@ -221,6 +240,8 @@ static const struct {
     {1, "broker refuses %d", NULL, 1, 5},
     {1, "broker far %d", NULL, 1, 15000},
     {5, "broker back", NULL, 0, 0},
+    {6, "rude %s", rude, 0, 0},
+    {1, "crowd %d", NULL, 1, 150},
     {1, "socket %s removed", sockets, 0, 0},
     {1, "folder made", NULL, 0, 0},
     {1, "folder gone", NULL, 0, 0},

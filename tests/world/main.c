@@ -130,6 +130,7 @@ void __wrap_halo_log(enum halo_log_level level, const char *format, ...);
 /* The log is a part of the trace. */
 void __wrap_halo_log(enum halo_log_level level, const char *format, ...)
 {
+    static const char *const before[] = {"pid ", "client "};
     char text[LINE], pid[30];
     va_list arguments;
     if (level > halo_log_get_level())
@@ -137,10 +138,12 @@ void __wrap_halo_log(enum halo_log_level level, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    snprintf(pid, sizeof pid, "pid %d", (int)world.pid);
-    char *at = strstr(text, pid);
-    if (at) /* differs from run to run, also in its length */
-        memmove(at, at + strlen(pid), strlen(at + strlen(pid)) + 1);
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        snprintf(pid, sizeof pid, "%s%d", before[i], (int)world.pid);
+        char *at = strstr(text, pid);
+        if (at) /* differs from run to run, also in its length */
+            memmove(at, at + strlen(pid), strlen(at + strlen(pid)) + 1);
+    }
     world_say("log %d: %s", (int)level, text);
 }
 

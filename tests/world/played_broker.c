@@ -364,6 +364,7 @@ int connect(int fd, const struct sockaddr *address, socklen_t size)
 static void send_garbage(int size)
 {
     broker.unsure = true;
+    broker.muted = world_awake();
     for (int i = 0; i < size && broker.fd >= 0; i++) {
         const uint8_t byte = (uint8_t)world_draw(256);
         (void)!send(broker.fd, &byte, 1, MSG_NOSIGNAL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Played clients: of the control socket, browsers, and viewers. They check what they get. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -10,7 +11,8 @@
 #include "tests/world/world.h"
 
 enum {
-    VIEWERS_MAX = 3,  /* of one socket */
+    VIEWERS_MAX = 3, /* of one socket */
+    RUDE_MAX = 20,
     LINGER_MS = 100,  /* a second answer would come meanwhile */
     SILENCE_MS = 400, /* before a card, as documented */
     CARDS_MS = 500,   /* between two cards */
@@ -18,7 +20,7 @@ enum {
     READ = 8192,
 };
 
-enum kind { CLIENT, BROWSER, VIEWER };
+enum kind { CLIENT, BROWSER, VIEWER, RUDE };
 
 struct client {
     struct client *next;
@@ -26,9 +28,10 @@ struct client {
     int fd;
     char what[64];    /* method, path or socket */
     int64_t deadline; /* us of world_awake(); 0: none */
-    bool answered, subscribed;
-    char stream[24]; /* whose filters it sets to `chain` */
-    char *text;      /* of an answer that is not complete */
+    bool answered, subscribed, reads;
+    int64_t looked, least; /* us of world_now(): when a rude one was looked at, may be cut */
+    char stream[24];       /* whose filters it sets to `chain` */
+    char *text;            /* of an answer that is not complete */
     size_t length, size;
     /* of a viewer */
     bool stopped, shown, card;
@@ -215,6 +218,117 @@ void client_browse(const char *path)
     world_watch(c->fd, 0, read_page, c);
 }
 
+/* ---- those who do not read, or do not say what they want ---- */
+
+#define CALL(method, more)                                                                         \
+    "{\"method\": \"io.halod.Control." method "\", \"parameters\": {" more "}"
+
+/* When they are disconnected, as docs/control.md says. */
+static const struct {
+    const char *name, *socket, *text;
+    int times;
+    bool ends;       /* a NUL after each text */
+    int least, most; /* s; most: or never */
+    bool reads;
+} manners[] = {
+    {"silent-client", "control.sock", "", 0, false, 30, 32, false},
+    {"half-call", "control.sock", CALL("Li", ""), 1, false, 30, 32, false},
+    {"deaf-status", "control.sock", CALL("Status", "\"interval\": 0.1") ", \"more\": true}", 1,
+     true, 10, 60, false},
+    {"idle-client", "control.sock", CALL("List", "") "}", 1, true, 300, 302, false},
+    {"many-calls", "control.sock", CALL("Status", "\"interval\": 60") ", \"more\": true}", 20, true,
+     0, 2, false},
+    {"watching-client", "control.sock", CALL("Status", "\"interval\": 1") ", \"more\": true}", 1,
+     true, 0, 0, true},
+    {"silent-browser", "http.sock", "", 0, false, 9, 12, false},
+    {"half-request", "http.sock", "GET /metrics HTTP/1.1\r\nHos", 1, false, 9, 12, false},
+    {"deaf-browser", "http.sock", "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", 100, false, 9,
+     75, false},
+    {"events", "http.sock", "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, false, 0, 0,
+     true},
+    {"deaf-events", "http.sock", "GET /api/events HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, false, 0,
+     0, false},
+    {"live", "http.sock", "GET /api/live?tiles=front HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, false,
+     0, 0, true},
+    {"deaf-live", "http.sock", "GET /api/live?tiles=front HTTP/1.1\r\nHost: localhost\r\n\r\n", 1,
+     false, 10, 0, false},
+    {"mjpeg", "http.sock", "GET /front/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, false,
+     0, 0, true},
+    {"snapshot", "http.sock", "GET /yard/snapshot.jpg HTTP/1.1\r\nHost: localhost\r\n\r\n", 1,
+     false, 0, 16, true},
+};
+
+static void read_rudely(void *arg)
+{
+    struct client *c = arg;
+    const bool open = read_more(c);
+    c->length = 0;
+    if (open)
+        world_watch(c->fd, 0, read_rudely, c);
+    else
+        leave(c);
+}
+
+void client_be_rude(const char *how)
+{
+    size_t i = 0;
+    int count = 0;
+    while (i < sizeof manners / sizeof *manners && strcmp(manners[i].name, how) != 0)
+        i++;
+    for (const struct client *c = clients; c; c = c->next)
+        count += c->kind == RUDE;
+    if (i == sizeof manners / sizeof *manners || count >= RUDE_MAX)
+        return;
+    struct client *c = join(RUDE, manners[i].socket, how);
+    if (!c)
+        return;
+    bool takes = true; /* what it does not take at once is lost: it is rude */
+    for (int n = 0; n < manners[i].times && takes; n++)
+        takes = send(c->fd, manners[i].text, strlen(manners[i].text) + manners[i].ends,
+                     MSG_NOSIGNAL) > 0;
+    c->least = world_now() + INT64_C(1000000) * manners[i].least;
+    c->deadline = manners[i].most ? world_awake() + INT64_C(1000000) * manners[i].most : 0;
+    c->reads = manners[i].reads;
+    if (c->reads)
+        world_watch(c->fd, 0, read_rudely, c);
+}
+
+/* So many that do nothing but hold a connection. */
+void client_crowd(int count)
+{
+    for (struct client *c = clients; c; c = c->next)
+        c->least = 0; /* the slowest make room for others */
+    for (int i = 0; i < count; i++) {
+        struct client *c = join(RUDE, "http.sock", "crowd");
+        if (c)
+            c->deadline = world_awake() + INT64_C(12000000);
+    }
+}
+
+/* Whether the daemon has cut it; it may have left something unread. */
+static bool is_cut(struct client *c)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLRDHUP};
+    if (world_now() - c->looked < 500000)
+        return false;
+    c->looked = world_now();
+    return poll(&fd, 1, 0) > 0 && fd.revents & (POLLHUP | POLLRDHUP);
+}
+
+static void look_at_rude(void)
+{
+    for (struct client *c = clients, *next; c; c = next) {
+        next = c->next;
+        if (c->kind != RUDE || c->reads || !is_cut(c))
+            continue;
+        if (world_now() < c->least - 1000000)
+            world_fail("a %s was disconnected %d ms too early", c->what,
+                       (int)((c->least - world_now()) / 1000));
+        world_say("%s was disconnected", c->what);
+        leave(c);
+    }
+}
+
 /* ---- viewers ---- */
 
 /* A viewer that reads loses no frame of one start of a stream, unless cards stood for frames. */
@@ -319,9 +433,12 @@ void viewer_play(const char *socket, const char *what)
 
 void clients_check(void)
 {
+    look_at_rude();
     const int64_t now = world_awake();
     for (const struct client *c = clients; c; c = c->next) {
-        if (c->deadline && now > c->deadline)
+        if (c->kind == RUDE && c->deadline && now > c->deadline + WORLD_SLACK_MS * 1000)
+            world_fail("a %s was not disconnected in time", c->what);
+        if (c->kind != RUDE && c->deadline && now > c->deadline)
             world_fail("%s was not answered in time", c->what);
         if (c->kind == VIEWER && c->shown && !c->stopped &&
             now - c->came > (CARDS_MS + WORLD_SLACK_MS) * 1000)

@@ -138,6 +138,8 @@ void client_call(const char *method, json_t *parameters, int ms);
 void client_set(const char *stream);
 void client_subscribe(void); /* to events, until the world is quiet */
 void client_browse(const char *path);
+void client_be_rude(const char *how); /* a row of a table */
+void client_crowd(int count);         /* of browsers that are silent */
 void viewer_play(const char *socket, const char *what);
 bool client_can_join(const char *socket);
 void clients_check(void); /* whose limits are over */
