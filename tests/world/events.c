@@ -19,6 +19,10 @@ static const char *const rude[] = {
     "half-request",  "deaf-browser", "deaf-events",     "live",
     "deaf-live",     "mjpeg",        "snapshot",        NULL};
 
+static const char *const user_acts[] = {"put",   "removed", "token", "token-gone", "right",
+                                        "right", "wrong",   "wrong", "wrong",      "looks",
+                                        "looks", "asks",    "asks",  NULL};
+
 struct words {
     const char *who; /* the second word of an event */
     const char *what, *more;
@@ -44,6 +48,11 @@ static void play_viewer(const struct words *w)
 static void play_rude(const struct words *w)
 {
     client_be_rude(w->who);
+}
+
+static void play_user(const struct words *w)
+{
+    users_play(w->who);
 }
 
 static void play_crowd(const struct words *w)
@@ -156,8 +165,8 @@ static const struct {
     {"engine", play_engine}, {"stream", play_stream},   {"viewer", play_viewer},
     {"client", play_client}, {"browser", play_browser}, {"settings", play_settings},
     {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
-    {"folder", play_folder}, {"rude", play_rude},       {"crowd", play_crowd},
-    {"socket", play_socket}, {"broker", play_broker},
+    {"folder", play_folder}, {"user", play_user},       {"rude", play_rude},
+    {"crowd", play_crowd},   {"socket", play_socket},   {"broker", play_broker},
 };
 
 bool world_play(const char *event)
@@ -240,6 +249,7 @@ static const struct {
     {1, "broker refuses %d", NULL, 1, 5},
     {1, "broker far %d", NULL, 1, 15000},
     {5, "broker back", NULL, 0, 0},
+    {6, "user %s", user_acts, 0, 0},
     {6, "rude %s", rude, 0, 0},
     {1, "crowd %d", NULL, 1, 150},
     {1, "socket %s removed", sockets, 0, 0},

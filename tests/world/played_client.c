@@ -29,6 +29,7 @@ struct client {
     char what[64];    /* method, path or socket */
     int64_t deadline; /* us of world_awake(); 0: none */
     bool answered, subscribed, reads;
+    world_answer *then;    /* called with the answer */
     int64_t looked, least; /* us of world_now(): when a rude one was looked at, may be cut */
     char stream[24];       /* whose filters it sets to `chain` */
     char *text;            /* of an answer that is not complete */
@@ -116,6 +117,9 @@ static void take_answer(struct client *c, const char *text)
     c->answered = !c->subscribed;
     if (c->answered)
         world_say("client: %s is answered: %s", c->what, error ? error : "done");
+    if (c->then)
+        c->then(text);
+    c->then = NULL;
     if (c->stream[0] && !error)
         check_set(c->stream, c->chain);
     json_decref(answer);
@@ -170,6 +174,16 @@ void client_call(const char *method, json_t *parameters, int ms)
         c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
 }
 
+bool client_call_then(const char *method, json_t *parameters, int ms, world_answer *done)
+{
+    struct client *c = call(method, parameters, false);
+    if (!c)
+        return false;
+    c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
+    c->then = done;
+    return true;
+}
+
 void client_set(const char *stream)
 {
     char chain[80];
@@ -197,25 +211,38 @@ static void read_page(void *arg)
         world_watch(c->fd, 0, read_page, c);
         return;
     }
-    const bool fine = !strncmp(c->text, "HTTP/1.1 200", 12);
-    if (!fine && strcmp(c->what, "/healthz") != 0 && !world_is_ending())
+    if (c->then && !world_is_ending())
+        c->then(c->text);
+    else if (!users_may_answer(c->what, atoi(c->text + 9 * (c->length > 9))) && !world_is_ending())
         world_fail("GET %s: %.60s", c->what, c->text);
     world_say("browser: GET %s: %.12s", c->what, c->text);
     leave(c);
 }
 
-void client_browse(const char *path)
+static bool request(const char *path, const char *text, int ms, world_answer *done)
 {
     struct client *c = join(BROWSER, "http.sock", path);
-    char text[200];
     if (!c)
-        return;
-    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-             path);
+        return false;
     if (send(c->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
         world_fail("a request cannot be sent: %s", strerror(errno));
-    c->deadline = world_awake() + (1000 + WORLD_SLACK_MS) * 1000;
+    c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
+    c->then = done;
     world_watch(c->fd, 0, read_page, c);
+    return true;
+}
+
+bool client_ask(const char *text, int ms, world_answer *done)
+{
+    return request("users", text, ms, done);
+}
+
+void client_browse(const char *path)
+{
+    char text[200];
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+             path);
+    request(path, text, 1000, NULL);
 }
 
 /* ---- those who do not read, or do not say what they want ---- */
@@ -449,6 +476,9 @@ void clients_check(void)
 
 void clients_leave(void)
 {
-    while (clients)
-        leave(clients);
+    for (struct client *c = clients, *next; c; c = next) {
+        next = c->next;
+        if (!c->then || world_is_ending()) /* its answer comes soon, and must be known */
+            leave(c);
+    }
 }

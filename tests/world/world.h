@@ -136,6 +136,11 @@ int engines_surviving(void); /* killed, but kept by a driver */
 void client_call(const char *method, json_t *parameters, int ms);
 /* Sets the stream's filters to the next chain. */
 void client_set(const char *stream);
+/* The same, and then calls done() with the answer; and for a request by HTTP. Returns false if the
+ * daemon cannot be reached. */
+typedef void world_answer(const char *text);
+bool client_call_then(const char *method, json_t *parameters, int ms, world_answer *done);
+bool client_ask(const char *request, int ms, world_answer *done);
 void client_subscribe(void); /* to events, until the world is quiet */
 void client_browse(const char *path);
 void client_be_rude(const char *how); /* a row of a table */
@@ -154,6 +159,11 @@ void broker_check(void);
 void broker_command_all(void); /* in a quiet minute */
 void broker_check_quiet(void);
 void broker_end(void); /* after the daemon has ended */
+
+/* ---- played_users.c ---- */
+
+void users_play(const char *what);
+bool users_may_answer(const char *path, int status); /* a request of nobody by HTTP */
 
 /* ---- check.c ---- */
 
