@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/encoding.h"
 #include "daemon/control/control.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"
@@ -290,6 +291,14 @@ static void check_engines(void)
 int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
 int __real_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt);
 
+static const char *filters_of(const struct sv_stream *s, const char *name)
+{
+    const int rendition = halo_rendition_find(&s->settings, name);
+    if (rendition >= 0)
+        return s->settings.rendition[rendition].filters;
+    return strcmp(s->name, name) ? NULL : s->settings.filters;
+}
+
 /* No frame of an older chain is handed out once a newer chain is in force. */
 int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
 {
@@ -300,15 +309,16 @@ int __wrap_halo_takers_give(struct halo_takers *takers, const AVPacket *pkt)
     const struct sv_stream *s = check.sv->streams;
     if (!text || sscanf(text, "HALO %67s %d %d %lld %d", name, &run, &chain, &frame, &hides) != 5)
         return __real_halo_takers_give(takers, pkt);
-    while (s && strcmp(s->name, name) != 0)
-        s = s->next;
+    const char *filters = NULL; /* in force */
+    for (; s && !(filters = filters_of(s, name)); s = s->next)
+        ;
     if (!s)
         world_fail("a frame of %s, which does not exist, is handed out", name);
-    const int force = world_chain_number(s->settings.filters);
+    const int force = world_chain_number(filters);
     if (chain < force)
         world_fail("a frame of %s with the filters %d is handed out, but %d are in force", name,
                    chain, force);
-    const int missing = world_chain_hides(s->settings.filters) & ~hides;
+    const int missing = world_chain_hides(filters) & ~hides;
     if (missing && !sv_request_sets(s))
         world_fail("a frame of %s without an addition that is in force (%d) is handed out", name,
                    missing);
@@ -364,7 +374,7 @@ void check_set(const char *stream, int chain)
     if (world_chain_number(s->settings.filters) < chain)
         world_fail("the filters of %s were set to %d, but are %s", stream, chain,
                    s->settings.filters);
-    const int engine = engine_chain(s);
+    const int engine = engine_chain(s, 0);
     if (engine >= 0 && engine < chain)
         world_fail("the filters of %s were set to %d, but its engine has %d", stream, chain,
                    engine);
@@ -387,7 +397,7 @@ int check_hides(const char *stream)
 void check_shown(const char *stream, int hides)
 {
     const struct sv_stream *s = find_stream(stream);
-    const int engine = s && !sv_request_sets(s) ? engine_hides(s) : -1;
+    const int engine = s && !sv_request_sets(s) ? engine_hides(s, 0) : -1;
     if (!s || !(world_chain_hides(s->settings.filters) & hides) || !(engine & hides))
         world_fail("%s is said to be hidden, but is not", stream);
 }
@@ -490,8 +500,9 @@ static int count_descriptors(void)
 /* Outputs are there, and the daemon listens. */
 static void check_sockets(void)
 {
-    static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",      "far/back.ts",
-                                          "yard.mkv",  "attic.nut", "control.sock", "http.sock"};
+    static const char *const sockets[] = {"front.nut",   "front.ts",     "back.ts",
+                                          "far/back.ts", "yard.mkv",     "attic.nut",
+                                          "small.ts",    "control.sock", "http.sock"};
     for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
         if (!client_can_join(sockets[i]))
             world_fail("nobody listens at %s", sockets[i]);
@@ -501,7 +512,7 @@ static void check_sockets(void)
 void check_quiet(void)
 {
     for (const struct sv_stream *s = check.sv->streams; s; s = s->next) {
-        const int chain = engine_chain(s);
+        const int chain = engine_chain(s, 0);
         if (!engine_runs(s) || s->state != SV_RUNNING)
             world_fail("%s does not run, though nothing has disturbed it for half a minute (%s)",
                        s->name, s->why);
@@ -509,8 +520,13 @@ void check_quiet(void)
             world_fail("%s is filtered by %s, but the settings file says %d", s->name,
                        s->settings.filters, world_file_chain(s->name));
         check_promises(s);
+        for (int i = 0; i < s->settings.renditions; i++)
+            if (engine_chain(s, i + 1) != world_chain_number(s->settings.rendition[i].filters) ||
+                engine_hides(s, i + 1) != world_chain_hides(s->settings.rendition[i].filters))
+                world_fail("a rendition of %s is filtered by %d, but %s are in force", s->name,
+                           engine_chain(s, i + 1), s->settings.rendition[i].filters);
         if (chain != world_chain_number(s->settings.filters) ||
-            engine_hides(s) != world_chain_hides(s->settings.filters))
+            engine_hides(s, 0) != world_chain_hides(s->settings.filters))
             world_fail("%s is filtered by %d, but %s are in force", s->name, chain,
                        s->settings.filters);
     }

@@ -8,8 +8,8 @@
 
 const char *const world_streams[] = {"front", "back", "yard", "attic", NULL};
 static const char *const engines[] = {"cpu", "cpu", "cpu:yard", "gpu0", "gpu1", "cpu+1", NULL};
-static const char *const sockets[] = {"front.nut", "front.ts",  "back.ts",
-                                      "yard.mkv",  "attic.nut", NULL};
+static const char *const sockets[] = {"front.nut", "front.ts", "back.ts", "yard.mkv",
+                                      "attic.nut", "small.ts", NULL};
 static const char *const pages[] = {"/metrics", "/healthz", "/", NULL};
 
 static const char *const rude[] = {

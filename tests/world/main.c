@@ -250,9 +250,15 @@ void world_write_settings(int variant)
                                 "{codec: mjpeg}}]\n"
                               : "    input: \"test:\"\n    outputs: [{unix: front.nut, video: "
                                 "{codec: mjpeg}}, {unix: front.ts}]\n");
-    if (variant != 2)
-        write_stream(file, "back",
-                     "    input: \"test:\"\n    outputs: [{unix: back.ts}, {unix: far/back.ts}]\n");
+    if (variant != 2) {
+        char small[240], chain[80];
+        world_next_chain(chain, sizeof chain);
+        snprintf(small, sizeof small,
+                 "    input: \"test:\"\n    renditions: {small: {filters: \"%s\"}}\n    outputs: "
+                 "[{unix: back.ts}, {unix: far/back.ts}, {unix: small.ts, rendition: small}]\n",
+                 chain);
+        write_stream(file, "back", small);
+    }
     write_stream(
         file, "yard",
         variant == 3

@@ -49,10 +49,10 @@ struct played {
     struct played *next;
     struct engine *engine;
     char name[68];
-    const char *state;            /* as last told */
-    int run;                      /* the number of this start, of all */
-    int chain;                    /* the number of the chain in force */
-    int hides;                    /* what it hides beside its base */
+    const char *state; /* as last told */
+    int run;           /* the number of this start, of all */
+    /* of its chain in force, and those of its renditions: the number, and what is hidden beside */
+    int chain[HALO_MAX_RENDITIONS + 1], hides[HALO_MAX_RENDITIONS + 1];
     int64_t frames, at, detector; /* at: us, of the newest frame */
     bool refuses, ending;
     int late; /* ms, for the next set */
@@ -147,16 +147,16 @@ bool engine_runs(const struct sv_stream *stream)
     return s && !strcmp(s->state, "running");
 }
 
-int engine_chain(const struct sv_stream *stream)
+int engine_chain(const struct sv_stream *stream, int rendition)
 {
     const struct played *s = played_of(stream);
-    return s ? s->chain : -1;
+    return s ? s->chain[rendition] : -1;
 }
 
-int engine_hides(const struct sv_stream *stream)
+int engine_hides(const struct sv_stream *stream, int rendition)
 {
     const struct played *s = played_of(stream);
-    return s ? s->hides : -1;
+    return s ? s->hides[rendition] : -1;
 }
 
 /* ---- ends ---- */
@@ -312,7 +312,7 @@ static void tell_stats(void *arg)
         json_object_set_new(streams, s->name,
                             json_pack("{s:I, s:I, s:s, s:o}", "decoded", (json_int_t)s->frames,
                                       "filtered", (json_int_t)s->frames, "backend", "cpu",
-                                      "coverage", coverage_of(s->chain)));
+                                      "coverage", coverage_of(s->chain[0])));
     tell(e, json_pack("{s:s, s:o}", "tell", "stats", "streams", streams), NULL, 0);
     world_after(STATS_MS, tell_stats, e);
 }
@@ -405,8 +405,10 @@ static void write_frame(struct played *s, int encoding)
     struct played_ring *ring = &s->ring[encoding];
     const bool key = ring->jpeg || ring->since_key <= 0;
     char text[160];
-    snprintf(text, sizeof text, "HALO %s %d %d %lld %d\n", s->name, s->run, s->chain,
-             (long long)s->frames, s->hides);
+    const int of = s->encoding[encoding].rendition;
+    snprintf(text, sizeof text, "HALO %s %d %d %lld %d\n",
+             of ? s->settings.rendition[of - 1].name : s->name, s->run, s->chain[of],
+             (long long)s->frames, s->hides[of]);
     fill(s->engine->packet, ring->jpeg, key, text);
     s->engine->packet->pts = s->engine->packet->dts = s->at + INT64_C(1000000000);
     halo_packet_write(ring->writer, s->engine->packet);
@@ -469,10 +471,10 @@ static void run_stream(void *arg)
     next_frame(s);
 }
 
-static void take_chain(struct played *s, const char *chain)
+static void take_chain(struct played *s, int i, const char *chain)
 {
-    s->chain = world_chain_number(chain);
-    s->hides = world_chain_hides(chain);
+    s->chain[i] = world_chain_number(chain);
+    s->hides[i] = world_chain_hides(chain);
 }
 
 static void start_stream(struct engine *e, const char *name, const char *text)
@@ -489,7 +491,9 @@ static void start_stream(struct engine *e, const char *name, const char *text)
     s->engine = e;
     s->state = "starting";
     s->run = ++played.runs;
-    take_chain(s, s->settings.filters);
+    take_chain(s, 0, s->settings.filters);
+    for (int i = 0; i < s->settings.renditions; i++)
+        take_chain(s, i + 1, s->settings.rendition[i].filters);
     s->encodings = halo_encodings(&s->settings, s->encoding, of);
     s->next = e->streams;
     e->streams = s;
@@ -519,7 +523,7 @@ static void answer_set(void *arg)
     if (later->refused || s->ending)
         json_object_set_new(answer, "why", json_string("the filters do not fit"));
     else
-        json_object_set_new(answer, "coverage", coverage_of(s->chain));
+        json_object_set_new(answer, "coverage", coverage_of(s->chain[0]));
     tell(s->engine, answer, NULL, 0);
     free_later(later);
     answer_next(s);
@@ -537,8 +541,10 @@ static void change_chain(void *arg)
     later->refused = s->refuses;
     s->refuses = false;
     if (!later->refused && !s->ending)
-        take_chain(s,
-                   json_string_value(json_array_get(json_object_get(later->message, "chains"), 0)));
+        for (int i = 0; i <= s->settings.renditions; i++)
+            take_chain(s, i,
+                       json_string_value(
+                           json_array_get(json_object_get(later->message, "chains"), (size_t)i)));
     if (at_once)
         answer_set(later);
     else
@@ -918,10 +924,10 @@ void engines_check_set(const char *stream, int chain)
 {
     for (const struct engine *e = played.engines; e; e = e->next) {
         const struct played *s = e->exited || e->killed ? NULL : stream_in(e, stream);
-        if (s && s->chain < chain)
+        if (s && s->chain[0] < chain)
             world_fail("the filters of %s are said to be %d, but process %d of engine %s, which is "
                        "not killed, has %d",
-                       stream, chain, (int)e->pid, e->name, s->chain);
+                       stream, chain, (int)e->pid, e->name, s->chain[0]);
     }
 }
 

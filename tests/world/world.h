@@ -122,8 +122,8 @@ void engines_heal(void);                          /* all do what they should fro
 void engines_check(void);                         /* whose silence should have been noticed */
 bool engine_runs(const struct sv_stream *stream); /* as it has told */
 /* The chain by which an engine filters the stream now, or -1. */
-int engine_chain(const struct sv_stream *stream);
-int engine_hides(const struct sv_stream *stream);
+int engine_chain(const struct sv_stream *stream, int rendition); /* 0: its own */
+int engine_hides(const struct sv_stream *stream, int rendition);
 /* The stream's filters are said to be this chain: no process may go on with an older one. */
 void engines_check_set(const char *stream, int chain);
 /* An engine is said to have failed: one that was killed must have done something. */
