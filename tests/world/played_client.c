@@ -292,6 +292,8 @@ static void read_rudely(void *arg)
     c->length = 0;
     if (open)
         world_watch(c->fd, 0, read_rudely, c);
+    else if (!strcmp(c->what, "watching-client") && !world_is_ending())
+        world_fail("a %s, which reads, was disconnected", c->what);
     else
         leave(c);
 }

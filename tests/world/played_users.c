@@ -118,6 +118,10 @@ static void on_login(const char *text)
     users.busy = false;
     world_say("a login, %s: %d", users.asked, status);
     if (status == 429) {
+        const char *at = strcasestr(text, "Retry-After: ");
+        const int retry = at ? atoi(at + 13) : 0;
+        if (retry < 1 || (users.wrong_all < FREE_ALL && retry * 1000 > left + 1000 + NEAR_MS))
+            world_fail("a login must wait %d ms, but is told to wait %d s", left, retry);
         if (left < -NEAR_MS && users.wrong_all < FREE_ALL)
             world_fail("a login must wait, though it may be tried since %d ms", -left);
         return;
