@@ -278,7 +278,7 @@ static const struct {
     {"live", "http.sock", "GET /api/live?tiles=front HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, false,
      0, 0, true},
     {"deaf-live", "http.sock", "GET /api/live?tiles=front HTTP/1.1\r\nHost: localhost\r\n\r\n", 1,
-     false, 10, 0, false},
+     false, 0, 0, false},
     {"mjpeg", "http.sock", "GET /front/stream.mjpeg HTTP/1.1\r\nHost: localhost\r\n\r\n", 1, false,
      0, 0, true},
     {"snapshot", "http.sock", "GET /yard/snapshot.jpg HTTP/1.1\r\nHost: localhost\r\n\r\n", 1,
