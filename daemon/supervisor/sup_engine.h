@@ -36,7 +36,7 @@ void sv_engine_step(struct sv_engine *engine);
 void sv_engine_drop(struct sv_engine *engine);
 /* Must be called before sv_engine_lost() if the engine was silent or stuck. */
 void sv_engine_stalled(struct sv_engine *engine);
-/* How many of its processes have stalled in a row: none any more once one has run for 30 seconds. */
+/* How many of its processes have stalled in a row: none any more once one has run for 30 s. */
 int sv_engine_stalls(const struct sv_engine *engine);
 /* Records that the engine has lost its process, and starts the pause before the next process.
  * `device` means that the engine's device failed, and `worked` that the process filtered at least

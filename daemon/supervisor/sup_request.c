@@ -241,9 +241,9 @@ static int send_set(struct sv_stream *stream, struct sv_request *request)
     return sv_engine_send(stream->place.engine, message);
 }
 
-/* Sends the change to the engine. An engine that is releasing the stream, or has closed its link and
- * is about to end, still writes files and URLs with the old filters, so the change waits for that.
- * Without an engine, the change is in force at once. */
+/* Sends the change to the engine. An engine that is releasing the stream, or has closed its link
+ * and is about to end, still writes files and URLs with the old filters, so the change waits for
+ * that. Without an engine, the change is in force at once. */
 static int pass_on(struct sv_stream *stream, struct sv_request *request)
 {
     const int code = stream->place.phase == SV_IN ? send_set(stream, request) : -EPIPE;

@@ -48,10 +48,10 @@ enum halo_listen_spare {
 int halo_listen_accept(int fd, enum halo_listen_spare spare, struct sockaddr *from,
                        socklen_t *length);
 
-/* Looks whether the socket's name was removed, or belongs to another file now, so that nobody finds the
- * socket. Then stops polling it and gives it its name again; fd keeps its number. If that is not
- * possible, why says so, and the next call tries it again. Must be called now and then, before
- * uv_poll_start(), which does nothing if the socket is being polled. */
+/* Looks whether the socket's name was removed, or belongs to another file now, so that nobody finds
+ * the socket. Then stops polling it and gives it its name again; fd keeps its number. If that is
+ * not possible, `why` says why, and the next call tries it again. Must be called now and then,
+ * before uv_poll_start(), which does nothing if the socket is being polled. */
 void halo_listen_look(struct halo_listen *listen, uv_poll_t *poll);
 
 /* Closes the socket and removes its name, unless the name now belongs to another socket. A passed

@@ -25,12 +25,13 @@ int halo_viewers_create(struct halo_viewers **ret, uv_loop_t *loop, struct halo_
  * handles. */
 void halo_viewers_destroy(struct halo_viewers *viewers, const char *why);
 
-/* Listens again if the socket's name was removed; viewers that are connected stay. Must be called now
- * and then. */
+/* Listens again if the socket's name was removed; viewers that are connected stay. Must be called
+ * now and then. */
 void halo_viewers_look(struct halo_viewers *viewers);
 
-/* Returns why viewers get nothing: the format cannot express what the stream has, or the socket's name was
- * removed and cannot be made again. NULL: they get something, or there has been no viewer yet. */
+/* Returns why viewers get nothing: the format cannot express what the stream has, or the socket's
+ * name was removed and cannot be made again. NULL: they get something, or there has been no viewer
+ * yet. */
 const char *halo_viewers_failure(const struct halo_viewers *viewers);
 
 /* Returns a new reference to an object, or NULL if out of memory. The object's fields are "target",

@@ -791,17 +791,20 @@ MUTANTS = [
     *group(
         DAEMON + 'supervisor/sup_end.c',
         ('engines may start for 60 s', 'HELLO_MS = 10000', 'HELLO_MS = 60000'),
-        ('an engine without a link has 20 s to exit', 'LAST_WORDS_MS = 200', 'LAST_WORDS_MS = 20000'),
+        ('an engine without a link has 20 s to exit', 'LAST_WORDS_MS = 200',
+         'LAST_WORDS_MS = 20000'),
         ('a wait for a processor counts as silence', 'most + (waited', 'most + 0 * (waited'),
     ),
     *group(
         DAEMON + 'supervisor/sup_engine.c',
-        ('engines that stalled are never good again', '>= MOVED_MS ? 0 :', '>= 0 ? engine->stood :'),
+        ('engines that stalled are never good again', '>= MOVED_MS ? 0 :',
+         '>= 0 ? engine->stood :'),
     ),
     *group(
         DAEMON + 'supervisor/sup_feed.c',
         ('outputs are tried again after ten minutes', 'AGAIN_MS = 5000', 'AGAIN_MS = 600000'),
-        ('frames of older filters stay in rings', '        sv_ring_empty(&stream->outlet[i]);\n', ''),
+        ('frames of older filters stay in rings',
+         '        sv_ring_empty(&stream->outlet[i]);\n', ''),
     ),
     *group(
         DAEMON + 'supervisor/sup_message.c',
@@ -838,7 +841,8 @@ MUTANTS = [
         DAEMON + 'supervisor/sup_stream.c',
         ('a stream that fails is started again at once',
          'sv_backoff_failed(&stream->place.backoff, sv_now(stream->sv));', ';'),
-        ('a stream whose input ends begins again at once', 'sv_now(stream->sv) + SV_BACKOFF_MS', '0'),
+        ('a stream whose input ends begins again at once',
+         'sv_now(stream->sv) + SV_BACKOFF_MS', '0'),
         ('the coverage comes before its filters', 'if (sv_request_sets(stream)) /*',
          'if (false) /*'),
         ('the coverage of settings that are gone stays',
@@ -861,7 +865,7 @@ MUTANTS = [
     *group(
         DAEMON + 'mqtt/mqtt.c',
         ('states are published after 5 s', 'SOON_MS = 50', 'SOON_MS = 5000'),
-        ('what is no longer there stays announced', 'halo_mqtt_take_old(mqtt, message);', ';'),
+        ('removed streams stay announced', 'halo_mqtt_take_old(mqtt, message);', ';'),
     ),
     *group(
         DAEMON + 'mqtt/session.c',
@@ -870,8 +874,8 @@ MUTANTS = [
     ),
     *group(
         DAEMON + 'view/listen.c',
-        ('a socket that was removed stays so', 'listen->passed || !listen->path[0] || has_name(listen)',
-         'listen || has_name(listen)'),
+        ('a socket that was removed stays so',
+         'listen->passed || !listen->path[0] || has_name(listen)', 'listen || has_name(listen)'),
     ),
     *group(
         DAEMON + 'view/feed.c',

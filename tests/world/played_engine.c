@@ -611,7 +611,7 @@ static void take_of_stream(struct played *s, const char *what, json_t *message)
     json_t *id = json_object_get(message, "id");
     if (!strcmp(what, "stop")) {
         s->ending = true;
-        for (int i = 0; i < s->encodings; i++) /* an encoder has just been opened anew */
+        for (int i = 0; i < s->encodings; i++) /* an encoder has just been opened again */
             if (s->ring[i].writer && world_draw(2))
                 tell_ring(s, i);
         world_after((double)world_draw(400), gone, s);

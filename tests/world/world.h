@@ -2,8 +2,8 @@
  * The played world: the whole daemon (halo_run_daemon()) on a real libuv loop, in one thread of
  * one process, with a clock that is played and with everything around it as objects of this
  * process, behind the same sockets and rings: engines and detectors (played_engine.c), clients of
- * the control socket, browsers and viewers (played_client.c), the MQTT broker (played_broker.c), users
- * and their logins (played_users.c).
+ * the control socket, browsers and viewers (played_client.c), the MQTT broker (played_broker.c),
+ * users and their logins (played_users.c).
  *
  *   callbacks of the daemon --> epoll_wait() --> its sockets are ready: go on
  *             ^                      |
