@@ -10,6 +10,7 @@ import json
 import os
 import random
 import re
+import resource
 import select
 import shlex
 import shutil
@@ -772,10 +773,22 @@ class Loader(unittest.TestLoader):
         return [name for name in super().getTestCaseNames(case) if is_alone(case, name) in wanted]
 
 
+def processor_seconds():
+    """Of this process and of those that it has waited for."""
+    return sum(sum(resource.getrusage(who)[:2])
+               for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
 class Tally(unittest.TextTestResult):
+    """Says of each test, beside its result, how many processor seconds it took."""
     passed = 0
 
+    def startTest(self, test):
+        super().startTest(test)
+        self.begun = processor_seconds()
+
     def addSuccess(self, test):
+        self.stream.write(f'{processor_seconds() - self.begun:.2f} s ')
         super().addSuccess(test)
         self.passed += 1
 
