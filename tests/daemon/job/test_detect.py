@@ -44,7 +44,7 @@ class Whole(DetectTest):
         self.say(range(31, 38), 0.05, 0.6, 0.15, 0.2)
         self.say(range(72, 79), 0.3, 0.1, 0.15, 0.2, score=0.3)
         want = self.whole()
-        for seconds, order in (('0.4', None), ('0.8', (4, 0, 2, 1, 3)), ('1', (3, 1, 2, 0)), ('60', None)):
+        for seconds, order in (('0.4', (3, 7, 0, 1, 5, 2, 4, 6)), ('60', None)):
             with self.subTest(seconds):
                 self.split(seconds=seconds)
                 self.complete(order)
@@ -58,13 +58,9 @@ class Whole(DetectTest):
         self.say(range(60, 95), 0.1, 0.4)
         want = self.whole('-faces', self.detector() + ':enter=4')
         self.assertNotEqual(want, self.whole('-faces', self.detector() + ':enter=1'))
-        for seconds in ('0.4', '1.2'):
-            with self.subTest(seconds):
-                self.split('-faces', self.detector() + ':enter=4', seconds=seconds)
-                self.complete()
-                self.assert_done(want)
-                os.unlink(self.output)
-                os.unlink(self.output + '.job.json')
+        self.split('-faces', self.detector() + ':enter=4', seconds='1.2')
+        self.complete()
+        self.assert_done(want)
 
     def test_encoded_and_with_sound(self):
         """Other times, B-frames and sound. The bytes do not depend on the order."""
@@ -82,15 +78,6 @@ class Whole(DetectTest):
         self.halod('run', '-i', self.input, '-vf', self.CHAIN, '-faces', detector, '-c:v', 'ffv1', whole)
         self.assertEqual(halotest.frame_times(self.output), halotest.frame_times(whole))
         self.assertEqual(halotest.packet_times(self.output, 'a:0'), halotest.packet_times(whole, 'a:0'))
-
-    def test_people_and_faces(self):
-        self.say(range(10, 60), 0.5, 0.3, 0.3, 0.6, rows='people')
-        chain = 'solid=gray:region=faces,gblur=sigma=9:region=people'
-        people = ('-people', self.detector(rows='people'))
-        self.split(*people, chain=chain)
-        self.complete()
-        self.assert_done(self.whole(*people, chain=chain))
-        self.assertEqual(sorted(self.audit()['detectors']), ['faces', 'people'])
 
     def test_detectors_that_die(self):
         """Others judge the rest; a frame at which three die ends the run."""
@@ -194,16 +181,12 @@ class Hidden(DetectTest):
     def test_cells(self):
         want = self.whole()
         self.assertNotEqual(want, self.whole(chain='hide=how=solid:region=faces'))
-        for seconds, order in (('0.4', None), ('1', (2, 0, 3, 1))):
-            with self.subTest(seconds):
-                self.split(seconds=seconds)
-                self.complete(order)
-                self.assert_done(want)
-                hidden = self.audit()['hidden']
-                self.assertEqual(hidden['bits'], 324 * hidden['objects'])
-                self.assertNotIn('epsilons', hidden)
-                os.unlink(self.output)
-                os.unlink(self.output + '.job.json')
+        self.split()
+        self.complete((2, 0, 3, 1))
+        self.assert_done(want)
+        hidden = self.audit()['hidden']
+        self.assertEqual(hidden['bits'], 324 * hidden['objects'])
+        self.assertNotIn('epsilons', hidden)
 
     def test_several_filters(self):
         """One is in the chain's text, one is too small, one follows people."""
@@ -214,6 +197,7 @@ class Hidden(DetectTest):
         self.split(*people, chain=chain)
         self.complete()
         self.assert_done(self.whole(*people, chain=chain))
+        self.assertEqual(sorted(self.audit()['detectors']), ['faces', 'people'])
 
     def test_without_detectors(self):
         chain = 'hide=how=cells:region=rect 10% 10% 50% 50%'
@@ -239,7 +223,7 @@ class Hidden(DetectTest):
                       'hide=how=cells:n=3:region=rect 8 8 80 80,solid=gray:region=faces'):
             with self.subTest(chain):
                 want = self.whole('-ss', '1', chain=chain)
-                self.split('-y', '-ss', '1', chain=chain, seconds='0.4')
+                self.split('-y', '-ss', '1', chain=chain, seconds='0.8')
                 self.complete()
                 self.assert_done(want)
 
@@ -272,7 +256,7 @@ class Hidden(DetectTest):
         """One that does not move looks the same in each frame; what was made with other noise does not fit."""
         self.rows.clear()
         self.say(range(0, 100), 0.3, 0.3, 0.3, 0.3, speed=0)
-        self.split(chain='hide=how=noise:n=6:epsilon=1:region=faces', seconds='0.4')
+        self.split(chain='hide=how=noise:n=6:epsilon=1:region=faces')
         self.detect_all()
         self.merge()
         self.encode_all()

@@ -111,6 +111,7 @@ class Whole(JobTest):
                 options = ['-c:v', codec, '-an']
                 options += ['-crf', '40'] if codec != 'ffv1' else []
                 self.ENCODE = ['-preset', 'ultrafast'] if codec == 'libx265' else []
+                self.input = source(2)
                 self.split(*options)
                 self.assertEqual(self.manifest()['job']['any_flags'], codec == 'ffv1')
                 self.encode_all()
@@ -134,7 +135,7 @@ class Processors(JobTest):
 
     def test_instructions_of_x264(self):
         """With the parameters that halod gives it; the first bytes name all parameters."""
-        clip = source(4, '320x240')
+        clip = source(1, '320x240')
 
         def encode(parameters):
             data = halotest.ffmpeg('-i', clip, '-an', '-c:v', 'libx264', '-preset', 'medium', '-threads', '4',
@@ -696,8 +697,8 @@ class Failures(JobTest):
 class Kills(JobTest):
     def setUp(self):
         super().setUp()
-        self.input = source(3, '320x240')
-        self.ENCODE = ['-preset', 'placebo']
+        self.input = source(3)
+        self.ENCODE = ['-preset', 'slower']
 
     def slow(self, number=0):
         """A task that has begun to encode."""
@@ -732,6 +733,7 @@ class Kills(JobTest):
         self.split()
         for number in range(self.count()):
             process = self.slow(number)
+            time.sleep(0.02 * number)
             process.kill()
             ends(process)
         self.encode_all()
@@ -857,7 +859,7 @@ class Kills(JobTest):
         kept = self.path('kept')
         shutil.copytree(self.parts, kept)
         want = self.whole()
-        for delay in range(0, 200, 20):
+        for delay in range(0, 200, 40):
             join = start_halod('job', 'join', self.parts)
             time.sleep(delay / 1000)
             join.kill()
