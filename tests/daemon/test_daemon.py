@@ -13,7 +13,7 @@ from halotest.daemon import (FFMPEG, HALOCTL, HALOD, HEIGHT, PATIENCE, ROUNDS, U
                         halod_environment, is_sanitized, links, main, wait_until)
 from halotest import RUN_TIMEOUT, Waits, alone, docs, plain_clip
 
-SMALL = 'test:size=96x64:rate=25'
+SMALL, LARGE = 'test:size=96x64:rate=25', 'test:size=320x240:rate=25'
 
 
 class States(DaemonTest):
@@ -31,7 +31,7 @@ class States(DaemonTest):
         engine = page.split('An engine has these fields:')[1]
         self.assertEqual(set(daemon.status()['engines'][0]) - set(docs.quoted(engine)), set())
         self.assertEqual(set(daemon.status()) - set(docs.quoted(page)), set())
-        self.assertEqual((status['width'], status['height']), (320, 240))
+        self.assertEqual((status['width'], status['height']), (WIDTH, HEIGHT))
         self.assertEqual((status['engine'], status['backend']), ('cpu', 'cpu'))
         self.assertGreater(status['uptime_s'], 0)
         self.assertGreater(status['stages']['filter']['count'], 0)
@@ -273,8 +273,8 @@ class Changes(DaemonTest):
 
     def test_strict(self):
         """What hides nothing is refused, by whoever knows enough to see it first."""
-        effect = self.stream('two', filters='sobel', privacy='changed')
-        daemon = self.start({'one': self.stream('one'), 'two': effect})
+        effect = self.stream('two', filters='sobel', privacy='changed', input=LARGE)
+        daemon = self.start({'one': self.stream('one', input=LARGE), 'two': effect})
         for name in ('one', 'two'):
             daemon.wait_state(name, 'running')
         for chain, says in (('gblur=sigma=5:planes=4', 'luma passes unchanged'),
@@ -300,13 +300,13 @@ class Changes(DaemonTest):
         """What is hidden is said everywhere, and too little is refused as soon as it is known."""
         corner = 'solid=region=rect 0 0 10 10'
         daemon = self.start({
-            'one': self.stream('one', filters=corner, renditions={
+            'one': self.stream('one', input=LARGE, filters=corner, renditions={
                 'half': {'filters': 'solid=region=rect 0 0 50% 100%'}}),
-            'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')},
+            'two': self.stream('two', input=LARGE, filters='gblur=sigma=9', min_coverage='50%')},
             http={'listen': 'unix:' + self.path('http.sock')})
         for name in ('one', 'two'):
             daemon.wait_state(name, 'running')
-        part = 100 / (WIDTH * HEIGHT)
+        part = 100 / (320 * 240)
         for name in ('one', 'two'):
             self.until(lambda name=name: 'coverage' in daemon.status(name))
         self.until(lambda: 'half' in daemon.status('one')['rendition_coverage'])
@@ -345,8 +345,8 @@ class Changes(DaemonTest):
             daemon.control('Set', name='two', filters=chain)
             status = daemon.status('two')
             self.assertEqual((status['filters'], status['coverage']['planes']), (chain, [part] * 3))
-        daemon.write({'one': self.stream('one', filters=corner, min_coverage=0.01),
-                      'two': self.stream('two', filters='gblur=sigma=9', min_coverage='50%')})
+        daemon.write({'one': self.stream('one', input=LARGE, filters=corner, min_coverage=0.01),
+                      'two': self.stream('two', input=LARGE, filters='gblur=sigma=9', min_coverage='50%')})
         self.assertEqual(daemon.control('Reload')['changed'], ['one'])
         self.until(lambda: 'min_coverage requires 1 %' in daemon.status('one')['why'])
         self.assertEqual(daemon.status('one')['filtered'], 0)
@@ -525,7 +525,7 @@ class Changes(DaemonTest):
             self.assertTrue(image.startswith(head))
             found = call([FFMPEG, '-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray',
                           '-'], data=image)
-            self.assertEqual(len(found), 320 * 240)
+            self.assertEqual(len(found), WIDTH * HEIGHT)
 
     def test_events(self):
         daemon = self.start()
@@ -558,7 +558,7 @@ class Reloads(DaemonTest):
         readers = {name: self.reader(name + '.ts') for name in streams}
         del streams['gone']
         streams['blur'] = self.stream('blur', filters='gblur=sigma=6')
-        streams['input'] = self.stream('input', input='test:size=160x120:rate=10')
+        streams['input'] = self.stream('input', input='test:size=96x72:rate=10')
         streams['new'] = self.stream('new')
         daemon.write(streams)
         answer = self.reload(daemon)
@@ -568,7 +568,7 @@ class Reloads(DaemonTest):
         self.assertNotIn('same', text)
         daemon.wait_state('new', 'running')
         daemon.wait_state('input', 'running')
-        self.until(lambda: daemon.status('input')['width'] == 160)
+        self.until(lambda: daemon.status('input')['width'] == 96)
         self.until(lambda: daemon.status('blur')['filters'] == 'gblur=sigma=6')
         self.assertEqual([s['name'] for s in daemon.status()['streams']],
                          ['same', 'blur', 'input', 'new'])
@@ -694,12 +694,12 @@ class Reloads(DaemonTest):
         daemon = self.start(self.both(), environment=UNNOTICED)
         daemon.wait_state('two', 'running')
         os.kill(daemon.pids()[0], signal.SIGSTOP)
-        daemon.write(self.both(input='test:size=160x120:rate=10'))
+        daemon.write(self.both(input='test:size=96x72:rate=10'))
         self.reload(daemon)
         other = self.ask(daemon, 'Set', name='two', filters='gblur=sigma=9')
         os.kill(daemon.pids()[0], signal.SIGCONT)
         other.receive()
-        self.until(lambda: daemon.status('two')['width'] == 160)
+        self.until(lambda: daemon.status('two')['width'] == 96)
         self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
 
     def test_gone_and_back(self):

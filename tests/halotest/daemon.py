@@ -18,8 +18,8 @@ from halotest.standin import Client
 
 HALOCTL = os.environ.get('HALOCTL', '')
 STANDIN_ENGINE_DAEMON = os.environ.get('STANDIN_ENGINE_DAEMON', '')
-ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 6 if ALONE == 'no' else 30))
-WIDTH, HEIGHT = 320, 240
+ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', 3 if ALONE == 'no' else 30))
+WIDTH, HEIGHT = 160, 120  # of what daemons filter while a test does something else
 # For tests that stop an engine, and continue it: however long they take, it is not killed for its
 # silence. (A build without faults does kill it, after three seconds.)
 UNNOTICED = {'HALOD_FAULT': 'silence:1+'}

@@ -17,7 +17,7 @@ class DetectedTest(HaloTest):
         """Frames wait for their verdicts so long that even a busy machine shows some."""
         detected = Detected(PROGRAMS.get, self.folder, seed=os.getpid())
         detected.wait, detected.rate, detected.patience = 10, 25, PATIENCE
-        for seconds in (8, 30, 120, 480):
+        for seconds in (4, 16, 64, 256, 512):
             detected.pause = seconds / 3
             detected.round(seconds)
             if detected.total('shown') >= ENOUGH:

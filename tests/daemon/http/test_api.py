@@ -20,7 +20,7 @@ from halotest.schema import Schema
 from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, Control, DaemonTest, Refused, call,
                              free_port, main, wait_until)
 
-BASE = 'gblur=sigma=12'
+BASE = 'gblur=sigma=9'
 PASSWORD = 'correct horse'
 RUNS = 'running', 'overloaded'  # as the machine may be busy
 CURL = 'curl', '-s', '-m', str(60 * PATIENCE)
@@ -71,7 +71,7 @@ class ApiTest(DaemonTest):
         os.makedirs(self.path('state'), exist_ok=True)
         more = {'state': self.path('state')} if state else {}
         streams = streams or {
-            'door': {'input': 'test:size=320x240:rate=25', 'filters': BASE, 'backend': 'cpu',
+            'door': {'input': 'test:size=160x120:rate=25', 'filters': BASE, 'backend': 'cpu',
                      'outputs': [{'null': True}]}}
         daemon = self.start(streams, code=code, http={'listen': self.host, **http},
                             environment=environment, **more)
@@ -301,7 +301,7 @@ class Addresses(ApiTest):
         urls.append(f'rtsp://me:{self.SECRET}@{place}/x')
         cameras = {f'u{i}': {'input': url, 'filters': 'solid', 'outputs': [{'null': True}]}
                    for i, url in enumerate(urls)}
-        door = {'input': 'test:size=320x240:rate=25', 'filters': BASE, 'backend': 'cpu',
+        door = {'input': 'test:size=160x120:rate=25', 'filters': BASE, 'backend': 'cpu',
                 'outputs': [{'null': True}]}
         self.daemon = self.begin({'door': door, **cameras, **streams})
         self.daemon.wait_state('door', 'running')
@@ -666,7 +666,7 @@ class Calls(ApiTest):
             self.assertEqual((status, headers['content-type']), (200, 'image/jpeg'))
             luma = call([FFMPEG, '-v', 'error', '-i', '-', '-f', 'rawvideo', '-pix_fmt', 'gray',
                          '-'], data=image)
-            self.assertEqual(len(luma), 320 * 240)
+            self.assertEqual(len(luma), 160 * 120)
             self.assertEqual(min(luma) > 250, bright)
         self.assertEqual(daemon.status('door')['filters'], BASE)
         for more, status, what in (({'format': 'gif'}, 400, 'format'),
@@ -906,7 +906,7 @@ class Keeping(ApiTest):
         dumped = call([os.environ['HALOD'], '--dump-config', daemon.config]).decode()
         self.assertIn('avgblur=sizeX=9', dumped)
         daemon.stop()
-        daemon = self.start({'door': {'input': 'test:size=320x240:rate=25', 'filters': BASE,
+        daemon = self.start({'door': {'input': 'test:size=160x120:rate=25', 'filters': BASE,
                                       'outputs': [{'null': True}]}}, state=self.path('state'))
         daemon.wait_state('door', 'running')
         self.assertEqual(daemon.status('door')['filters'], 'avgblur=sizeX=9,solid')
@@ -1040,7 +1040,7 @@ class Live(ApiTest):
         self.assertEqual(of['J'][0][:2], b'\xff\xd8')
         begin = json.loads(of['B'][-1])  # on a busy machine a card may come before the stream
         self.assertRegex(begin['mime'], r'^video/mp4; codecs="avc1\.[0-9a-f]{6}"$')
-        self.assertEqual((begin['width'], begin['height']), (320, 240))
+        self.assertEqual((begin['width'], begin['height']), (160, 120))
         self.assertEqual(of['I'][0][4:8], b'ftyp')
         self.assertEqual({fragment[4:8] for fragment in of['F']}, {b'moof'})
         self.assertEqual(json.loads(of['S'][0])['status']['streams'][0]['name'], 'door')
@@ -1050,7 +1050,7 @@ class Live(ApiTest):
             file.write(b''.join(payload for kind, _, payload in found[last:] if kind in 'IF'))
         gray = call([FFMPEG, '-v', 'error', '-i', self.path('live.mp4'), '-f', 'rawvideo',
                      '-pix_fmt', 'gray', '-'])
-        self.assertGreater(len(gray) // (320 * 240), 15)
+        self.assertGreater(len(gray) // (160 * 120), 15)
 
     def test_mp4_plays(self):
         self.begin()

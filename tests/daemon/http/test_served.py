@@ -28,8 +28,8 @@ def samples(image):
 
 def detail(image):
     """How much neighbouring pixels of a whole picture differ: less where it is blurred."""
-    size = 320
-    gray = call([FFMPEG, '-nostdin', '-v', 'error', '-i', 'pipe:0', '-vf', f'scale={size}:240,'
+    size = 160
+    gray = call([FFMPEG, '-nostdin', '-v', 'error', '-i', 'pipe:0', '-vf', f'scale={size}:120,'
                  'format=gray', '-frames:v', '1', '-f', 'rawvideo', '-'], data=image)
     return sum(abs(a - b) for a, b in zip(gray, gray[1:])) / len(gray)
 
@@ -101,7 +101,7 @@ class Commands(Served):
         daemon.wait_state('two', 'running')
         self.assertTrue(wait_until(
             lambda: self.good('list').split() == ['one', 'running', 'two', 'running']))
-        self.assertTrue(wait_until(lambda: '320x240' in self.good('status')))
+        self.assertTrue(wait_until(lambda: '160x120' in self.good('status')))
         self.assertEqual(self.good('set', 'one', 'filters=gblur=sigma=9'), '')
         self.assertIn('gblur=sigma=9', self.good('status', 'one'))
         done = self.ctl('set', 'one', 'filters=gblr')
@@ -230,7 +230,7 @@ class Clients(Served):
         for player in players:
             output = player.communicate(timeout=60 * PATIENCE)[0]
             self.assertEqual(player.returncode, 0, output)
-            self.assertIn(b'VO: [null] 320x240', output)
+            self.assertIn(b'VO: [null] 160x120', output)
         output = ffmpeg.communicate(timeout=60 * PATIENCE)[0]
         self.assertEqual((ffmpeg.returncode, output.count(b'\n0,')), (0, 150), output)
         self.assertEqual([daemon.status(n)['restarts'] for n in suffixes], [1] * 4)

@@ -41,7 +41,7 @@ class OutputTest(DaemonTest):
         """A stream with these outputs, and a socket."""
         return {'one': self.stream(filters='null', privacy='off',
                                    outputs=[{'unix': self.path('one.ts')}, *files],
-                                   **more)}
+                                   **{'input': 'test:size=320x240:rate=25', **more})}
 
     def segments(self, folder='', **more):
         return {'file': self.path(os.path.join(folder, 'v-%Y%m%d-%H%M%S.mkv')), 'segment_time': 1,

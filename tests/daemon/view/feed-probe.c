@@ -2,7 +2,7 @@
  * feed-probe [OPTION=VALUE ...] PATH ...: feeds and viewers with an engine that is played, for
  * tests with real clients. Paths whose name begins with "raw", and .fd ones, get raw pictures.
  *
- *   size=320x240 rate=30 gop=1 (seconds) format=yuv420p (raw) on_error=card last_for=1
+ *   size=160x120 rate=30 gop=1 (seconds) format=yuv420p (raw) on_error=card last_for=1
  *   global=1 (parameter sets are apart from the packets) sound=1 begin=0 (no begin yet)
  *   noise=1 (many bytes)
  *
@@ -39,7 +39,7 @@ struct encoding {
 static struct {
     int width, height, rate, gop, on_error, global, sound, begin, last_for, noise;
     enum AVPixelFormat format;
-} opt = {320, 240, 30, 1, 0, 0, 0, 1, 1, 0, AV_PIX_FMT_YUV420P};
+} opt = {160, 120, 30, 1, 0, 0, 0, 1, 1, 0, AV_PIX_FMT_YUV420P};
 
 static uv_loop_t *loop;
 static uv_timer_t clock_timer;

@@ -28,7 +28,7 @@ SOURCES = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__
 HALOCTL = os.environ.get('HALOCTL', '')
 # The camera is played by the process that reads it: it stalls where that stands still.
 ALWAYS = {'open': 'always', 'size': f'{WIDTH}x{HEIGHT}', 'stall': 30}
-ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', '10'))
+ROUNDS = int(os.environ.get('HALOTEST_ROUNDS', '4'))
 PIXELS = {'i420': 'yuv420p', 'nv12': 'nv12', 'yuy2': 'yuyv422', 'rgb': 'rgb24'}
 BYTES = {'i420': 1.5, 'nv12': 1.5, 'yuy2': 2, 'rgb': 3}
 

@@ -19,7 +19,7 @@ from halotest.feed_probe import FFMPEG, FrameClient, Probe, Recorder, connect, h
 from halotest import (PATIENCE, HaloTest, frame_times, leave_out_last, packets, probe_video, raw_frames,
                       wait_until, warm)
 
-SIZE = 320 * 240
+SIZE = 160 * 120
 AREA = {'gray': 1, 'yuv420p': 1.5, 'nv12': 1.5, 'yuv422p': 2, 'yuv444p': 3}
 GRAY, BLACK, FIELD = 128, 16, 48
 
@@ -77,7 +77,7 @@ class ViewerTest(HaloTest):
         self.assertEqual((run.returncode, run.stderr), (0, b''))
         return copy
 
-    def kinds(self, path, width=320, height=240):
+    def kinds(self, path, width=160, height=120):
         """One letter a picture: p(attern), g(ray card), b(lack); each as often as it follows itself.
         The pictures are in self.pictures."""
         data, found = raw_frames(path), []
@@ -173,7 +173,7 @@ class Forms(ViewerTest):
                                   f'unix://{path}'], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * PATIENCE)
             self.assertEqual(run.returncode, 0, run.stdout)
-            self.assertIn(b'VO: [null] 320x240', run.stdout)
+            self.assertIn(b'VO: [null] 160x120', run.stdout)
 
     @unittest.skipUnless(shutil.which('ffplay'), 'there is no ffplay')
     def test_ffplay(self):
@@ -205,7 +205,7 @@ class Recordings(ViewerTest):
         for name in 'a.ts', 'a.mkv', 'a.nut', 'raw.nut':
             with self.subTest(name):
                 path = self.path(name)
-                probe = self.begin(path)
+                probe = self.begin('size=320x240', path)  # packets are longer than what is cut
                 recorder = self.record(path)
                 self.more(recorder)
                 data = recorder.stop()
@@ -424,7 +424,7 @@ class Changes(ViewerTest):
                 probe = self.begin(f'global={apart}', path)
                 recorder = self.record(path)
                 self.more(recorder)
-                probe.tell('size 160x120')
+                probe.tell('size 96x72')
                 probe.status()
                 self.more(recorder)
                 self.assertFalse(recorder.ended)
@@ -432,7 +432,7 @@ class Changes(ViewerTest):
                 found = halotest.ffprobe(saved, '-select_streams', 'v:0', '-show_entries',
                                          'frame=width')['frames']
                 widths = [frame['width'] for frame in found]
-                self.assertEqual(sorted(set(widths)), [160, 320])
+                self.assertEqual(sorted(set(widths)), [96, 160])
                 self.assertEqual(widths, sorted(widths, reverse=True))
                 self.check_times(saved)
                 self.assertEqual(probe.socket()['ended'], 0)
@@ -445,12 +445,12 @@ class Changes(ViewerTest):
                 probe = self.begin(path)
                 recorder = self.record(path)
                 self.more(recorder)
-                probe.tell('size 160x120')
+                probe.tell('size 96x72')
                 self.until(probe, lambda r=recorder: r.ended)
                 self.assertEqual(probe.socket()['ended'], 1)
                 saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
                 self.assertEqual(short(self.kinds(saved)), 'p')
-                self.assertEqual(probe_video(self.watch(path))['width'], 160)
+                self.assertEqual(probe_video(self.watch(path))['width'], 96)
                 probe.quit()
 
     def test_frames_get_new_caps(self):
@@ -458,7 +458,7 @@ class Changes(ViewerTest):
         probe = self.begin(path)
         client = FrameClient(path)
         frame = client.frame()
-        self.assertIn('width=(int)320', client.caps)
+        self.assertIn('width=(int)160', client.caps)
         client.release(frame)
         held = client.frame()
         probe.tell('size 322x242')

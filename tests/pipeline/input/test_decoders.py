@@ -23,7 +23,7 @@ def x265(*more):
 
 
 def short(*codec, suffix='.mkv', seconds=4, source=()):
-    return clip(suffix, *(source or video_source(seconds=seconds)), *codec)
+    return clip(suffix, *(source or video_source('80x60', seconds=seconds)), *codec)
 
 
 def joined(suffix, *parts):
@@ -76,7 +76,7 @@ class Decoders(HaloTest):
 
 class Kinds(Decoders):
     def test_h264_with_sound(self):
-        source = clip('.mp4', *video_source(seconds=4), *audio_source(4), *B, '-c:a', 'aac')
+        source = clip('.mp4', *video_source('80x60', seconds=4), *audio_source(4), *B, '-c:a', 'aac')
         self.same(source, apart=9, counts=COUNTS)
         for name in ('out.mp4', 'out.ts'):  # their packets are also interleaved in the same way
             with self.subTest(name):
@@ -127,12 +127,12 @@ class Kinds(Decoders):
         self.same(clip('.mp4', '-ss', '0.9', '-i', whole, '-c', 'copy'))
 
     def test_two_streams(self):
-        source = clip('.mkv', *video_source(seconds=4), *video_source('96x64', seconds=4), '-map',
+        source = clip('.mkv', *video_source('80x60', seconds=4), *video_source('96x64', seconds=4), '-map',
                       '0', '-map', '1', *B)
         self.same(source, apart=9)
 
     def test_range(self):
-        source = clip('.mp4', *video_source(seconds=4), *audio_source(4), *B, '-c:a', 'aac')
+        source = clip('.mp4', *video_source('80x60', seconds=4), *audio_source(4), *B, '-c:a', 'aac')
         for options in (['-ss', '1.23'], ['-t', '2.1'], ['-ss', '0.4', '-t', '1'], ['-t', '0.01'],
                         ['-ss', '3.9']):
             with self.subTest(options):
@@ -163,12 +163,12 @@ class Interleaving(Decoders):
             self.assertLess(got[0], 2, f'{count} decoders')
 
     def test_stream_that_ends_early(self):
-        self.closely(clip('.mkv', *video_source(seconds=40), *video_source('96x64', seconds=2),
+        self.closely(clip('.mkv', *video_source('80x60', seconds=40), *video_source('96x64', seconds=2),
                           *audio_source(40), '-map', '0', '-map', '1', '-map', '2', *B, '-c:a',
                           'aac'))
 
     def test_video_shorter_than_sound(self):
-        self.closely(clip('.mp4', *video_source(seconds=2), *audio_source(40), *B, '-c:a', 'aac'))
+        self.closely(clip('.mp4', *video_source('80x60', seconds=2), *audio_source(40), *B, '-c:a', 'aac'))
 
 
 class OneDecoder(Decoders):
@@ -268,7 +268,7 @@ class Usage(Decoders):
 
     def test_ended_early(self):
         """What is done is kept, and it is whole."""
-        source = clip('.mkv', *video_source('640x360', seconds=30), *audio_source(30), *X264, '-g',
+        source = clip('.mkv', *video_source('160x120', seconds=20), *audio_source(20), *X264, '-g',
                       '10', '-c:a', 'aac')
         output, progress = self.path('out.mkv'), self.path('progress')
         run = start_halod('run', '-decoders', '4', '-i', source, '-vf', 'null', '-progress', progress,

@@ -33,11 +33,11 @@ def some(*cases):
 
 
 def short(*codec, suffix='.mkv', seconds=4, source=()):
-    return clip(suffix, *(source or video_source(seconds=seconds)), *codec)
+    return clip(suffix, *(source or video_source('80x60', seconds=seconds)), *codec)
 
 
 def sounding(suffix='.mp4', seconds=4, *more):
-    return clip(suffix, *video_source(seconds=seconds), *audio_source(seconds), *GOP, '-c:a', 'aac',
+    return clip(suffix, *video_source('80x60', seconds=seconds), *audio_source(seconds), *GOP, '-c:a', 'aac',
                 *more)
 
 
@@ -120,7 +120,7 @@ class Kinds(Segments):
     def test_last_segment_of_one_frame(self):
         """For one or two frames, x265 returns no valid decoding times."""
         for frames in some(1, 2):
-            source = clip('.mp4', *video_source(seconds=3), '-frames:v', 50 + frames, *GOP, '-g', '25',
+            source = clip('.mp4', *video_source('80x60', seconds=3), '-frames:v', 50 + frames, *GOP, '-g', '25',
                           '-keyint_min', '25', '-sc_threshold', '0')
             for name in some('out.mp4', 'out.ts'):
                 with self.subTest((frames, name)):
@@ -156,9 +156,9 @@ class Kinds(Segments):
                 self.same(sounding(), *options)
 
     def test_fragments_and_no_index(self):
-        self.same(clip('.mp4', *video_source(seconds=4), *GOP, '-movflags',
+        self.same(clip('.mp4', *video_source('80x60', seconds=4), *GOP, '-movflags',
                        'frag_keyframe+empty_moov'))
-        self.same(clip('.mkv', *video_source(seconds=4), *GOP, '-live', '1'))
+        self.same(clip('.mkv', *video_source('80x60', seconds=4), *GOP, '-live', '1'))
 
     def test_everything_else_once(self):
         chapters = (';FFMETADATA1\ntitle=seams\n'
