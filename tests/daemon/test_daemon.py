@@ -438,26 +438,6 @@ class Changes(DaemonTest):
         self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=2')
         self.assertNotIn('filters are now', daemon.logged())
 
-    def test_set_survives_an_engine(self):
-        daemon = self.start()
-        daemon.wait_state('one', 'running')
-        daemon.control('Set', name='one', filters='avgblur=sizeX=9')
-        os.kill(daemon.pids()[0], signal.SIGKILL)
-        self.until(lambda: daemon.status('one')['restarts'] == 1)
-        daemon.wait_state('one', 'running')
-        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=9')
-
-    def test_set_without_pictures(self):
-        """A stream that is stopped takes filters for when it begins."""
-        daemon = self.start()
-        daemon.wait_state('one', 'running')
-        daemon.control('Stop', name='one')
-        daemon.wait_state('one', 'stopped')
-        daemon.control('Set', name='one', filters='avgblur=sizeX=6')
-        daemon.control('Start', name='one')
-        daemon.wait_state('one', 'running')
-        self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=6')
-
     def test_set_while_it_stops(self):
         """What the engine still writes under the old filters is read by nobody after the answer."""
         daemon = self.start(environment=UNNOTICED)
@@ -495,21 +475,6 @@ class Changes(DaemonTest):
             second.receive()
             daemon.wait_state('one', 'running')
             self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=8')
-
-    @alone
-    def test_set_while_the_engine_dies(self):
-        """Who asked is answered, whatever becomes of the engine."""
-        daemon = self.start()
-        daemon.wait_state('one', 'running')
-
-        def answered():
-            daemon.wait_state('one', 'running')
-            daemon.kill_engine_of('one', signal.SIGSTOP)
-            begun = time.monotonic()
-            with self.assertRaises(Refused):
-                daemon.control('Set', name='one', filters='avgblur=sizeX=6')
-            return time.monotonic() - begun
-        self.assert_once(answered, 5.5 * PATIENCE)
 
     def test_snapshot(self):
         daemon = self.start()
