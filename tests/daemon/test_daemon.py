@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The daemon as a whole: its streams' states, live changes, reloads, and what it costs over time.
-import contextlib
 import json
 import os
 import signal
@@ -459,23 +458,6 @@ class Changes(DaemonTest):
         self.assertEqual(daemon.status('one')['filters'], 'avgblur=sizeX=6')
         self.until(lambda: rings() > 0)
 
-    def test_set_while_another_waits(self):
-        """The later one holds, though the engine may still agree to the one before."""
-        daemon = self.start(environment=UNNOTICED)
-        daemon.wait_state('one', 'running')
-        for _ in range(3):
-            engine = daemon.pids()[0]
-            os.kill(engine, signal.SIGSTOP)
-            first = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=3')
-            daemon.control('Restart', name='one')
-            second = self.ask(daemon, 'Set', name='one', filters='gblur=sigma=8')
-            os.kill(engine, signal.SIGCONT)
-            with contextlib.suppress(Refused):  # it may have been in force for a moment
-                first.receive()
-            second.receive()
-            daemon.wait_state('one', 'running')
-            self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=8')
-
     def test_snapshot(self):
         daemon = self.start()
         daemon.wait_state('one', 'running')
@@ -575,14 +557,6 @@ class Reloads(DaemonTest):
         self.until(lambda: daemon.status('two')['filters'] == 'avgblur=sizeX=7')
         self.assertEqual(daemon.status('two')['restarts'], 0)
 
-    def test_the_file_holds(self):
-        """A live change is the file's again after a reload."""
-        daemon = self.start(self.both())
-        daemon.wait_state('one', 'running')
-        daemon.control('Set', name='one', filters='gblur=sigma=9')
-        self.reload(daemon)
-        self.until(lambda: daemon.status('one')['filters'] == 'gblur=sigma=2')
-
     def test_set_before_it_is_strict(self):
         """A stream that the file has closed takes no open chain while it leaves."""
         daemon = self.start(self.both(privacy='off'), environment=UNNOTICED)
@@ -666,24 +640,6 @@ class Reloads(DaemonTest):
         other.receive()
         self.until(lambda: daemon.status('two')['width'] == 96)
         self.assertEqual(daemon.status('two')['filters'], 'gblur=sigma=9')
-
-    def test_gone_and_back(self):
-        """A stream that is removed and added at once, and one that is disabled and enabled."""
-        daemon = self.start(self.both())
-        daemon.wait_state('two', 'running')
-        for _ in range(3):
-            daemon.write({'one': self.stream('one')})
-            self.reload(daemon)
-            daemon.write(self.both())
-            self.reload(daemon)
-        daemon.wait_state('two', 'running')
-        daemon.write(self.both(enabled=False))
-        self.reload(daemon)
-        daemon.wait_state('two', 'disabled')
-        daemon.write(self.both())
-        self.reload(daemon)
-        daemon.wait_state('two', 'running')
-        self.reader('two.ts')
 
     def test_a_call_that_waits_behind_an_answer(self):
         """What ends one call in the midst of a reload does not begin the next one there."""

@@ -117,14 +117,6 @@ class Published(MqttTest):
                 self.assertNotIn(word, str(payload))
 
     @alone
-    def test_events_do_not_wait(self):
-        """For the next numbers, which come every ten seconds."""
-        _, client, daemon = self.both()
-        client.wait('halod/door/state', runs)
-        daemon.control('Stop', name='door')
-        client.wait('halod/door/state', lambda text: json.loads(text)['state'] == 'stopped', 9)
-
-    @alone
     def test_numbers_every_ten_seconds(self):
         begun = time.monotonic()
         _, client, daemon = self.both()
@@ -176,28 +168,6 @@ class Published(MqttTest):
         for name in names:
             client.wait(f'halod/{name}/hide', 'ON')
 
-    def test_removed_by_reload(self):
-        broker = self.broker()
-        client = self.client(broker)
-        daemon = self.begin(broker, {'door': self.door(), 'road': self.door()})
-        daemon.control('Hide', name='road', id='sign', filters=SIGN)
-        topics = ['halod/road/state', 'halod/road/hide', 'halod/road/hide/sign',
-                  'homeassistant/sensor/halod_road/state/config',
-                  'homeassistant/switch/halod_road/hide/config',
-                  'homeassistant/switch/halod_road/hide_sign/config']
-        for topic in topics:
-            client.wait(topic, bool)
-        daemon.write({'door': self.door(), 'gate': self.door()}, **self.settings)
-        daemon.control('Reload')
-        for topic in topics:
-            client.wait(topic, '')
-        client.wait('halod/gate/hide', 'OFF')
-        client.wait('homeassistant/sensor/halod_gate/state/config', bool)
-        self.assertNotEqual(client.last['halod/door/state'], '')
-        again = self.client(broker)
-        again.wait('halod/gate/state', bool)
-        self.assertFalse([t for t in again.last if 'road' in t], 'removed topics are not retained')
-
     def test_removed_while_it_was_off(self):
         broker = self.broker()
         client = self.client(broker)
@@ -219,13 +189,6 @@ class Published(MqttTest):
         client.wait('halod/announced', '{"door":["shutter","sign"]}')
         self.assertNotIn('', [payload for _, topic, payload in client.all[since:]
                               if '/door' in topic or '_door' in topic])
-
-    def test_killed(self):
-        _, client, daemon = self.both()
-        client.wait(STATUS, 'online')
-        daemon.wanted_code = -signal.SIGKILL
-        daemon.stop(signal.SIGKILL)
-        client.wait(STATUS, 'offline')
 
 
 class Commands(MqttTest):
@@ -435,26 +398,6 @@ class Lost(MqttTest):
         client = self.client(self.broker(port=port))
         client.wait(STATUS, 'online')
         self.assertLessEqual(len(refused.findall(daemon.logged())), most_lines(begun))
-
-    def test_broker_that_hangs(self):
-        broker, client, daemon = self.both()
-        client.wait(HIDE, 'OFF')
-        broker.process.send_signal(signal.SIGSTOP)
-        for _ in range(20):  # one who waited for the broker would wait for ever
-            daemon.control('Hide', name='door', id='sign', filters=SIGN)
-            daemon.control('Hide', name='door', id='sign', filters='')
-        daemon.control('Hide', name='door', id='shutter', filters='solid')
-        broker.process.send_signal(signal.SIGCONT)
-        client.wait(HIDE, 'ON')
-
-    def test_broker_that_hangs_at_login(self):
-        broker = self.broker()
-        broker.process.send_signal(signal.SIGSTOP)
-        daemon = self.begin(broker)
-        daemon.wait_state('door', 'running')
-        self.wait_log(daemon, 'does not answer the login')  # after fifteen seconds
-        broker.process.send_signal(signal.SIGCONT)
-        self.client(broker).wait(STATUS, 'online', 60)
 
     def test_ended_while_the_broker_hangs(self):
         broker, client, daemon = self.both()

@@ -71,18 +71,6 @@ class Engines(DaemonTest):
         self.assertNotIn('isolated', daemon.logged())
         self.assertIn('none of them is the cause', daemon.logged())
 
-    def test_own_engine(self):
-        """own_engine: the others do not notice that it dies."""
-        daemon = self.start({'a': self.stream('a'), 'b': self.stream('b', own_engine=True)})
-        daemon.wait_state('a', 'running')
-        daemon.wait_state('b', 'running')
-        engines = daemon.engines()
-        self.assertEqual(sorted(engines), ['cpu', 'cpu:b'])
-        daemon.kill_engine_of('b')
-        self.until(lambda: daemon.status('b')['restarts'] == 1)
-        daemon.wait_state('b', 'running')
-        self.assertEqual(daemon.status('a')['restarts'], 0)
-
     def test_engines_end_with_the_daemon(self):
         """kill -9 of the supervisor leaves no process; a new one takes its sockets over."""
         daemon = self.start()

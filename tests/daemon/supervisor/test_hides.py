@@ -80,16 +80,6 @@ class Hides(DaemonTest):
         daemon = self.begin()
         self.assertEqual(self.chain(daemon), (BASE, {'all': 'solid'}, f'{BASE},solid'))
 
-    def test_reload_that_restarts_the_stream(self):
-        daemon = self.begin()
-        daemon.control('Hide', name='door', id='all', filters='solid')
-        daemon.write({'door': {'input': 'test:size=80x48', 'filters': 'avgblur=sizeX=9',
-                               'outputs': [{'null': True}]}}, state=self.path('state'))
-        self.assertEqual(daemon.control('Reload')['changed'], ['door'])
-        daemon.wait_state('door', 'running')
-        self.assertEqual(self.chain(daemon), ('avgblur=sizeX=9', {'all': 'solid'},
-                                              'avgblur=sizeX=9,solid'))
-
     def test_stopped_stream(self):
         daemon = self.begin()
         daemon.control('Stop', name='door')

@@ -54,24 +54,6 @@ class Requested(DaemonTest):
         with open(self.path('state/hides.json'), encoding='utf-8') as file:
             return json.load(file)
 
-    def test_promise_is_kept_when_the_stream_stops(self):
-        daemon = self.begin()
-        self.tell('holds', [ENDED])
-        self.assert_promised(self.hide(daemon, 'a'))
-        self.assertEqual(self.hides(daemon), {})
-        daemon.control('Stop', name='door')
-        self.until(lambda: self.hides(daemon) == {'a': 'solid'})
-
-    def test_promise_that_fails_is_told(self):
-        daemon = self.begin()
-        self.tell('holds', ['no memory'])
-        self.assert_promised(self.hide(daemon, 'a'))
-        self.tell('now')
-        self.until(lambda: 'the filters did not change: no memory' in daemon.logged())
-        self.tell('holds', [])
-        self.hide(daemon, 'b').receive()
-        self.assertEqual(self.hides(daemon), {'b': 'solid'})
-
     def test_promise_is_kept_when_halod_is_restarted(self):
         daemon = self.begin()
         self.tell('holds', [None])
