@@ -502,8 +502,10 @@ static bool holds(const struct sv_request *request)
     const struct sv_stream *stream = request->stream;
     if (request->kind != SV_SET || stream->place.removed)
         return false;
+    if (stream->sv->stopping && !request->addition)
+        return false; /* halod's next start reads its bases from the file */
     if (request->of_file)
-        return !stream->coming && !stream->sv->stopping;
+        return !stream->coming;
     return request->waits || is_promised(request);
 }
 
@@ -518,6 +520,8 @@ static struct sv_request *oldest(const struct sv_stream *stream)
 
 void sv_request_fail_all(struct sv_stream *stream, const char *why)
 {
+    static const char kept_until_start[] =
+        "halod is stopping: this addition is kept, and takes effect when halod starts again";
     for (struct sv_request *request; (request = oldest(stream));) { /* a reply may add one */
         struct halo_error err = {0};
         unlink_request(stream->sv, request);
@@ -525,8 +529,12 @@ void sv_request_fail_all(struct sv_stream *stream, const char *why)
             fail(request, -EAGAIN, why);
         else if (fill_chains(request, &stream->hides, &err) < 0)
             fail(request, -EAGAIN, err.text);
-        else
+        else {
+            /* Engines may still be finishing files with the filters of before. */
+            if (stream->sv->stopping)
+                refuse(request, -EAGAIN, kept_until_start);
             set_is_in_force(stream, request, NULL);
+        }
         free_request(request);
     }
 }
