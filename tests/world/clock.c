@@ -46,14 +46,6 @@ static struct {
 
 /* ---- chance ---- */
 
-uint64_t world_draw_from(uint64_t *state, uint64_t below)
-{
-    uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (x ^ (x >> 31)) % below;
-}
-
 uint64_t world_draw(uint64_t below)
 {
     return world_draw_from(&world.state, below);

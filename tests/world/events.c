@@ -186,13 +186,7 @@ bool world_play(const char *event)
 
 /* ---- drawing ---- */
 
-/* %s is one of a list, %d a number below `below`, plus `least`. */
-static const struct {
-    int weight;
-    const char *format;
-    const char *const *one_of;
-    int least, below;
-} rows[] = {
+static const struct play_row rows[] = {
     {20, "viewer %s joins", sockets, 0, 0},
     {5, "viewer %s stops", sockets, 0, 0},
     {8, "viewer %s reads", sockets, 0, 0},
@@ -261,27 +255,5 @@ static const struct {
 
 void world_draw_event(uint64_t *state, char *ret, size_t size)
 {
-    enum { ROWS = sizeof rows / sizeof *rows };
-    int sum = 0, at = 0;
-    for (int i = 0; i < ROWS; i++)
-        sum += rows[i].weight;
-    int chosen = (int)world_draw_from(state, (uint64_t)sum);
-    while (chosen >= rows[at].weight)
-        chosen -= rows[at++].weight;
-    size_t count = 0;
-    while (rows[at].one_of && rows[at].one_of[count])
-        count++;
-    const char *one = count ? rows[at].one_of[world_draw_from(state, count)] : "";
-    const int number =
-        rows[at].below ? rows[at].least + (int)world_draw_from(state, (uint64_t)rows[at].below) : 0;
-    /* the rows' formats: a word, a number, or both in this order */
-    char with[100];
-    const char *mark = strstr(rows[at].format, "%s");
-    snprintf(with, sizeof with, "%.*s%s%s", mark ? (int)(mark - rows[at].format) : 0,
-             rows[at].format, mark ? one : "", mark ? mark + 2 : rows[at].format);
-    mark = strstr(with, "%d");
-    if (mark)
-        snprintf(ret, size, "%.*s%d%s", (int)(mark - with), with, number, mark + 2);
-    else
-        snprintf(ret, size, "%s", with);
+    play_draw_row(rows, sizeof rows / sizeof *rows, state, ret, size);
 }

@@ -33,6 +33,8 @@
 #include <stdio.h>
 #include <uv.h>
 
+#include "tests/world/play.h"
+
 struct halo_process;
 struct halo_supervisor;
 struct sv_stream;
@@ -58,9 +60,6 @@ int64_t world_awake(void);
 int64_t world_thawed(void); /* when it last stood still, in us of world_awake() */
 /* A number below `below`, from the seed. */
 uint64_t world_draw(uint64_t below);
-/* The same from a state of its own: events are drawn apart from everything else, so a list of them
- * replays the run from which it was written. */
-uint64_t world_draw_from(uint64_t *state, uint64_t below);
 /* Has step(arg) called in `ms`, within epoll_wait(): it may read what the daemon's functions
  * return, but change nothing of libuv's; for that, see world_on_loop(). */
 void world_after(double ms, world_step *step, void *arg);
@@ -81,12 +80,8 @@ void world_freeze(int ms, bool machine);
 void world_take_loop(uv_loop_t *loop);
 void world_leave_loop(void);
 
-/* ---- main.c: the trace ---- */
+/* ---- main.c ---- */
 
-/* Adds a line to the trace and its hash. */
-void world_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Something does not hold: prints the end of the trace and writes the events so far; no return. */
-void world_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Writes halod.yaml: variant 0 has all streams. Each writing gives the chains new numbers. */
 void world_write_settings(int variant);
 /* The number of the next chain. Chains carry growing numbers ("gblur=sigma=20.000017"). */
