@@ -116,7 +116,7 @@ int halo_detect_need(struct halo_detect *d, const struct halo_chain_needs *needs
     return 0;
 }
 
-static void wake(struct halo_detect *d)
+void halo_detect_wake(struct halo_detect *d)
 {
     const uint64_t one = 1;
     if (write(d->wake, &one, sizeof one) < 0)
@@ -134,10 +134,22 @@ void halo_detect_connect(struct halo_detect *d, enum halo_find find, int fd, con
     halo_unlock(&d->lock);
     if (old >= 0)
         close(old);
-    wake(d);
+    halo_detect_wake(d);
 }
 
 /* ---- items in ---- */
+
+static void count(struct halo_detect *d, int64_t *counter)
+{
+    halo_lock(&d->lock);
+    ++*counter;
+    halo_unlock(&d->lock);
+}
+
+static bool is_stopped(const struct halo_detect *d)
+{
+    return d->settings->stop && !d->settings->live && atomic_load(d->settings->stop);
+}
 
 static int hold(struct halo_detect *d, const struct halo_item *item, struct halo_held **ret)
 {
@@ -209,15 +221,19 @@ static int take_items(struct halo_detect *d, struct halo_queue *from, struct hal
     struct halo_held *held;
     struct halo_item item;
     int code = 1;
-    while (code > 0 && !d->ending && halo_judge_has_room(d->judge)) {
+    while (code > 0 && !d->ending && (is_stopped(d) || halo_judge_has_room(d->judge))) {
         code = halo_queue_try(from, &item);
         if (code <= 0)
             break;
         int taken = 0;
-        if (item.kind == HALO_ITEM_RAW)
-            taken = take_frame(d, &item, err);
-        else if ((taken = hold(d, &item, &held)) < 0)
+        if (item.kind == HALO_ITEM_RAW && is_stopped(d)) {
             halo_item_finish(&item);
+            count(d, &d->counts.dropped);
+        } else if (item.kind == HALO_ITEM_RAW) {
+            taken = take_frame(d, &item, err);
+        } else if ((taken = hold(d, &item, &held)) < 0) {
+            halo_item_finish(&item);
+        }
         if (taken < 0)
             return halo_fail(err, taken, "out of memory");
         if (item.kind == HALO_ITEM_END) {
@@ -230,11 +246,15 @@ static int take_items(struct halo_detect *d, struct halo_queue *from, struct hal
 
 /* ---- items out ---- */
 
-static void count(struct halo_detect *d, int64_t *counter)
+/* What waits for its verdict waits no longer. */
+static void drop_unjudged(struct halo_detect *d)
 {
-    halo_lock(&d->lock);
-    ++*counter;
-    halo_unlock(&d->lock);
+    for (struct halo_held *held = d->first; held; held = held->next) {
+        if (held->passes)
+            continue;
+        held->dropped = held->passes = true;
+        count(d, &d->counts.dropped);
+    }
 }
 
 /* A matte that this frame does not get must begin again after a cut. */
@@ -347,11 +367,13 @@ static void sleep_until(struct halo_detect *d, int64_t until)
 {
     struct pollfd fds[1 + HALO_FINDS] = {{.fd = d->wake, .events = POLLIN}};
     uint64_t ignored;
+    const bool stopped = is_stopped(d); /* only the queue matters then */
     for (int find = 0; find < HALO_FINDS; find++) {
         const struct halo_finder *finder = &d->finder[find];
-        const int64_t deadline = halo_finder_deadline(finder);
-        fds[1 + find] = (struct pollfd){.fd = finder->link ? halo_detect_link_fd(finder->link) : -1,
-                                        .events = POLLIN};
+        const int64_t deadline = stopped ? INT64_MAX : halo_finder_deadline(finder);
+        fds[1 + find] = (struct pollfd){
+            .fd = finder->link && !stopped ? halo_detect_link_fd(finder->link) : -1,
+            .events = POLLIN};
         until = deadline < until ? deadline : until;
     }
     halo_poll(fds, 1 + HALO_FINDS, until);
@@ -366,9 +388,14 @@ static int get(struct halo_detect *d, struct halo_queue *from, struct halo_item 
         int code = take_items(d, from, err);
         if (code < 0)
             return code;
-        for (int find = 0; find < HALO_FINDS; find++)
-            halo_finder_run(d, find, halo_now_ns());
-        const int64_t until = follow_judge(d);
+        int64_t until = INT64_MAX;
+        if (is_stopped(d)) {
+            drop_unjudged(d);
+        } else {
+            for (int find = 0; find < HALO_FINDS; find++)
+                halo_finder_run(d, find, halo_now_ns());
+            until = follow_judge(d);
+        }
         if (give(d, ret))
             return 0;
         if (d->error.code) {

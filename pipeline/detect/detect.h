@@ -17,6 +17,7 @@
 #define HALO_DETECT_H
 
 #include <libavutil/rational.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "config/detectors.h"
@@ -49,6 +50,9 @@ struct halo_detect_settings {
     /* For streams that are not live: waits for as long as there is no detector, and a frame at
      * which HALO_DETECT_TRIES detectors were lost is hidden. Otherwise halo_detect_get() fails. */
     bool patient;
+    /* For streams that are not live: once it is not 0, no frame waits for a verdict any more, and what
+     * was not judged is dropped; call halo_detect_wake() then. NULL: all are judged. */
+    const atomic_int *stop;
     struct halo_stats *stats; /* where the detectors' time is recorded; NULL: nowhere */
     /* Files only. Everything that detectors answer is stored in *record, and frames end here:
      * halo_detect_get() returns no frame. NULL: frames are returned with their verdicts. */
@@ -73,6 +77,9 @@ int halo_detect_need(struct halo_detect *detect, const struct halo_chain_needs *
  * is negative, there is no detector for the reason `why` (one line of text). A connection that
  * nobody waits for any more is closed. Any thread. */
 void halo_detect_connect(struct halo_detect *detect, enum halo_find find, int fd, const char *why);
+
+/* Makes halo_detect_get() look at `stop`. Any thread. */
+void halo_detect_wake(struct halo_detect *detect);
 
 /* Works like halo_queue_get(), but the frames have been judged; items other than frames keep their
  * places among them. Always call it with the same queue, until HALO_ITEM_END; the next call then

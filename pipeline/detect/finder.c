@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "config/log.h"
+#include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
 #include "pipeline/base/stats.h"
@@ -78,8 +79,8 @@ void halo_finder_begin(struct halo_detect *d, enum halo_find find)
 void halo_finder_end(struct halo_detect *d, enum halo_find find)
 {
     struct halo_finder *finder = &d->finder[find];
+    set_gone(d, find, false, halo_now_ns());
     close_link(finder);
-    finder->ready = false;
     halo_held_mask_clear(&finder->newest);
     halo_lock(&d->lock);
     finder->stats = (struct halo_detect_stats){0};

@@ -128,6 +128,7 @@ static void wake_all(struct halo_live *live)
     halo_live_cards_wake(live->cards);
     halo_turns_wake();
     halo_live_camera_wake(live->camera);
+    halo_live_detect_wake(live->detect);
 }
 
 /* Ends every thread that is not in a call that never returns. */

@@ -20,7 +20,8 @@ struct halo_live_detect {
     struct halo_detect_calls calls;
     struct halo_detect_settings settings;
     struct halo_detect *detect;
-    int64_t dropped;            /* frames whose loss was counted; filter thread */
+    int64_t dropped;            /* frames whose loss was counted; filter thread, as is the next */
+    bool used;                  /* the filters have needed a detector */
     struct halo_live_load load; /* owned by the thread that calls halo_live_detect_load() */
 };
 
@@ -55,7 +56,8 @@ int halo_live_detect_create(struct halo_live_detect **ret, struct halo_live *liv
                                                      .arg = live,
                                                      .time_base = {1, 1000000},
                                                      .live = live->live,
-                                                     .patient = true};
+                                                     .patient = true,
+                                                     .stop = &live->stop};
     const int code = halo_detect_create(&detect->detect, &detect->settings);
     if (code < 0)
         av_free(detect);
@@ -92,9 +94,15 @@ int halo_live_detect_get(struct halo_live *live, struct halo_item *ret, struct h
     if (code < 0)
         return halo_fail(err, code, "out of memory");
     code = halo_detect_get(detect, live->stages->to_filter, ret, err);
-    if (needs.hidden | needs.shown)
+    live->detect->used |= (needs.hidden | needs.shown) != 0; /* frames may be dropped after that */
+    if (live->detect->used)
         count_dropped(live);
     return code;
+}
+
+void halo_live_detect_wake(struct halo_live_detect *detect)
+{
+    halo_detect_wake(detect->detect);
 }
 
 void halo_live_detect_connect(struct halo_live_detect *detect, enum halo_find find, int fd,

@@ -117,6 +117,7 @@ void check_unshot(uint64_t id);
 void check_watch(int encoding, bool watched);
 void check_stop(void);
 void check_mute(void);  /* from now on no event may come */
+void check_trouble(void); /* after an event */
 void check_tick(void);  /* limits of time */
 void check_quiet(void); /* at the end of a quiet time */
 void check_done(void);  /* halo_live_done() */

@@ -120,6 +120,7 @@ bool box_play(const char *event)
     for (size_t i = 0; i < sizeof whom / sizeof *whom; i++)
         if (!strcmp(word[0], whom[i].name)) {
             whom[i].play(&words);
+            check_trouble();
             return true;
         }
     return false;

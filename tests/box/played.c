@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "kernels/clock.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live_input.h"
 #include "pipeline/live/live_stream.h"
@@ -284,41 +285,44 @@ void __wrap_halo_encoder_close(struct halo_encoder *e)
 
 /* ---- detectors ---- */
 
-enum { FINDS = HALO_FINDS, SIDE_X = 64, SIDE_Y = 48 };
+enum { FINDS = HALO_FINDS, CONNECTIONS = 16, SIDE_X = 64, SIDE_Y = 48 };
 
+static struct finding {
+    bool wanted; /* the stream waits for halo_live_connect() */
+    int64_t due; /* ns: when that comes */
+    struct detector *now; /* as far as the stream has told; NULL: none */
+} findings[FINDS];
+
+/* A connection with a stream. */
 static struct detector {
-    bool wanted;      /* the stream waits for halo_live_connect() */
-    int64_t due;      /* ns: when that comes */
-    bool lives;       /* its end of the connection is open */
-    bool ended;       /* so was the stream's, as far as it has told */
     int fd;
     struct halo_thread thread;
-    bool started;
-} detectors[FINDS];
+    bool used, lives; /* lives: its end of the connection is open */
+} detectors[CONNECTIONS];
 
 void box_want(enum halo_find find)
 {
-    struct detector *d = &detectors[find];
+    struct finding *f = &findings[find];
     world_say("wants a detector of %s", halo_find_names[find]);
-    if (d->wanted)
+    if (f->wanted)
         world_fail("a detector is wanted before the last one was given");
-    if (d->started && d->lives && !d->ended)
+    if (f->now && f->now->lives)
         world_fail("a detector is wanted while another one works");
-    d->wanted = true;
-    d->due = box_now() + (int64_t)box_draw(600 * BOX_MS);
+    f->wanted = true;
+    f->due = box_now() + (int64_t)box_draw(600 * BOX_MS);
     box_wake_loop();
 }
 
 void box_unwanted(enum halo_find find)
 {
     world_say("wants no detector of %s", halo_find_names[find]);
-    detectors[find].ended = true;
+    findings[find].now = NULL;
 }
 
 void box_broken(enum halo_find find, const char *why)
 {
     world_say("the detector of %s is broken: %s", halo_find_names[find], why);
-    detectors[find].ended = true;
+    findings[find].now = NULL;
 }
 
 static void answer(const struct detector *d, const char *text)
@@ -368,8 +372,9 @@ static bool take_message(const struct detector *d)
     box_sleep(box_trouble.detector_late * BOX_MS + (int64_t)box_draw(20 * BOX_MS));
     bool dies = box_trouble.detector_dies;
     box_trouble.detector_dies = false;
-    for (; box_trouble.detector_mute; dies = true) /* and dies after that */
-        box_sleep(50 * BOX_MS);
+    struct pollfd end = {.fd = d->fd};
+    for (; box_trouble.detector_mute && !(end.revents & POLLHUP); dies = true) /* after that */
+        halo_poll(&end, 1, halo_now_ns() + 50 * BOX_MS);
     if (!dies)
         judge(d, atoll(strstr(text, "\"n\":") + 4), memfd);
     close(memfd);
@@ -387,50 +392,55 @@ static void *detector_main(void *arg)
     return NULL;
 }
 
-static void join(struct detector *d)
+/* A place for another connection; NULL: there is none. Joins those that have ended, or all. */
+static struct detector *find_place(bool all)
 {
-    if (d->started)
-        halo_thread_join(d->thread);
-    d->started = false;
+    struct detector *place = NULL;
+    for (int i = 0; i < CONNECTIONS; i++) {
+        struct detector *d = &detectors[i];
+        if (d->used && (all || !d->lives)) {
+            halo_thread_join(d->thread);
+            d->used = false;
+        }
+        if (!d->used)
+            place = d;
+    }
+    return place;
 }
 
 int64_t box_connect_due(void)
 {
     int64_t due = INT64_MAX;
     for (int find = 0; find < FINDS; find++)
-        if (detectors[find].wanted && detectors[find].due < due)
-            due = detectors[find].due;
+        if (findings[find].wanted && findings[find].due < due)
+            due = findings[find].due;
     return due;
 }
 
 void box_connect(struct halo_live *live)
 {
     for (int find = 0; find < FINDS; find++) {
-        struct detector *d = &detectors[find];
+        struct finding *f = &findings[find];
         int ends[2];
-        if (!d->wanted || d->due > box_now())
+        if (!f->wanted || f->due > box_now())
             continue;
-        join(d); /* of a connection that has been closed */
-        d->wanted = false;
-        if (box_trouble.detector_away) {
+        f->wanted = false;
+        struct detector *d = find_place(false);
+        if (box_trouble.detector_away || !d) {
             halo_live_connect(live, find, -1, "there is none now");
             continue;
         }
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
             abort();
-        d->fd = ends[0];
-        d->lives = true;
-        d->ended = false;
+        *d = (struct detector){.fd = ends[0], .used = true, .lives = true};
+        f->now = d;
         halo_thread_start(&d->thread, "detector", detector_main, d, NULL);
-        d->started = true;
         halo_live_connect(live, find, ends[1], NULL);
     }
 }
 
 void box_detectors_forget(void)
 {
-    for (int find = 0; find < FINDS; find++) {
-        join(&detectors[find]);
-        detectors[find] = (struct detector){0};
-    }
+    find_place(true);
+    memset(findings, 0, sizeof findings);
 }
