@@ -18,6 +18,7 @@
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_settings.h"
 #include "pipeline/live/live_format.h"
+#include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_stream.h"
 #include "pipeline/output/encode.h"
 #include "pipeline/output/nvenc.h"
@@ -175,8 +176,11 @@ static int make_card(struct halo_live_encoding *e, int which, struct halo_error 
         if (code < 0)
             halo_fail(err, code, "out of memory");
     }
-    if (code >= 0)
+    if (code >= 0) {
+        halo_live_enter(e->live->stalls, e->number, !halo_encoder_in_hardware(encoder));
         code = encode_one(encoder, blank, e->codec.card[which], err);
+        halo_live_leave(e->live->stalls, e->number);
+    }
     if (code > 0)
         code = finish_packet(e, encoder, e->codec.card[which], err);
     e->codec.card[which]->pts = e->codec.card[which]->dts = 0;

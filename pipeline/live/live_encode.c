@@ -224,8 +224,12 @@ static int pack(struct halo_live_encoding *e, const struct halo_item *item, AVPa
 static void flush(struct halo_live_encoding *e, AVPacket *pkt)
 {
     struct halo_error err = {0};
-    if (e->codec.encoder && halo_encoder_send(e->codec.encoder, NULL, &err) >= 0)
+    if (!e->codec.encoder)
+        return;
+    halo_live_enter(e->live->stalls, e->number, !halo_encoder_in_hardware(e->codec.encoder));
+    if (halo_encoder_send(e->codec.encoder, NULL, &err) >= 0)
         drain(e, pkt, &err);
+    halo_live_leave(e->live->stalls, e->number);
     if (err.code)
         halo_log(HALO_LOG_WARNING, "%s", err.text);
 }

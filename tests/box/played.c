@@ -21,7 +21,7 @@
 
 struct box_trouble box_trouble;
 int box_shape;
-int64_t box_given;
+int64_t box_given, box_stuck_since;
 
 enum { STEP_US = 40000, DECODE_MS = 10 };
 
@@ -232,9 +232,13 @@ int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_pi
 {
     struct held *h = held_by(e);
     const int number = number_of_caller();
-    if (number >= 0 && picture) {
+    if (number >= 0 && box_trouble.encoder_stuck[number]) {
+        box_stuck_since = box_now();
         while (box_trouble.encoder_stuck[number])
             box_sleep(10 * BOX_MS);
+        box_stuck_since = 0;
+    }
+    if (number >= 0 && picture) {
         if (box_trouble.encoder_slow[number])
             box_sleep(box_trouble.encoder_slow[number] * BOX_MS);
         if (box_trouble.encoder_fails[number])
