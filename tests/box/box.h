@@ -71,7 +71,7 @@ struct box_trouble {
     bool source_breaks;        /* the session fails, once */
     bool source_ends;          /* the session ends, once */
     int source_late, jump;     /* ms, once: the next frame is late; its time jumps */
-    int opening;               /* ms that it takes to open the source */
+    int opening, closing;      /* ms that it takes to open or close the source */
     int encoder_slow[4];       /* ms for a frame */
     int encoder_holds[4];      /* frames */
     bool encoder_fails[4], encoder_stuck[4];

@@ -266,6 +266,8 @@ static struct encoding *take(int encoding, const AVPacket *pkt, const char *what
     say(what);
     world_say("%s %d at %lld%s", what, encoding, (long long)pkt->dts,
               pkt->flags & AV_PKT_FLAG_KEY ? ", key" : "");
+    if (check_ended())
+        world_fail("a %s after the stream's last state", what);
     if (!e->begun)
         world_fail("a %s of an encoding that has not begun", what);
     if (pkt->dts <= *last)
@@ -556,7 +558,7 @@ void check_tick(void)
         world_fail("a call that does not come back is not noticed");
     check_answers();
     check_cards();
-    const int64_t slow = slow_ms() - box_trouble.detector_late; /* nobody waits for that one */
+    const int64_t slow = slow_ms() + box_trouble.closing - box_trouble.detector_late; /* nobody waits for that one */
     check.slow = slow > check.slow ? slow : check.slow;
     if (check.stopped && !is_stuck() &&
         seconds_since(check.stopped) * 1e3 > (double)(2000 + 24 * check.slow)) {

@@ -36,6 +36,8 @@ static void play_source(const struct words *w)
         t->jump = w->number;
     else if (!strcmp(w->who, "opens"))
         t->opening = w->number;
+    else if (!strcmp(w->who, "closes"))
+        t->closing = w->number;
     else if (!strcmp(w->who, "form"))
         box_shape = w->number % 3;
 }
@@ -141,6 +143,7 @@ static const struct play_row rows[] = {
     {4, "source late %d", NULL, 1, 3000},
     {2, "source jumps %d", NULL, -4000, 8000},
     {2, "source opens %d", NULL, 0, 3000},
+    {2, "source closes %d", NULL, 0, 3000},
     {5, "source form %d", NULL, 0, 3},
     {30, "client watch %d", NULL, 0, 6},
     {10, "client unwatch %d", NULL, 0, 6},

@@ -76,6 +76,16 @@ int __wrap_halo_live_input_open(struct halo_live *live, struct halo_live_input *
     return 0;
 }
 
+void __wrap_halo_live_input_close(struct halo_live_input *in);
+void __real_halo_live_input_close(struct halo_live_input *in);
+
+void __wrap_halo_live_input_close(struct halo_live_input *in)
+{
+    if (box_trouble.closing)
+        box_sleep(box_trouble.closing * BOX_MS);
+    __real_halo_live_input_close(in);
+}
+
 static void fill(AVFrame *f, int plane, int x, int y, int width, int height, int value)
 {
     for (int row = y; row < y + height; row++)
