@@ -371,9 +371,9 @@ static void sleep_until(struct halo_detect *d, int64_t until)
     for (int find = 0; find < HALO_FINDS; find++) {
         const struct halo_finder *finder = &d->finder[find];
         const int64_t deadline = stopped ? INT64_MAX : halo_finder_deadline(finder);
-        fds[1 + find] = (struct pollfd){
-            .fd = finder->link && !stopped ? halo_detect_link_fd(finder->link) : -1,
-            .events = POLLIN};
+        fds[1 + find] =
+            (struct pollfd){.fd = finder->link && !stopped ? halo_detect_link_fd(finder->link) : -1,
+                            .events = POLLIN};
         until = deadline < until ? deadline : until;
     }
     halo_poll(fds, 1 + HALO_FINDS, until);

@@ -40,8 +40,8 @@
 enum {
     BOX_QUIET_EVERY = 30, /* s; the last seconds of them are quiet */
     BOX_QUIET = 12,
-    BOX_CHAINS = 24,    /* numbers that a chain can paint */
-    BOX_NUMBERS = 512,  /* numbers that a frame can show */
+    BOX_CHAINS = 24,      /* numbers that a chain can paint */
+    BOX_NUMBERS = 512,    /* numbers that a frame can show */
     BOX_UNFILTERED = 250, /* luma of the left half before it is filtered */
 };
 
@@ -67,25 +67,25 @@ void box_say_waits(void); /* tells the trace what each thread waits for */
 
 /* What an event tells the played parts; all zeros: they work. */
 struct box_trouble {
-    bool source_away;          /* it cannot be opened, and a session fails */
-    bool source_breaks;        /* the session fails, once */
-    bool source_ends;          /* the session ends, once */
-    int source_late, jump;     /* ms, once: the next frame is late; its time jumps */
-    int opening, closing;      /* ms that it takes to open or close the source */
-    int encoder_slow[4];       /* ms for a frame */
-    int encoder_holds[4];      /* frames */
+    bool source_away;      /* it cannot be opened, and a session fails */
+    bool source_breaks;    /* the session fails, once */
+    bool source_ends;      /* the session ends, once */
+    int source_late, jump; /* ms, once: the next frame is late; its time jumps */
+    int opening, closing;  /* ms that it takes to open or close the source */
+    int encoder_slow[4];   /* ms for a frame */
+    int encoder_holds[4];  /* frames */
     bool encoder_fails[4], encoder_stuck[4];
-    int encoder_opening;       /* ms */
-    int filter_slow;           /* ms for a frame */
-    int filter_fails;          /* so many frames */
-    int detector_late;         /* ms for a verdict */
-    bool detector_away;        /* there is none */
+    int encoder_opening;                              /* ms */
+    int filter_slow;                                  /* ms for a frame */
+    int filter_fails;                                 /* so many frames */
+    int detector_late;                                /* ms for a verdict */
+    bool detector_away;                               /* there is none */
     bool detector_dies, detector_lies, detector_mute; /* with the next frame */
 };
 extern struct box_trouble box_trouble;
 extern int64_t box_stuck_since; /* ns: a call does not come back; 0: none */
-extern int box_shape; /* the form of the frames of the next sessions, 0 to 2 */
-extern int64_t box_given; /* frames of the source so far; the number of the last one */
+extern int box_shape;           /* the form of the frames of the next sessions, 0 to 2 */
+extern int64_t box_given;       /* frames of the source so far; the number of the last one */
 
 /* The box is asked for a detector; it is connected by box_connect(), from the loop. */
 void box_want(enum halo_find find);
@@ -103,7 +103,7 @@ int check_chain(const char *what, char *ret, size_t size);
 
 struct box_stream {
     const char *input;
-    bool bounded;          /* its delay is: late frames are dropped */
+    bool bounded; /* its delay is: late frames are dropped */
     bool paced;
     enum halo_on_error on_error;
     double last_for;
@@ -117,13 +117,13 @@ void check_snapshot(uint64_t id, bool plain);
 void check_unshot(uint64_t id);
 void check_watch(int encoding, bool watched);
 void check_stop(void);
-void check_mute(void);  /* from now on no event may come */
+void check_mute(void);    /* from now on no event may come */
 void check_trouble(void); /* after an event */
-void check_tick(void);  /* limits of time */
-void check_quiet(void); /* at the end of a quiet time */
-void check_done(void);  /* halo_live_done() */
-void check_end(void);   /* after halo_live_destroy() */
-bool check_ended(void); /* as it has told */
+void check_tick(void);    /* limits of time */
+void check_quiet(void);   /* at the end of a quiet time */
+void check_done(void);    /* halo_live_done() */
+void check_end(void);     /* after halo_live_destroy() */
+bool check_ended(void);   /* as it has told */
 
 /* ---- main.c, events.c ---- */
 

@@ -10,9 +10,10 @@
 #include "tests/box/box.h"
 
 enum {
-    ASKED = 64, /* answers that may be waited for */
+    ASKED = 64,     /* answers that may be waited for */
     SLACK_MS = 300, /* what drawn delays of several threads may add to a limit */
-    FIRST_LUMA = 24, LUMA_STEP = 9,
+    FIRST_LUMA = 24,
+    LUMA_STEP = 9,
 };
 
 struct encoding {
@@ -21,8 +22,8 @@ struct encoding {
     enum AVCodecID codec;
     int width, height;
     bool watched;
-    int64_t watched_at; /* ns: since when it is, or is not */
-    int64_t ts[2];      /* us: of the last packet or card */
+    int64_t watched_at;      /* ns: since when it is, or is not */
+    int64_t ts[2];           /* us: of the last packet or card */
     int64_t number, unknown; /* of the last frame that showed one, and frames since */
     int chain;
     int64_t packet_at, card_at; /* ns */
@@ -45,8 +46,8 @@ static struct {
     struct encoding encoding[HALO_MAX_ENCODINGS];
     struct asked set[ASKED], shot[ASKED];
     int64_t packets, cards, given_first;
-    int64_t stopped; /* ns; 0: not */
-    int confirmed;   /* no chain before this one may be seen */
+    int64_t stopped;  /* ns; 0: not */
+    int confirmed;    /* no chain before this one may be seen */
     int64_t slow;     /* ms: the most that slow_ms() was since the last quiet time */
     int64_t troubled; /* ns: when an encoder or a filter was in trouble last */
     bool may_lose;
@@ -95,7 +96,8 @@ int check_chain(const char *what, char *ret, size_t size)
     const bool faces = !strcmp(what, "faces"), bad = !strcmp(what, "bad");
     int n = snprintf(ret, size, "solid=color=#%02x%02x%02x:region=rect 0 0 50%% 100%%", v, v, v);
     if (faces)
-        n += snprintf(ret + n, size - (size_t)n, ",solid=color=#%02x%02x%02x:region=faces", v, v, v);
+        n +=
+            snprintf(ret + n, size - (size_t)n, ",solid=color=#%02x%02x%02x:region=faces", v, v, v);
     if (bad)
         snprintf(ret + n, size - (size_t)n, ",solid=black:region=mask /nowhere.png");
     chains.faces[chain % BOX_CHAINS] = faces;
@@ -132,7 +134,8 @@ static int64_t read_number(const struct luma *p, int paint)
     for (int i = 0; i < 4; i++) {
         const int at = sample(p, 2 + i % 2, i / 2);
         digit[i] = (at - 32 + 12) / 24;
-        if (at < 20 || digit[i] > 7 || is_about(at, paint, 9) || !is_about(at, 32 + 24 * digit[i], 9))
+        if (at < 20 || digit[i] > 7 || is_about(at, paint, 9) ||
+            !is_about(at, 32 + 24 * digit[i], 9))
             return -1;
     }
     if ((digit[0] + digit[1] + digit[2] + 5) % 8 != digit[3])
@@ -239,8 +242,8 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
         check.since = box_now();
     check.state = state;
     check.given = box_given;
-    check.source_lost = state == HALO_LIVE_WAITING &&
-                        (strstr(err->text, "nobody") || strstr(err->text, "broke"));
+    check.source_lost =
+        state == HALO_LIVE_WAITING && (strstr(err->text, "nobody") || strstr(err->text, "broke"));
 }
 
 static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
@@ -518,9 +521,9 @@ static void check_answers(void)
 static void check_cards(void)
 {
     const bool starts = check.state == HALO_LIVE_STARTING;
-    const double first = starts ? 1
+    const double first = starts                                        ? 1
                          : check.stream.on_error == HALO_ON_ERROR_LAST ? check.stream.last_for
-                                                                      : 0.1;
+                                                                       : 0.1;
     if ((check.state != HALO_LIVE_WAITING && !starts) || !check.stream.bounded ||
         check.stream.on_error == HALO_ON_ERROR_STOP || check.stopped ||
         seconds_since(check.troubled) < 6)
@@ -558,7 +561,8 @@ void check_tick(void)
         world_fail("a call that does not come back is not noticed");
     check_answers();
     check_cards();
-    const int64_t slow = slow_ms() + box_trouble.closing - box_trouble.detector_late; /* nobody waits for that one */
+    const int64_t slow =
+        slow_ms() + box_trouble.closing - box_trouble.detector_late; /* nobody waits for that one */
     check.slow = slow > check.slow ? slow : check.slow;
     if (check.stopped && !is_stuck() &&
         seconds_since(check.stopped) * 1e3 > (double)(2000 + 24 * check.slow)) {

@@ -101,12 +101,8 @@ static void play_client(const struct words *w)
 static const struct {
     const char *name;
     void (*play)(const struct words *words);
-} whom[] = {{"stream", play_stream},
-            {"source", play_source},
-            {"encoder", play_encoder},
-            {"filter", play_filter},
-            {"detector", play_detector},
-            {"client", play_client}};
+} whom[] = {{"stream", play_stream}, {"source", play_source},     {"encoder", play_encoder},
+            {"filter", play_filter}, {"detector", play_detector}, {"client", play_client}};
 
 bool box_play(const char *event)
 {
@@ -129,9 +125,9 @@ bool box_play(const char *event)
 }
 
 static const struct play_row begins[] = {
-    {4, "stream %s card", kinds, 0, 0},         {2, "stream %s solid", kinds, 0, 0},
-    {2, "stream %s last", kinds, 0, 0},         {1, "stream %s stop", kinds, 0, 0},
-    {4, "stream %s card writes", kinds, 0, 0},  {2, "stream %s last rendition", kinds, 0, 0},
+    {4, "stream %s card", kinds, 0, 0},           {2, "stream %s solid", kinds, 0, 0},
+    {2, "stream %s last", kinds, 0, 0},           {1, "stream %s stop", kinds, 0, 0},
+    {4, "stream %s card writes", kinds, 0, 0},    {2, "stream %s last rendition", kinds, 0, 0},
     {2, "stream %s card rendition", kinds, 0, 0},
 };
 

@@ -31,7 +31,8 @@ enum { STEP_US = 40000, DECODE_MS = 10 };
 static const struct {
     int width, height;
     enum AVPixelFormat format;
-} shapes[] = {{64, 48, AV_PIX_FMT_YUV420P}, {96, 72, AV_PIX_FMT_YUV420P}, {64, 48, AV_PIX_FMT_YUV444P}};
+} shapes[] = {
+    {64, 48, AV_PIX_FMT_YUV420P}, {96, 72, AV_PIX_FMT_YUV420P}, {64, 48, AV_PIX_FMT_YUV444P}};
 
 static struct {
     int64_t next; /* us: the time of the next frame, on the source's own clock */
@@ -142,7 +143,8 @@ int __wrap_halo_live_input_read(struct halo_live *live, struct halo_live_input *
         source.due = box_now();
     if (!sent && !live->paced)
         source.due = box_now() + DECODE_MS * BOX_MS + box_trouble.source_late * BOX_MS;
-    if ((!live->paced || box_trouble.source_late) && !sleep_unless_stopped(live, source.due - box_now()))
+    if ((!live->paced || box_trouble.source_late) &&
+        !sleep_unless_stopped(live, source.due - box_now()))
         return 0;
     box_trouble.source_late = 0;
     if (box_trouble.source_away || box_trouble.source_breaks) {
@@ -272,7 +274,8 @@ int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_pi
 int __wrap_halo_encoder_receive(struct halo_encoder *e, AVPacket *pkt, struct halo_error *err)
 {
     struct held *h = held_by(e);
-    const int number = number_of_caller(), holds = number < 0 ? 0 : box_trouble.encoder_holds[number];
+    const int number = number_of_caller(),
+              holds = number < 0 ? 0 : box_trouble.encoder_holds[number];
     (void)err;
     if (h->count == 0 || (!h->flushed && h->count <= holds))
         return 0;
@@ -302,8 +305,8 @@ void __wrap_halo_encoder_close(struct halo_encoder *e)
 enum { FINDS = HALO_FINDS, CONNECTIONS = 16, SIDE_X = 64, SIDE_Y = 48 };
 
 static struct finding {
-    bool wanted; /* the stream waits for halo_live_connect() */
-    int64_t due; /* ns: when that comes */
+    bool wanted;          /* the stream waits for halo_live_connect() */
+    int64_t due;          /* ns: when that comes */
     struct detector *now; /* as far as the stream has told; NULL: none */
 } findings[FINDS];
 

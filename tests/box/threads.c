@@ -16,8 +16,8 @@ enum { THREADS = 64, MONOTONIC_S = 1000, REAL_S = 1800000000 };
 
 /* What a thread waits for. */
 enum wait { RUNS, LOCK, CONDITION, POLL, SLEEP, JOIN, ENDED };
-static const char *const waits[] = {"runs", "a lock", "a condition", "a descriptor", "a time",
-                                    "a thread", "ended"};
+static const char *const waits[] = {"runs",   "a lock",   "a condition", "a descriptor",
+                                    "a time", "a thread", "ended"};
 
 struct thread {
     bool used;
@@ -27,7 +27,7 @@ struct thread {
     int number; /* others of this name at its start */
     uint64_t weight;
     enum wait wait;
-    void *on; /* the mutex, condition or thread */
+    void *on;                 /* the mutex, condition or thread */
     struct halo_mutex *mutex; /* of a condition */
     int64_t until;            /* ns */
     bool woken;               /* before that time */
