@@ -39,7 +39,7 @@
 
 enum {
     BOX_QUIET_EVERY = 30, /* s; the last seconds of them are quiet */
-    BOX_QUIET = 12,
+    BOX_QUIET = 9,
     BOX_CHAINS = 24,      /* numbers that a chain can paint */
     BOX_NUMBERS = 512,    /* numbers that a frame can show */
     BOX_UNFILTERED = 250, /* luma of the left half before it is filtered */

@@ -213,10 +213,11 @@ static void may_pass(void)
 {
     if (!self || !box.begun || box_draw(box.apart))
         return;
-    if (box_draw(512) == 0) {
+    const uint64_t stalls = box_draw(1024);
+    if (stalls < 3) {
         self->wait = SLEEP;
         self->woken = false;
-        self->until = box.ns + (int64_t)box_draw(20 * BOX_MS);
+        self->until = box.ns + (int64_t)box_draw((stalls ? 20 : 120) * BOX_MS);
     }
     pass();
 }
