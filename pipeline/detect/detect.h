@@ -50,8 +50,8 @@ struct halo_detect_settings {
     /* For streams that are not live: waits for as long as there is no detector, and a frame at
      * which HALO_DETECT_TRIES detectors were lost is hidden. Otherwise halo_detect_get() fails. */
     bool patient;
-    /* For streams that are not live: once it is not 0, no frame waits for a verdict any more, and what
-     * was not judged is dropped; call halo_detect_wake() then. NULL: all are judged. */
+    /* For streams that are not live: once it is not 0, no frame waits for a verdict any more, and
+     * what was not judged is dropped; call halo_detect_wake() then. NULL: all are judged. */
     const atomic_int *stop;
     struct halo_stats *stats; /* where the detectors' time is recorded; NULL: nowhere */
     /* Files only. Everything that detectors answer is stored in *record, and frames end here:

@@ -23,7 +23,8 @@ void halo_live_detect_destroy(struct halo_live_detect *detect); /* NULL: does no
  * Returns 0, -ECANCELED, or -ENOMEM with err filled. Filter thread. */
 int halo_live_detect_get(struct halo_live *live, struct halo_item *ret, struct halo_error *err);
 
-/* Makes halo_live_detect_get() notice a stop: of a file, it drops what is not judged. Any thread. */
+/* Makes halo_live_detect_get() notice a stop: of a file, it drops what is not judged. Any
+ * thread. */
 void halo_live_detect_wake(struct halo_live_detect *detect);
 /* As halo_live_connect(). Any thread. */
 void halo_live_detect_connect(struct halo_live_detect *detect, enum halo_find find, int fd,

@@ -5,10 +5,10 @@
  *   source --> filter --> collect --> encode ...        threads of the stream, which wait by
  *   aside, card, detectors, the loop (main.c)           base/thread.h and are in threads.c then
  *
- * At each lock, unlock, wait, start and look at the clock the seed draws which thread runs next, and
- * how long that took. When all wait, the clock jumps to the first time for which one waits; when
- * none waits for a time, that is a deadlock, and the trace says what each waits for. So the same
- * seed and the same events give the same trace, however busy the machine is.
+ * At each lock, unlock, wait, start and look at the clock the seed draws which thread runs next,
+ * and how long that took. When all wait, the clock jumps to the first time for which one waits;
+ * when none waits for a time, that is a deadlock, and the trace says what each waits for. So the
+ * same seed and the same events give the same trace, however busy the machine is.
  *
  * The source, the detectors, and how encoders and filters behave are played (played.c). Events
  * (events.c; play.h) are words such as
@@ -18,7 +18,8 @@
  *   at 3.100 set faces
  *
  * check.c receives the stream's events and judges them by live.h. Each frame shows its number, and
- * each chain paints its own number, so a packet tells which frame it is and which chain filtered it:
+ * each chain paints its own number, so a packet tells which frame it is and which chain filtered
+ * it:
  *
  *   +-------+---+---+
  *   | the   | n | n |   left half: the chain's number, by its filter; 250 if nothing filtered it

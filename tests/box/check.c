@@ -126,8 +126,8 @@ static bool is_about(int a, int b, int by)
     return a - b <= by && b - a <= by;
 }
 
-/* The number that a frame shows, or -1: none, or `paint`, the luma of a filter, may have hidden some
- * of it. */
+/* The number that a frame shows, or -1: none, or `paint`, the luma of a filter, may have hidden
+ * some of it. */
 static int64_t read_number(const struct luma *p, int paint)
 {
     int digit[4];

@@ -87,10 +87,14 @@ void __wrap_halo_live_input_close(struct halo_live_input *in)
     __real_halo_live_input_close(in);
 }
 
-static void fill(AVFrame *f, int plane, int x, int y, int width, int height, int value)
+struct area {
+    int x, y, width, height;
+};
+
+static void fill(AVFrame *f, int plane, struct area a, int value)
 {
-    for (int row = y; row < y + height; row++)
-        memset(f->data[plane] + (ptrdiff_t)row * f->linesize[plane] + x, value, (size_t)width);
+    for (int row = a.y; row < a.y + a.height; row++)
+        memset(f->data[plane] + (ptrdiff_t)row * f->linesize[plane] + a.x, value, (size_t)a.width);
 }
 
 /* As box.h shows. */
@@ -98,16 +102,16 @@ static void draw(AVFrame *f, int64_t number)
 {
     const int w = f->width / 4, h = f->height / 3;
     const int n = (int)(number % BOX_NUMBERS), digits[] = {n & 7, n >> 3 & 7, n >> 6};
-    fill(f, 0, 0, 0, 2 * w, f->height, BOX_UNFILTERED);
+    fill(f, 0, (struct area){0, 0, 2 * w, f->height}, BOX_UNFILTERED);
     for (int i = 0; i < 4; i++) {
         const int digit = i < 3 ? digits[i] : (digits[0] + digits[1] + digits[2] + 5) % 8;
-        fill(f, 0, (2 + i % 2) * w, i / 2 * h, w, h, 32 + 24 * digit);
+        fill(f, 0, (struct area){(2 + i % 2) * w, i / 2 * h, w, h}, 32 + 24 * digit);
     }
-    fill(f, 0, 2 * w, 2 * h, 2 * w, h, 60);
-    fill(f, 0, (n / 8 % 2 ? 3 : 2) * w, 2 * h, w, h, 220);
-    const bool small = f->format == AV_PIX_FMT_YUV420P;
+    fill(f, 0, (struct area){2 * w, 2 * h, 2 * w, h}, 60);
+    fill(f, 0, (struct area){(n / 8 % 2 ? 3 : 2) * w, 2 * h, w, h}, 220);
+    const int part = f->format == AV_PIX_FMT_YUV420P ? 2 : 1;
     for (int p = 1; p < 3; p++)
-        fill(f, p, 0, 0, small ? 2 * w : 4 * w, small ? f->height / 2 : f->height, 128);
+        fill(f, p, (struct area){0, 0, f->width / part, f->height / part}, 128);
 }
 
 static struct halo_raw_picture *make_frame(void)

@@ -119,7 +119,7 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
     tests/pipeline/detect/test_detect.c tests/pipeline/detect/test_detect_frame.c
     tests/pipeline/detect/test_matte.c
     tests/pipeline/gate/test_gate.c tests/pipeline/gate/test_gate_cells.c
-    tests/pipeline/gate/test_gate_regions.c'''
+    tests/pipeline/gate/test_gate_regions.c tests/box/played.c'''
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.

@@ -53,8 +53,8 @@ void world_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Something does not hold: prints the end of the trace and writes the events so far; no return. */
 void world_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* A number below `below`, from a state of its own: events are drawn apart from everything else, so a
- * list of them replays the run from which it was written. */
+/* A number below `below`, from a state of its own: events are drawn apart from everything else, so
+ * a list of them replays the run from which it was written. */
 uint64_t world_draw_from(uint64_t *state, uint64_t below);
 
 /* %s is one of a list, %d a number below `below`, plus `least`. */
