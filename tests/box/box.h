@@ -85,6 +85,7 @@ struct box_trouble {
 };
 extern struct box_trouble box_trouble;
 extern int64_t box_stuck_since; /* ns: a call does not come back; 0: none */
+extern int box_encoders[4];     /* that are open */
 extern int box_shape;           /* the form of the frames of the next sessions, 0 to 2 */
 extern int64_t box_given;       /* frames of the source so far; the number of the last one */
 
@@ -136,6 +137,9 @@ void box_set(const char *what);
 void box_watch(int encoding, bool watched);
 void box_key(int encoding);
 void box_snapshot(const char *format, bool preview);
+/* Sets filters ("set"), asks for a snapshot or stops, as soon as the stream has told something. */
+void box_then(const char *what, int times);
+void box_react(void); /* it has told something */
 void box_heal(void);
 bool box_play(const char *event);
 void box_draw_event(uint64_t *state, char *ret, size_t size);

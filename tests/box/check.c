@@ -46,10 +46,10 @@ static struct {
     struct encoding encoding[HALO_MAX_ENCODINGS];
     struct asked set[ASKED], shot[ASKED];
     int64_t packets, cards, given_first;
-    int64_t stopped;  /* ns; 0: not */
-    int confirmed;    /* no chain before this one may be seen */
-    int64_t slow;     /* ms: the most that slow_ms() was since the last quiet time */
-    int64_t troubled; /* ns: when an encoder or a filter was in trouble last */
+    int64_t stopped;         /* ns; 0: not */
+    int confirmed;           /* no chain before this one may be seen */
+    int64_t slow, slow_stop; /* ms: the most that delays were since the last quiet time */
+    int64_t troubled;        /* ns: when an encoder or a filter was in trouble last */
     bool may_lose;
 } check;
 
@@ -223,6 +223,8 @@ static void say(const char *what)
         world_fail("an event (%s) after the stream was abandoned", what);
     if (check.done)
         world_fail("an event (%s) after the stream's end", what);
+    if (strcmp(what, "packet") != 0)
+        box_react();
 }
 
 static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
@@ -509,8 +511,8 @@ static void check_answers(void)
     for (int i = 0; i < ASKED; i++) {
         const int64_t set = check.set[i].at, shot = check.shot[i].at;
         /* of each stage, so many frames may be slow before it */
-        if (set && seconds_since(set) * 1e3 > (double)(3000 + SLACK_MS + 12 * slow_ms()) &&
-            seconds_since(check.troubled) > 5)
+        if (set && !is_stuck() &&
+            seconds_since(set) * 1e3 > (double)(3000 + SLACK_MS + 12 * check.slow))
             world_fail("other filters are neither in force nor refused");
         if (shot && check.shot[i].plain && seconds_since(shot) * 1e3 > 2000 + SLACK_MS)
             world_fail("a snapshot takes longer than two seconds");
@@ -559,13 +561,19 @@ void check_tick(void)
         world_fail("the stream is said to be stuck: %s", err.text);
     if (box_stuck_since && seconds_since(box_stuck_since) > 10)
         world_fail("a call that does not come back is not noticed");
+    const int64_t slow = slow_ms() + box_trouble.closing;
+    const int64_t judged = slow - box_trouble.detector_late; /* a stop does not wait for that */
+    check.slow = slow > check.slow ? slow : check.slow;
+    check.slow_stop = judged > check.slow_stop ? judged : check.slow_stop;
     check_answers();
     check_cards();
-    const int64_t slow =
-        slow_ms() + box_trouble.closing - box_trouble.detector_late; /* nobody waits for that one */
-    check.slow = slow > check.slow ? slow : check.slow;
+    for (int i = 0; i < 4 && i < check.stream.encodings; i++)
+        if (box_encoders[i] && !check.encoding[i].watched && !check.stream.writes[i] &&
+            seconds_since(check.encoding[i].watched_at) * 1e3 > (double)(2000 + 8 * check.slow) &&
+            seconds_since(check.troubled) > 5)
+            world_fail("an encoder stays open that nobody needs");
     if (check.stopped && !is_stuck() &&
-        seconds_since(check.stopped) * 1e3 > (double)(2000 + 24 * check.slow)) {
+        seconds_since(check.stopped) * 1e3 > (double)(2000 + 24 * check.slow_stop)) {
         box_say_waits();
         world_fail("the stream does not stop");
     }
@@ -574,7 +582,7 @@ void check_tick(void)
 void check_quiet(void)
 {
     check.may_lose = false;
-    check.slow = 0;
+    check.slow = check.slow_stop = 0;
     if (!check.exists || check_ended())
         return;
     if (check.state != HALO_LIVE_RUNNING)

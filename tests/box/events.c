@@ -92,6 +92,11 @@ static void play_client(const struct words *w)
         box_watch(w->number, true);
     else if (!strcmp(w->who, "unwatch"))
         box_watch(w->number, false);
+    else if (!strcmp(w->who, "then"))
+        box_then(!strcmp(w->what, "stop")  ? "stop"
+                 : !strcmp(w->what, "set") ? "set"
+                                           : "snapshot",
+                 !strcmp(w->what, "stop") ? 1 : w->number);
     else if (!strcmp(w->who, "key"))
         box_key(w->number);
     else if (!strcmp(w->who, "snapshot"))
@@ -148,9 +153,12 @@ static const struct play_row rows[] = {
     {10, "client snapshot %s", formats, 0, 0},
     {3, "client snapshot %s preview", formats, 0, 0},
     {2, "client stop", NULL, 0, 0},
+    {2, "client then stop", NULL, 0, 0},
+    {12, "client then set %d", NULL, 1, 20},
+    {8, "client then snapshot %d", NULL, 1, 8},
     {3, "encoder %d slow 100", NULL, 0, 4},
     {3, "encoder %d slow 25", NULL, 0, 4},
-    {3, "encoder %d holds 3", NULL, 0, 4},
+    {6, "encoder %d holds 3", NULL, 0, 4},
     {2, "encoder %d fails", NULL, 0, 4},
     {1, "encoder %d stuck", NULL, 0, 4},
     {1, "encoder 0 opens %d", NULL, 0, 2000},

@@ -16,6 +16,11 @@ static struct {
     struct halo_live *live; /* NULL: none now */
     struct box_stream stream;
     uint64_t ids;
+    struct {
+        const char *what;
+        int times;
+    } then[8]; /* of box_then() */
+    bool told;
     int descriptors; /* before the first stream */
 } box;
 
@@ -110,10 +115,13 @@ void box_stream_begin(const char *kind_name, const char *on_error, const char *m
         world_fail("the stream cannot be started: %s", err.text);
 }
 
+static void react(void);
+
 static void tick(void)
 {
     if (box.live && box_connect_due() <= box_now())
         box_connect(box.live);
+    react();
     check_tick();
 }
 
@@ -224,9 +232,44 @@ void box_snapshot(const char *format, bool preview)
         check_unshot(id);
 }
 
+void box_then(const char *what, int times)
+{
+    for (size_t i = 0; i < sizeof box.then / sizeof *box.then; i++)
+        if (!box.then[i].times) {
+            box.then[i].what = what;
+            box.then[i].times = times;
+            return;
+        }
+}
+
+void box_react(void)
+{
+    box.told = true;
+    box_wake_loop();
+}
+
+static void react(void)
+{
+    if (!box.told)
+        return;
+    box.told = false;
+    for (size_t i = 0; i < sizeof box.then / sizeof *box.then; i++) {
+        if (!box.then[i].times)
+            continue;
+        box.then[i].times--;
+        if (!strcmp(box.then[i].what, "stop"))
+            box_stop();
+        else if (!strcmp(box.then[i].what, "set"))
+            box_set("plain");
+        else
+            box_snapshot("jpg", false);
+    }
+}
+
 void box_heal(void)
 {
     box_trouble = (struct box_trouble){0};
+    memset(box.then, 0, sizeof box.then);
 }
 
 /* ---- the loop ---- */

@@ -20,7 +20,7 @@
 #include "tests/box/box.h"
 
 struct box_trouble box_trouble;
-int box_shape;
+int box_shape, box_encoders[4];
 int64_t box_given, box_stuck_since;
 
 enum { STEP_US = 40000, DECODE_MS = 10 };
@@ -195,6 +195,7 @@ static struct held {
     AVPacket *packet[HELD];
     int count;
     bool flushed;
+    int number; /* number_of_caller(), when it was opened */
 } held[ENCODERS];
 
 static struct held *held_by(const struct halo_encoder *e)
@@ -233,7 +234,14 @@ int __wrap_halo_encoder_open(struct halo_encoder **ret, const AVCodec *codec,
         box_sleep(box_trouble.encoder_opening * BOX_MS);
     struct halo_encoder_settings one = *settings;
     one.threads = 1;
-    return __real_halo_encoder_open(ret, codec, &one, input, err);
+    const int code = __real_halo_encoder_open(ret, codec, &one, input, err);
+    if (code >= 0) {
+        struct held *h = held_by(*ret);
+        h->number = number_of_caller();
+        if (h->number >= 0)
+            box_encoders[h->number]++;
+    }
+    return code;
 }
 
 int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_picture *picture,
@@ -254,6 +262,8 @@ int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_pi
             box_sleep(10 * BOX_MS);
         box_stuck_since = 0;
     }
+    if (!strcmp(box_thread_name(), "aside") && box_draw(4) == 0)
+        box_sleep((int64_t)box_draw(100 * BOX_MS));
     if (number >= 0 && picture) {
         if (box_trouble.encoder_slow[number])
             box_sleep(box_trouble.encoder_slow[number] * BOX_MS);
@@ -299,6 +309,8 @@ void __wrap_halo_encoder_close(struct halo_encoder *e)
         struct held *h = held_by(e);
         for (int i = 0; i < h->count; i++)
             av_packet_free(&h->packet[i]);
+        if (h->number >= 0)
+            box_encoders[h->number]--;
         *h = (struct held){0};
     }
     __real_halo_encoder_close(e);
