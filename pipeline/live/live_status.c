@@ -39,17 +39,19 @@ void halo_live_status_destroy(struct halo_live_status *status)
     av_free(status);
 }
 
-void halo_live_report(struct halo_live *live, enum halo_live_state state,
-                      const struct halo_error *err)
+/* decoded: when the frame was that is the reason (ns); INT64_MAX: something else is. */
+static void report(struct halo_live *live, enum halo_live_state state, const struct halo_error *err,
+                   int64_t decoded)
 {
     struct halo_live_status *status = live->status;
     struct halo_live_standing *now = &status->now;
     halo_lock(&status->lock);
+    const bool old = decoded <= status->away;
     const bool final = now->state == HALO_LIVE_FAILED || now->state == HALO_LIVE_ENDED;
     const bool same = now->state == state && (!err || !strcmp(err->text, status->error.text));
     if (state == HALO_LIVE_WAITING)
         status->away = halo_now_ns();
-    const bool news = !final && !same;
+    const bool news = !final && !same && !old;
     if (news) {
         if (now->state != state)
             now->since = halo_now_ns();
@@ -62,6 +64,12 @@ void halo_live_report(struct halo_live *live, enum halo_live_state state,
         halo_live_cards_wake(live->cards);
 }
 
+void halo_live_report(struct halo_live *live, enum halo_live_state state,
+                      const struct halo_error *err)
+{
+    report(live, state, err, INT64_MAX);
+}
+
 void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err)
 {
     halo_live_status_say(live->status, words);
@@ -70,12 +78,7 @@ void halo_live_report_away(struct halo_live *live, const char *words, const stru
 
 void halo_live_report_running(struct halo_live *live, int64_t decoded)
 {
-    struct halo_live_status *status = live->status;
-    halo_lock(&status->lock);
-    const bool present_one = decoded > status->away;
-    halo_unlock(&status->lock);
-    if (present_one)
-        halo_live_report(live, HALO_LIVE_RUNNING, NULL);
+    report(live, HALO_LIVE_RUNNING, NULL, decoded);
 }
 
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status)
