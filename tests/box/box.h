@@ -114,6 +114,7 @@ struct box_stream {
 };
 void check_begin(const struct box_stream *stream, struct halo_live *live);
 void check_set(uint64_t id, int chain, bool bad);
+int check_sets(void);          /* that are not answered yet */
 void check_unset(uint64_t id); /* it was refused at once */
 void check_snapshot(uint64_t id, bool plain);
 void check_unshot(uint64_t id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * What must always hold (box.h): the events of the stream, judged by live.h and not by its code. */
+#include <errno.h>
 #include <libavcodec/avcodec.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ static struct {
     struct asked set[ASKED], shot[ASKED];
     int64_t packets, cards, given_first;
     int64_t stopped;         /* ns; 0: not */
+    int64_t ending;          /* ns: it has said that it ends; 0: not */
     int confirmed;           /* no chain before this one may be seen */
     int64_t slow, slow_stop; /* ms: the most that delays were since the last quiet time */
     int64_t troubled;        /* ns: when an encoder or a filter was in trouble last */
@@ -364,7 +366,9 @@ static void on_set(void *arg, uint64_t id, const struct halo_error *err)
     world_say("set %d of chain %d: %s", (int)id, a->chain, err ? err->text : "in force");
     if (!err && a->bad)
         world_fail("a chain that cannot be loaded is said to be in force");
-    if (err && !a->bad && !check.stopped && !check_ended())
+    if (err && !a->bad && err->code == -ECANCELED)
+        check.ending = check.ending ? check.ending : box_now();
+    else if (err && !a->bad)
         world_fail("good filters were refused: %s", err->text);
     if (!err && a->chain > check.confirmed)
         check.confirmed = a->chain;
@@ -458,6 +462,14 @@ static void ask(struct asked *list, struct asked what)
 void check_set(uint64_t id, int chain, bool bad)
 {
     ask(check.set, (struct asked){.id = id, .at = box_now(), .chain = chain, .bad = bad});
+}
+
+int check_sets(void)
+{
+    int count = 0;
+    for (int i = 0; i < ASKED; i++)
+        count += check.set[i].at != 0;
+    return count;
 }
 
 void check_unset(uint64_t id)
@@ -572,6 +584,9 @@ void check_tick(void)
             seconds_since(check.encoding[i].watched_at) * 1e3 > (double)(2000 + 8 * check.slow) &&
             seconds_since(check.troubled) > 5)
             world_fail("an encoder stays open that nobody needs");
+    if (check.ending && !is_stuck() &&
+        seconds_since(check.ending) * 1e3 > (double)(2000 + 24 * check.slow_stop))
+        world_fail("the stream says that it ends, and goes on");
     if (check.stopped && !is_stuck() &&
         seconds_since(check.stopped) * 1e3 > (double)(2000 + 24 * check.slow_stop)) {
         box_say_waits();

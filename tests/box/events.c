@@ -164,6 +164,7 @@ static const struct play_row rows[] = {
     {1, "encoder 0 opens %d", NULL, 0, 2000},
     {16, "encoder %d well", NULL, 0, 4},
     {3, "filter slow %d", NULL, 1, 150},
+    {2, "filter slow 1700", NULL, 0, 0},
     {3, "filter fails %d", NULL, 1, 5},
     {6, "filter well", NULL, 0, 0},
     {3, "detector late %d", NULL, 0, 1000},

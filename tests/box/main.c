@@ -195,7 +195,7 @@ void box_set(const char *what)
 {
     char chain[200];
     struct halo_error err = {0};
-    if (!box.live)
+    if (!box.live || check_sets() > BOX_CHAINS / 2) /* their numbers must differ */
         return;
     const int number = check_chain(what, chain, sizeof chain);
     const char *chains[] = {chain, chain};
