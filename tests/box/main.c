@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The box (box.h): its streams, one after the other, and the loop, which asks things of them. */
 #include <dirent.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,6 +330,7 @@ static double next_event(double now)
 
 static void run(void)
 {
+    mallopt(M_PERTURB, 0xa5); /* who uses what is freed shall notice it */
     halo_av_init_log();
     box_begin(play.seed);
     double last = play.drawn ? play.length : 0;

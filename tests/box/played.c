@@ -142,15 +142,15 @@ int __wrap_halo_live_input_read(struct halo_live *live, struct halo_live_input *
     const bool sent = live->live && !live->paced;
     *ret_raw = NULL;
     *ret_sound = NULL;
-    source.due += STEP_US * 1000 + box_trouble.source_late * BOX_MS;
+    const int late = box_trouble.source_late;
+    box_trouble.source_late = 0;
+    source.due += STEP_US * 1000 + late * BOX_MS;
     if (source.due < box_now())
         source.due = box_now();
     if (!sent && !live->paced)
-        source.due = box_now() + DECODE_MS * BOX_MS + box_trouble.source_late * BOX_MS;
-    if ((!live->paced || box_trouble.source_late) &&
-        !sleep_unless_stopped(live, source.due - box_now()))
+        source.due = box_now() + (DECODE_MS + late) * BOX_MS;
+    if ((!live->paced || late) && !sleep_unless_stopped(live, source.due - box_now()))
         return 0;
-    box_trouble.source_late = 0;
     if (box_trouble.source_away || box_trouble.source_breaks) {
         box_trouble.source_breaks = false;
         return halo_fail(err, -EIO, "%s: the connection broke", live->name);
