@@ -362,6 +362,7 @@ int main(int argc, char **argv)
     static const struct play_world played = {.name = "box",
                                              .every = 0.5,
                                              .length = 50,
+                                             .seeds = 6,
                                              .now = now_us,
                                              .run = run,
                                              .play = box_play,

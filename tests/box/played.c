@@ -185,6 +185,40 @@ int __wrap_halo_gate_leave(struct halo_pending *pending, int64_t epoch,
     return halo_fail(err, -EIO, "a filter fails as an event says");
 }
 
+/* The thread of this name is sometimes slow with what it does now. */
+static void be_slow(const char *thread)
+{
+    if (!strcmp(box_thread_name(), thread) && box_draw(4) == 0)
+        box_sleep((int64_t)box_draw(100 * BOX_MS));
+}
+
+int __wrap_halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
+                            struct halo_ring *ring, const struct halo_gate_input *input,
+                            struct halo_error *err);
+int __real_halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
+                            struct halo_ring *ring, const struct halo_gate_input *input,
+                            struct halo_error *err);
+
+int __wrap_halo_gate_create(struct halo_gate **ret, const struct halo_chain *chain,
+                            struct halo_ring *ring, const struct halo_gate_input *input,
+                            struct halo_error *err)
+{
+    be_slow("aside");
+    return __real_halo_gate_create(ret, chain, ring, input, err);
+}
+
+int __wrap_halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
+                          int64_t pts, struct halo_output_picture **ret);
+int __real_halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
+                          int64_t pts, struct halo_output_picture **ret);
+
+int __wrap_halo_gate_card(const struct halo_output_picture *like, const struct halo_card *card,
+                          int64_t pts, struct halo_output_picture **ret)
+{
+    be_slow("card");
+    return __real_halo_gate_card(like, card, pts, ret);
+}
+
 /* ---- encoders ---- */
 
 enum { ENCODERS = 64, HELD = 32 };
@@ -262,8 +296,7 @@ int __wrap_halo_encoder_send(struct halo_encoder *e, const struct halo_output_pi
             box_sleep(10 * BOX_MS);
         box_stuck_since = 0;
     }
-    if (!strcmp(box_thread_name(), "aside") && box_draw(4) == 0)
-        box_sleep((int64_t)box_draw(100 * BOX_MS));
+    be_slow("aside"); /* snapshots */
     if (number >= 0 && picture) {
         if (box_trouble.encoder_slow[number])
             box_sleep(box_trouble.encoder_slow[number] * BOX_MS);
