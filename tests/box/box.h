@@ -76,11 +76,12 @@ struct box_trouble {
     int encoder_slow[4];   /* ms for a frame */
     int encoder_holds[4];  /* frames */
     bool encoder_fails[4], encoder_stuck[4];
-    int encoder_opening;                              /* ms */
-    int filter_slow;                                  /* ms for a frame */
-    int filter_fails;                                 /* so many frames */
-    int detector_late;                                /* ms for a verdict */
-    bool detector_away;                               /* there is none */
+    int encoder_opening; /* ms */
+    int building;        /* ms for the gates of new filters, a snapshot or a card */
+    int filter_slow;     /* ms for a frame */
+    int filter_fails;    /* so many frames */
+    int detector_late;   /* ms for a verdict */
+    bool detector_away;  /* there is none */
     bool detector_dies, detector_lies, detector_mute; /* with the next frame */
 };
 extern struct box_trouble box_trouble;

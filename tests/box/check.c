@@ -70,7 +70,8 @@ static double seconds_since(int64_t ns)
 /* ms for which what is played may delay a frame on its whole way. */
 static int64_t slow_ms(void)
 {
-    int64_t ms = box_trouble.filter_slow + box_trouble.detector_late + box_trouble.encoder_opening;
+    int64_t ms = 2 * box_trouble.building + box_trouble.filter_slow + box_trouble.detector_late +
+                 box_trouble.encoder_opening;
     for (int i = 0; i < 4; i++)
         ms += box_trouble.encoder_slow[i];
     return ms;

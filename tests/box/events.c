@@ -66,10 +66,12 @@ static void play_filter(const struct words *w)
 {
     if (!strcmp(w->who, "slow"))
         box_trouble.filter_slow = w->number;
+    else if (!strcmp(w->who, "builds"))
+        box_trouble.building = w->number;
     else if (!strcmp(w->who, "fails"))
         box_trouble.filter_fails = w->number;
     else
-        box_trouble.filter_slow = box_trouble.filter_fails = 0;
+        box_trouble.filter_slow = box_trouble.filter_fails = box_trouble.building = 0;
 }
 
 static void play_detector(const struct words *w)

@@ -185,9 +185,11 @@ int __wrap_halo_gate_leave(struct halo_pending *pending, int64_t epoch,
     return halo_fail(err, -EIO, "a filter fails as an event says");
 }
 
-/* The thread of this name is sometimes slow with what it does now. */
+/* The thread of this name is sometimes slow with what it does now, and always if an event says so. */
 static void be_slow(const char *thread)
 {
+    if (!strcmp(box_thread_name(), thread) && box_trouble.building)
+        box_sleep(box_trouble.building * BOX_MS);
     if (!strcmp(box_thread_name(), thread) && box_draw(4) == 0)
         box_sleep((int64_t)box_draw(100 * BOX_MS));
 }
