@@ -315,7 +315,7 @@ static void be_quiet(double until)
     go_on(until - BOX_QUIET);
     world_say("quiet");
     box_heal();
-    go_on(until);
+    go_on(fmax(until, now_s() + BOX_QUIET)); /* the end of a stream may have taken long */
     check_quiet();
 }
 
