@@ -49,6 +49,7 @@ static struct {
     int64_t packets, cards, given_first;
     int64_t stopped;         /* ns; 0: not */
     int64_t stuck;           /* ns: when an encoder hung last; 0: never */
+    int64_t began;           /* ns */
     int64_t ending;          /* ns: it has said that it ends; 0: not */
     int confirmed;           /* no chain before this one may be seen */
     int64_t slow, slow_stop; /* ms: the most that delays were since the last quiet time */
@@ -244,6 +245,9 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
         world_fail("the stream has failed, and nothing was final");
     if (state == HALO_LIVE_RUNNING && check.source_lost && box_given <= check.given)
         world_fail("the stream runs again by a frame from before");
+    for (int i = 0; state == HALO_LIVE_RUNNING && i < check.stream.encodings; i++)
+        if (!check.encoding[i].begun && !check.encoding[i].failed && seconds_since(check.began) < 5)
+            world_fail("a frame has passed the filters before all encodings have begun");
     if (state != check.state)
         check.since = box_now();
     check.state = state;
@@ -299,10 +303,6 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
     e->packet_at = box_now();
     if (!can_read(e))
         return;
-    if (check.packets == 1 && seconds_since(check.troubled) > 6)
-        for (int i = 0; i < check.stream.encodings; i++)
-            if (!check.encoding[i].begun)
-                world_fail("a frame before all encodings have begun");
     AVFrame *f = luma_in(e, pkt, &luma);
     const int chain = judge_frame(&luma, "a packet", &number);
     av_frame_free(&f);
@@ -446,7 +446,7 @@ void check_begin(const struct box_stream *stream, struct halo_live *live)
     check.stream = *stream;
     check.live = live;
     check.exists = true;
-    check.since = box_now();
+    check.since = check.began = box_now();
     check.given_first = box_given;
     check.confirmed = chains.newest;
     for (int i = 0; i < HALO_MAX_ENCODINGS; i++)
