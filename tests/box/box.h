@@ -85,6 +85,7 @@ struct box_trouble {
     bool detector_dies, detector_lies, detector_mute; /* with the next frame */
 };
 extern struct box_trouble box_trouble;
+extern int64_t box_lost;        /* ns: when a session failed, and nobody has been told; 0: none */
 extern int64_t box_stuck_since; /* ns: a call does not come back; 0: none */
 extern int box_encoders[4];     /* that are open */
 extern int box_shape;           /* the form of the frames of the next sessions, 0 to 2 */

@@ -248,6 +248,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
     for (int i = 0; state == HALO_LIVE_RUNNING && i < check.stream.encodings; i++)
         if (!check.encoding[i].begun && !check.encoding[i].failed && seconds_since(check.began) < 5)
             world_fail("a frame has passed the filters before all encodings have begun");
+    box_lost = 0;
     if (state != check.state)
         check.since = box_now();
     check.state = state;
@@ -443,6 +444,7 @@ const struct halo_live_events box_events = {
 void check_begin(const struct box_stream *stream, struct halo_live *live)
 {
     memset(&check, 0, sizeof check);
+    box_lost = 0;
     check.stream = *stream;
     check.live = live;
     check.exists = true;
@@ -584,6 +586,9 @@ void check_tick(void)
     halo_live_stats(check.live, &stats);
     if (halo_live_is_stuck(check.live, &err) && !is_stuck())
         world_fail("the stream is said to be stuck: %s", err.text);
+    if (box_lost && check.state == HALO_LIVE_RUNNING && !check.stopped &&
+        seconds_since(box_lost) > SLACK_MS / 1e3 + 0.3)
+        world_fail("a source that was lost is not told");
     if (box_stuck_since && seconds_since(box_stuck_since) > 10)
         world_fail("a call that does not come back is not noticed");
     const int64_t slow = slow_ms() + box_trouble.closing;

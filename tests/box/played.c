@@ -21,7 +21,7 @@
 
 struct box_trouble box_trouble;
 int box_shape, box_encoders[4];
-int64_t box_given, box_stuck_since;
+int64_t box_given, box_stuck_since, box_lost;
 
 enum { STEP_US = 40000, DECODE_MS = 10 };
 
@@ -153,6 +153,7 @@ int __wrap_halo_live_input_read(struct halo_live *live, struct halo_live_input *
         return 0;
     if (box_trouble.source_away || box_trouble.source_breaks) {
         box_trouble.source_breaks = false;
+        box_lost = box_now();
         return halo_fail(err, -EIO, "%s: the connection broke", live->name);
     }
     if (box_trouble.source_ends) {
@@ -186,7 +187,7 @@ int __wrap_halo_gate_leave(struct halo_pending *pending, int64_t epoch,
     return halo_fail(err, -EIO, "a filter fails as an event says");
 }
 
-/* The thread of this name is sometimes slow with what it does now, and always if an event says so. */
+/* The thread of this name is sometimes slow with what it does now; always if an event says so. */
 static void be_slow(const char *thread)
 {
     if (!strcmp(box_thread_name(), thread) && box_trouble.building)
