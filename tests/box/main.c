@@ -333,6 +333,7 @@ static void run(void)
     mallopt(M_PERTURB, 0xa5); /* who uses what is freed shall notice it */
     halo_av_init_log();
     box_begin(play.seed);
+    box.descriptors = count_descriptors();
     double last = play.drawn ? play.length : 0;
     for (int i = 0; i < play.count && !play.drawn; i++)
         last = fmax(last, play.events[i].at);
@@ -353,7 +354,7 @@ static void run(void)
                 play.next++; /* nothing happens in quiet times */
     }
     box_stream_end(true);
-    if (box.descriptors && count_descriptors() != box.descriptors)
+    if (count_descriptors() != box.descriptors)
         world_fail("descriptors are left");
 }
 
