@@ -56,6 +56,9 @@ TESTS = {
     PIPELINE + 'live/live_lineups.c': BOX,
     PIPELINE + 'live/live_source.c': BOX,
     PIPELINE + 'live/live_status.c': BOX,
+    PIPELINE + 'live/live.c': BOX,
+    PIPELINE + 'detect/detect.c': BOX,
+    PIPELINE + 'gate/queue.c': BOX,
     PIPELINE + 'picture/format.c': ('gate_regions',),
     PIPELINE + 'picture/picture_pool.c': ('gate',),
     PIPELINE + 'filter/privacy.c': ('privacy', 'examples'),
@@ -63,7 +66,7 @@ TESTS = {
     PIPELINE + 'detect/judge_live.c': ('judge', 'judge_chance'),
     PIPELINE + 'detect/judge_file.c': ('judge', 'judge_chance'),
     PIPELINE + 'detect/detect_verdict.c': ('detect',),
-    PIPELINE + 'detect/finder.c': ('detect',),
+    PIPELINE + 'detect/finder.c': ('detect',) + BOX,
     PIPELINE + 'detect/replay.c': ('replay',),
     PIPELINE + 'detect/tracks.c': ('judge', 'tracks', 'judge_chance'),
     PIPELINE + 'detect/tracks_motion.c': ('tracks',),
@@ -1017,6 +1020,42 @@ MUTANTS = [
          '    if (news)\n'
          '        halo_live_cards_wake(live->cards);',
          ''),
+    ),
+    *group(
+        PIPELINE + 'live/live_source.c',
+        ('57ab6f27: cards wait until the source is closed',
+         '        const bool ends = is_over(live, code) ||',
+         '        halo_live_input_close(&in);\n'
+         '        const bool ends = is_over(live, code) ||'),
+    ),
+    *group(
+        PIPELINE + 'live/live.c',
+        ('5946e4bf: a stop waits until the source is tried again',
+         '    halo_live_status_wake(live->status);\n',
+         ''),
+    ),
+    *group(
+        PIPELINE + 'detect/finder.c',
+        ('56b07513: a detector is wanted before the last answer',
+         'else if (!d->finder[find].wanted)',
+         'else'),
+    ),
+    *group(
+        PIPELINE + 'detect/detect.c',
+        ('a stop waits for verdicts',
+         'return d->settings->stop && !d',
+         'return false && !d'),
+        ('56b07513: a detector that comes does not wake the stream',
+         '        close(old);\n'
+         '    halo_detect_wake(d);',
+         '        close(old);'),
+    ),
+    *group(
+        PIPELINE + 'gate/queue.c',
+        ('966facb8: who waits for room is not told that there is',
+         '        *ret = give_back(q, n);\n'
+         '        halo_cond_broadcast(&q->changed);',
+         '        *ret = give_back(q, n);'),
     ),
 ]
 
