@@ -94,7 +94,7 @@ void box_stream_begin(const char *kind_name, const char *on_error, const char *m
             .wait = 0.5, .enter = 1, .hold = 0.1, .score = 0.5, .low = 0.25};
     if (!strcmp(more, "writes"))
         add_output(&s, HALO_OUTPUT_FILE, "x.mkv", "raw", NULL);
-    add_output(&s, HALO_OUTPUT_UNIX, "x.ts", "mjpeg", NULL); /* it can be announced anew */
+    add_output(&s, HALO_OUTPUT_UNIX, "x.ts", "mjpeg", NULL); /* it can announce another format */
     if (!strcmp(more, "rendition")) {
         s.rendition[s.renditions++] = (struct halo_rendition_settings){(char *)"b", chain};
         add_output(&s, HALO_OUTPUT_UNIX, "b.nut", "raw", "b");
