@@ -988,15 +988,6 @@ MUTANTS = [
         ('dbdd4d60: the format goes while a snapshot or a card uses it',
          'while (all->users)',
          'while (false)'),
-        ('f8e1d627: a frame is inside only from its gate on',
-         '    now->inside += now->gates;\n'
-         '    halo_unlock(&all->lock);\n'
-         '    return now;',
-         '    halo_unlock(&all->lock);\n'
-         '    halo_lock(&all->lock);\n'
-         '    now->inside += now->gates;\n'
-         '    halo_unlock(&all->lock);\n'
-         '    return now;'),
     ),
     *group(
         PIPELINE + 'live/live_source.c',
