@@ -25,7 +25,7 @@ SECONDS = 60
 SKIPPED = (
     (r'\bsudo\b|\bapt-get\b|\bsystemctl\b|\busermod\b|^d /run', 'changes the machine'),
     (r'^dpkg-buildpackage|^(\w+=\S+ )*(meson|ninja)\b|^tools/(setup|demo|check|prove-privacy|'
-     r'bundle|format|attack|bench-transcode|bench-choice|bench-jobs)\b|tests/vm/|^tar ',
+     r'bundle|format|attack|bench-transcode|bench-choice|bench-jobs)\b|tests/(vm|world|box)/|^tar ',
      'builds, or takes minutes'),
     (r'^halod/', 'needs a bundle'),
     (r'--peers|tools/bench-peers|many-streams', 'needs other libraries'),
