@@ -4,6 +4,7 @@
 files share; each is probed for the property that its test needs (ClipError where it lacks it)."""
 import array
 import contextlib
+import fcntl
 import hashlib
 import itertools
 import json
@@ -261,14 +262,19 @@ def cached(suffix, key, make):
     """The cached file for key; make(path) writes it the first time."""
     name = hashlib.sha256(repr(key).encode()).hexdigest()[:20] + suffix
     path = os.path.join(cache_folder(), name)
-    if not os.path.exists(path):
-        scratch = tempfile.mkdtemp(dir=cache_folder())
-        try:
-            made = os.path.join(scratch, 'clip' + suffix)
-            make(made)
-            os.rename(made, path)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+    if os.path.exists(path):
+        return path
+    # Another process may make it as well, and one that has it must not see it change.
+    with open(path + '.lock', 'w', encoding='ascii') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(path):
+            scratch = tempfile.mkdtemp(dir=cache_folder())
+            try:
+                made = os.path.join(scratch, 'clip' + suffix)
+                make(made)
+                os.rename(made, path)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
     return path
 
 
