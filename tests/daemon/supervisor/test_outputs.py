@@ -68,6 +68,7 @@ class Fields(OutputTest):
             outputs=[{'file': self.path(order + name)} for name in names]) for order in orders})
         for order in orders:
             daemon.wait_state(order, 'ended')
+        daemon.stop()  # until then, files may still be written
         for order in orders:
             for name in names:
                 with self.subTest(order + name):
