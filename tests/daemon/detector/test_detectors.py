@@ -146,7 +146,7 @@ class Confinement(DetectorTest):
         with open(self.secret, encoding='utf-8') as file:
             self.assertEqual(file.read(), '#!/bin/true\n')
         self.assertIsNone(self.other.poll())
-        self.assertFalse(os.path.exists('/tmp/halo-hostile'))
+        self.assertFalse(os.path.lexists(self.secret + '-new'))
         probe.until_logged('was refused the system call')
         lines = [line for line in probe.log if 'was refused the system call' in line]
         self.assertEqual(len(lines), 1, 'one line for each process')
