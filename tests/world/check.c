@@ -58,6 +58,13 @@ struct halo_supervisor *world_supervisor(void)
 
 /* ---- restarts of engines ---- */
 
+/* When an engine or a stream that has failed so often before may start again, in us. */
+static int64_t next_start(int failures)
+{
+    const int64_t pause = failures > 0 ? (int64_t)PAUSE_MS << (failures > 6 ? 6 : failures - 1) : 0;
+    return world_now() + (pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause) * 1000;
+}
+
 static struct engine_record *record_of(const char *name)
 {
     struct engine_record *r = check.records;
@@ -121,12 +128,8 @@ void __wrap_sv_engine_failed(struct sv_engine *engine, const char *why, bool dev
     if (r->good_since && world_now() - r->good_since >= (int64_t)MOVED_MS * 1000)
         r->stalls = 0;
     r->stalls = !strncmp(why, "killed: it was silent", 21) ? r->stalls + 1 : 0;
-    int64_t pause =
-        r->failures > 0 ? (int64_t)PAUSE_MS << (r->failures > 6 ? 6 : r->failures - 1) : 0;
-    pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
-    r->failures++;
+    r->not_before = next_start(r->failures++);
     r->good_since = 0;
-    r->not_before = world_now() + pause * 1000;
 }
 
 /* ---- restarts of streams ---- */
@@ -169,12 +172,8 @@ void __wrap_sv_stream_failed(struct sv_stream *stream, const char *why)
     struct record *r = stream_record(stream->name);
     if (r->good_since && world_now() - r->good_since >= (int64_t)GOOD_MS * 1000)
         r->failures = 0;
-    int64_t pause =
-        r->failures > 0 ? (int64_t)PAUSE_MS << (r->failures > 6 ? 6 : r->failures - 1) : 0;
-    pause = pause > PAUSE_MAX_MS ? PAUSE_MAX_MS : pause;
-    r->failures++;
+    r->not_before = next_start(r->failures++);
     r->good_since = 0;
-    r->not_before = world_now() + pause * 1000;
     __real_sv_stream_failed(stream, why);
 }
 
