@@ -6,13 +6,12 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/box/box.h"
 
-enum { THREADS = 64, MONOTONIC_S = 1000, REAL_S = 1800000000 };
+enum { THREADS = 64 };
 
 /* What a thread waits for. */
 enum wait { RUNS, LOCK, CONDITION, POLL, SLEEP, JOIN, ENDED };
@@ -255,7 +254,7 @@ bool halo_cond_wait(struct halo_cond *cond, struct halo_mutex *mutex, int64_t un
 {
     if (*owner_of(mutex) != self)
         world_fail("a thread waits without its lock");
-    const int64_t at = until == INT64_MAX ? until : until - MONOTONIC_S * BOX_S;
+    const int64_t at = until == INT64_MAX ? until : until - PLAY_MONOTONIC_S * BOX_S;
     *owner_of(mutex) = NULL;
     self->mutex = mutex;
     wait_for(CONDITION, cond, box_draw(64) ? at : box.ns); /* sometimes for no reason */
@@ -351,7 +350,7 @@ int halo_poll(struct pollfd *fds, int count, int64_t until)
     self->fds = fds;
     self->count = count;
     if (until) {
-        const int64_t at = until == INT64_MAX ? until : until - MONOTONIC_S * BOX_S;
+        const int64_t at = until == INT64_MAX ? until : until - PLAY_MONOTONIC_S * BOX_S;
         wait_for(POLL, NULL, at);
         if (at <= box.ns)
             return 0;
@@ -369,45 +368,14 @@ bool box_sleep(int64_t ns)
     return !self->woken;
 }
 
-static struct timespec time_from(int64_t seconds)
+int64_t play_ns(void)
 {
-    return (struct timespec){seconds + box.ns / BOX_S, box.ns % BOX_S};
+    return box.ns;
 }
 
-int clock_gettime(clockid_t clock, struct timespec *ret)
+void play_asked(void)
 {
-    switch (clock) {
-    case CLOCK_MONOTONIC:
-    case CLOCK_MONOTONIC_RAW:
-    case CLOCK_MONOTONIC_COARSE:
-    case CLOCK_BOOTTIME:
-        may_pass();
-        *ret = time_from(MONOTONIC_S);
-        return 0;
-    case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE:
-    case CLOCK_TAI:
-        *ret = time_from(REAL_S);
-        return 0;
-    default: /* of processors */
-        return (int)syscall(SYS_clock_gettime, clock, ret);
-    }
-}
-
-int gettimeofday(struct timeval *restrict ret, void *restrict zone)
-{
-    (void)zone;
-    const struct timespec t = time_from(REAL_S);
-    *ret = (struct timeval){t.tv_sec, t.tv_nsec / 1000};
-    return 0;
-}
-
-time_t time(time_t *ret)
-{
-    const time_t t = time_from(REAL_S).tv_sec;
-    if (ret)
-        *ret = t;
-    return t;
+    may_pass();
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)

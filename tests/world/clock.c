@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The played clock: libc's calls that ask or wait for time, and libuv's pool (world.h). Debian's
+ * The played clock: libc's calls that wait, and libuv's pool (world.h). Debian's
  * libuv, libmicrohttpd, FFmpeg and GnuTLS call them through their PLT, so these definitions win. */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,8 +60,6 @@ ssize_t getrandom(void *buffer, size_t length, unsigned int flags)
 
 /* ---- what libc is asked ---- */
 
-enum { MONOTONIC_S = 1000, REAL_S = 1800000000 };
-
 int64_t world_now(void)
 {
     return world.now;
@@ -78,44 +75,13 @@ int64_t world_thawed(void)
     return world.thawed;
 }
 
-static struct timespec time_from(int64_t seconds)
+int64_t play_ns(void)
 {
-    return (struct timespec){seconds + world.now / 1000000, world.now % 1000000 * 1000};
+    return world.now * 1000;
 }
 
-int clock_gettime(clockid_t clock, struct timespec *ret)
+void play_asked(void)
 {
-    switch (clock) {
-    case CLOCK_MONOTONIC:
-    case CLOCK_MONOTONIC_RAW:
-    case CLOCK_MONOTONIC_COARSE:
-    case CLOCK_BOOTTIME:
-        *ret = time_from(MONOTONIC_S);
-        return 0;
-    case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE:
-    case CLOCK_TAI:
-        *ret = time_from(REAL_S);
-        return 0;
-    default: /* of processors */
-        return (int)syscall(SYS_clock_gettime, clock, ret);
-    }
-}
-
-int gettimeofday(struct timeval *restrict ret, void *restrict zone)
-{
-    (void)zone;
-    const struct timespec t = time_from(REAL_S);
-    *ret = (struct timeval){t.tv_sec, t.tv_nsec / 1000};
-    return 0;
-}
-
-time_t time(time_t *ret)
-{
-    const time_t t = time_from(REAL_S).tv_sec;
-    if (ret)
-        *ret = t;
-    return t;
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *t, struct timespec *left)

@@ -67,4 +67,10 @@ struct play_row {
 };
 void play_draw_row(const struct play_row *rows, int count, uint64_t *state, char *ret, size_t size);
 
+/* ---- play_clock.c: libc's clock. Each world has these ---- */
+
+enum { PLAY_MONOTONIC_S = 1000 }; /* CLOCK_MONOTONIC at the beginning */
+int64_t play_ns(void);            /* since the beginning */
+void play_asked(void);            /* CLOCK_MONOTONIC is asked for: others may run first */
+
 #endif
