@@ -134,6 +134,10 @@ static void play_halod(const struct words *w)
 {
     if (!strcmp(w->who, "freezes"))
         world_freeze(atoi(w->what), false);
+    else if (!strcmp(w->who, "reloads"))
+        raise(SIGHUP);
+    else if (!strcmp(w->who, "stops"))
+        world_stop();
 }
 
 static void play_machine(const struct words *w)
@@ -172,6 +176,8 @@ static const struct {
 bool world_play(const char *event)
 {
     char text[200], *rest = NULL;
+    if (expect_play(event))
+        return true;
     snprintf(text, sizeof text, "%s", event);
     const char *kind = strtok_r(text, " ", &rest), *who = strtok_r(NULL, " ", &rest);
     const char *what = strtok_r(NULL, " ", &rest), *more = strtok_r(NULL, " ", &rest);

@@ -17,7 +17,10 @@
 #include "kernels/backend.h"
 #include "tests/world/world.h"
 
-enum { CALM = 30 /* s */ };
+enum {
+    CALM = 30, /* s */
+    LAST = 5,  /* s that a list with settings of its own goes on after its last event */
+};
 
 static struct {
     int chains;
@@ -188,13 +191,19 @@ static void play_next(void *arg)
                     arg);
 }
 
-static void stop(void *arg)
+void world_stop(void)
 {
-    (void)arg;
     world_say("the daemon is told to stop");
     world.ending = true;
     clients_leave();
     raise(SIGTERM);
+}
+
+static void stop(void *arg)
+{
+    (void)arg;
+    if (!world.ending)
+        world_stop();
 }
 
 static void end_quiet(void *arg)
@@ -233,6 +242,13 @@ static void begin_quiet(void *arg)
     world_after(until_quiet(WORLD_QUIET) + WORLD_QUIET_EVERY * 1e3, begin_quiet, arg);
 }
 
+static void write_own_settings(void)
+{
+    FILE *file = fopen("halod.yaml", "w");
+    if (!file || fputs(play.settings, file) < 0 || fclose(file) != 0)
+        world_fail("halod.yaml cannot be written");
+}
+
 static void run(void)
 {
     struct halo_daemon_settings *settings;
@@ -240,23 +256,31 @@ static void run(void)
     json_object_seed(1);
     world_begin(play.seed);
     engines_begin();
-    world_write_settings(0);
+    if (play.settings)
+        write_own_settings();
+    else
+        world_write_settings(0);
     if (halo_daemon_load(&settings, "halod.yaml", &halo_checks, &errors) < 0)
         world_fail("the settings are wrong: %s", halo_error_list_text(errors, 0));
     if (play.drawn)
         world_after(play_pause() * 1000, draw_next, NULL);
     else if (play.count > 0)
         world_after(play.events[0].at * 1e3, play_next, NULL);
-    world_after(until_quiet(WORLD_QUIET), begin_quiet, NULL);
-    /* a quiet minute is the last */
     const double last = play.drawn       ? play.length
                         : play.count > 0 ? play.events[play.count - 1].at
                                          : 0;
-    world_after((floor(last / WORLD_QUIET_EVERY) + 1) * WORLD_QUIET_EVERY * 1e3, stop, NULL);
+    if (play.settings) {
+        world_after((last + LAST) * 1e3, stop, NULL);
+    } else {
+        world_after(until_quiet(WORLD_QUIET), begin_quiet, NULL);
+        /* a quiet minute is the last */
+        world_after((floor(last / WORLD_QUIET_EVERY) + 1) * WORLD_QUIET_EVERY * 1e3, stop, NULL);
+    }
     const int code = halo_run_daemon(settings, "halod.yaml", "halod");
     if (code != 0)
         world_fail("the daemon ends with %d", code);
     check_end();
+    expect_end();
     broker_end();
     engines_end();
     world_end();
@@ -267,9 +291,11 @@ int main(int argc, char **argv)
     static const struct play_world played = {.name = "world",
                                              .every = 9,
                                              .length = 3600,
+                                             .seeds = 3,
                                              .now = world_now,
                                              .run = run,
                                              .play = world_play,
+                                             .log = expect_take_log,
                                              .draw = world_draw_event};
     return play_main(&played, argc, argv);
 }

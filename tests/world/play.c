@@ -18,7 +18,7 @@
 
 #include "config/log.h"
 
-enum { LINE = 240, LAST = 100, EVENTS_MAX = 1 << 20 };
+enum { LINE = 240, LAST = 100, EVENTS_MAX = 1 << 20, TEXTS = EVENTS_MAX * 40 };
 
 struct play play;
 
@@ -30,7 +30,23 @@ static struct {
     int result; /* the descriptor to which the child writes how it ended */
     char last[LAST][LINE];
     FILE *trace;
+    bool loud; /* what fails is printed, though no list is kept */
+    char
+        *texts; /* of all events, one after the other: none is freed while the world counts bytes */
+    size_t used;
 } own = {.result = -1};
+
+/* Keeps a text; appended: it goes on with what was kept last. */
+static const char *keep_text(const char *text, bool appended)
+{
+    const size_t size = strlen(text) + 1;
+    if (own.used + size > TEXTS)
+        world_fail("the events are too long");
+    char *kept = own.texts + own.used - appended;
+    memcpy(kept, text, size);
+    own.used += size - appended;
+    return kept;
+}
 
 uint64_t world_draw_from(uint64_t *state, uint64_t below)
 {
@@ -62,15 +78,33 @@ void world_say(const char *format, ...)
         fprintf(own.trace, "%s\n", line);
 }
 
+static void write_block(FILE *file, const char *lines, const char *first)
+{
+    fprintf(file, "%s\n", first);
+    for (const char *end; (end = strchr(lines, '\n')); lines = end + 1)
+        fprintf(file, "  %.*s\n", (int)(end - lines), lines);
+    fprintf(file, "end\n");
+}
+
 static void write_events(const char *path, const char *why)
 {
     FILE *file = fopen(path, "w");
     if (!file)
         return;
     fprintf(file, "# %s\nseed %" PRIu64 "\n", why, play.seed);
+    if (play.settings)
+        write_block(file, play.settings, "settings");
     const int count = play.drawn ? play.count : play.next;
-    for (int i = 0; i < count; i++)
-        fprintf(file, "at %.3f %s\n", play.events[i].at, play.events[i].text);
+    for (int i = 0; i < count; i++) {
+        char first[LINE];
+        const char *text = play.events[i].text, *block = strchr(text, '\n');
+        if (!block) {
+            fprintf(file, "at %.3f %s\n", play.events[i].at, text);
+            continue;
+        }
+        snprintf(first, sizeof first, "at %.3f %.*s", play.events[i].at, (int)(block - text), text);
+        write_block(file, block + 1, first);
+    }
     fclose(file);
 }
 
@@ -92,6 +126,8 @@ void world_fail(const char *format, ...)
     world_say("FAILED: %s", text);
     if (own.trace)
         fflush(own.trace);
+    if (own.loud)
+        fprintf(stderr, "%.3f s: %s\n", (double)own.world->now() / 1e6, text);
     if (own.keep) {
         const int64_t from = own.lines > LAST ? own.lines - LAST : 0;
         for (int64_t i = from; i < own.lines; i++)
@@ -127,6 +163,8 @@ void __wrap_halo_log(enum halo_log_level level, const char *format, ...)
             memmove(at, at + strlen(pid), strlen(at + strlen(pid)) + 1);
     }
     world_say("log %d: %s", (int)level, text);
+    if (own.world->log)
+        own.world->log(text);
 }
 
 /* ---- events ---- */
@@ -174,9 +212,11 @@ void play_drawn(void)
 {
     if (play.count == EVENTS_MAX)
         return;
+    char text[80];
     struct play_event *event = &play.events[play.count++];
     event->at = (double)own.world->now() / 1e6;
-    own.world->draw(&own.draws, event->text, sizeof event->text);
+    own.world->draw(&own.draws, text, sizeof text);
+    event->text = keep_text(text, false);
     play_one(event->text);
 }
 
@@ -231,22 +271,50 @@ static bool play_in_child(char *ret_words, size_t size)
 
 /* ---- lists ---- */
 
+/* Reads the lines of a block; each follows the text that was kept last, which is empty or ends with
+ * '\n'. Returns false if it does not end. */
+static bool read_block(FILE *file)
+{
+    char line[LINE];
+    while (fgets(line, sizeof line, file)) {
+        if (!strcmp(line, "end\n"))
+            return true;
+        keep_text(!strncmp(line, "  ", 2) ? line + 2 : line, true);
+    }
+    return false;
+}
+
 static void read_events(const char *path)
 {
     FILE *file = fopen(path, "r");
-    char line[200];
+    char line[1000];
+    bool fine = true;
     play.count = 0;
+    play.settings = NULL;
+    own.used = 0;
     if (!file)
         world_fail("%s: %s", path, strerror(errno));
-    while (fgets(line, sizeof line, file)) {
+    while (fine && fgets(line, sizeof line, file)) {
         struct play_event *event = &play.events[play.count];
+        int from = 0;
         line[strcspn(line, "\n")] = '\0';
         if (sscanf(line, "seed %" SCNu64, &play.seed) == 1 || line[0] == '#' || !line[0])
             continue;
-        if (sscanf(line, "at %lf %79[^\n]", &event->at, event->text) != 2 ||
-            ++play.count == EVENTS_MAX)
-            world_fail("%s: '%s' is not an event", path, line);
+        if (!strcmp(line, "settings")) {
+            play.settings = keep_text("", false);
+            fine = read_block(file);
+            continue;
+        }
+        fine = sscanf(line, "at %lf %n", &event->at, &from) == 1 && from > 0 && line[from] &&
+               ++play.count < EVENTS_MAX;
+        event->text = keep_text(line + from, false);
+        if (fine && !strncmp(event->text, "write ", 6)) {
+            keep_text("\n", true);
+            fine = read_block(file);
+        }
     }
+    if (!fine)
+        world_fail("%s: '%s' is not an event, or its block has no end", path, line);
     fclose(file);
 }
 
@@ -291,6 +359,7 @@ static int play_folder(const char *path)
     struct dirent **found;
     const int count = scandir(path, &found, NULL, alphasort);
     int bad = 0, played = 0;
+    own.loud = true;
     for (int i = 0; i < count; i++) {
         char file[600], words[200];
         snprintf(file, sizeof file, "%s/%s", path, found[i]->d_name);
@@ -372,6 +441,7 @@ int play_main(const struct play_world *world, int argc, char **argv)
             return 64;
     }
     play.events = calloc(EVENTS_MAX, sizeof *play.events);
+    own.texts = calloc(TEXTS, 1);
     if (own.trace_path)
         own.trace = fopen(own.trace_path, "w");
     struct stat found;
@@ -397,5 +467,6 @@ int play_main(const struct play_world *world, int argc, char **argv)
     if (own.trace)
         fclose(own.trace);
     free(play.events);
+    free(own.texts);
     return code;
 }

@@ -10,6 +10,18 @@
  *   --shorten    writes the shortest list of events that fails in the same way, FILE.short
  *   --twice      plays it again: the hash must be the same
  *
+ * A list of events may begin with settings, and some events take a block of lines; both are
+ * indented, and end with `end`:
+ *
+ *   # what it shows
+ *   seed 1
+ *   settings
+ *     version: 1
+ *   end
+ *   at 2.500 write halod.yaml
+ *     version: 1
+ *   end
+ *
  * Prints the hash of the trace, or what failed and the events before. Each run is a process. */
 #ifndef HALO_PLAY_H
 #define HALO_PLAY_H
@@ -27,14 +39,15 @@ struct play_world {
     void (*run)(void);    /* in a folder of its own; returns when all is over and well */
     /* Makes an event happen; false: it is not understood. */
     bool (*play)(const char *event);
+    void (*log)(const char *line); /* each line of halod's log; NULL: nobody looks at it */
     /* Draws an event, and writes it without its time. */
     void (*draw)(uint64_t *state, char *ret, size_t size);
 };
 int play_main(const struct play_world *world, int argc, char **argv);
 
 struct play_event {
-    double at; /* s */
-    char text[80];
+    double at;        /* s */
+    const char *text; /* the lines of a block, if it has one, follow its own */
 };
 extern struct play {
     uint64_t seed;
@@ -42,6 +55,7 @@ extern struct play {
     bool drawn;                /* the events are drawn; otherwise a file lists them */
     struct play_event *events; /* those of the file; else those drawn so far */
     int count, next;
+    const char *settings; /* what stands between `settings` and `end`; NULL: there is none */
     char folder[64];
 } play;
 

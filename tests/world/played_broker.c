@@ -592,7 +592,7 @@ void broker_end(void)
 {
     if (broker.fd >= 0) /* what the daemon has sent last */
         read_packets(&broker);
-    if (halo_mqtt_is_built())
+    if (halo_mqtt_is_built() && (!play.settings || retained("halod/status")))
         expect("halod/status", "offline");
     if (broker.fd >= 0)
         lose(false);

@@ -119,7 +119,8 @@ static void take_answer(struct client *c, const char *text)
         world_say("client: %s is answered: %s", c->what, error ? error : "done");
     if (c->then)
         c->then(text);
-    c->then = NULL;
+    if (!c->subscribed)
+        c->then = NULL;
     if (c->stream[0] && !error)
         check_set(c->stream, c->chain);
     json_decref(answer);
@@ -174,12 +175,13 @@ void client_call(const char *method, json_t *parameters, int ms)
         c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
 }
 
-bool client_call_then(const char *method, json_t *parameters, int ms, world_answer *done)
+bool client_call_then(const char *method, json_t *parameters, bool more, int ms, world_answer *done)
 {
-    struct client *c = call(method, parameters, false);
+    struct client *c = call(method, parameters, more);
     if (!c)
         return false;
-    c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
+    c->subscribed = more;
+    c->deadline = more ? 0 : world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
     c->then = done;
     return true;
 }
@@ -432,6 +434,18 @@ static void join_viewer(const char *socket)
     struct client *c = count < VIEWERS_MAX ? join(VIEWER, socket, socket) : NULL;
     if (c)
         world_watch(c->fd, 0, read_video, c);
+}
+
+const char *viewer_sees(const char *socket)
+{
+    const struct client *c = clients; /* the newest is the first */
+    while (c && (c->kind != VIEWER || strcmp(c->what, socket) != 0))
+        c = c->next;
+    if (!c)
+        return "ended";
+    if (!c->shown || world_awake() - c->came > 1000000)
+        return "nothing";
+    return c->card ? "cards" : "frames";
 }
 
 void viewer_play(const char *socket, const char *what)

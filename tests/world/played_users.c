@@ -74,7 +74,7 @@ static void on_done(const char *text)
 static void change(const char *what, const char *method, json_t *parameters)
 {
     snprintf(users.asked, sizeof users.asked, "%s", what);
-    users.busy = client_call_then(method, parameters, ANSWER_MS, on_done);
+    users.busy = client_call_then(method, parameters, false, ANSWER_MS, on_done);
 }
 
 static json_t *with_password(const char *name, const char *role, int number)

@@ -20,10 +20,15 @@
  *   at 14.002 client set front
  *
  * The seed draws them, or a file lists them. What fails is written as such a list, which --shorten
- * makes as short as possible, and which tests/world/events keeps for the check.
+ * makes as short as possible, and which tests/world/events keeps for the check. A list may also have
+ * settings of its own, and say what it expects (expect.c):
+ *
+ *   at 2.000 call Set {"name": "front", "filters": "gblur=sigma=3"}
+ *   at 5.000 expect status front filters "gblur=sigma=3"
  *
  * After each step, check.c looks at what must always hold. Every ten minutes the world is quiet for
- * one: then everything runs, and no descriptor and no memory may be left of what was. */
+ * one: then everything runs, and no descriptor and no memory may be left of what was. (Not with
+ * settings of its own: such a list is over some seconds after its last event.) */
 #ifndef HALO_WORLD_H
 #define HALO_WORLD_H
 
@@ -95,7 +100,8 @@ int world_chain_hides(const char *chain);
 int world_file_chain(const char *stream);
 extern const char *const world_streams[]; /* in a quiet minute; NULL at the end */
 struct halo_supervisor *world_supervisor(void);
-bool world_is_ending(void); /* the daemon was told to stop */
+void world_stop(void);      /* tells the daemon to stop */
+bool world_is_ending(void); /* it was told so */
 void world_fill_disk(bool full);
 void world_make_folder(bool made); /* of an output of `back` */
 void world_remove_socket(const char *socket);
@@ -107,6 +113,12 @@ void world_draw_event(uint64_t *state, char *ret, size_t size);
 /* Makes an event happen, unless there is nobody whom it concerns. Returns false if it is not
  * understood. */
 bool world_play(const char *event);
+
+/* ---- expect.c ---- */
+
+bool expect_play(const char *event); /* false: it is none of these */
+void expect_take_log(const char *line);
+void expect_end(void);
 
 /* ---- played_engine.c ---- */
 
@@ -135,13 +147,18 @@ void client_set(const char *stream);
 /* The same, and then calls done() with the answer; and for a request by HTTP. Returns false if the
  * daemon cannot be reached. */
 typedef void world_answer(const char *text);
-bool client_call_then(const char *method, json_t *parameters, int ms, world_answer *done);
+/* more: with each of several answers, which come as long as the world lasts. */
+bool client_call_then(const char *method, json_t *parameters, bool more, int ms,
+                      world_answer *done);
 bool client_ask(const char *request, int ms, world_answer *done);
 void client_subscribe(void); /* to events, until the world is quiet */
 void client_browse(const char *path);
 void client_be_rude(const char *how); /* a row of a table */
 void client_crowd(int count);         /* of browsers that are silent */
 void viewer_play(const char *socket, const char *what);
+/* What the newest viewer of it got in the last second: "frames", "cards" or "nothing"; "ended": there
+ * is none. */
+const char *viewer_sees(const char *socket);
 bool client_can_join(const char *socket);
 void clients_check(void); /* whose limits are over */
 void clients_leave(void); /* all of them, and the viewers */
