@@ -291,7 +291,6 @@ int main(int argc, char **argv)
     static const struct play_world played = {.name = "world",
                                              .every = 9,
                                              .length = 3600,
-                                             .seeds = 3,
                                              .now = world_now,
                                              .run = run,
                                              .play = world_play,

@@ -18,7 +18,7 @@
 
 #include "config/log.h"
 
-enum { LINE = 240, LAST = 100, EVENTS_MAX = 1 << 20, TEXTS = EVENTS_MAX * 40 };
+enum { LINE = 240, LAST = 100, EVENTS_MAX = 1 << 20, TEXTS = EVENTS_MAX * 40, SEEDS = 3 };
 
 struct play play;
 
@@ -368,8 +368,9 @@ static int play_folder(const char *path)
         if (length < 7 || strcmp(file + length - 7, ".events") != 0)
             continue;
         read_events(file);
+        const int seeds = play.settings ? SEEDS : own.world->seeds;
         bool fine = play_in_child(words, sizeof words);
-        for (int more = 1; more < own.world->seeds && fine; more++) {
+        for (int more = 1; more < seeds && fine; more++) {
             play.seed++;
             fine = play_in_child(words, sizeof words);
         }

@@ -34,7 +34,8 @@
 struct play_world {
     const char *name;
     double every, length; /* s, if nothing else is asked for */
-    int seeds; /* with so many, from its own on, each list of a folder is played; 0: with one */
+    int seeds; /* with so many, from its own on, each list of a folder is played; 0: with one; those
+                  with settings of their own, which are short, with three */
     int64_t (*now)(void); /* us since the beginning */
     void (*run)(void);    /* in a folder of its own; returns when all is over and well */
     /* Makes an event happen; false: it is not understood. */
