@@ -22,9 +22,10 @@ setup,--reconfigure) folder=$3 ;;
 setup,*) folder=$2 ;;
 test,*) folder=$3 ;;
 esac
-mkdir -p $folder/meson-logs $folder/daemon $folder/tests/kernels $folder/tests/world
+mkdir -p $folder/meson-logs $folder/daemon $folder/tests/kernels $folder/tests/world $folder/tests/box
 : >$folder/build.ninja
-for program in daemon/halod tests/kernels/kernels-check tests/kernels/kernels-accuracy tests/world/world; do
+for program in daemon/halod tests/kernels/kernels-check tests/kernels/kernels-accuracy tests/world/world \\
+    tests/box/box; do
     cp "$0-program" $folder/$program
 done
 [ $1 = test ] || exit 0
@@ -65,7 +66,7 @@ class Check(unittest.TestCase):
         self.program('tests/gpu/run', '#!/bin/sh\necho no GPU\nexit 77\n')
         self.program('tests/tools/release', '#!/bin/sh\necho 2 passed, 0 failed\n')
         for name in ('bin/ninja', 'bin/ffmpeg', 'bin/nvcc', 'bin/aarch64-linux-gnu-gcc',
-                     'bin/qemu-aarch64', 'tools/setup'):
+                     'bin/qemu-aarch64', 'bin/clang', 'tools/setup'):
             self.program(name, '#!/bin/sh\n')
 
     def path(self, name):
@@ -124,6 +125,7 @@ class Check(unittest.TestCase):
         lines = self.check('quick', 'plain')
         self.assertEqual(self.parts(lines), ['quick', 'plain'])
         self.assertIn('setup check', lines)
+        self.assertIn('setup long', self.check('plain', 'wide'))
 
     def test_what_is_built(self):
         """Of build-plain what its tests need, for the virtual machine three programs, for a release
@@ -152,6 +154,7 @@ class Check(unittest.TestCase):
                 '-k 10 -C build-plain tests/kernels/kernels-check daemon/halod',
                 '-k 10 -C build-plain daemon/halod tools/haloctl/haloctl tests/vm/uvcsim',
                 '-k 10 -C build-release daemon/halod',
+                '-k 10 -C build-clang daemon/halod',
                 '-k 10 -C build-plain'])
 
     def test_no_virtual_machine(self):
