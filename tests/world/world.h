@@ -20,8 +20,8 @@
  *   at 14.002 client set front
  *
  * The seed draws them, or a file lists them. What fails is written as such a list, which --shorten
- * makes as short as possible, and which tests/world/events keeps for the check. A list may also have
- * settings of its own, and say what it expects (expect.c):
+ * makes as short as possible, and which tests/world/events keeps for the check. A list may also
+ * have settings of its own, and say what it expects (expect.c):
  *
  *   at 2.000 call Set {"name": "front", "filters": "gblur=sigma=3"}
  *   at 5.000 expect status front filters "gblur=sigma=3"
@@ -156,8 +156,8 @@ void client_browse(const char *path);
 void client_be_rude(const char *how); /* a row of a table */
 void client_crowd(int count);         /* of browsers that are silent */
 void viewer_play(const char *socket, const char *what);
-/* What the newest viewer of it got in the last second: "frames", "cards" or "nothing"; "ended": there
- * is none. */
+/* What the newest viewer of it got in the last second: "frames", "cards" or "nothing"; "ended":
+ * there is none. */
 const char *viewer_sees(const char *socket);
 bool client_can_join(const char *socket);
 void clients_check(void); /* whose limits are over */
