@@ -22,7 +22,7 @@ static void print_array(const struct halo_job_submission *s, const struct halo_j
     halo_job_quote(command ? command : "false", to);
     free(command);
     fprintf(to,
-            " parallel --no-notice --env HALOD_TASK -j %d --retries 5 --halt soon,fail=1 "
+            " parallel --no-notice -j %d --retries 5 --halt soon,fail=1 "
             "'eval \"$HALOD_TASK {}\" && exit; code=$?; sleep 1; exit $code'",
             halo_job_workers(s));
 }
