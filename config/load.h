@@ -103,8 +103,6 @@ int halo_loader_finish(struct halo_loader *l);
  * text. If the conversion fails, adds an error and returns NULL. */
 char *halo_load_chain(struct halo_loader *l, struct halo_node *node);
 
-/* Loads the map `capture` into settings, which points to a struct halo_stream_settings. */
-void halo_load_capture(struct halo_loader *l, void *settings, struct halo_node *node);
 /* Loads the map `detectors` into settings, which points to a struct halo_stream_settings. Keys that
  * the map lacks keep their values. */
 void halo_load_detectors(struct halo_loader *l, void *settings, struct halo_node *node);

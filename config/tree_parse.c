@@ -5,7 +5,187 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/tree_reader.h"
+#include "config/expand.h"
+#include <yaml.h>
+#include "config/tree.h"
+
+struct halo_anchor {
+    char *name;
+    const struct halo_node *node; /* NULL until the anchor's value has been read */
+};
+
+struct halo_reader {
+    yaml_parser_t parser;
+    const struct halo_source *source;
+    struct halo_error_list *errors;
+    const char *text;
+    size_t length;
+    int depth, nodes;
+    size_t bytes;
+    struct halo_anchor anchor[HALO_TREE_MAX_ANCHORS];
+    int anchors;
+    struct halo_node *refused; /* nodes that are not part of the tree, but may have an anchor */
+    int code;                  /* 0, -EINVAL (an error was reported, and the rest cannot be read) or
+                                * -ENOMEM */
+    bool bad;                  /* an error was reported; more may follow */
+};
+
+#define HALO_READER_SAY(r, line, ...)                                                              \
+    do {                                                                                           \
+        halo_error_list_add((r)->errors, (r)->source, line, "", __VA_ARGS__);                      \
+        (r)->bad = true;                                                                           \
+    } while (0)
+
+static inline int halo_reader_line(yaml_mark_t mark)
+{
+    return (int)mark.line + 1;
+}
+
+/* ---- values ---- */
+
+static void *reader_give_up(struct halo_reader *r, int code)
+{
+    if (!r->code)
+        r->code = code;
+    return NULL;
+}
+
+static bool reader_refuse_tag(struct halo_reader *r, const yaml_char_t *tag, int line)
+{
+    if (!tag || !strcmp((const char *)tag, "!"))
+        return false;
+    HALO_READER_SAY(r, line, "tags (%.80s) are not supported", (const char *)tag);
+    return true;
+}
+
+static int reader_note_anchor(struct halo_reader *r, const yaml_char_t *name, int line)
+{
+    if (!name)
+        return -1;
+    if (r->anchors == HALO_TREE_MAX_ANCHORS) {
+        HALO_READER_SAY(r, line, "the file has more than %d anchors", HALO_TREE_MAX_ANCHORS);
+        reader_give_up(r, -EINVAL);
+        return -1;
+    }
+    char *copy = strdup((const char *)name);
+    if (!copy) {
+        reader_give_up(r, -ENOMEM);
+        return -1;
+    }
+    r->anchor[r->anchors] = (struct halo_anchor){copy, NULL};
+    return r->anchors++;
+}
+
+static size_t length_of(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
+static int count_nodes(const struct halo_node *node, size_t *bytes)
+{
+    int count = 1;
+    *bytes += length_of(node->key) + length_of(node->text) + length_of(node->written);
+    for (int i = 0; i < node->count; i++)
+        count += count_nodes(node->child[i], bytes);
+    return count;
+}
+
+static int height_of(const struct halo_node *node)
+{
+    int height = 0;
+    for (int i = 0; i < node->count; i++) {
+        const int below = height_of(node->child[i]);
+        height = below > height ? below : height;
+    }
+    return height + 1;
+}
+
+static bool reader_bound(struct halo_reader *r, int nodes, int height, int line)
+{
+    r->nodes += nodes;
+    if (r->nodes > HALO_TREE_MAX_NODES)
+        HALO_READER_SAY(r, line, "the file has more than %d values", HALO_TREE_MAX_NODES);
+    else if (r->bytes > HALO_TREE_MAX_TEXT)
+        HALO_READER_SAY(r, line, "all strings together are longer than %d bytes",
+                        HALO_TREE_MAX_TEXT);
+    else if (r->depth + height > HALO_TREE_MAX_DEPTH)
+        HALO_READER_SAY(r, line, "values are nested more than %d levels deep", HALO_TREE_MAX_DEPTH);
+    else
+        return true;
+    reader_give_up(r, -EINVAL);
+    return false;
+}
+
+static struct halo_node *reader_alias(struct halo_reader *r, const yaml_event_t *event)
+{
+    const char *name = (const char *)event->data.alias.anchor;
+    const int line = halo_reader_line(event->start_mark);
+    int i = r->anchors - 1;
+    while (i >= 0 && strcmp(r->anchor[i].name, name))
+        i--;
+    if (i < 0 || !r->anchor[i].node) {
+        HALO_READER_SAY(r, line, "*%s: %s", name,
+                        i < 0 ? "no anchor above this line has this name"
+                              : "this alias is inside the value to which it refers");
+        return reader_give_up(r, -EINVAL);
+    }
+    const struct halo_node *node = r->anchor[i].node;
+    if (!reader_bound(r, count_nodes(node, &r->bytes), height_of(node), line))
+        return NULL;
+    struct halo_node *copy = halo_node_copy(node);
+    if (!copy)
+        return reader_give_up(r, -ENOMEM);
+    free(copy->key);
+    copy->key = NULL;
+    copy->line = copy->key_line = line;
+    return copy;
+}
+
+static struct halo_node *reader_scalar(struct halo_reader *r, const yaml_event_t *event)
+{
+    const int line = halo_reader_line(event->start_mark);
+    const char *text = (const char *)event->data.scalar.value;
+    struct halo_node *node = halo_node_create(HALO_NODE_SCALAR, r->source, line);
+    if (!node || !(node->text = strdup(text))) {
+        halo_node_destroy(node);
+        return reader_give_up(r, -ENOMEM);
+    }
+    node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    const size_t length = strlen(text);
+    bool control = length != event->data.scalar.length;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)text[i];
+        control |= (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+    }
+    if (control) {
+        HALO_READER_SAY(r, line, "control characters, including NUL, are not allowed");
+        node->bad = true;
+    }
+    node->bad |= reader_refuse_tag(r, event->data.scalar.tag, line);
+    return node;
+}
+
+static void reader_expand(struct halo_reader *r, struct halo_node *node)
+{
+    char *text = NULL;
+    struct halo_error err = {0};
+    if (!strstr(node->text, "${") || node->bad)
+        return;
+    const int code = halo_expand(&text, node->text, &err);
+    if (code == -ENOMEM) {
+        reader_give_up(r, code);
+    } else if (code) {
+        HALO_READER_SAY(r, node->line, "%s", err.text);
+        node->bad = true;
+    } else {
+        node->written = node->text;
+        node->text = text;
+        r->bytes += strlen(text);
+        reader_bound(r, 0, 0, node->line);
+    }
+}
+
+/* ---- the tree ---- */
 
 static int count_lines(const char *text, size_t length)
 {
@@ -75,10 +255,10 @@ static void say_syntax(struct halo_reader *r)
     const yaml_parser_t *p = &r->parser;
     const char *problem = p->problem ? p->problem : "the file is not valid YAML";
     if (p->error == YAML_MEMORY_ERROR) {
-        halo_reader_give_up(r, -ENOMEM);
+        reader_give_up(r, -ENOMEM);
         return;
     }
-    halo_reader_give_up(r, -EINVAL);
+    reader_give_up(r, -EINVAL);
     if (p->error == YAML_READER_ERROR)
         HALO_READER_SAY(r, count_lines(r->text, p->problem_offset),
                         "the file is not UTF-8 text (%s): save it as UTF-8", problem);
@@ -113,7 +293,7 @@ static bool read_list(struct halo_reader *r, struct halo_node *list)
             return end;
         if (halo_node_append(list, child)) {
             halo_node_destroy(child);
-            halo_reader_give_up(r, -ENOMEM);
+            reader_give_up(r, -ENOMEM);
             return false;
         }
     }
@@ -125,9 +305,9 @@ static char *read_key(struct halo_reader *r, const yaml_event_t *event)
     const int line = halo_reader_line(event->start_mark);
     if (event->type != YAML_SCALAR_EVENT) {
         HALO_READER_SAY(r, line, "a key must be plain text, not a list or a map");
-        return halo_reader_give_up(r, -EINVAL);
+        return reader_give_up(r, -EINVAL);
     }
-    struct halo_node *key = halo_reader_scalar(r, event);
+    struct halo_node *key = reader_scalar(r, event);
     if (!key)
         return NULL;
     char *text = key->text;
@@ -148,12 +328,12 @@ static bool add_to_map(struct halo_reader *r, struct halo_node *map, struct halo
                         child->key, old->key_line);
         if (!halo_node_append(r->refused, child))
             return true;
-        halo_reader_give_up(r, -ENOMEM);
+        reader_give_up(r, -ENOMEM);
     } else if (map->count == HALO_TREE_MAX_KEYS) {
         HALO_READER_SAY(r, child->key_line, "the map has more than %d keys", HALO_TREE_MAX_KEYS);
-        halo_reader_give_up(r, -EINVAL);
+        reader_give_up(r, -EINVAL);
     } else if (halo_node_append(map, child)) {
-        halo_reader_give_up(r, -ENOMEM);
+        reader_give_up(r, -ENOMEM);
     } else {
         return true;
     }
@@ -200,11 +380,11 @@ static struct halo_node *read_collection(struct halo_reader *r, const yaml_event
     const int line = halo_reader_line(event->start_mark);
     const yaml_char_t *tag =
         is_list ? event->data.sequence_start.tag : event->data.mapping_start.tag;
-    halo_reader_refuse_tag(r, tag, line);
+    reader_refuse_tag(r, tag, line);
     struct halo_node *node =
         halo_node_create(is_list ? HALO_NODE_LIST : HALO_NODE_MAP, r->source, line);
     if (!node)
-        return halo_reader_give_up(r, -ENOMEM);
+        return reader_give_up(r, -ENOMEM);
     r->depth++;
     const bool whole = is_list ? read_list(r, node) : read_map(r, node);
     r->depth--;
@@ -218,24 +398,24 @@ static struct halo_node *read_collection(struct halo_reader *r, const yaml_event
 static struct halo_node *read_node(struct halo_reader *r, const yaml_event_t *event)
 {
     if (event->type == YAML_ALIAS_EVENT)
-        return halo_reader_alias(r, event);
+        return reader_alias(r, event);
     const int line = halo_reader_line(event->start_mark);
-    if (!halo_reader_bound(r, 1, 1, line))
+    if (!reader_bound(r, 1, 1, line))
         return NULL;
     const bool is_list = event->type == YAML_SEQUENCE_START_EVENT;
-    const int anchor = halo_reader_note_anchor(r,
-                                               is_list ? event->data.sequence_start.anchor
-                                               : event->type == YAML_MAPPING_START_EVENT
-                                                   ? event->data.mapping_start.anchor
-                                                   : event->data.scalar.anchor,
-                                               line);
+    const int anchor = reader_note_anchor(r,
+                                          is_list ? event->data.sequence_start.anchor
+                                          : event->type == YAML_MAPPING_START_EVENT
+                                              ? event->data.mapping_start.anchor
+                                              : event->data.scalar.anchor,
+                                          line);
     if (r->code)
         return NULL;
     struct halo_node *node;
     if (event->type == YAML_SCALAR_EVENT) {
-        node = halo_reader_scalar(r, event);
+        node = reader_scalar(r, event);
         if (node)
-            halo_reader_expand(r, node);
+            reader_expand(r, node);
         if (node && r->code) {
             halo_node_destroy(node);
             node = NULL;
@@ -260,7 +440,7 @@ static struct halo_node *read_document(struct halo_reader *r)
         if (type == YAML_DOCUMENT_START_EVENT && ++documents > 1) {
             HALO_READER_SAY(r, halo_reader_line(event.start_mark),
                             "the file contains more than one document");
-            halo_reader_give_up(r, -EINVAL);
+            reader_give_up(r, -EINVAL);
         } else if (type == YAML_SCALAR_EVENT || type == YAML_MAPPING_START_EVENT ||
                    type == YAML_SEQUENCE_START_EVENT || type == YAML_ALIAS_EVENT) {
             root = read_node(r, &event);

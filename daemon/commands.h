@@ -27,7 +27,6 @@ int halo_command_daemon(struct halo_daemon_settings *settings, const char *path)
 /* Works like halo_command_daemon(), but starts engines from the executable `program`; for tests. */
 int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, const char *program);
 
-void halo_print_version(void);
 /* Prints a completion script for bash, for packagers. commands is the list of commands from main(),
  * which ends with a NULL name. Returns the exit code. */
 int halo_print_completion(const struct halo_command *commands);

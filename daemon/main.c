@@ -2,20 +2,52 @@
  * halod: the command table. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
+#include <libavutil/avutil.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <uv.h>
 
 #include "config/error.h"
 #include "config/log.h"
 #include "config/option.h"
 #include "daemon/commands.h"
+#include "daemon/control/build.h"
 #include "daemon/detector/become.h"
 #include "daemon/engine/engine.h"
 #include "daemon/job/job.h"
 #include "daemon/run/run.h"
+#include "kernels/backend.h"
+#include "kernels/version.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/filter/leaves.h"
+
+/* ---- versions ---- */
+
+static void print_library(const char *name, unsigned version)
+{
+    printf("%-12s %u.%u.%u\n", name, AV_VERSION_MAJOR(version), AV_VERSION_MINOR(version),
+           AV_VERSION_MICRO(version));
+}
+
+static void print_version(void)
+{
+    printf("halod %s\n", HALO_VERSION);
+    for (int i = 0; halo_backends[i]; i++) {
+        char text[256];
+        const int devices = halo_backends[i]->describe(text, sizeof text);
+        printf("%-12s %s%s\n", halo_backends[i]->name, text, devices ? "" : " (not usable here)");
+    }
+    printf("%-12s %s\n", "CUDA build", HALO_CUDA_BUILD);
+    printf("%-12s %s\n", "FFmpeg", av_version_info());
+    print_library("libavcodec", avcodec_version());
+    print_library("libavformat", avformat_version());
+    printf("%-12s %s\n", "libuv", uv_version_string());
+}
+
+/* ---- commands ---- */
 
 static int list_filters(int argc, char **argv)
 {
@@ -142,7 +174,7 @@ int main(int argc, char **argv)
         return halo_end_print();
     }
     if (!strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version")) {
-        halo_print_version();
+        print_version();
         return halo_end_print();
     }
     if (!strcmp(word, "--completion"))

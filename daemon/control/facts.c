@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <jansson.h>
 #include <libavcodec/avcodec.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -16,12 +17,88 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "config/daemon.h"
 #include "config/encoding.h"
 #include "config/output_kinds.h"
+#include "config/pipewire.h"
 #include "config/run.h"
 #include "config/source_kinds.h"
-#include "daemon/control/facts_nodes.h"
 #include "daemon/detector/probe.h"
+#include "pipeline/desktop/list.h"
+
+/* ---- kernel nodes ---- */
+
+static void add(json_t *nodes, const char *stream, const char *path, bool output)
+{
+    json_array_append_new(
+        nodes, json_pack("{s:s, s:s, s:b}", "stream", stream, "path", path, "output", output));
+}
+
+/* Adds {stream, path, output} to `nodes` for each output and input of the stream that is a node. */
+static void facts_ask_nodes(json_t *nodes, const struct halo_stream_settings *stream)
+{
+    if (stream->source.input && halo_pipewire_name_of(stream->source.input))
+        add(nodes, stream->name, stream->source.input, false);
+    for (int i = 0; i < stream->outputs; i++) {
+        const struct halo_output_settings *output = &stream->output[i];
+        char name[HALO_PIPEWIRE_NAME], path[HALO_PIPEWIRE_NAME + 16];
+        if (halo_output_row(output)->target != HALO_AT_NODE || !output->target)
+            continue;
+        halo_pipewire_node_name(output->target, name);
+        snprintf(path, sizeof path, "pipewire:%s", name);
+        add(nodes, stream->name, path, true);
+    }
+}
+
+static bool is_there(const json_t *node, const struct halo_pipewire_listed *list, int count)
+{
+    const char *name = halo_pipewire_name_of(json_string_value(json_object_get(node, "path")));
+    const bool output = json_is_true(json_object_get(node, "output"));
+    for (int i = 0; i < count; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", list[i].id);
+        if (!strcmp(list[i].name, name) && (!output || list[i].ours))
+            return true;
+        if (!output && (!strcmp(number, name) || !strcmp(list[i].label, name)))
+            return true;
+    }
+    return false;
+}
+
+static json_t *cameras_of(const struct halo_pipewire_listed *list, int count)
+{
+    json_t *ret = json_array();
+    for (int i = 0; i < count; i++)
+        if (!list[i].screen && !strcmp(list[i].role, "Camera"))
+            json_array_append_new(ret, json_pack("{s:s, s:b}", "name",
+                                                 list[i].label[0] ? list[i].label : list[i].name,
+                                                 "filtered", list[i].ours));
+    return ret;
+}
+
+/* Sets "missing" of each of facts.nodes, and facts.cameras to what programs see: a list of {name,
+ * filtered}. If PipeWire cannot be reached, sets facts.pipewire_error instead. Does nothing if
+ * facts.nodes is empty. Not on the loop thread: it waits for the server for up to some seconds. */
+static void facts_check_nodes(json_t *facts)
+{
+    struct halo_pipewire_listed *list = NULL;
+    struct halo_error err = {0};
+    json_t *nodes = json_object_get(facts, "nodes"), *one;
+    size_t i;
+    if (json_array_size(nodes) == 0)
+        return;
+    const int count = halo_pipewire_list(&list, &err);
+    if (count < 0) {
+        json_object_set_new(facts, "pipewire_error", json_string(err.text));
+        return;
+    }
+    json_array_foreach (nodes, i, one)
+        json_object_set_new(one, "missing", json_boolean(!is_there(one, list, count)));
+    json_object_set_new(facts, "cameras", cameras_of(list, count));
+    free(list);
+}
+
+/* ---- facts ---- */
 
 /* The time for all detectors, less than HALO_FACTS_MS: a slow one is not an error. */
 enum { DETECTORS_MS = 5000 };
@@ -110,7 +187,7 @@ static void ask_stream(json_t *facts, const struct halo_stream_settings *stream)
     if (path)
         json_array_append_new(list_of(facts, "inputs"),
                               json_pack("{s:s, s:s}", "stream", stream->name, "path", path));
-    halo_facts_ask_nodes(list_of(facts, "nodes"), stream);
+    facts_ask_nodes(list_of(facts, "nodes"), stream);
     const char *const backend = halo_run_backends[stream->device.backend];
     if (!strcmp(backend, "cuda"))
         json_array_append_new(list_of(facts, "cuda_streams"), json_string(stream->name));
@@ -204,7 +281,7 @@ static void gather_on_thread(uv_work_t *work)
     check_all(g, "virtual_cameras", check_camera);
     check_detectors(g);
     atomic_store(&g->path, "PipeWire");
-    halo_facts_check_nodes(g->facts);
+    facts_check_nodes(g->facts);
     atomic_store(&g->path, NULL);
     check_devices(g->facts);
 }

@@ -2,15 +2,86 @@
  * Reloading and keeping settings, finding cameras, and the last hour. */
 #include "daemon/control/methods_keep.h"
 
+#include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 #include "config/address.h"
 #include "config/source_kinds.h"
-#include "daemon/control/cameras.h"
 #include "daemon/control/history.h"
 #include "daemon/control/varlink.h"
+#include "daemon/supervisor/supervisor.h"
+#include "pipeline/camera/camera.h"
+
+/* ---- cameras ---- */
+
+struct search {
+    uv_work_t work;
+    json_t *list;
+    int code;
+    halo_reply *reply;
+    void *arg;
+};
+
+static void add(json_t *list, const struct halo_camera_id *id)
+{
+    struct halo_camera_offer offer;
+    struct halo_error err = {0};
+    char input[HALO_CAMERA_INPUT];
+    halo_camera_ask(&offer, id, &err);
+    halo_camera_input(id, input, sizeof input);
+    if (err.code || (offer.capture && !offer.loopback && offer.modes > 0))
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "path", id->node, "name", id->name,
+                                              "input", input[0] ? input : id->node));
+    halo_camera_offer_finish(&offer);
+}
+
+static void search(uv_work_t *work)
+{
+    struct search *search = work->data;
+    struct halo_camera_id *ids = NULL;
+    const int count = halo_camera_list(&ids);
+    search->code = count < 0 ? count : 0;
+    for (int i = 0; i < count; i++)
+        add(search->list, &ids[i]);
+    free(ids);
+}
+
+static void on_found(uv_work_t *work, int status)
+{
+    struct search *search = work->data;
+    struct halo_error err = {0};
+    (void)status;
+    if (search->code < 0)
+        halo_fail(&err, search->code, "cannot list /dev: %s", strerror(-search->code));
+    search->reply(search->arg, search->code < 0 ? NULL : search->list,
+                  search->code < 0 ? &err : NULL);
+    json_decref(search->list);
+    free(search);
+}
+
+/* Calls reply(arg) later with a list of objects with "path", "name" and "input" (the name by which
+ * settings should refer to the camera), or with an error. Returns 0 or -ENOMEM. */
+static int cameras_find(uv_loop_t *loop, halo_reply *reply, void *arg)
+{
+    struct search *search_now = calloc(1, sizeof *search_now);
+    if (!search_now)
+        return -ENOMEM;
+    search_now->work.data = search_now;
+    search_now->list = json_array();
+    search_now->reply = reply;
+    search_now->arg = arg;
+    if (search_now->list && uv_queue_work(loop, &search_now->work, search, on_found) == 0)
+        return 0;
+    json_decref(search_now->list);
+    free(search_now);
+    return -ENOMEM;
+}
+
+/* ---- methods ---- */
 
 /* ---- reload, keep and forget ---- */
 
@@ -238,7 +309,7 @@ void halo_method_devices(struct halo_client *client, json_t *parameters)
 {
     struct halo_pending *pending = halo_client_wait(client);
     (void)parameters;
-    if (!pending || halo_cameras_find(halo_client_all(client)->loop, on_cameras, pending) == 0)
+    if (!pending || cameras_find(halo_client_all(client)->loop, on_cameras, pending) == 0)
         return;
     halo_pending_end(pending);
     halo_client_refuse(client, HALO_ERROR_FAILED, "out of memory", NULL, NULL);

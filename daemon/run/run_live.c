@@ -3,16 +3,253 @@
 #include "daemon/run/run_live.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "config/encoding.h"
 #include "config/log.h"
-#include "daemon/run/run_live_private.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
+#include <stdatomic.h>
+#include <uv.h>
+#include "daemon/run/progress.h"
+#include "daemon/run/run_detectors.h"
+#include "daemon/run/run_end.h"
+#include "daemon/run/run_loop.h"
+#include "daemon/view/virtual_camera.h"
+#include "pipeline/live/live.h"
+#include "pipeline/output/live_sink.h"
+
+struct run_live {
+    const struct halo_run_settings *settings;
+    struct halo_stream_settings stream;
+    struct halo_live *live;
+    struct halo_live_sink *sink; /* NULL: a virtual camera */
+    struct halo_virtual *shown;  /* NULL: OUT is not a virtual camera */
+    struct halo_progress *progress;
+    struct halo_run_detectors *detectors;
+    struct halo_run_loop loop;
+    unsigned ticks;
+    struct halo_run_end end;
+    /* Number of the first encoding for OUT, and of the one that is passed on; -1: nothing is
+     * encoded. Only the loop changes them, the second one under the lock. */
+    int first_encoding;
+    atomic_int encoding;
+    bool running, writing, closing, watched;
+    int64_t began; /* ns */
+    /* ns from capture to writing; for a virtual camera, filled in when it is closed */
+    struct halo_histogram delay;
+    struct halo_live_stats numbers; /* the statistics that were read last; loop thread only */
+    atomic_int stop;
+    atomic_llong first; /* timestamp of the first frame in us; 0: none yet */
+
+    struct halo_mutex lock; /* guards the fields below */
+    struct halo_error error;
+    /* why no frames arrive; code 0: frames arrive, or the reason is unknown */
+    struct halo_error away;
+    AVPacket *picture, *card;
+    int64_t taken; /* time in us at which `picture` was captured; 0: it is a card */
+    bool has_picture, has_card;
+};
+
+/* ---- run_live_events.c ---- */
+extern const struct halo_live_events run_live_events; /* callbacks; arg is a struct run_live */
+
+/* ---- events ---- */
+
+/* The events of a run with a camera (run_live.h), called by the threads of its stream: packets are
+ * written into the file or pipe, or kept for the loop. */
+
+/* ---- reports ---- */
+
+static void run_live_stats(struct run_live *run, struct halo_stream_stats *ret)
+{
+    const int64_t first = atomic_load(&run->first);
+    halo_live_stats(run->live, &run->numbers);
+    *ret = (struct halo_stream_stats){
+        .frames = run->sink && run->encoding >= 0 ? run->numbers.encoded : run->numbers.filtered,
+        .time = first ? (double)(run->numbers.moved_at / 1000 - first) / 1e6 : 0,
+        .duration = run->settings->part.duration,
+        .bytes = run->sink ? halo_live_sink_bytes(run->sink) : 0,
+        .damaged = run->numbers.damaged,
+        .running = run->running && run->numbers.filtered > 0,
+    };
+}
+
+static void print_times(const char *name, const struct halo_histogram *h)
+{
+    if (h->count)
+        fprintf(stderr, "  %-8s %8lld  %8.2f  %8.2f  %8.2f\n", name, (long long)h->count,
+                (double)halo_histogram_percentile(h, 0.5) / 1e6,
+                (double)halo_histogram_percentile(h, 0.99) / 1e6, (double)h->most / 1e6);
+}
+
+/* -stats */
+static void report(struct run_live *run)
+{
+    int64_t dropped = 0;
+    for (int i = 0; i < HALO_DROPS; i++)
+        dropped += run->numbers.dropped[i];
+    fprintf(stderr, "frames: %lld from the camera, %lld filtered, %lld dropped\n",
+            (long long)run->numbers.decoded, (long long)run->numbers.filtered, (long long)dropped);
+    fprintf(stderr, "  %-8s %8s  %8s  %8s  %8s\n", "ms", "count", "p50", "p99", "most");
+    for (int i = 0; i < HALO_LIVE_TOTAL; i++)
+        print_times(halo_live_stage_names[i], &run->numbers.stage[i]);
+    print_times("packet", &run->numbers.stage[HALO_LIVE_TOTAL]); /* from the time of capture */
+    print_times("written", &run->delay);
+}
+
+/* Shows the progress for the last time, the result if the run had no error, and the statistics if
+ * -stats is set. */
+static void run_live_report(struct run_live *run, const struct halo_error *err)
+{
+    char bytes[24];
+    struct halo_stream_stats stats;
+    run_live_stats(run, &stats);
+    halo_progress_show(run->progress, &stats, true);
+    if (run->settings->stats)
+        report(run);
+    if (err->code)
+        return;
+    halo_log(HALO_LOG_INFO, "%s: %lld frame%s at %.1f fps%s%s", run->settings->output,
+             (long long)stats.frames, stats.frames == 1 ? "" : "s",
+             halo_progress_rate(run->progress, &stats), run->sink ? ", " : "",
+             run->sink ? halo_progress_size(stats.bytes, bytes, sizeof bytes) : "");
+}
+
+/* ---- events ---- */
+
+static void run_live_fail(struct run_live *run, const struct halo_error *err)
+{
+    halo_lock(&run->lock);
+    if (!run->error.code)
+        run->error = *err;
+    halo_unlock(&run->lock);
+    uv_async_send(&run->loop.wake);
+}
+
+static void on_state(void *arg, enum halo_live_state state, const struct halo_error *err)
+{
+    struct run_live *run = arg;
+    const bool waits = state == HALO_LIVE_WAITING;
+    halo_lock(&run->lock);
+    const bool was = run->away.code != 0;
+    run->away = waits ? *err : (struct halo_error){0};
+    halo_unlock(&run->lock);
+    if (state == HALO_LIVE_FAILED)
+        run_live_fail(run, err);
+    else if (waits)
+        halo_log(HALO_LOG_WARNING, "%s", halo_log_skip_number(err->text));
+    else if (was && state == HALO_LIVE_RUNNING)
+        halo_log(HALO_LOG_INFO, "%s: frames are arriving again", run->settings->source.input);
+    uv_async_send(&run->loop.wake);
+}
+
+/* Keeps the packet for the loop, and wakes it. */
+static void hand_over(struct run_live *run, int encoding, AVPacket *to, const AVPacket *pkt,
+                      int64_t taken)
+{
+    bool *has = to == run->picture ? &run->has_picture : &run->has_card;
+    halo_lock(&run->lock);
+    if (encoding == run->encoding) {
+        av_packet_unref(to);
+        *has = av_packet_ref(to, pkt) >= 0;
+        if (to == run->picture)
+            run->taken = taken;
+    }
+    halo_unlock(&run->lock);
+    uv_async_send(&run->loop.wake);
+}
+
+static void on_begin(void *arg, int encoding, const struct halo_live_begin *begin)
+{
+    struct run_live *run = arg;
+    struct halo_error err = {0};
+    if (encoding != run->encoding)
+        return;
+    if (!run->sink)
+        hand_over(run, encoding, run->card, begin->card, 0);
+    else if (halo_live_sink_begin(run->sink, begin, &err) < 0)
+        run_live_fail(run, &err);
+}
+
+static bool is_past_the_end(const struct run_live *run, int64_t pts)
+{
+    const double limit = run->settings->part.duration;
+    return limit >= 0 && (double)(pts - atomic_load(&run->first)) >= limit * 1e6;
+}
+
+static void write_packet(struct run_live *run, const AVPacket *pkt)
+{
+    struct halo_error err = {0};
+    if (halo_live_sink_packet(run->sink, pkt, &err) < 0)
+        run_live_fail(run, &err);
+    else if (run->settings->stats)
+        halo_histogram_add(&run->delay, halo_now_ns() - pkt->pts * 1000);
+}
+
+static void on_packet(void *arg, int encoding, const AVPacket *pkt)
+{
+    struct run_live *run = arg;
+    long long none = 0;
+    if (encoding != run->encoding || pkt->stream_index != 0)
+        return;
+    atomic_compare_exchange_strong(&run->first, &none, pkt->pts);
+    if (is_past_the_end(run, pkt->pts))
+        return;
+    if (run->sink)
+        write_packet(run, pkt);
+    else
+        hand_over(run, encoding, run->picture, pkt, pkt->pts);
+}
+
+/* A file leaves cards out and continues with the next frame; viewers of a pipe or camera see the
+ * card. */
+static void on_card(void *arg, int encoding, const AVPacket *pkt)
+{
+    struct run_live *run = arg;
+    if (encoding != run->encoding)
+        return;
+    if (!run->sink)
+        hand_over(run, encoding, run->picture, pkt, 0);
+    else if (!halo_live_sink_is_file(run->sink))
+        write_packet(run, pkt);
+}
+
+static void on_failed(void *arg, int encoding, const struct halo_error *err)
+{
+    if (encoding == ((struct run_live *)arg)->encoding)
+        run_live_fail(arg, err);
+}
+
+static void on_want(void *arg, enum halo_find find)
+{
+    halo_run_detector_calls.want(((struct run_live *)arg)->detectors, find);
+}
+
+static void on_broken(void *arg, enum halo_find find, const char *why)
+{
+    halo_run_detector_calls.broken(((struct run_live *)arg)->detectors, find, why);
+}
+
+static void on_unwanted(void *arg, enum halo_find find)
+{
+    halo_run_detector_calls.unwanted(((struct run_live *)arg)->detectors, find);
+}
+
+const struct halo_live_events run_live_events = {
+    .state = on_state,
+    .begin = on_begin,
+    .packet = on_packet,
+    .card = on_card,
+    .failed = on_failed,
+    .detector = {on_want, on_broken, on_unwanted},
+};
+
+/* ---- the run ---- */
 
 enum {
     TICK_MS = 50,

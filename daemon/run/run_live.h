@@ -5,9 +5,8 @@
  *   loop: virtual camera, signals, clock       live stream's threads: camera -> gate -> packets
  *            ^-------------------- newest frame, wake --------------------'  '--> file or pipe
  *
- *   run_live.c           the run, from its start to its exit status: the loop
- *   run_live_events.c    the callbacks on the stream's threads
- *   run_live_report.c    statistics and reports
+ *   run_live.c           the run, from its start to its exit status: the loop, the callbacks on the
+ *                        stream's threads, and reports
  *   run_live_settings.c  the command line as settings of a stream
  */
 #ifndef HALO_RUN_LIVE_H

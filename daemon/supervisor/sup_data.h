@@ -86,7 +86,7 @@ struct sv_gpus {
 struct halo_supervisor {
     uv_loop_t *loop;
     const char *program;
-    /* called when an engine's process has ended (sup_end.c) */
+    /* called when an engine's process has ended (supervisor.c) */
     void (*on_exit)(struct halo_process *process, int64_t status, int number);
     /* called when an engine has sent a message (sup_message.c) */
     const struct halo_link_ops *link_ops;

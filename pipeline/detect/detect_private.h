@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Declarations that only detect.c (frames, in order) shares with finder.c (one detector) and
- * detect_verdict.c (a frame's verdict). */
+ * detect_record.c (what is kept for a file). */
 #ifndef HALO_DETECT_PRIVATE_H
 #define HALO_DETECT_PRIVATE_H
 
@@ -128,11 +128,5 @@ void halo_detect_keep(struct halo_detect *d, enum halo_find find,
 void halo_detect_keep_thumbnail(struct halo_detect *d, const uint8_t thumbnail[HALO_CUT_BYTES]);
 /* Adds a frame that passes, in order, to what is recorded. */
 void halo_detect_record(struct halo_detect *d, const struct halo_held *held);
-
-/* ---- detect_verdict.c ---- */
-
-/* Attaches the verdict of `step` to a frame. What is not known after a failure is hidden. */
-void halo_detect_attach(struct halo_detect *d, struct halo_held *held,
-                        const struct halo_judge_step *step);
 
 #endif

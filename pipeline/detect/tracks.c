@@ -11,6 +11,95 @@
 
 #include "pipeline/detect/tracks_private.h"
 
+/* ---- backwards ---- */
+
+static struct frame *tracks_frame(struct halo_tracks *tracks, int index)
+{
+    return &tracks->frame[(tracks->first + index) % tracks->window];
+}
+
+static void remove_marks(struct frame *frame, uint64_t track, enum mark_kind kind, int64_t of)
+{
+    int kept = 0;
+    for (int i = 0; i < frame->marks; i++)
+        if (frame->mark[i].track != track || frame->mark[i].kind != kind || frame->mark[i].of != of)
+            frame->mark[kept++] = frame->mark[i];
+    frame->marks = kept;
+}
+
+/* The box of the frame that is nearest to where the track may be then, or NULL: none is near. */
+static const struct sight *box_near(const struct frame *frame, struct halo_box expected,
+                                    struct halo_box anchor, double seconds)
+{
+    const struct sight *best = NULL;
+    double least = halo_near_after(seconds);
+    for (int i = 0; i < frame->boxes; i++) {
+        const double d = fmin(halo_box_distance(expected, frame->box[i].box),
+                              halo_box_distance(anchor, frame->box[i].box));
+        if (d < least) {
+            least = d;
+            best = &frame->box[i];
+        }
+    }
+    return best;
+}
+
+static void track_back(struct halo_tracks *tracks, const struct track *track)
+{
+    struct sight anchor = track->first;
+    const struct speed speed = halo_track_speed(track);
+    int i = tracks->frames - 1;
+    while (i >= 0 && tracks_frame(tracks, i)->at >= track->first.at)
+        i--;
+    for (; i >= 0 && !tracks_frame(tracks, i + 1)->cut; i--) {
+        struct frame *frame = tracks_frame(tracks, i);
+        const double seconds = (double)(frame->at - anchor.at) / 1e6;
+        const struct halo_box expected = halo_box_after(anchor.box, &speed, seconds);
+        const struct sight *box = box_near(frame, expected, anchor.box, seconds);
+        remove_marks(frame, track->id, MARK_BACK, track->first.at);
+        if (box)
+            anchor = *box;
+        else if (frame->at < anchor.at - BACK_US)
+            continue; /* an earlier call may have led further back */
+        halo_mark_put(frame,
+                      &(struct mark){.track = track->id,
+                                     .kind = MARK_BACK,
+                                     .of = track->first.at,
+                                     .from = anchor.box,
+                                     .to = box ? box->box : expected,
+                                     .growth = box ? 0 : halo_growth_after(&speed, seconds)});
+    }
+}
+
+static double between(double a, double b, double part)
+{
+    return a + (b - a) * part;
+}
+
+static void track_between(struct halo_tracks *tracks, const struct track *track,
+                          const struct sight *last)
+{
+    const struct sight *now = &track->sight[track->sights - 1];
+    const struct speed speed = halo_track_speed(track);
+    for (int i = tracks->frames - 2; i >= 0 && tracks_frame(tracks, i)->at > last->at; i--) {
+        struct frame *frame = tracks_frame(tracks, i);
+        const double part = (double)(frame->at - last->at) / (double)(now->at - last->at);
+        const double seconds =
+            (double)(frame->at - last->at < now->at - frame->at ? frame->at - last->at
+                                                                : now->at - frame->at) /
+            1e6;
+        const struct halo_box a = last->box, b = now->box;
+        const struct halo_box box = {between(a.x0, b.x0, part), between(a.y0, b.y0, part),
+                                     between(a.x1, b.x1, part), between(a.y1, b.y1, part)};
+        remove_marks(frame, track->id, MARK_HELD, 0);
+        halo_mark_put(frame, &(struct mark){.track = track->id,
+                                            .kind = MARK_BETWEEN,
+                                            .from = box,
+                                            .to = box,
+                                            .growth = halo_growth_after(&speed, seconds)});
+    }
+}
+
 static const double SIZE_LEAST = 0.002; /* of a box, so that none is empty */
 static const double SHRINK = 0.3;       /* seconds until a shape is as small as its box */
 static const double EDGE = 0.01; /* a box that is so near to the frame's edge is cut off by it */
@@ -92,9 +181,9 @@ static void crowd(struct halo_tracks *tracks, int64_t at)
 {
     tracks->crowded = at + (int64_t)(tracks->settings.hold * 1e6);
     for (int i = tracks->frames - 1; i >= 0; i--) {
-        if (halo_tracks_frame(tracks, i)->at >= at - BACK_US)
-            halo_tracks_frame(tracks, i)->full = true;
-        if (halo_tracks_frame(tracks, i)->cut)
+        if (tracks_frame(tracks, i)->at >= at - BACK_US)
+            tracks_frame(tracks, i)->full = true;
+        if (tracks_frame(tracks, i)->cut)
             break;
     }
 }
@@ -156,8 +245,8 @@ static void mark_reported(struct halo_tracks *tracks, struct matching *m, struct
     if (t->seen != tracks->settings.enter)
         return;
     for (int i = 0; i < tracks->frames; i++) /* now its earlier boxes are sure, too */
-        for (int k = 0; k < halo_tracks_frame(tracks, i)->marks; k++) {
-            struct mark *mark = &halo_tracks_frame(tracks, i)->mark[k];
+        for (int k = 0; k < tracks_frame(tracks, i)->marks; k++) {
+            struct mark *mark = &tracks_frame(tracks, i)->mark[k];
             mark->sure |= mark->track == t->id && mark->kind == MARK_REPORTED && mark->strong;
         }
 }
@@ -171,7 +260,7 @@ static void begin_with(struct halo_tracks *tracks, struct matching *m, int box)
         return;
     }
     mark_reported(tracks, m, t, box);
-    halo_track_back(tracks, t);
+    track_back(tracks, t);
 }
 
 static void go_on(struct halo_tracks *tracks, struct matching *m, struct track *t, int box)
@@ -189,9 +278,9 @@ static void go_on(struct halo_tracks *tracks, struct matching *m, struct track *
         if (!t->before) /* it may be another object that was not found earlier */
             t->first = *sight;
         see(t, sight);
-        halo_track_between(tracks, t, &kept);
+        track_between(tracks, t, &kept);
         if (sight->at - t->first.at <= SURE_US)
-            halo_track_back(tracks, t);
+            track_back(tracks, t);
     }
     mark_reported(tracks, m, t, box);
 }
@@ -243,7 +332,7 @@ static struct frame *turn_to(struct halo_tracks *tracks, int64_t at, bool cut)
         tracks->first = (tracks->first + 1) % tracks->window;
     else
         tracks->frames++;
-    struct frame *frame = halo_tracks_frame(tracks, tracks->frames - 1);
+    struct frame *frame = tracks_frame(tracks, tracks->frames - 1);
     frame->at = at;
     frame->cut = cut;
     frame->full = at <= tracks->crowded;
@@ -394,13 +483,13 @@ bool halo_tracks_get(struct halo_tracks *tracks, int64_t at_us, struct halo_verd
     bool known = false;
     tracks->hidden.count = tracks->hidden.corners = 0;
     tracks->shown.count = tracks->shown.corners = 0;
-    if (tracks->frames && at_us > halo_tracks_frame(tracks, tracks->frames - 1)->at) {
+    if (tracks->frames && at_us > tracks_frame(tracks, tracks->frames - 1)->at) {
         put_later(tracks, at_us);
         known = at_us > tracks->crowded;
     }
     for (int i = 0; i < tracks->frames; i++)
-        if (halo_tracks_frame(tracks, i)->at == at_us) {
-            known = put_frame(tracks, halo_tracks_frame(tracks, i));
+        if (tracks_frame(tracks, i)->at == at_us) {
+            known = put_frame(tracks, tracks_frame(tracks, i));
             break;
         }
     if (hidden)

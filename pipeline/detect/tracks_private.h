@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The memory of tracks (tracks.h), shared by the files that implement them: tracks.c follows
- * tracks from frame to frame, tracks_back.c fills in the frames before, and tracks_motion.c
- * computes where a track is. */
+ * tracks from frame to frame and fills in the frames before, and tracks_motion.c computes where a
+ * track is. */
 #ifndef HALO_TRACKS_PRIVATE_H
 #define HALO_TRACKS_PRIVATE_H
 
@@ -99,14 +99,5 @@ double halo_gate_after(double seconds);
 /* The last box, as it would be at this time. */
 struct mark halo_mark_held(const struct track *track, int64_t at);
 void halo_mark_put(struct frame *frame, const struct mark *mark);
-
-/* ---- tracks_back.c ---- */
-
-struct frame *halo_tracks_frame(struct halo_tracks *tracks, int index); /* 0: the oldest */
-/* Hides the track before its first box. Called again when more boxes have shown its motion. */
-void halo_track_back(struct halo_tracks *tracks, const struct track *track);
-/* The track was found again in the newest frame: hides it in the frames since `last`. */
-void halo_track_between(struct halo_tracks *tracks, const struct track *track,
-                        const struct sight *last);
 
 #endif

@@ -128,7 +128,7 @@ struct halo_filter_kind {
      * CELLS without boxes, to which the gate adds them (gate_cells.h). NULL: it never does. */
     bool (*cells)(const void *settings, struct halo_filter_cells *ret);
     /* Returns whether the filter's one colour is the mean of the samples that no filter of the
-     * chain changes. The gate sets it in each frame (gate_means.h). NULL: never. */
+     * chain changes. The gate sets it in each frame (gate_regions.c). NULL: never. */
     bool (*means)(const void *settings);
 };
 

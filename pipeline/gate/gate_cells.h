@@ -50,7 +50,7 @@ struct halo_cells_frame {
 };
 
 /* Creates the memory for the filters of a chain that draw cells, or whose colour is a mean
- * (gate_means.h); *ret is NULL if there are none.
+ * (gate_regions.c); *ret is NULL if there are none.
  * The chain must outlive it, and so must `all`, which counts with it (NULL: nobody asks). Returns 0
  * or -ENOMEM.
  * kept: values that are kept, which must outlive it, too; NULL: it has its own. */

@@ -5,11 +5,71 @@
 
 #include <libavutil/common.h>
 #include <libavutil/mem.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "kernels/clock.h"
+#include "kernels/frame.h"
+#include "kernels/region.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/gate/gate_means.h"
+
+/* ---- means ---- */
+
+/* The colour of hide with color=mean: in each plane, the mean of the samples that no filter of the
+ * chain changes, in every HALO_MEAN_ROWS-th row. These samples are in the output as they are, so
+ * the mean tells nothing about the others. If there are none, the colour is gray.
+ *
+ * All functions may be called on any thread and never block. */
+
+enum { HALO_MEAN_ROWS = 4 };
+
+enum { CHANNELS = 2 };
+
+struct rows {
+    uint8_t *changed, *weights; /* of the pixels of a row */
+    uint64_t sum[CHANNELS], count;
+};
+
+static void add_row(struct rows *rows, const struct halo_plane *plane,
+                    const struct halo_step *steps, int count, int y)
+{
+    memset(rows->changed, 0, (size_t)plane->width);
+    for (int s = 0; s < count; s++) {
+        halo_region_row(steps[s].region, y, plane->width, rows->weights);
+        for (int x = 0; x < plane->width; x++)
+            rows->changed[x] |= rows->weights[x];
+    }
+    for (int x = 0; x < plane->width; x++) {
+        if (rows->changed[x])
+            continue;
+        for (int ch = 0; ch < plane->channels; ch++)
+            rows->sum[ch] += (uint64_t)halo_sample_at(plane, x * plane->channels + ch, y);
+        rows->count++;
+    }
+}
+
+/* Sets *ret to the means of the channels of plane, in host memory, to which these steps will be
+ * applied. Returns false if the steps change every sample in these rows; or if memory runs out. */
+static bool gate_mean(const struct halo_plane *plane, const struct halo_step *steps, int count,
+                      int32_t ret[2])
+{
+    for (int s = 0; s < count; s++)
+        if (!steps[s].region)
+            return false;
+    struct rows rows = {.changed = av_malloc(2 * (size_t)plane->width)};
+    if (!rows.changed)
+        return false;
+    rows.weights = rows.changed + plane->width;
+    for (int y = 0; y < plane->height; y += HALO_MEAN_ROWS)
+        add_row(&rows, plane, steps, count, y);
+    av_free(rows.changed);
+    for (int ch = 0; ch < plane->channels && rows.count; ch++)
+        ret[ch] = (int32_t)((2 * rows.sum[ch] + rows.count) / (2 * rows.count));
+    return rows.count > 0;
+}
+
+/* ---- regions ---- */
 
 struct halo_picture_regions {
     struct halo_picture_regions *next; /* in the list of spare ones */
@@ -308,7 +368,7 @@ static void set_means(struct halo_gate_regions *regions, struct halo_picture_reg
     for (int p = 0; planes && p < plan->planes; p++) {
         const struct halo_plane_steps *steps = &plan->steps[p];
         int32_t means[2];
-        if (!halo_gate_mean(&planes[p], picture->own[p], steps->count, means))
+        if (!gate_mean(&planes[p], picture->own[p], steps->count, means))
             continue;
         for (int s = 0; s < steps->count; s++)
             if (halo_filter_means(&plan->chain->filter[steps->filter[s]]))

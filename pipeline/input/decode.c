@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
 #include <libavutil/mem.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/log.h"
@@ -13,12 +15,166 @@
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/base/display.h"
-#include "pipeline/input/decode_judge.h"
 #include "pipeline/input/decode_traits.h"
 #include "pipeline/input/h264_sps.h"
 #include "pipeline/picture/decode_memory.h"
 #include "pipeline/picture/hw_frame.h"
 #include "pipeline/picture/raw_picture_private.h"
+
+/* ---- damage ---- */
+
+/* Checks a decoder's output: whether its frames are undamaged, and whether there are as many as the
+ * packets sent. Use it from one thread at a time; only the complaints (error messages of the
+ * decoder) arrive from the decoder's own threads. */
+
+enum {
+    /* More packets than any decoder holds back: 16 for its threads and 16 for reordering. */
+    HALO_DECODE_JUDGE_EARLY = 64,
+};
+
+/* The state for checking one decoder. The caller provides the memory, and sets it to zero before
+ * use. */
+struct halo_decode_judge {
+    struct halo_complaints complaints; /* the decoder's error messages; `opaque` in the decoder's
+                                          AVCodecContext must point here */
+    int known;                         /* number of error messages up to the last undamaged frame */
+    int traits;
+    bool live, begins_whole; /* live: frames are not decoded in parallel; begins_whole:
+                                          the container holds the codec headers, and its first
+                                          packet contains a frame */
+    int64_t from;            /* packets and frames count from this time on: -ss at first,
+                                          later the time of the first frame delivered */
+    bool seeks;              /* whether -ss is set; if so, `from` is the time that -ss
+                                          sets, until the first frame is delivered */
+    /* Ring buffer: times of the newest packets sent before the first frame was delivered. */
+    int64_t early[HALO_DECODE_JUDGE_EARLY];
+    int64_t packets, pictures; /* numbers of packets and frames counted, from `from` on */
+    int64_t before; /* number of packets, and of frames, that another decoder decoded before */
+    bool delivered, interlaced;
+};
+
+/* Initializes judge for a stream. `live` is true if frames are not decoded in parallel. Call
+ * decode_judge_begin() next. */
+static void decode_judge_init(struct halo_decode_judge *j, const AVCodecParameters *par, bool live)
+{
+    j->traits = halo_decode_traits(par->codec_id);
+    j->live = live;
+    j->begins_whole =
+        (j->traits & HALO_ONE_FOR_ONE) && par->extradata_size > 0 && par->extradata[0] == 1;
+    j->complaints.until = INT64_MAX;
+    j->complaints.harmless = halo_decode_harmless(par->codec_id);
+}
+
+/* Resets the counts. Each time the stream is read from its beginning, call this before the first
+ * packet. */
+static void decode_judge_begin(struct halo_decode_judge *j)
+{
+    j->delivered = j->interlaced = j->seeks = false;
+    j->packets = j->pictures = 0;
+    j->from = INT64_MIN;
+    atomic_store(&j->complaints.latest, INT64_MIN);
+}
+
+/* Sets which frames count: those whose time t satisfies `from` <= t < `until` (INT64_MIN and
+ * INT64_MAX: all). Call this after decode_judge_begin(). */
+static void decode_judge_set_window(struct halo_decode_judge *j, int64_t from, int64_t until)
+{
+    j->from = from;
+    j->seeks = from != INT64_MIN;
+    j->complaints.until = until;
+}
+
+/* Ignores the decoder's error messages so far. Call this if the messages do not indicate damage, or
+ * if the damage has already been reported. */
+static void decode_judge_forget(struct halo_decode_judge *j)
+{
+    j->known = atomic_load(&j->complaints.lines);
+}
+
+/* Counts the packets of frames that are shown, from the time of the first frame on: packets before
+ * it may lack the frames that they refer to. */
+static void decode_judge_packet(struct halo_decode_judge *j, const AVPacket *pkt, int64_t time)
+{
+    if (j->begins_whole && j->from == INT64_MIN && time != AV_NOPTS_VALUE)
+        j->from = time;
+    if (pkt->flags & AV_PKT_FLAG_DISCARD)
+        return;
+    if (!j->delivered)
+        j->early[j->packets % HALO_DECODE_JUDGE_EARLY] = time;
+    j->packets += !j->delivered || time == AV_NOPTS_VALUE || time >= j->from;
+}
+
+/* Returns whether a decoding error concerns a packet before -ss and can therefore be ignored. Which
+ * packet caused the error is inferred from packet times, because a decoder's error messages do not
+ * name the packet. */
+static bool decode_judge_tolerates(const struct halo_decode_judge *j)
+{
+    return j->seeks && !j->delivered && atomic_load(&j->complaints.latest) < j->from;
+}
+
+/* Returns whether the decoder has complained, since the last call, about a packet that counts.
+ * Frame threads are ahead of the frames delivered, so the complaint may be about a later frame; at
+ * the end, all complaints have arrived. */
+static bool complains(struct halo_decode_judge *j)
+{
+    const int known = j->known;
+    decode_judge_forget(j);
+    return j->known != known && atomic_load(&j->complaints.latest) >= j->from;
+}
+
+static void count_early(struct halo_decode_judge *j)
+{
+    const int64_t early = FFMIN(j->packets, HALO_DECODE_JUDGE_EARLY);
+    j->packets = 0;
+    for (int i = 0; i < early; i++)
+        j->packets += j->early[i] == AV_NOPTS_VALUE || j->early[i] >= j->from;
+}
+
+/* If threads decode several frames in parallel, the error flags of frames are unreliable. */
+static bool has_flags(const struct halo_decode_judge *j, const AVFrame *frame, const AVCodec *codec)
+{
+    const bool by_chance =
+        (j->traits & HALO_HONEST) && !j->live && (codec->capabilities & AV_CODEC_CAP_FRAME_THREADS);
+    return !by_chance && (frame->decode_error_flags || (frame->flags & AV_FRAME_FLAG_CORRUPT));
+}
+
+/* In recordings that begin between keyframes, references of frames before the first frame that is
+ * shown are missing. */
+static bool decode_judge_picture(struct halo_decode_judge *j, const AVFrame *frame,
+                                 const AVCodec *codec)
+{
+    if (!j->delivered && frame->pts < j->from)
+        return false;
+    if (!j->delivered) {
+        j->from = j->begins_whole ? j->from : frame->pts;
+        count_early(j);
+    }
+    j->delivered = true;
+    j->interlaced |= halo_av_frame_fields(frame) & HALO_AV_INTERLACED;
+    j->pictures++;
+    return has_flags(j, frame, codec) || ((j->traits & HALO_HONEST) && complains(j));
+}
+
+/* If headers are damaged, the decoder drops frames as out of order, without an error. Some frames
+ * are also dropped at joints between recordings. */
+static bool lacks_pictures(const struct halo_decode_judge *j)
+{
+    const int64_t packets = j->before + j->packets, pictures = j->before + j->pictures;
+    const int64_t due = j->interlaced ? packets / 2 : packets;
+    return (j->traits & HALO_ONE_FOR_ONE) && j->delivered && (due - pictures) * 10 > due;
+}
+
+/* Returns whether the stream is damaged. Call this at the end of the stream. A second call does not
+ * report the same damage again. */
+static bool decode_judge_end(struct halo_decode_judge *j)
+{
+    const bool broken =
+        j->delivered && (((j->traits & HALO_HONEST) && complains(j)) || lacks_pictures(j));
+    j->pictures = j->packets;
+    return broken;
+}
+
+/* ---- decoding ---- */
 
 enum {
     MAX_SKIPPED = 1000, /* largest number of packets to skip, because a demuxer that marks no
@@ -76,7 +232,7 @@ static enum AVPixelFormat get_format(AVCodecContext *c, const enum AVPixelFormat
     struct halo_decoder *d = decoder_of(c);
     const enum AVPixelFormat format = halo_decode_hw_choose(d->hw, c, offered);
     if (format != AV_PIX_FMT_CUDA) /* errors of the hardware are not damage */
-        halo_decode_judge_forget(&d->judge);
+        decode_judge_forget(&d->judge);
     return format;
 }
 
@@ -135,7 +291,7 @@ static int open_codec(struct halo_decoder *d, struct halo_error *err)
     }
     if (code >= 0)
         code = avcodec_open2(d->codec, codec, NULL);
-    halo_decode_judge_forget(&d->judge);
+    decode_judge_forget(&d->judge);
     return code >= 0 ? 0
                      : halo_fail(err, halo_av_errno(code),
                                  "%s: stream %d: the %s decoder could not be opened: %s", d->name,
@@ -150,7 +306,7 @@ static void begin(struct halo_decoder *d)
     d->skipped = 0;
     d->last_duration = 0;
     d->last_pts = d->packet_time = AV_NOPTS_VALUE;
-    halo_decode_judge_begin(&d->judge);
+    decode_judge_begin(&d->judge);
 }
 
 int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *stream,
@@ -167,7 +323,7 @@ int halo_decoder_open(struct halo_decoder **ret, const char *name, AVStream *str
     d->stream = stream;
     d->turn = halo_display_of_stream(stream);
     d->damage = damage;
-    halo_decode_judge_init(&d->judge, stream->codecpar, settings->live);
+    decode_judge_init(&d->judge, stream->codecpar, settings->live);
     begin(d);
     d->hw = halo_decode_hw_create(&d->settings.hw, stream);
     int code = halo_av_check_size(name, stream->codecpar->width, stream->codecpar->height,
@@ -188,7 +344,7 @@ int halo_decoder_rewind(struct halo_decoder *d, struct halo_error *err)
     if (!d->hw)
         return open_codec(d, err);
     avcodec_flush_buffers(d->codec);
-    halo_decode_judge_forget(&d->judge);
+    decode_judge_forget(&d->judge);
     return 0;
 }
 
@@ -235,7 +391,7 @@ const char *halo_decoder_refusal(const struct halo_decoder *d)
 
 void halo_decoder_set_window(struct halo_decoder *d, int64_t from, int64_t until)
 {
-    halo_decode_judge_set_window(&d->judge, from, until);
+    decode_judge_set_window(&d->judge, from, until);
 }
 
 /* Checks whether the device is lost, which does not count as damage of the input and is never
@@ -250,7 +406,7 @@ static int fail_damaged(struct halo_decoder *d, int64_t ts, const char *why, str
 {
     char clock[32];
     if (d->settings.whole && d->settings.live) /* otherwise some may belong to later packets */
-        halo_decode_judge_forget(&d->judge);
+        decode_judge_forget(&d->judge);
     const int lost = check_device(d, err);
     if (lost < 0)
         return lost;
@@ -314,7 +470,7 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     if (pkt)
         d->packet_time = pkt->pts != AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
     if (pkt)
-        halo_decode_judge_packet(&d->judge, pkt, d->packet_time);
+        decode_judge_packet(&d->judge, pkt, d->packet_time);
     const int64_t time =
         d->packet_time == AV_NOPTS_VALUE ? d->judge.complaints.until - 1 : d->packet_time;
     set_packet_time(d, time);
@@ -332,8 +488,8 @@ int halo_decoder_send(struct halo_decoder *d, const AVPacket *pkt, struct halo_e
     }
     if (code >= 0 || (code == AVERROR_EOF && !pkt))
         return 0;
-    return halo_decode_judge_tolerates(&d->judge) ? check_device(d, err)
-                                                  : fail_decoding(d, d->packet_time, code, err);
+    return decode_judge_tolerates(&d->judge) ? check_device(d, err)
+                                             : fail_decoding(d, d->packet_time, code, err);
 }
 
 /* Gives every frame a time: its own, or one frame after the previous one. */
@@ -407,11 +563,11 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
         code = avcodec_receive_frame(d->codec, d->frame);
         if (d->hw && halo_decode_hw_opened(d->hw) < 0)
             return halo_fail(err, -ECANCELED, "%s: stopped before its decoder was opened", d->name);
-        if (code == AVERROR_EOF && halo_decode_judge_end(&d->judge))
+        if (code == AVERROR_EOF && decode_judge_end(&d->judge))
             return fail_decoding(d, d->last_pts, AVERROR_INVALIDDATA, err);
         if (code == AVERROR(EAGAIN) || code == AVERROR_EOF)
             return 0;
-        if (code < 0 && halo_decode_judge_tolerates(&d->judge))
+        if (code < 0 && decode_judge_tolerates(&d->judge))
             return check_device(d, err);
         if (code < 0)
             damaged = fail_decoding(d, d->packet_time, code, err);
@@ -419,7 +575,7 @@ int halo_decoder_receive(struct halo_decoder *d, struct halo_raw_picture **ret,
     if (damaged < 0)
         return damaged;
     set_time(d, d->frame);
-    const bool broken = halo_decode_judge_picture(&d->judge, d->frame, d->codec->codec);
+    const bool broken = decode_judge_picture(&d->judge, d->frame, d->codec->codec);
     if (broken)
         damaged = fail_decoding(d, d->frame->pts, AVERROR_INVALIDDATA, err);
     if (damaged < 0 || (broken && d->settings.whole)) {

@@ -4,17 +4,127 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
+#include <libavutil/avutil.h>
+#include <libavutil/mathematics.h>
 #include <libavutil/mem.h>
+#include <stdbool.h>
 
 #include "config/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/input/embedded.h"
-#include "pipeline/input/source_jumps.h"
 #include "pipeline/input/source_open.h"
 #include "pipeline/input/source_whole.h"
+
+/* ---- jumps ---- */
+
+/* Makes one continuous timeline from streams whose clock jumps, such as MPEG-TS recordings joined
+ * end to end. Use it from one thread at a time.
+ *
+ * A stream's clock has jumped if its dts goes back by more than a second, or is more than ten
+ * seconds later than everything read so far. From then on an offset is added, so that the stream
+ * continues at the end of the longest stream. The other streams get the same offset, each when its
+ * own clock jumps, because packets from before and after the jump are interleaved. */
+
+enum {
+    BACK = AV_TIME_BASE,     /* smaller steps back are disorder, not a jump */
+    FAR = 10 * AV_TIME_BASE, /* a larger step forward is another clock, not a pause */
+};
+
+/* One stream. All times are in AV_TIME_BASE. */
+struct lane {
+    int64_t offset; /* added to its times */
+    int64_t last;   /* corrected dts of its last packet; AV_NOPTS_VALUE before the first */
+    int64_t end;    /* `last` plus the packet's duration */
+};
+
+struct halo_jumps {
+    int count;
+    int64_t offset; /* since the last jump */
+    struct lane lane[];
+};
+
+static struct halo_jumps *jumps_create(int streams)
+{
+    struct halo_jumps *j = av_mallocz(sizeof *j + streams * sizeof *j->lane);
+    if (!j)
+        return NULL;
+    j->count = streams;
+    for (int i = 0; i < streams; i++)
+        j->lane[i].last = j->lane[i].end = AV_NOPTS_VALUE;
+    return j;
+}
+
+static void jumps_destroy(struct halo_jumps *j)
+{
+    av_free(j);
+}
+
+/* The common end of the streams, except those that stopped long before. */
+static int64_t end_near(const struct halo_jumps *j, const struct lane *lane)
+{
+    int64_t end = lane->end;
+    for (int i = 0; i < j->count; i++)
+        if (j->lane[i].last != AV_NOPTS_VALUE && j->lane[i].end < lane->end + FAR)
+            end = FFMAX(end, j->lane[i].end);
+    return end;
+}
+
+static bool jumps(const struct halo_jumps *j, const struct lane *lane, int64_t dts)
+{
+    if (lane->last == AV_NOPTS_VALUE)
+        return false;
+    if (dts < lane->last - BACK)
+        return true;
+    for (int i = 0; i < j->count; i++)
+        if (j->lane[i].last != AV_NOPTS_VALUE && dts <= j->lane[i].end + FAR)
+            return false;
+    return true;
+}
+
+/* Whether the last offset moves dts close to packets that were read with it. */
+static bool fits_newest(const struct halo_jumps *j, const struct lane *lane, int64_t dts)
+{
+    for (int i = 0; i < j->count && lane->offset != j->offset; i++)
+        if (j->lane[i].last != AV_NOPTS_VALUE && j->lane[i].offset == j->offset &&
+            FFABS(dts + j->offset - j->lane[i].last) <= FAR)
+            return true;
+    return false;
+}
+
+/* Adds the current offset to pkt's times. Returns true if the clock of pkt's stream jumps at this
+ * packet. *ret_step is the size of the jump in seconds if this stream is the first whose clock
+ * makes this jump, otherwise 0. */
+static bool jumps_pass(struct halo_jumps *j, const AVStream *st, AVPacket *pkt, double *ret_step)
+{
+    struct lane *lane = &j->lane[st->index];
+    const enum AVMediaType type = st->codecpar->codec_type;
+    const int64_t ts = pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts;
+    bool jumped = false;
+    *ret_step = 0;
+    if (ts != AV_NOPTS_VALUE) {
+        const int64_t dts = av_rescale_q(ts, st->time_base, AV_TIME_BASE_Q);
+        const bool first = lane->last == AV_NOPTS_VALUE;
+        jumped = jumps(j, lane, dts + lane->offset);
+        if ((jumped || first) && fits_newest(j, lane, dts)) {
+            lane->offset = j->offset;
+        } else if (jumped && (type == AVMEDIA_TYPE_VIDEO || type == AVMEDIA_TYPE_AUDIO)) {
+            *ret_step = (double)(dts + lane->offset - lane->last) / AV_TIME_BASE;
+            lane->offset = j->offset = end_near(j, lane) - dts;
+        }
+        lane->last = dts + lane->offset;
+        lane->end = lane->last + av_rescale_q(pkt->duration, st->time_base, AV_TIME_BASE_Q);
+    }
+    const int64_t add = av_rescale_q(lane->offset, AV_TIME_BASE_Q, st->time_base);
+    if (pkt->pts != AV_NOPTS_VALUE)
+        pkt->pts += add;
+    if (pkt->dts != AV_NOPTS_VALUE)
+        pkt->dts += add;
+    return jumped;
+}
 
 enum {
     BLIND_SEEK = 10, /* seconds: longer than the distance between keyframes of broadcasts */
@@ -96,7 +206,7 @@ static int begin_reading(struct halo_source *s, struct halo_error *err)
     s->torn = -1;
     s->probed = f->pb ? avio_tell(f->pb) : -1;
     if (f->iformat->flags & AVFMT_TS_DISCONT)
-        s->jumps = halo_jumps_create(s->known);
+        s->jumps = jumps_create(s->known);
     s->whole = halo_whole_create(f);
     if (!s->whole || (!s->jumps && (f->iformat->flags & AVFMT_TS_DISCONT)))
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -152,7 +262,7 @@ void halo_source_close(struct halo_source *s)
         return;
     avformat_close_input(&s->format);
     halo_whole_destroy(s->whole);
-    halo_jumps_destroy(s->jumps);
+    jumps_destroy(s->jumps);
     forget_ahead(s);
     av_free(s->ahead);
     av_free(s);
@@ -164,7 +274,7 @@ static int begin_again(struct halo_source *s)
     struct halo_error ignored = {0};
     atomic_store(&s->complaints.lines, 0);
     halo_whole_destroy(s->whole);
-    halo_jumps_destroy(s->jumps);
+    jumps_destroy(s->jumps);
     s->whole = NULL;
     s->jumps = NULL;
     return begin_reading(s, &ignored);
@@ -306,7 +416,7 @@ static int straighten(struct halo_source *s, AVPacket *pkt, struct halo_error *e
     bool jumped = false;
     double step = 0;
     if (s->jumps)
-        jumped = halo_jumps_pass(s->jumps, st, pkt, &step);
+        jumped = jumps_pass(s->jumps, st, pkt, &step);
     if (step != 0 && HALO_ONCE(said))
         halo_log(HALO_LOG_WARNING,
                  "%s: the clock jumps by %.3f s at %s: timestamps are adjusted so that all streams "

@@ -5,11 +5,10 @@
 # Before the gate, and in it. Nothing here may hand a picture to anybody but the next one here.
 RAW = {
     'input/decode.c': ('decoders make raw pictures', '''
-        get_buffer set_time find_turn settle_picture halo_decoder_receive'''),
+        get_buffer set_time find_turn settle_picture halo_decoder_receive
+        has_flags decode_judge_picture'''),
     'input/decoders.c': ('from several decoders, in order', '''
-        receive receive_single halo_decoders_receive'''),
-    'input/decoders_worker.c': ('from one of them, for the group they belong to', 'put'),
-    'input/decode_judge.c': ('whether they are whole', 'has_flags halo_decode_judge_picture'),
+        put receive receive_single halo_decoders_receive'''),
     'picture/raw_picture.c': ('their times, and their end', '''
         halo_raw_picture_pts halo_raw_picture_set_pts halo_raw_picture_move
         halo_raw_picture_judge halo_raw_picture_destroy'''),

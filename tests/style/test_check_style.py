@@ -75,13 +75,13 @@ class CheckStyle(unittest.TestCase):
             self.assertRegex(result.stdout, f'(?m)^{place}.*{what}')
 
     def test_versions_of_ffmpeg(self):
-        """Printing a version is allowed, as daemon/version.c does."""
+        """Printing a version is allowed, as daemon/main.c does."""
         lines = ('#if LIBAVCODEC_VERSION_MAJOR < 60', '#if LIBSWSCALE_VERSION_INT > 9',
                  '#ifdef FF_API_INIT_PACKET', 'int a = AV_VERSION_INT(59, 1, 0);')
         for line in lines:
             self.append('pipeline/base/av_version.c', line)
             self.append('pipeline/base/av_version.h', line)
-        self.append('daemon/version.c', 'unsigned major = AV_VERSION_MAJOR(avformat_version());')
+        self.append('daemon/main.c', 'unsigned major = AV_VERSION_MAJOR(avformat_version());')
         result = self.check('code')
         self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
         places = [self.append('pipeline/base/av.c', line) for line in lines]

@@ -6,7 +6,6 @@
 
 #include "tools/halo-bench/settings.h"
 
-int halo_bench_list(const struct halo_bench_settings *settings);
 int halo_bench_grid(const struct halo_bench_settings *settings); /* also --peers */
 int halo_bench_reuse(const struct halo_bench_settings *settings);
 int halo_bench_tune(const struct halo_bench_settings *settings);

@@ -103,8 +103,4 @@ int ctl_bytes_within(const char *text, int columns);
  * not among these fields. */
 char *ctl_stream_news(const json_t *stream);
 
-/* ---- users.c ---- */
-int ctl_user(struct ctl *ctl, char **words, int count);
-int ctl_token(struct ctl *ctl, char **words, int count);
-
 #endif
