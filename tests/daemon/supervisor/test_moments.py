@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# on_error: every kind at every moment: start, reload, restart, filter change, device loss, shutdown.
+# on_error: every kind at every moment: start, filter change, reload, restart, device loss, shutdown.
 """Needs a build with -Dfaults=true. A fault lasts as long as a file is there: "alloc" costs pictures,
 "launch" ends the engine. Four streams of one daemon have the four kinds, and one viewer each that
 gets pictures as they are, by descriptor: no player delays them. In every raw picture each second
@@ -113,19 +113,12 @@ class Moments(DaemonTest):
                            {'unix': self.path(f'{kind}.fd')}], **more}
                 for kind in KINDS}
 
-    def begin(self, fault, is_there):
-        self.switch, self.viewers, self.everyone = self.path('fault'), {}, []
-        if is_there:
-            self.fail_now()
-        self.daemon = self.start(self.streams(), patient=HURRIED,
-                                 environment={'HALOD_FAULT': f'{fault}:{self.switch}'})
-
-    def fail_now(self):
-        with open(self.switch, 'w', encoding='ascii'):
+    def fail_now(self, fault='alloc'):
+        with open(self.path(fault), 'w', encoding='ascii'):
             return time.monotonic()
 
-    def work_again(self):
-        os.unlink(self.switch)
+    def work_again(self, fault='alloc'):
+        os.unlink(self.path(fault))
         return time.monotonic()
 
     def look(self, *kinds):
@@ -168,13 +161,24 @@ class Moments(DaemonTest):
             self.until(lambda: viewer.pictures[-1][0] > begun)
             self.assertEqual(set(viewer.kinds(begun)), {SHOWN[kind]}, kind)
 
-    def goes_on(self):
-        """Filtered pictures for those who stayed, and for who was sent away and comes again."""
-        since = self.work_again()
+    def goes_on(self, fault='alloc'):
+        """Filtered pictures for those who stayed, and for who was sent away and comes again: soon all that
+        there are."""
+        since = self.work_again(fault)
         self.sees('filtered', *SHOWN, since=since)
         self.daemon.wait_state('stop', 'running')
         self.look('stop')
         self.sees('filtered', 'stop')
+
+        def has_all(kind):
+            """Of "stop" a machine that was elsewhere may be the end."""
+            if kind == 'stop' and not self.viewers[kind].is_alive():
+                self.look(kind)
+                return True
+            return len({data for when, data, gap in self.viewers[kind].pictures
+                        if when >= since and not gap}) >= RATE
+        for kind in KINDS:
+            self.until(lambda kind=kind: has_all(kind))
 
     def finish(self):
         """The daemon ends well, and nobody has ever seen anything raw, or anything else."""
@@ -188,36 +192,38 @@ class Moments(DaemonTest):
             true |= {('filtered', True)} if kind == 'last' else set()
             self.assertLessEqual({(kind_of(data), gap) for _, data, gap in viewer.pictures}, true, kind)
 
-    def test_start(self):
+    def test_every_moment(self):
+        self.viewers, self.everyone = {}, []
+        self.fail_now()
+        self.daemon = self.start(self.streams(), patient=HURRIED, environment={
+            'HALOD_FAULT': f'alloc:{self.path("alloc")},launch:{self.path("launch")}'})
+        self.at_the_start()
+        self.goes_on()
+        self.while_filters_change()
+        self.goes_on()
+        for kind in KINDS:
+            self.assertEqual(self.daemon.status(kind)['filters'], OTHER_CHAIN)
+        self.reload(self.streams())
+        self.goes_on()
+        self.restart()
+        self.goes_on()
+        self.shows_what_it_should(self.fail_now('launch'))  # one engine after the other ends
+        self.goes_on('launch')
+        self.assertGreaterEqual(self.daemon.status('card')['restarts'], 1)
+        self.fail_now()
+        time.sleep(4 / RATE)  # some that fail, when the daemon ends
+        self.finish()
+
+    def at_the_start(self):
         """Pictures fail from the first on: of "last" there is none to show."""
-        self.begin('alloc', True)
         self.look()
         for kind, shown in SHOWN.items():
             self.sees(shown, kind)
         self.is_over('stop')
         for kind, viewer in self.viewers.items():
             self.assertLessEqual(set(viewer.kinds()), {SHOWN.get(kind)})
-        self.goes_on()
-        self.finish()
 
-    def runs(self, fault):
-        self.begin(fault, False)
-        for kind in KINDS:
-            self.daemon.wait_state(kind, 'running')
-        self.look()
-        self.sees('filtered')
-
-        def has_all(kind):
-            """All pictures that there are. Of "stop" a machine that was elsewhere may be the end."""
-            if kind == 'stop' and not self.viewers[kind].is_alive():
-                self.look(kind)
-                return True
-            return len({data for _, data, gap in self.viewers[kind].pictures if not gap}) >= RATE
-        for kind in KINDS:
-            self.until(lambda kind=kind: has_all(kind))
-
-    def test_filter_change(self):
-        self.runs('alloc')
+    def while_filters_change(self):
         since = self.fail_now()
         for kind in KINDS:
             self.daemon.control('Set', name=kind, filters=OTHER_CHAIN)
@@ -225,24 +231,16 @@ class Moments(DaemonTest):
         for kind in ('card', 'last'):
             with self.assertRaisesRegex(Refused, 'no filtered frame'):
                 self.daemon.control('Snapshot', name=kind, format='png')
-        self.goes_on()
-        for kind in KINDS:
-            self.assertEqual(self.daemon.status(kind)['filters'], OTHER_CHAIN)
-        self.finish()
 
-    def test_reload(self):
+    def reload(self, streams):
         """Of filters alone: nobody is sent away."""
-        self.runs('alloc')
-        self.daemon.write(self.streams(OTHER_CHAIN))
+        self.daemon.write(streams)
         since = self.fail_now()
         self.daemon.control('Reload')
         self.shows_what_it_should(since)
-        self.goes_on()
-        self.finish()
 
-    def test_restart(self):
+    def restart(self):
         """By a reload: viewers are closed; who comes sees what on_error says, from the start."""
-        self.runs('alloc')
         self.daemon.write(self.streams(depth=2))
         self.fail_now()
         self.daemon.control('Reload')
@@ -252,39 +250,6 @@ class Moments(DaemonTest):
         for kind, shown in SHOWN.items():
             self.sees(shown, kind)
             self.assertEqual(set(self.viewers[kind].kinds()), {shown})
-        self.goes_on()
-        self.finish()
-
-    @halotest.alone
-    def test_last_for(self):
-        self.runs('alloc')
-        since = self.fail_now()
-        self.sees('card', 'last', since=since)
-        viewer = self.viewers['last']
-        card = viewer.first('card', since)
-        last = max(when for when, _, gap in viewer.pictures if when < card and not gap)
-        self.assertGreater(card - last, LAST_FOR - 0.7)
-
-    def test_device_loss(self):
-        """The engine ends, and each one after it, until the device works."""
-        self.runs('launch')
-        since = self.fail_now()
-        self.shows_what_it_should(since)
-        self.goes_on()
-        self.assertGreaterEqual(self.daemon.status('card')['restarts'], 1)
-        self.finish()
-
-    def test_shutdown(self):
-        """While all is well, and while pictures fail: nothing comes at the end."""
-        for fails in (False, True):
-            with self.subTest(fails=fails):
-                self.runs('alloc')
-                if fails:
-                    self.fail_now()
-                    time.sleep(4 / RATE)  # some that fail
-                self.finish()
-                if fails:
-                    self.work_again()
 
 
 if __name__ == '__main__':
