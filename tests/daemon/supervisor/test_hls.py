@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Live playlists of the daemon: players follow them across dead engines, cards, and full disks.
+# Live playlists of the daemon: players follow them across dead engines, cards, and another daemon.
 import array
+import glob
 import os
 import re
 import shutil
-import signal
 import subprocess
 
-from halotest.daemon import FFMPEG, PATIENCE, Watcher, free_port, main
+from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, Watcher, free_port, main
 from halotest import (alone, decodes_cleanly, has_encoder, packets, plain_clip, probe, raw_frames,
                       silent_clip)
 from test_cards import Source
-from test_outputs import DiskTest
 
 SIZE = 160, 120  # of plain_clip()
 
 
-class HlsTest(DiskTest):
+class Players(DaemonTest):
     LIST = 'hls/door.m3u8'
 
     def live(self, chain='solid', **more):
@@ -110,26 +109,51 @@ class HlsTest(DiskTest):
             first = packets(path, 'v:0')[0]
             self.assertIn('K', first['flags'], name)
 
-
-class Players(HlsTest):
-    def test_segments(self):
-        """H.264 in 4:2:0, AAC, a keyframe at the begin of each; old ones go."""
-        daemon = self.start({'one': self.live(keep=3)})
-        self.wait_segments(daemon, 6)
+    def test_engines_and_daemons_that_end(self):
+        """H.264 in 4:2:0, AAC, a keyframe at the begin of each segment. The playlist goes on when an engine
+        dies, and with the next daemon, which removes what the first has left; and when its folder is
+        removed."""
+        daemon = self.start({'one': self.live(keep=100), 'safari': self.safari()})
+        self.wait_segments(daemon, 3)
+        newest = self.number()
+        daemon.kill_engine_of('one')
+        self.until(lambda: self.number() > newest + 1)
+        self.assertEqual(daemon.status('one')['restarts'], 1)
         listed = self.kept()
-        self.assertEqual(len(listed), 3)
-        self.assert_playable(listed)
+        self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
+        self.assertEqual(len({header for _, header, _, _ in listed}), 2)
         self.assertEqual({(kind['codec_name'], kind.get('pix_fmt')) for kind in
                           probe(self.joined(*listed[0][:2]))['streams']},
                          {('h264', 'yuv420p'), ('aac', None)})
-        self.until(lambda: len(os.listdir(self.path('hls'))) <= 3 + 3 + 1 + 1 + 2,
-                   lambda: os.listdir(self.path('hls')))
         # Files come before the engine's next report of them.
-        self.until(lambda: self.output(daemon, 'hls').get('segments', 0) >= 6, daemon.stands)
-        output = self.output(daemon, 'hls')
+        self.until(lambda: daemon.status('one')['outputs'][0].get('segments', 0) >= 1, daemon.stands)
+        output = daemon.status('one')['outputs'][0]
         self.assertEqual((output['state'], output['target'], output['path']),
                          ('writing', self.path(self.LIST), self.path(self.LIST)))
         self.assertGreater(output['bytes'], 1000)
+        self.assertEqual(daemon.stop(), 0)
+        self.assert_playable(self.kept())
+        self.assert_tag()
+        newest, before = self.number(), os.listdir(self.path('hls'))
+        daemon = self.start({'one': self.live(keep=3)})
+        self.wait_segments(daemon, 6)
+        self.assertGreaterEqual(self.number(), newest + 6)
+        self.assertEqual(set(before) & set(os.listdir(self.path('hls'))), {'door.m3u8'})
+        self.assertIn('#EXT-X-DISCONTINUITY-SEQUENCE:2\n', self.playlist())
+        os.rename(self.path('hls'), self.path('gone'))  # at once: the engine writes there
+        shutil.rmtree(self.path('gone'), ignore_errors=True)
+        self.until(lambda: self.number() >= 0)
+
+    def safari(self):
+        """HEVC."""
+        codec = {'codec': 'libx265', 'preset': 'ultrafast'} if has_encoder('libx265') else {}
+        return {**self.live(), 'outputs': [
+            {'hls': self.path('safari/door.m3u8'), 'segment_time': 1, 'video': codec}]}
+
+    def assert_tag(self):
+        """The one that Safari wants."""
+        with open(glob.glob(self.path('safari/*-init-*.mp4'))[0], 'rb') as file:
+            self.assertIn(b'hvc1' if has_encoder('libx265') else b'avc1', file.read())
 
     def follow(self, frames):
         """A player that goes on reading the playlist until it has so many frames."""
@@ -142,19 +166,6 @@ class Players(HlsTest):
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
-
-    def test_an_engine_dies(self):
-        """The playlist goes on."""
-        daemon = self.start({'one': self.live(keep=100)})
-        self.wait_segments(daemon, 3)
-        newest = self.number()
-        daemon.kill_engine_of('one')
-        self.until(lambda: self.number() > newest + 1)
-        self.assertEqual(daemon.status('one')['restarts'], 1)
-        listed = self.kept()
-        self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
-        self.assertEqual(len({header for _, header, _, _ in listed}), 2)
-        self.assert_playable(listed)
 
     @alone
     def test_who_follows_it(self):
@@ -171,34 +182,6 @@ class Players(HlsTest):
         self.assertEqual(len(frames), 175 * SIZE[0] * SIZE[1])
         self.assertLess(max(frames) - min(frames), 8)
 
-    def test_the_daemon_again(self):
-        """The next daemon continues the numbers, and removes what the first has left."""
-        daemon = self.start({'one': self.live(keep=3)})
-        self.wait_segments(daemon, 4)
-        self.assertEqual(daemon.stop(signal.SIGTERM), 0)
-        newest, before = self.number(), os.listdir(self.path('hls'))
-        self.assert_playable(self.kept())
-        daemon = self.start({'one': self.live(keep=3)})
-        self.wait_segments(daemon, 6)
-        self.assertGreaterEqual(self.number(), newest + 6)
-        self.assertEqual(set(before) & set(os.listdir(self.path('hls'))), {'door.m3u8'})
-        self.assertIn('#EXT-X-DISCONTINUITY-SEQUENCE:1\n', self.playlist())
-
-    @staticmethod
-    def tag_of(path):
-        return [kind['codec_tag_string'] for kind in probe(path)['streams']
-                if kind['codec_type'] == 'video']
-
-    def test_hevc(self):
-        """With the tag that Safari wants."""
-        if not has_encoder('libx265'):
-            self.skipTest('FFmpeg has no libx265')
-        daemon = self.start({'one': self.live(video={'codec': 'libx265', 'preset': 'ultrafast'})})
-        self.wait_segments(daemon, 1)
-        self.assertEqual(self.tag_of(self.joined(*self.kept()[0][:2])), ['hvc1'])
-
-
-class Sources(HlsTest):
     def test_cards(self):
         """While the source is away, the playlist goes on with cards."""
         port = free_port()
@@ -217,58 +200,6 @@ class Sources(HlsTest):
         self.assertGreater(length, 0.3)
         frames = raw_frames(path, filters='scale=12:8:flags=area', pixel_format='gray')
         self.assertTrue(Watcher.is_card(frames[:96]))
-
-
-class Folders(HlsTest):
-    def test_one_that_cannot_be(self):
-        """One line says so, and the stream goes on."""
-        with open(self.path('hls'), 'w', encoding='ascii') as file:
-            file.write('no folder')
-        daemon = self.start({'one': self.live()})
-        why = self.wait_output(daemon, 'failed', kind='hls')['why']
-        self.assertEqual(why, f'{self.path(self.LIST)}: cannot be written: Not a directory')
-        self.assertEqual(daemon.logged().count('Not a directory'), 1, daemon.logged())
-        self.assertTrue(daemon.runs('one'))
-
-    def test_one_that_is_read_only(self):
-        disk = self.mount('hls', '8m')
-        if subprocess.run(['mount', '-o', 'remount,ro', disk], check=False).returncode:
-            self.skipTest('a file system cannot be made read-only here')
-        daemon = self.start({'one': self.live()})
-        why = self.wait_output(daemon, 'failed', kind='hls')['why']
-        self.assertIn('cannot be written: Read-only file system', why)
-
-    def test_those_that_come(self):
-        """By a reload; and one that is removed is made again."""
-        daemon = self.start({'one': self.stream(outputs=[{'null': True}])})
-        daemon.wait_state('one', 'running')
-        daemon.write({'one': self.live()})
-        daemon.control('Reload')
-        self.wait_segments(daemon, 1)
-        os.rename(self.path('hls'), self.path('gone'))  # at once: the engine writes there
-        shutil.rmtree(self.path('gone'), ignore_errors=True)
-        self.until(lambda: self.number() >= 0)
-
-
-class FullDisks(HlsTest):
-    def test_a_full_disk(self):
-        """The playlist stays as it was, and goes on by itself once there is space."""
-        disk = self.mount('hls', '8m')
-        daemon = self.start({'one': self.live(keep=100)})
-        self.wait_segments(daemon, 1)
-        self.fill(disk, 0)
-        why = self.wait_output(daemon, 'failed', kind='hls')['why']
-        self.assertIn('No space left', why)
-        self.assert_playable(self.kept())
-        self.assertTrue(daemon.runs('one'))
-        self.assertEqual(daemon.logged().count('No space left'), 1, daemon.logged())
-        os.unlink(os.path.join(disk, 'ballast'))
-        self.wait_output(daemon, 'writing', kind='hls')
-        self.wait_segments(daemon, 1)
-        listed = self.kept()
-        self.assertEqual([broken for *_, broken in listed].count(True), 1, self.playlist())
-        self.assert_playable(listed)
-        self.assertEqual(daemon.status('one')['restarts'], 0)
 
 
 if __name__ == '__main__':
