@@ -618,8 +618,10 @@ int __wrap_halo_supervisor_create(struct halo_supervisor **ret, uv_loop_t *loop,
 {
     world_take_loop(loop);
     const int code = __real_halo_supervisor_create(ret, loop, program, settings, err);
-    if (code < 0)
+    if (code < 0 && !play.settings)
         world_fail("the daemon does not start: %s", err->text);
+    if (code < 0)
+        return code;
     check.sv = *ret;
     check.listener.event = on_event;
     halo_supervisor_listen(check.sv, &check.listener);

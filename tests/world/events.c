@@ -26,13 +26,17 @@ static const char *const user_acts[] = {"put",   "removed", "token", "token-gone
 struct words {
     const char *who; /* the second word of an event */
     const char *what, *more;
+    const char *from_who, *from_more; /* all that follows */
 };
 
 /* ---- who ---- */
 
 static void play_engine(const struct words *w)
 {
-    engine_play(w->who, w->what, atoi(w->more));
+    if (!strcmp(w->what, "tells"))
+        engine_tell(w->who, w->from_more);
+    else
+        engine_play(w->who, w->what, atoi(w->more));
 }
 
 static void play_stream(const struct words *w)
@@ -137,7 +141,7 @@ static void play_halod(const struct words *w)
     else if (!strcmp(w->who, "reloads"))
         raise(SIGHUP);
     else if (!strcmp(w->who, "stops"))
-        world_stop();
+        world_stop(!strcmp(w->what, "beside"));
 }
 
 static void play_machine(const struct words *w)
@@ -181,7 +185,8 @@ bool world_play(const char *event)
     snprintf(text, sizeof text, "%s", event);
     const char *kind = strtok_r(text, " ", &rest), *who = strtok_r(NULL, " ", &rest);
     const char *what = strtok_r(NULL, " ", &rest), *more = strtok_r(NULL, " ", &rest);
-    const struct words words = {who, what ? what : "", more ? more : ""};
+    const struct words words = {who, what ? what : "", more ? more : "",
+                                who ? event + (who - text) : "", more ? event + (more - text) : ""};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (who && !strcmp(kind, kinds[i].name)) {
             kinds[i].play(&words);

@@ -9,14 +9,20 @@
 #include "daemon/supervisor/supervisor.h"
 #include "tests/world/world.h"
 
-enum { KEPT = 16, LINE = 1200, ANSWER_MS = 20000, LINES = 4096 };
+enum { KEPT = 16, LINE = 1200, ANSWER_MS = 20000, LINES = 4096, NAMED = 8 };
+
+struct told {
+    json_t *answer; /* parameters, or the body of an answer by HTTP; NULL: there is none */
+    char *error;    /* of a call, with its parameters; NULL: it went well */
+    char *http;     /* head and body; NULL: there is none */
+    bool waits;     /* for an answer */
+    int client;     /* of a call with a name */
+    char name[24];
+};
 
 static struct {
-    json_t
-        *answer; /* the newest: parameters, or the body of an answer by HTTP; NULL: there is none */
-    char *error; /* of the newest call, with its parameters; NULL: it went well */
-    char *http;  /* the newest answer, head and body; NULL: there is none */
-    bool waits;  /* for an answer */
+    struct told newest, named[NAMED];
+    struct told *of;    /* what is expected something of */
     char headers[LINE]; /* of the next request */
     struct {
         char name[24], value[400];
@@ -39,9 +45,13 @@ static char *word(char **rest)
 }
 
 /* Puts what was remembered in the place of $NAME. */
-static void fill_in(const char *text, char *ret, size_t size)
+void expect_fill_in(const char *text, char *ret, size_t size)
 {
     size_t n = 0;
+    if (told.keeps == 0 && getcwd(told.kept[0].value, sizeof told.kept[0].value)) {
+        strcpy(told.kept[0].name, "FOLDER");
+        told.keeps = 1;
+    }
     while (*text && n + 1 < size) {
         const size_t length =
             *text == '$' ? strspn(text + 1, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
@@ -64,15 +74,29 @@ static void fill_in(const char *text, char *ret, size_t size)
 
 /* ---- calls ---- */
 
-static void take(json_t *answer, char *error, char *http)
+static void take(struct told *of, json_t *answer, char *error, char *http)
 {
-    json_decref(told.answer);
-    free(told.error);
-    free(told.http);
-    told.answer = answer;
-    told.error = error;
-    told.http = http;
-    told.waits = false;
+    json_decref(of->answer);
+    free(of->error);
+    free(of->http);
+    of->answer = answer;
+    of->error = error;
+    of->http = http;
+    of->waits = false;
+}
+
+/* "@NAME", or "": the newest. */
+static struct told *told_of(const char *name)
+{
+    int i = 0;
+    if (!name[0])
+        return &told.newest;
+    while (i < NAMED && told.named[i].name[0] && strcmp(told.named[i].name, name + 1) != 0)
+        i++;
+    if (i == NAMED)
+        world_fail("too many calls have names");
+    snprintf(told.named[i].name, sizeof told.named[i].name, "%s", name + 1);
+    return &told.named[i];
 }
 
 static void take_answer(const char *text)
@@ -87,18 +111,25 @@ static void take_answer(const char *text)
             abort();
         free(more);
     }
-    take(error ? NULL : json_incref(parameters), whole, NULL);
+    struct told *of = &told.newest;
+    for (int i = 0; i < NAMED; i++)
+        if (told.named[i].client == client_number())
+            of = &told.named[i];
+    take(of, error ? NULL : json_incref(parameters), whole, NULL);
     json_decref(answer);
 }
 
+/* call METHOD PARAMETERS, call@NAME METHOD PARAMETERS */
 static void call(char *rest, bool more)
 {
+    struct told *of = told_of(rest[0] == '@' ? word(&rest) : "");
     const char *method = word(&rest);
     json_t *parameters = *rest ? json_loads(rest, 0, NULL) : json_object();
     if (!parameters)
         world_fail("call %s: this is not JSON: %s", method, rest);
-    take(NULL, NULL, NULL);
-    told.waits = client_call_then(method, parameters, more, ANSWER_MS, take_answer);
+    take(of, NULL, NULL, NULL);
+    of->waits = client_call_then(method, parameters, more, ANSWER_MS, take_answer);
+    of->client = of == &told.newest ? 0 : client_number();
 }
 
 static void play_call(char *rest)
@@ -116,7 +147,8 @@ static void play_subscribed_call(char *rest)
 static void take_response(const char *text)
 {
     const char *body = strstr(text, "\r\n\r\n");
-    take(body ? json_loads(body + 4, JSON_DECODE_ANY, NULL) : NULL, NULL, strdup(text));
+    take(&told.newest, body ? json_loads(body + 4, JSON_DECODE_ANY, NULL) : NULL, NULL,
+         strdup(text));
 }
 
 static void ask(const char *method, char *rest)
@@ -131,8 +163,8 @@ static void ask(const char *method, char *rest)
                       "Content-Type: application/json\r\nContent-Length: %zu\r\n", strlen(rest));
     snprintf(text + n, sizeof text - (size_t)n, "\r\n%s", rest);
     told.headers[0] = '\0';
-    take(NULL, NULL, NULL);
-    told.waits = client_ask(text, ANSWER_MS, take_response);
+    take(&told.newest, NULL, NULL, NULL);
+    told.newest.waits = client_ask(text, ANSWER_MS, take_response);
 }
 
 static void play_get(char *rest)
@@ -243,40 +275,42 @@ static void expect_text(const char *what, const char *text, const char *wanted)
 
 static void must_have_come(const char *what)
 {
-    if (told.waits || (!told.answer && !told.error && !told.http))
+    if (told.of->waits || (!told.of->answer && !told.of->error && !told.of->http))
         world_fail("%s: there is none yet", what);
 }
 
 static void expect_answer(char *rest)
 {
     must_have_come("answer");
-    if (told.error)
-        world_fail("an answer was expected, but it is %s", told.error);
-    expect_value(told.answer, "answer", rest);
+    if (told.of->error)
+        world_fail("an answer was expected, but it is %s", told.of->error);
+    expect_value(told.of->answer, "answer", rest);
 }
 
 static void expect_error(char *rest)
 {
     must_have_come("error");
-    if (!told.error)
+    if (!told.of->error)
         world_fail("an error was expected (%s), but it went well", rest);
-    expect_text("error", told.error, rest);
+    expect_text("error", told.of->error, rest);
 }
 
 static void expect_http(char *rest)
 {
     must_have_come("http");
     const int wanted = rest[0] >= '0' && rest[0] <= '9' ? atoi(word(&rest)) : 0;
-    const int status = told.http && strlen(told.http) > 12 ? atoi(told.http + 9) : 0;
+    const int status = told.of->http && strlen(told.of->http) > 12 ? atoi(told.of->http + 9) : 0;
     if (wanted && status != wanted)
         world_fail("http: %d was expected, but it is %d: %.120s", wanted, status,
-                   told.http ? told.http : "");
+                   told.of->http ? told.of->http : "");
     if (*rest)
-        expect_text("http", told.http ? told.http : "", rest);
+        expect_text("http", told.of->http ? told.of->http : "", rest);
 }
 
 static void expect_status(char *rest)
 {
+    if (world_code() >= 0)
+        world_fail("status: halod has ended");
     json_t *status = halo_supervisor_status(world_supervisor());
     const char *stream = word(&rest);
     const json_t *of =
@@ -300,11 +334,20 @@ static void expect_log(char *rest)
         world_fail("log: %d lines have '%s'", found, rest + 2);
 }
 
+/* Cuts "@NAME" off; from now on things are expected of that call's answer. */
+static void look_at(char *what)
+{
+    char *name = what + strcspn(what, "@");
+    told.of = told_of(name);
+    *name = '\0';
+}
+
 /* expect no log ~ TEXT, expect no answer */
 static void expect_no(char *rest)
 {
-    const char *what = word(&rest);
-    if (!strcmp(what, "answer") && !told.waits)
+    char *what = word(&rest);
+    look_at(what);
+    if (!strcmp(what, "answer") && !told.of->waits)
         world_fail("no answer was expected, but there is one");
     if (strcmp(what, "log") != 0)
         return;
@@ -334,19 +377,29 @@ static void expect_file(char *rest)
     expect_text(path, text, rest);
 }
 
+/* expect end CODE */
+static void expect_end_of_halod(char *rest)
+{
+    world_allow_code(atoi(rest));
+    if (world_code() != atoi(rest))
+        world_fail("halod was expected to have ended with %s, but %s %d", rest,
+                   world_code() < 0 ? "it runs" : "it is", world_code());
+}
+
 static const struct {
     const char *what;
     void (*check)(char *rest);
 } expectations[] = {
     {"answer", expect_answer}, {"error", expect_error}, {"http", expect_http},
     {"status", expect_status}, {"log", expect_log},     {"no", expect_no},
-    {"viewer", expect_viewer}, {"file", expect_file},
+    {"viewer", expect_viewer}, {"file", expect_file},   {"end", expect_end_of_halod},
 };
 
 static void play_expect(char *rest)
 {
-    const char *what = word(&rest);
+    char *what = word(&rest);
     size_t i = 0;
+    look_at(what);
     while (i < sizeof expectations / sizeof *expectations &&
            strcmp(expectations[i].what, what) != 0)
         i++;
@@ -355,33 +408,39 @@ static void play_expect(char *rest)
     expectations[i].check(rest);
 }
 
-/* remember NAME answer PATH, remember NAME header NAME */
+/* remember NAME answer PATH, also of answer@CALL; remember NAME header NAME */
 static void play_remember(char *rest)
 {
     if (told.keeps == KEPT)
         world_fail("too much to remember");
     const int at = told.keeps++;
     snprintf(told.kept[at].name, sizeof told.kept[at].name, "%s", word(&rest));
-    const char *from = word(&rest);
+    char *from = word(&rest);
+    look_at(from);
     char *value = told.kept[at].value;
     const size_t size = sizeof told.kept[at].value;
     must_have_come("remember");
     if (!strcmp(from, "answer")) {
-        write_value(find(told.answer, rest), value, size);
+        write_value(find(told.of->answer, rest), value, size);
         return;
     }
-    const char *header = told.http ? strcasestr(told.http, rest) : NULL;
+    const char *header = told.of->http ? strcasestr(told.of->http, rest) : NULL;
     if (!header || sscanf(header + strlen(rest), ": %399[^;\r]", value) != 1)
         world_fail("there is no header %s", rest);
 }
 
 /* ---- files ---- */
 
-/* The block follows the name. */
+/* The block follows the name. A folder is made for it. */
 static void play_write(char *rest)
 {
-    char *block = strchr(rest, '\n');
+    char *block = strchr(rest, '\n'), *folder = strchr(rest, '/');
     *block = '\0';
+    if (folder) {
+        *folder = '\0';
+        mkdir(rest, 0700);
+        *folder = '/';
+    }
     FILE *file = fopen(rest, "w");
     if (!file || fputs(block + 1, file) < 0 || fclose(file) != 0)
         world_fail("%s cannot be written", rest);
@@ -408,8 +467,8 @@ static const struct {
 bool expect_play(const char *event)
 {
     char text[64 * LINE];
-    fill_in(event, text, sizeof text);
-    const size_t length = strcspn(text, " ");
+    expect_fill_in(event, text, sizeof text);
+    const size_t length = strcspn(text, " @");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strlen(kinds[i].name) == length && !strncmp(text, kinds[i].name, length)) {
             kinds[i].play(text + length + (text[length] == ' '));
@@ -426,7 +485,9 @@ void expect_take_log(const char *line)
 
 void expect_end(void)
 {
-    take(NULL, NULL, NULL);
+    take(&told.newest, NULL, NULL, NULL);
+    for (int i = 0; i < NAMED; i++)
+        take(&told.named[i], NULL, NULL, NULL);
     for (int i = 0; i < told.lines; i++)
         free(told.line[i]);
 }

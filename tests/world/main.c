@@ -26,7 +26,9 @@ static struct {
     int chains;
     int of_file[8]; /* the chains of world_streams, as last written */
     bool ending, disk_is_full;
-} world;
+    int code;    /* with which the daemon has ended; or -1 */
+    int allowed; /* with which it may end */
+} world = {.code = -1};
 
 /* ---- the machine ---- */
 
@@ -191,19 +193,30 @@ static void play_next(void *arg)
                     arg);
 }
 
-void world_stop(void)
+void world_stop(bool clients_stay)
 {
     world_say("the daemon is told to stop");
     world.ending = true;
-    clients_leave();
+    if (!clients_stay)
+        clients_leave();
     raise(SIGTERM);
+}
+
+int world_code(void)
+{
+    return world.code;
+}
+
+void world_allow_code(int code)
+{
+    world.allowed = code;
 }
 
 static void stop(void *arg)
 {
     (void)arg;
     if (!world.ending)
-        world_stop();
+        world_stop(false);
 }
 
 static void end_quiet(void *arg)
@@ -244,8 +257,11 @@ static void begin_quiet(void *arg)
 
 static void write_own_settings(void)
 {
+    static char text[8192];
     FILE *file = fopen("halod.yaml", "w");
-    if (!file || fputs(play.settings, file) < 0 || fclose(file) != 0)
+    mkdir("state", 0700);
+    expect_fill_in(play.settings, text, sizeof text);
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
         world_fail("halod.yaml cannot be written");
 }
 
@@ -260,12 +276,14 @@ static void run(void)
         write_own_settings();
     else
         world_write_settings(0);
+    while (!play.drawn && play.next < play.count && play.events[play.next].at < 0)
+        play_listed();
     if (halo_daemon_load(&settings, "halod.yaml", &halo_checks, &errors) < 0)
         world_fail("the settings are wrong: %s", halo_error_list_text(errors, 0));
     if (play.drawn)
         world_after(play_pause() * 1000, draw_next, NULL);
-    else if (play.count > 0)
-        world_after(play.events[0].at * 1e3, play_next, NULL);
+    else if (play.next < play.count)
+        world_after(play.events[play.next].at * 1e3, play_next, NULL);
     const double last = play.drawn       ? play.length
                         : play.count > 0 ? play.events[play.count - 1].at
                                          : 0;
@@ -276,9 +294,12 @@ static void run(void)
         /* a quiet minute is the last */
         world_after((floor(last / WORLD_QUIET_EVERY) + 1) * WORLD_QUIET_EVERY * 1e3, stop, NULL);
     }
-    const int code = halo_run_daemon(settings, "halod.yaml", "halod");
-    if (code != 0)
-        world_fail("the daemon ends with %d", code);
+    world.code = halo_run_daemon(settings, "halod.yaml", "halod");
+    clients_leave();
+    while (play.settings && play.next < play.count)
+        play_listed();
+    if (world.code != world.allowed)
+        world_fail("the daemon ends with %d", world.code);
     check_end();
     expect_end();
     broker_end();

@@ -22,6 +22,8 @@
  *     version: 1
  *   end
  *
+ * What has a time below 0 happens before the daemon starts; what is left when it has ended, then.
+ *
  * Prints the hash of the trace, or what failed and the events before. Each run is a process. */
 #ifndef HALO_PLAY_H
 #define HALO_PLAY_H

@@ -26,6 +26,7 @@ struct client {
     struct client *next;
     enum kind kind;
     int fd;
+    int number;
     char what[64];    /* method, path or socket */
     int64_t deadline; /* us of world_awake(); 0: none */
     bool answered, subscribed, reads;
@@ -43,6 +44,12 @@ struct client {
 };
 
 static struct client *clients;
+static int joined, answered; /* numbers */
+
+int client_number(void)
+{
+    return answered ? answered : joined;
+}
 
 static void leave(struct client *c)
 {
@@ -73,6 +80,7 @@ static struct client *join(enum kind kind, const char *path, const char *what)
     }
     struct client *c = calloc(1, sizeof *c);
     c->kind = kind;
+    c->number = ++joined;
     c->fd = fd;
     c->came = c->frame_came = world_awake();
     snprintf(c->what, sizeof c->what, "%s", what);
@@ -117,8 +125,10 @@ static void take_answer(struct client *c, const char *text)
     c->answered = !c->subscribed;
     if (c->answered)
         world_say("client: %s is answered: %s", c->what, error ? error : "done");
+    answered = c->number;
     if (c->then)
         c->then(text);
+    answered = 0;
     if (!c->subscribed)
         c->then = NULL;
     if (c->stream[0] && !error)

@@ -55,7 +55,8 @@ struct played {
     int chain[HALO_MAX_RENDITIONS + 1], hides[HALO_MAX_RENDITIONS + 1];
     int64_t frames, at, detector; /* at: us, of the newest frame */
     bool refuses, ending;
-    int late; /* ms, for the next set */
+    int late;    /* ms, for the next set */
+    int lingers; /* ms that its end takes */
     struct later *laters;
     struct halo_stream_settings settings;
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
@@ -518,7 +519,7 @@ static void answer_set(void *arg)
     struct played *s = later->stream;
     json_t *answer = json_pack("{s:s, s:s, s:O}", "tell", "set", "stream", s->name, "id",
                                json_object_get(later->message, "id"));
-    if (s->ending)
+    if (s->ending && !later->refused)
         json_object_set_new(answer, "ended", json_true());
     if (later->refused || s->ending)
         json_object_set_new(answer, "why", json_string("the filters do not fit"));
@@ -614,7 +615,7 @@ static void take_of_stream(struct played *s, const char *what, json_t *message)
         for (int i = 0; i < s->encodings; i++) /* an encoder has just been opened again */
             if (s->ring[i].writer && world_draw(2))
                 tell_ring(s, i);
-        world_after((double)world_draw(400), gone, s);
+        world_after(s->lingers + (double)world_draw(400), gone, s);
     } else if (!strcmp(what, "set")) {
         set_later(s, message);
     } else if (!strcmp(what, "control")) {
@@ -820,9 +821,21 @@ int engines_surviving(void)
     return count;
 }
 
+/* All at once, for who sees it. */
+static void end_all(int number)
+{
+    for (struct engine *e = played.engines; e; e = e->next) {
+        e->disturbed = world_now();
+        if (!e->detector)
+            end_process(e, 0, number);
+    }
+}
+
 void engine_play(const char *name, const char *what, int number)
 {
     struct engine *e = by_name(name);
+    if (!strcmp(name, "all") && !strcmp(what, "dies"))
+        end_all(number);
     const bool ends = !strcmp(what, "dies") || !strcmp(what, "exits") || !strcmp(what, "frail");
     if (!e || e->exited || e->killed || (e->hangs && !ends))
         return;
@@ -862,6 +875,15 @@ void engine_play(const char *name, const char *what, int number)
     }
 }
 
+void engine_tell(const char *name, const char *text)
+{
+    struct engine *e = by_name(name);
+    json_t *message = json_loads(text, 0, NULL);
+    if (!e || !message)
+        world_fail("engine %s cannot tell this: %s", name, text);
+    tell(e, message, NULL, 0);
+}
+
 void engine_stream_play(const char *stream, const char *what, int number)
 {
     struct played *s = stream_by_name(stream);
@@ -879,7 +901,14 @@ void engine_stream_play(const char *stream, const char *what, int number)
         s->refuses = true;
     else if (!strcmp(what, "late"))
         s->late = number;
-    else if (!strcmp(what, "stalls")) {
+    else if (!strcmp(what, "crashes")) {
+        s->engine->disturbed = world_now();
+        end_process(s->engine, 0, SIGSEGV);
+        return;
+    } else if (!strcmp(what, "lingers")) {
+        s->lingers = number;
+        s->engine->disturbed = number < QUIT_MS ? s->engine->disturbed : world_now();
+    } else if (!strcmp(what, "stalls")) {
         s->state = "failed";
         tell(s->engine,
              json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "tell", "state", "stream", s->name,

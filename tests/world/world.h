@@ -100,8 +100,11 @@ int world_chain_hides(const char *chain);
 int world_file_chain(const char *stream);
 extern const char *const world_streams[]; /* in a quiet minute; NULL at the end */
 struct halo_supervisor *world_supervisor(void);
-void world_stop(void);      /* tells the daemon to stop */
-bool world_is_ending(void); /* it was told so */
+/* Tells the daemon to stop. Clients leave before, or (clients_stay) wait for their answers. */
+void world_stop(bool clients_stay);
+bool world_is_ending(void);      /* it was told so */
+int world_code(void);            /* with which it has ended; -1: it runs */
+void world_allow_code(int code); /* it may end with this, and not with 0 */
 void world_fill_disk(bool full);
 void world_make_folder(bool made); /* of an output of `back` */
 void world_remove_socket(const char *socket);
@@ -119,6 +122,8 @@ bool world_play(const char *event);
 bool expect_play(const char *event); /* false: it is none of these */
 void expect_take_log(const char *line);
 void expect_end(void);
+/* Puts what was remembered in the place of $NAME; $FOLDER is where the world is played. */
+void expect_fill_in(const char *text, char *ret, size_t size);
 
 /* ---- played_engine.c ---- */
 
@@ -126,9 +131,10 @@ void engines_begin(void); /* replaces halo_process_ops */
 void engines_end(void);
 void engine_play(const char *name, const char *what, int number);
 void engine_stream_play(const char *stream, const char *what, int number);
-void engines_heal(void);                          /* all do what they should from now on */
-void engines_check(void);                         /* whose silence should have been noticed */
-bool engine_runs(const struct sv_stream *stream); /* as it has told */
+void engine_tell(const char *name, const char *text); /* this message */
+void engines_heal(void);                              /* all do what they should from now on */
+void engines_check(void);                             /* whose silence should have been noticed */
+bool engine_runs(const struct sv_stream *stream);     /* as it has told */
 /* The chain by which an engine filters the stream now, or -1. */
 int engine_chain(const struct sv_stream *stream, int rendition); /* 0: its own */
 int engine_hides(const struct sv_stream *stream, int rendition);
@@ -151,6 +157,7 @@ typedef void world_answer(const char *text);
 bool client_call_then(const char *method, json_t *parameters, bool more, int ms,
                       world_answer *done);
 bool client_ask(const char *request, int ms, world_answer *done);
+int client_number(void);     /* of the call that is being answered, or else was made last */
 void client_subscribe(void); /* to events, until the world is quiet */
 void client_browse(const char *path);
 void client_be_rude(const char *how); /* a row of a table */
