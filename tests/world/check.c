@@ -562,7 +562,8 @@ static void check_reason(const char *stream, const char *why)
     static const char *const reasons[] = {"restart requested", "its settings have changed",
                                           "its input",         "a stage is stuck",
                                           "the engine",        "the GPU failed",
-                                          "killed: ",          "it sent"};
+                                          "killed: ",          "it sent",
+                                          "the GPU's memory"};
     for (size_t i = 0; i < 4; i++)
         if (s && s->place.engine != check.failed &&
             !strncmp(why, of_engine[i], strlen(of_engine[i])))

@@ -65,6 +65,11 @@ static void play_crowd(const struct words *w)
     client_browse("/healthz");
 }
 
+static void play_flood(const struct words *w)
+{
+    client_flood(w->who, atoi(w->what));
+}
+
 static void play_broker(const struct words *w)
 {
     const int number = atoi(w->what);
@@ -175,6 +180,7 @@ static const struct {
     {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
     {"folder", play_folder}, {"user", play_user},       {"rude", play_rude},
     {"crowd", play_crowd},   {"socket", play_socket},   {"broker", play_broker},
+    {"flood", play_flood},
 };
 
 bool world_play(const char *event)

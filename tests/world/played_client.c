@@ -214,6 +214,25 @@ void client_subscribe(void)
         c->subscribed = true;
 }
 
+void client_flood(const char *stream, int count)
+{
+    struct client *c = join(CLIENT, "control.sock", "SetRegions");
+    for (int i = 0; c && i < count; i++) {
+        char text[400];
+        const int length = snprintf(
+            text, sizeof text,
+            "{\"method\": \"io.halod.Control.SetRegions\", \"oneway\": true, "
+            "\"parameters\": {\"name\": \"%s\", \"picture\": %lld, \"regions\": ["
+            "{\"kind\": \"rect\", \"x\": %d, \"y\": 2, \"w\": 3, \"h\": 4}%s]}}",
+            stream, (long long)world_now() + 1000000000, i,
+            i + 1 < count ? "" : ", {\"kind\": \"rect\", \"x\": 1, \"y\": 2, \"w\": 3, \"h\": 4}");
+        if (send(c->fd, text, (size_t)length + 1, MSG_NOSIGNAL) != length + 1)
+            world_fail("update %d of %s cannot be sent", i, stream);
+    }
+    if (c)
+        c->subscribed = true; /* no answer must come, but may */
+}
+
 /* ---- HTTP ---- */
 
 static void read_page(void *arg)

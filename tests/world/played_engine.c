@@ -55,8 +55,9 @@ struct played {
     int chain[HALO_MAX_RENDITIONS + 1], hides[HALO_MAX_RENDITIONS + 1];
     int64_t frames, at, detector; /* at: us, of the newest frame */
     bool refuses, ending;
-    int late;    /* ms, for the next set */
-    int lingers; /* ms that its end takes */
+    int late;                 /* ms, for the next set */
+    int lingers;              /* ms that its end takes */
+    int64_t updates, regions; /* of a detector of others: how many, and the regions of the newest */
     struct later *laters;
     struct halo_stream_settings settings;
     struct halo_encoding encoding[HALO_MAX_ENCODINGS];
@@ -71,6 +72,7 @@ struct engine {
     pid_t pid;
     int fd, status, number;
     bool detector, hangs, survives, killed, exited, greeted, wronged;
+    bool quoted;     /* an event has told its numbers: they stay so */
     double slow;     /* ms that each message takes */
     double lingers;  /* ms that its end takes */
     uint64_t waited; /* ms for a processor, without the present wait, since `starves` */
@@ -297,6 +299,14 @@ static void tell_state(struct played *s, const char *state, const char *why)
          NULL, 0);
 }
 
+/* What a detector of others has told it. */
+static json_t *regions_of(const struct played *s)
+{
+    return json_pack("{s:I, s:I, s:f, s:s}", "updates", (json_int_t)s->updates, "regions",
+                     (json_int_t)s->regions, "age", s->updates ? 0.1 : -1.0, "why",
+                     s->updates ? "" : "none yet");
+}
+
 /* What a chain covers is told by its number, so that a status shows which chain it is about. */
 static json_t *coverage_of(int chain)
 {
@@ -309,11 +319,12 @@ static void tell_stats(void *arg)
 {
     struct engine *e = arg;
     json_t *streams = json_object();
-    for (struct played *s = e->streams; s; s = s->next)
+    for (struct played *s = e->quoted ? NULL : e->streams; s; s = s->next)
         json_object_set_new(streams, s->name,
-                            json_pack("{s:I, s:I, s:s, s:o}", "decoded", (json_int_t)s->frames,
+                            json_pack("{s:I, s:I, s:s, s:o, s:o}", "decoded", (json_int_t)s->frames,
                                       "filtered", (json_int_t)s->frames, "backend", "cpu",
-                                      "coverage", coverage_of(s->chain[0])));
+                                      "coverage", coverage_of(s->chain[0]), "region_feed",
+                                      regions_of(s)));
     tell(e, json_pack("{s:s, s:o}", "tell", "stats", "streams", streams), NULL, 0);
     world_after(STATS_MS, tell_stats, e);
 }
@@ -626,6 +637,9 @@ static void take_of_stream(struct played *s, const char *what, json_t *message)
         s->ring[encoding].since_key = 0;
         if (s->ring[encoding].watched)
             open_ring(s, (int)encoding);
+    } else if (!strcmp(what, "regions")) {
+        s->updates++;
+        s->regions = (json_int_t)json_array_size(json_object_get(message, "regions"));
     } else if (!strcmp(what, "key")) {
         s->ring[encoding].since_key = 0;
     } else if (!strcmp(what, "snapshot")) {
@@ -881,6 +895,7 @@ void engine_tell(const char *name, const char *text)
     json_t *message = json_loads(text, 0, NULL);
     if (!e || !message)
         world_fail("engine %s cannot tell this: %s", name, text);
+    e->quoted |= json_object_get(message, "streams") != NULL;
     tell(e, message, NULL, 0);
 }
 

@@ -162,6 +162,8 @@ void client_subscribe(void); /* to events, until the world is quiet */
 void client_browse(const char *path);
 void client_be_rude(const char *how); /* a row of a table */
 void client_crowd(int count);         /* of browsers that are silent */
+/* Tells of regions so often, without a pause; the last time of two. */
+void client_flood(const char *stream, int count);
 void viewer_play(const char *socket, const char *what);
 /* What the newest viewer of it got in the last second: "frames", "cards" or "nothing"; "ended":
  * there is none. */

@@ -8,7 +8,7 @@ import threading
 import time
 
 from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, UNNOTICED, WIDTH, DaemonTest, Refused, is_alive,
-                        main)
+                             main)
 from halotest import Waits, alone, call
 
 # It is written as masks are, but no number format of 8-bit pictures holds it.
@@ -46,24 +46,23 @@ class Rows(threading.Thread):
 class Beside(DaemonTest):
     """A stream that cannot be made, beside a good one."""
 
+    def blurred(self, filters=BLUR):
+        return self.stream('good', filters=filters, privacy='off', on_error='solid', outputs=[
+            {'unix': self.path('good.nut'), 'video': {'codec': 'raw'}}])
+
+    def streams(self, filters=BLUR):
+        return {'good': self.blurred(filters),
+                'bad': self.stream('bad', enabled=False, privacy='changed',
+                                   filters='solid=region=mask ' + self.path('half.png'))}
+
     def begin(self, **more):
         """The settings are checked with the beginning of a mask only; its end is missing."""
         with open(self.path('half.png'), 'wb') as file:
             file.write(call([FFMPEG, '-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=size=320x240',
                              '-frames:v', '1', '-f', 'image2pipe', '-c:v', 'png', '-'])[:2000])
-        daemon = self.start({'good': self.stream('good'),
-                             'bad': self.stream('bad', enabled=False, privacy='changed',
-                                                filters='solid=region=mask ' + self.path('half.png'))},
-                            **more)
+        daemon = self.start(self.streams(), **more)
         daemon.wait_state('good', 'running')
-        return daemon, daemon.pids()[0], self.reader('good.ts')
-
-    def end_well(self, daemon, pid, reader):
-        self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
-        self.assertEqual(daemon.status('good')['restarts'], 0)
-        before = daemon.status('good')['filtered']
-        self.until(lambda: daemon.status('good')['filtered'] > before + 20)
-        self.assertFalse(reader.ended)
+        return daemon, daemon.pids()[0]
 
     def fail_twice(self, daemon):
         before = daemon.status('bad')['restarts']
@@ -72,15 +71,10 @@ class Beside(DaemonTest):
         self.until(lambda: daemon.status('bad')['restarts'] >= before + 2)
         self.assertIn(daemon.state('bad'), ('restarting', 'starting'))
 
-    def test_a_mask_that_is_damaged(self):
-        daemon, pid, reader = self.begin()
-        self.fail_twice(daemon)
-        self.assertIn('half.png', daemon.logged())
-        self.end_well(daemon, pid, reader)
-
     @alone
     def test_nobody_waits_for_it(self):
-        daemon, pid, reader = self.begin()
+        daemon, _ = self.begin()
+        reader = self.reader('good.nut')
 
         def outage():
             """The longest of the good one, beyond what the machine did not have to spare."""
@@ -91,11 +85,9 @@ class Beside(DaemonTest):
             daemon.wait_state('bad', 'stopped')
             return longest - waits.seconds()
         self.assert_once(outage, 0.5 * PATIENCE)
-        self.end_well(daemon, pid, reader)
 
-    def test_asked_for_numbers_before_it_is_gone(self):
+    def asked_for_numbers_before_it_is_gone(self, daemon, pid):
         """The supervisor is slow to take back what could not be made: the engine lives on."""
-        daemon, pid, reader = self.begin(environment=UNNOTICED)
         os.kill(pid, signal.SIGSTOP)  # so that the order is this one
         daemon.control('Start', name='bad')
         daemon.status()  # the engine has been told when this is answered
@@ -106,91 +98,39 @@ class Beside(DaemonTest):
         self.assertTrue(is_alive(pid))
         daemon.process.send_signal(signal.SIGCONT)
         self.until(lambda: 'half.png' in daemon.status('bad')['why'])
-        self.end_well(daemon, pid, reader)
 
-
-class Chains(DaemonTest):
-    """Filters that are written well, and cannot be computed for the stream's pictures."""
-
-    def begin(self, **more):
-        daemon = self.start({'one': self.blurred(BLUR, **more)})
-        daemon.wait_state('one', 'running')
-        rows = Rows(self.path('one.nut'))
-        self.addCleanup(rows.close)
-        self.until(lambda: len(rows.details) > 10)
-        return daemon, rows
-
-    def blurred(self, filters, **more):
-        return self.stream('one', filters=filters, outputs=[
-            {'unix': self.path('one.nut'), 'video': {'codec': 'raw'}}], privacy='off',
-            on_error='solid', **more)
-
-    def assert_old_chain(self, daemon, rows):
-        self.assertEqual(daemon.status('one')['filters'], BLUR)
-        self.assertEqual((daemon.runs('one'), daemon.status('one')['restarts']), (True, 0))
-        before = len(rows.details)
-        self.until(lambda: len(rows.details) > before + 25)
-        blurred = list(rows.details)
-        daemon.control('Set', name='one', filters='null')
-        self.until(lambda: max(blurred) < min(rows.details[-25:]) / 2)
-
-    def test_set(self):
-        daemon, rows = self.begin()
+    def refuses_chains(self, daemon):
+        """Filters that are written well, and cannot be computed for the stream's pictures."""
         for _ in range(3):
             with self.assertRaises(Refused) as refused:
-                daemon.control('Set', name='one', filters=TOO_LARGE)
+                daemon.control('Set', name='good', filters=TOO_LARGE)
             self.assertEqual(refused.exception.error, 'Failed')
             self.assertIn('0m cannot be computed', str(refused.exception))
-        self.assert_old_chain(daemon, rows)
-
-    def reload(self, daemon, stream):
-        daemon.write({'one': stream})
-        return daemon.control('Reload')
-
-    def test_reload(self):
-        """The answer, haloctl and the log say why; the file's chain is tried again each time."""
-        daemon, rows = self.begin()
-        for _ in range(2):
-            answer = self.reload(daemon, self.blurred(TOO_LARGE))
-            self.assertEqual(answer['set'], [])
-            self.assertRegex(answer['refused'][0], 'stream one keeps its filters: .*0m cannot be computed')
+        daemon.write(self.streams(TOO_LARGE))
         for words in (['reload'], ['--json', 'reload']):
             done = subprocess.run([HALOCTL, '--socket', daemon.path, *words], timeout=30 * PATIENCE,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True)
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertRegex(done.stderr, 'haloctl: stream one keeps its filters: .*0m cannot be computed')
-        self.assertIn('stream one keeps its filters', daemon.logged())
-        daemon.process.send_signal(signal.SIGHUP)
-        self.until(lambda: 'settings reloaded' in daemon.logged())
-        self.assert_old_chain(daemon, rows)
+            self.assertRegex(done.stderr, 'haloctl: stream good keeps its filters: .*0m cannot be computed')
 
-    def test_reload_of_renditions(self):
-        """They go with the stream's own chain: all or none."""
-        def renditions(chain):
-            return {'renditions': {'r': {'filters': chain}}}
-        daemon, rows = self.begin(**renditions(BLUR))
-        for own in (BLUR, 'null'):
-            answer = self.reload(daemon, self.blurred(own, **renditions(TOO_LARGE)))
-            self.assertIn('0m cannot be computed', answer['refused'][0])
-            self.assertEqual(daemon.status('one')['renditions'], {'r': BLUR})
-        answer = self.reload(daemon, self.blurred(BLUR, **renditions('gblur=sigma=9')))
-        self.assertEqual((answer['set'], answer['refused']), (['one'], []))
-        self.assertEqual(daemon.status('one')['renditions'], {'r': 'gblur=sigma=9'})
-        self.assert_old_chain(daemon, rows)
-
-    def test_reload_while_the_engine_dies(self):
-        """It comes again with what the file says."""
-        daemon, _ = self.begin()
-        pid = daemon.pids()[0]
-        os.kill(pid, signal.SIGSTOP)
-        daemon.write({'one': self.blurred('gblur=sigma=15')})
-        reload = self.ask(daemon, 'Reload')
-        os.kill(pid, signal.SIGKILL)
-        self.assertEqual(reload.receive()['refused'], [])
-        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=15')
-        self.until(lambda: daemon.status('one')['restarts'] == 1)
-        daemon.wait_state('one', 'running')
-        self.assertEqual(daemon.status('one')['filters'], 'gblur=sigma=15')
+    def test_a_mask_that_is_damaged_and_chains_that_cannot_be(self):
+        """The engine and the stream that runs live on, by the chain that they have."""
+        daemon, pid = self.begin(environment=UNNOTICED)
+        rows = Rows(self.path('good.nut'))
+        self.addCleanup(rows.close)
+        self.until(lambda: len(rows.details) > 10)
+        self.asked_for_numbers_before_it_is_gone(daemon, pid)
+        self.fail_twice(daemon)
+        self.assertIn('half.png', daemon.logged())
+        self.refuses_chains(daemon)
+        self.assertEqual(daemon.status('good')['filters'], BLUR)
+        before = len(rows.details)
+        self.until(lambda: len(rows.details) > before + 25)
+        blurred = list(rows.details)
+        daemon.control('Set', name='good', filters='null')
+        self.until(lambda: max(blurred) < min(rows.details[-25:]) / 2)
+        self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
+        self.assertEqual((daemon.runs('good'), daemon.status('good')['restarts']), (True, 0))
 
 
 if __name__ == '__main__':
