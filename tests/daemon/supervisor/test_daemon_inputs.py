@@ -29,6 +29,19 @@ if is_sanitized([b'__tsan_init']):  # FFmpeg ends a thread of its own there in a
     SERVE['udp'] = (SERVE['udp'][0], 'udp://127.0.0.1:{}?fifo_size=0')
 
 
+class Server:
+    """ffmpeg that sends a pattern in its own time."""
+
+    def __init__(self, kind, port):
+        words = [word.format(port) for word in SERVE[kind][0]]
+        self.process = subprocess.Popen([*PATTERN, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
 class Rtsp:
     """As much of a camera as RTSP over TCP needs: ffmpeg's RTP packets, handed on to one client."""
 
@@ -103,40 +116,32 @@ class Rtsp:
 
 class Inputs(DaemonTest):
     def serve(self, kind, port):
-        """ffmpeg that sends a pattern in its own time."""
-        words = [word.format(port) for word in SERVE[kind][0]]
-        server = subprocess.Popen(
-            [*PATTERN, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL)
-        self.addCleanup(self.kill, server)
+        server = Rtsp(self.folder, port) if kind == 'rtsp' else Server('tcp' if kind == 'hung' else kind, port)
+        self.addCleanup(server.close)
         return server
-
-    def kill(self, process):
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-
-    def wait_running(self, daemon):
-        for kind in SERVE:
-            daemon.wait_state(kind, 'running')
 
     @alone
     def test_cut(self):
-        """Servers are killed and come again: of each kind at once, beside a stream of our own."""
-        ports = {kind: free_port() for kind in SERVE}
+        """Servers of each kind are killed at once and come again, one hangs; beside a stream of our own. The
+        password of a URL is in no word."""
+        urls = {**{kind: url for kind, (_, url) in SERVE.items()}, 'hung': SERVE['tcp'][1],
+                'rtsp': 'rtsp://me:geheim@127.0.0.1:{}/cam'}
+        ports = {kind: free_port() for kind in urls}
         servers = {kind: self.serve(kind, port) for kind, port in ports.items()}
+        self.until(lambda: os.path.exists(servers['rtsp'].sdp))
         daemon = self.start({
-            **{kind: self.stream(kind, input=SERVE[kind][1].format(port), input_timeout=1)
-               for kind, port in ports.items()},
-            'own': self.stream('own')})
-        self.wait_running(daemon)
-        readers = {kind: self.reader(kind + '.ts') for kind in (*SERVE, 'own')}
-        watchers = {kind: self.watcher(kind + '.ts', *SOON) for kind in SERVE}
+            **{kind: self.stream(kind, input=url.format(ports[kind]), input_timeout=1)
+               for kind, url in urls.items()}, 'own': self.stream('own')})
+        for kind in urls:
+            daemon.wait_state(kind, 'running')
+        readers = {kind: self.reader(kind + '.ts') for kind in (*urls, 'own')}
+        watchers = {kind: self.watcher(kind + '.ts', *SOON) for kind in urls}
         for kind, watcher in watchers.items():
             self.assertTrue(watcher.wait(card=False), kind)
         cut, waits = time.monotonic(), Waits()
+        servers.pop('hung').process.send_signal(signal.SIGSTOP)
         for server in servers.values():
-            self.kill(server)
+            server.close()
         for kind, watcher in watchers.items():
             with self.subTest(kind):
                 self.assertTrue(watcher.wait(card=True, since=cut), daemon.logged())
@@ -145,92 +150,49 @@ class Inputs(DaemonTest):
                 self.until(lambda: daemon.status(kind)['card'])
         self.assertTrue(daemon.runs('own'))
         time.sleep(2)  # how long the cut lasts
-        for kind, port in ports.items():
-            self.serve(kind, port)
-        self.wait_running(daemon)
+        for kind in servers:
+            self.serve(kind, ports[kind])
+        for kind in servers:
+            daemon.wait_state(kind, 'running')
         back, late = time.monotonic(), waits.seconds()
-        for kind, watcher in watchers.items():
+        for kind in servers:
             with self.subTest(kind):
-                self.assertTrue(watcher.wait(card=False, since=back), daemon.logged())
-                self.assertTrue(watcher.is_alive_process())
-                self.assertFalse(readers[kind].ended)
-                self.assert_no_gap(readers[kind].gaps(cut), CARDS_S + late)
+                self.assertTrue(watchers[kind].wait(card=False, since=back), daemon.logged())
+                self.assertTrue(watchers[kind].is_alive_process())
                 self.until(lambda: daemon.status(kind)['opened'] >= 2)
-                self.assertEqual(daemon.status(kind)['restarts'], 0)
+        for kind in urls:
+            self.assertFalse(readers[kind].ended)
+            self.assert_no_gap(readers[kind].gaps(cut), CARDS_S + late)
+            self.assertEqual(daemon.status(kind)['restarts'], 0)
         self.assert_no_gap(readers['own'].gaps(cut), 0.5 * PATIENCE + late)
-
-    @alone
-    def test_a_camera_that_is_cut(self):
-        """RTSP, whose sessions begin again; the password of the URL is in no word."""
-        port = free_port()
-        camera = Rtsp(self.folder, port)
-        self.until(lambda: os.path.exists(camera.sdp))
-        daemon = self.start({'one': self.stream(
-            input=f'rtsp://me:geheim@127.0.0.1:{port}/cam', input_timeout=1)})
-        daemon.wait_state('one', 'running')
-        reader, watcher = self.reader('one.ts'), self.watcher('one.ts', *SOON)
-        self.assertTrue(watcher.wait(card=False))
-        cut, waits = time.monotonic(), Waits()
-        camera.close()
-        self.assertTrue(watcher.wait(card=True, since=cut), daemon.logged())
-        daemon.wait_state('one', 'waiting')
-        self.assertIn('rtsp://', daemon.status('one')['why'])
-        again = Rtsp(self.folder, port)
-        self.addCleanup(again.close)
-        daemon.wait_state('one', 'running')
-        self.assertTrue(watcher.wait(card=False, since=time.monotonic()), daemon.logged())
-        self.assertFalse(reader.ended)
-        self.assert_no_gap(reader.gaps(cut), CARDS_S + waits.seconds())
-        self.assertEqual(daemon.status('one')['restarts'], 0)
         self.assertNotIn('geheim', daemon.logged() + json.dumps(daemon.status()))
 
-    def test_too_large(self):
-        """Said, and nothing is decoded; with another limit it runs."""
-        path = self.path('a.mkv')
+    def test_what_cannot_be_read(self):
+        """A source that comes after the daemon; nobody sees anything before it. One that is silent from the
+        start, the commonest fault of cameras, has words of its own, and those of FFmpeg are not told. Frames
+        that are too large are said, and none is decoded; with another limit they are."""
+        path, port = self.path('a.mkv'), free_port()
         subprocess.run([FFMPEG, '-nostdin', '-v', 'error', '-f', 'lavfi', '-i',
                         'testsrc2=size=320x240:rate=25', '-t', '1', path], check=True)
-        stream = self.stream(input=path, loop=True, realtime=True, max_pixels=320 * 240 - 1)
-        daemon = self.start({'one': stream})
-        wanted = 'frames of 320x240 are larger than max_pixels (76799)'
-        self.until(lambda: wanted in daemon.status('one')['why'])
-        self.assertEqual(daemon.status('one')['decoded'], 0)
-        daemon.write({'one': {**stream, 'max_pixels': 320 * 240}})
-        daemon.control('Reload')
-        daemon.wait_state('one', 'running')
-
-    def test_nobody_is_there_yet(self):
-        """A source that comes after the daemon; nobody sees anything before it."""
-        port = free_port()
-        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', input_timeout=600)})
-        daemon.wait_state('one', 'waiting')
-        self.until(lambda: 'refused' in daemon.status('one')['why'])
-        self.serve('tcp', port)
-        daemon.wait_state('one', 'running')
-        self.reader('one.ts')
-        self.until(lambda: daemon.status('one')['opened'] == 1)
-
-    def test_silent_from_the_start(self):
-        """The commonest fault of cameras has words of its own, and those of FFmpeg are not told."""
         with socket.create_server(('127.0.0.1', 0)) as silent:
-            daemon = self.start({'one': self.stream(
-                input='tcp://127.0.0.1:%d' % silent.getsockname()[1], input_timeout=0.5)})
-            self.until(lambda: 'no data for 0.5 s (input_timeout)' in daemon.status('one')['why'])
+            streams = {'late': self.stream('late', input=f'tcp://127.0.0.1:{port}', input_timeout=600),
+                       'silent': self.stream('silent', input_timeout=0.5,
+                                             input='tcp://127.0.0.1:%d' % silent.getsockname()[1]),
+                       'large': self.stream('large', input=path, loop=True, realtime=True, max_pixels=320 * 240 - 1)}
+            daemon = self.start(streams)
+            for name, why in (('late', 'refused'), ('silent', 'no data for 0.5 s (input_timeout)'),
+                              ('large', 'frames of 320x240 are larger than max_pixels (76799)')):
+                self.until(lambda: why in daemon.status(name)['why'])
             self.assertNotIn('Immediate exit', daemon.logged())
-
-    @alone
-    def test_hung(self):
-        """A server that is there and says nothing more."""
-        port = free_port()
-        server = self.serve('tcp', port)
-        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{port}', input_timeout=1)})
-        daemon.wait_state('one', 'running')
-        reader = self.reader('one.ts')
-        server.send_signal(signal.SIGSTOP)
-        self.addCleanup(server.kill)
-        stopped, waits = time.monotonic(), Waits()
-        daemon.wait_state('one', 'waiting')
-        self.until(lambda: daemon.status('one')['card'])
-        self.assert_no_gap(reader.gaps(stopped), CARDS_S + waits.seconds())
+        self.assertEqual(daemon.status('large')['decoded'], 0)
+        streams['large']['max_pixels'] += 1
+        daemon.write(streams)
+        daemon.control('Reload')
+        self.serve('tcp', port)
+        for name in 'large', 'late':
+            daemon.wait_state(name, 'running')
+        self.reader('late.ts')
+        self.until(lambda: daemon.status('late')['opened'] == 1)
 
 
 if __name__ == '__main__':

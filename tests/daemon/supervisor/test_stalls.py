@@ -90,16 +90,6 @@ class Stalls(DaemonTest):
         self.assertLess(max(steps + self.steps_seen_by(viewer)), STALL_S * RATE // 2)
         self.assertGreater(len(halotest.packets(self.path('b.mkv'), 'v:0')), 0)
 
-    @halotest.alone
-    def test_an_end_while_it_is_stuck(self):
-        """What never comes back keeps nobody from ending."""
-        daemon = self.begin({'a': self.pattern(), 'b': self.file()}, f'decoder:{4 * RATE}')
-        self.wait_told(daemon, APART)
-        self.until(lambda: daemon.status('b')['engine'] == 'cpu+1' and
-                   daemon.status('b')['filtered'] > 0)
-        self.assertEqual(daemon.stop(), 0, daemon.logged())
-        self.assertEqual(daemon.logged().count('the engine ended with status 0'), 2, daemon.logged())
-
     def test_several(self):
         """More than two are not their own fault: the engine ends."""
         stuck = self.path('stuck')
