@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_results.py LOG [cut]: prints the results in Meson's testlog.json: the numbers "PASSED FAILED
 SKIPPED" in one line, and then a line "failed NAME (RESULT)" or "skipped NAME: WHY" for each test
-that did not pass, and after the first one that failed the last lines that it printed, each after
-"| ". A log that does not exist counts as empty. With cut, interrupted tests are left out."""
+that did not pass, and after each one that failed the last lines that it printed, most of the
+first one's, each after "| ". A log that does not exist counts as empty. With cut, interrupted tests
+are left out."""
 import json
 import re
 import sys
 
-LINES = 30
+LINES, MORE = 30, 8
 # "halod:SUITE / TEST", from Meson 1.8 on "SUITE - halod:TEST".
 NAME = re.compile(r' / | - \w+:')
 
@@ -39,8 +40,7 @@ def main():
                     lines.append(f'skipped {name}: {why(test)}')
                 elif result != 'INTERRUPT' or 'cut' not in sys.argv:
                     lines.append(f'failed {name} ({result.lower()})')
-                    if not failed:
-                        lines += ['| ' + line for line in said(test)[-LINES:]]
+                    lines += ['| ' + line for line in said(test)[-(MORE if failed else LINES):]]
                     failed += 1
     except FileNotFoundError:
         pass
