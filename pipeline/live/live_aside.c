@@ -116,7 +116,7 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
 
 static void report_set(struct halo_live *live, uint64_t id, const struct halo_error *err)
 {
-    HALO_LIVE_TELL(live->listener, set, id, err);
+    halo_live_tell_set(live->listener, id, err);
 }
 
 /* From now on, what is known about the chains in force is about these. */

@@ -139,7 +139,7 @@ static bool rest(struct halo_live *live)
               live->name);
     atomic_store(&live->camera->rests, true);
     /* only new viewers see it, and the camera is opened for them */
-    halo_live_report_away(live, "starting", &err);
+    halo_live_report_away(live->status, "starting", &err);
     while (!halo_live_stopped(live) && !is_watched(live))
         wait_once(live, halo_now_ns() + SECOND);
     live->camera->looked_at = halo_now_ns();
@@ -193,7 +193,7 @@ static void know(struct halo_live *live, const struct halo_camera_id *id)
     halo_camera_id_write(id, now);
     c->id = *id;
     if (!c->known || strcmp(before, now) != 0)
-        HALO_LIVE_TELL(live->listener, camera, now);
+        halo_live_tell_camera(live->listener, now);
     c->known = true;
 }
 

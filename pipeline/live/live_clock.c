@@ -93,7 +93,7 @@ void halo_live_clock_pass(struct halo_live *live, const struct halo_live_input *
     clock->duration = duration_of(in);
     halo_raw_picture_move(raw, at, tb, HALO_LIVE_TIME);
     if (live->paced)
-        halo_live_wait(live, at * 1000);
+        halo_live_wait(live->status, at * 1000);
     if (live->region_feed)
         halo_region_feed_pass(live->region_feed, at);
 }

@@ -90,6 +90,6 @@ void halo_live_controls_set(struct halo_live *live, struct halo_camera *camera)
         struct halo_error err = {0};
         if (!camera || halo_camera_control(camera, control.name, control.value, &err) >= 0)
             keep(live, &control);
-        HALO_LIVE_TELL(live->listener, set, control.id, err.code ? &err : NULL);
+        halo_live_tell_set(live->listener, control.id, err.code ? &err : NULL);
     }
 }

@@ -28,19 +28,19 @@ struct halo_live_detect {
 static void want(void *arg, enum halo_find find)
 {
     struct halo_live *live = arg;
-    HALO_LIVE_TELL(live->listener, detector.want, find);
+    halo_live_tell_detector_want(live->listener, find);
 }
 
 static void broken(void *arg, enum halo_find find, const char *why)
 {
     struct halo_live *live = arg;
-    HALO_LIVE_TELL(live->listener, detector.broken, find, why);
+    halo_live_tell_detector_broken(live->listener, find, why);
 }
 
 static void unwanted(void *arg, enum halo_find find)
 {
     struct halo_live *live = arg;
-    HALO_LIVE_TELL(live->listener, detector.unwanted, find);
+    halo_live_tell_detector_unwanted(live->listener, find);
 }
 
 int halo_live_detect_create(struct halo_live_detect **ret, struct halo_live *live)

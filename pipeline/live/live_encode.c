@@ -41,7 +41,7 @@ static void report_begin(struct halo_live_encoding *e)
         .card = e->codec.card[0],
         .solid = e->codec.card[1],
     };
-    HALO_LIVE_TELL(live->listener, begin, e->number, &begin);
+    halo_live_tell_begin(live->listener, e->number, &begin);
 }
 
 void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
@@ -58,9 +58,9 @@ void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int st
         pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* only cards may be left out */
     halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
     if (card)
-        HALO_LIVE_TELL(live->listener, card, e->number, pkt);
+        halo_live_tell_card(live->listener, e->number, pkt);
     else
-        HALO_LIVE_TELL(live->listener, packet, e->number, pkt);
+        halo_live_tell_packet(live->listener, e->number, pkt);
 }
 
 static void close_all(struct halo_live_encoding *e)
@@ -78,7 +78,7 @@ static void fail(struct halo_live_encoding *e, int code, struct halo_error *err)
     close_all(e);
     e->retry = halo_now_ns() + (int64_t)(e->pause * 1e9);
     e->pause = FFMIN(e->pause * 2, LAST_PAUSE);
-    HALO_LIVE_TELL(live->listener, failed, e->number, err);
+    halo_live_tell_failed(live->listener, e->number, err);
 }
 
 /* Prepares parameters and cards, and reports them at once, so that they can be shown whatever

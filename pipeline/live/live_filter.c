@@ -32,7 +32,8 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
     if (halo_error_is_lost(err))
         halo_live_fail(live, err);
     else
-        halo_live_report_away(live, err->scarce ? "out of GPU memory" : "filter failed", err);
+        halo_live_report_away(live->status, err->scarce ? "out of GPU memory" : "filter failed",
+                              err);
 }
 
 /* A frame has left a gate, or has not entered it: a change may wait for that. */
@@ -160,7 +161,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     const bool whole = item->track == lineup->gates - 1 && !lineup->failed;
     end_inside(live, lineup, whole);
     if (whole)
-        halo_live_report_running(live, item->decoded);
+        halo_live_report_running(live->status, item->decoded);
 }
 
 void *halo_live_collect_main(void *arg)

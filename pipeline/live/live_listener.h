@@ -24,18 +24,24 @@ struct halo_live_listener *halo_live_listener_create(const struct halo_live_even
                                                      void *arg);
 void halo_live_listener_destroy(struct halo_live_listener *to); /* NULL: does nothing */
 
-/* Calls the callback with this name. All events pass through here, so an abandoned stream sends no
- * events. Any thread. */
-#define HALO_LIVE_TELL(to, event, ...)                                                             \
-    do {                                                                                           \
-        if ((to)->events->event && halo_live_event_begin(to)) {                                    \
-            (to)->events->event((to)->arg, __VA_ARGS__);                                           \
-            halo_live_event_end(to);                                                               \
-        }                                                                                          \
-    } while (0)
-/* Returns false if the stream was abandoned; halo_live_event_end() must then not be called. */
-bool halo_live_event_begin(struct halo_live_listener *to);
-void halo_live_event_end(struct halo_live_listener *to);
+/* The callbacks with these names (live.h). All events pass through here, so an abandoned stream
+ * sends no events. Any thread. */
+void halo_live_tell_state(struct halo_live_listener *to, enum halo_live_state state,
+                          const struct halo_error *err);
+void halo_live_tell_begin(struct halo_live_listener *to, int encoding,
+                          const struct halo_live_begin *begin);
+void halo_live_tell_packet(struct halo_live_listener *to, int encoding, const AVPacket *pkt);
+void halo_live_tell_card(struct halo_live_listener *to, int encoding, const AVPacket *pkt);
+void halo_live_tell_failed(struct halo_live_listener *to, int encoding,
+                           const struct halo_error *err);
+void halo_live_tell_set(struct halo_live_listener *to, uint64_t id, const struct halo_error *err);
+void halo_live_tell_camera(struct halo_live_listener *to, const char *id);
+void halo_live_tell_snapshot(struct halo_live_listener *to, uint64_t id, const AVPacket *image,
+                             const struct halo_error *err);
+void halo_live_tell_detector_want(struct halo_live_listener *to, enum halo_find find);
+void halo_live_tell_detector_broken(struct halo_live_listener *to, enum halo_find find,
+                                    const char *why);
+void halo_live_tell_detector_unwanted(struct halo_live_listener *to, enum halo_find find);
 
 /* Prevents all further callbacks. Sets *ret_first to whether this is the first call of this
  * function. Returns false if a callback is running now. */

@@ -168,8 +168,8 @@ bool halo_live_snapshots_answer(struct halo_live *live, bool all)
         code = filter_again(&shot, &err);
     if (code >= 0)
         code = halo_live_codec_image(live, shot.codec, shot.picture, image, &err);
-    HALO_LIVE_TELL(live->listener, snapshot, shot.id, code < 0 ? NULL : image,
-                   code < 0 ? &err : NULL);
+    halo_live_tell_snapshot(live->listener, shot.id, code < 0 ? NULL : image,
+                            code < 0 ? &err : NULL);
     av_packet_free(&image);
     halo_chain_destroy(shot.chain);
     if (shot.picture) {

@@ -234,7 +234,7 @@ static bool wait_again(struct halo_live *live, double *pause)
     const double seconds = FFMIN(FFMAX(*pause, first), last);
     const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
     *pause = 2 * seconds;
-    return live->ops->wait ? live->ops->wait(live, until) : halo_live_wait(live, until);
+    return live->ops->wait ? live->ops->wait(live, until) : halo_live_wait(live->status, until);
 }
 
 /* Called before a session; true: a stop, or the end. */
@@ -262,7 +262,7 @@ static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error
     if (fatal || halo_error_is_lost(err))
         halo_live_fail(live, err);
     else
-        halo_live_report_away(live, words, err);
+        halo_live_report_away(live->status, words, err);
     return fatal || halo_error_is_lost(err);
 }
 
@@ -294,7 +294,7 @@ static void *run(void *arg)
         halo_live_fail(live, &err);
     end_all(live);
     if (atomic_load(&live->stop) != 2)
-        halo_live_report(live, HALO_LIVE_ENDED, NULL);
+        halo_live_report(live->status, HALO_LIVE_ENDED, NULL);
     atomic_store(&live->done, true);
     return NULL;
 }

@@ -9,27 +9,32 @@
 
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live.h"
-#include "pipeline/live/live_cards.h"
-#include "pipeline/live/live_listener.h"
-#include "pipeline/live/live_stream.h"
 
 const char *const halo_live_state_names[HALO_LIVE_STATES + 1] = {"starting", "running", "waiting",
                                                                  "ended",    "failed",  NULL};
 
 struct halo_live_status {
+    struct halo_live_listener *listener;
+    const atomic_int *stop;
+    void (*changed)(void *arg);
+    void *arg;
     struct halo_mutex lock; /* of the fields below */
-    struct halo_cond changed;
+    struct halo_cond woken;
     struct halo_live_standing now;
     struct halo_error error;
     int64_t away; /* ns: frames decoded before this time do not show that the source is back */
 };
 
-int halo_live_status_create(struct halo_live_status **ret)
+int halo_live_status_create(struct halo_live_status **ret, struct halo_live_listener *listener,
+                            const atomic_int *stop, void (*changed)(void *arg), void *arg)
 {
     struct halo_live_status *status = av_mallocz(sizeof *status);
     if (!status)
         return -ENOMEM;
+    status->listener = listener;
+    status->stop = stop;
+    status->changed = changed;
+    status->arg = arg;
     *ret = status;
     return 0;
 }
@@ -40,10 +45,9 @@ void halo_live_status_destroy(struct halo_live_status *status)
 }
 
 /* decoded: when the frame was that is the reason (ns); INT64_MAX: something else is. */
-static void report(struct halo_live *live, enum halo_live_state state, const struct halo_error *err,
-                   int64_t decoded)
+static void report(struct halo_live_status *status, enum halo_live_state state,
+                   const struct halo_error *err, int64_t decoded)
 {
-    struct halo_live_status *status = live->status;
     struct halo_live_standing *now = &status->now;
     halo_lock(&status->lock);
     const bool old = decoded <= status->away;
@@ -57,28 +61,29 @@ static void report(struct halo_live *live, enum halo_live_state state, const str
             now->since = halo_now_ns();
         now->state = state;
         status->error = err ? *err : (struct halo_error){0};
-        HALO_LIVE_TELL(live->listener, state, state, &status->error);
+        halo_live_tell_state(status->listener, state, &status->error);
     }
     halo_unlock(&status->lock);
     if (news)
-        halo_live_cards_wake(live->cards);
+        status->changed(status->arg);
 }
 
-void halo_live_report(struct halo_live *live, enum halo_live_state state,
+void halo_live_report(struct halo_live_status *status, enum halo_live_state state,
                       const struct halo_error *err)
 {
-    report(live, state, err, INT64_MAX);
+    report(status, state, err, INT64_MAX);
 }
 
-void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err)
+void halo_live_report_away(struct halo_live_status *status, const char *words,
+                           const struct halo_error *err)
 {
-    halo_live_status_say(live->status, words);
-    halo_live_report(live, HALO_LIVE_WAITING, err);
+    halo_live_status_say(status, words);
+    halo_live_report(status, HALO_LIVE_WAITING, err);
 }
 
-void halo_live_report_running(struct halo_live *live, int64_t decoded)
+void halo_live_report_running(struct halo_live_status *status, int64_t decoded)
 {
-    report(live, HALO_LIVE_RUNNING, NULL, decoded);
+    report(status, HALO_LIVE_RUNNING, NULL, decoded);
 }
 
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status)
@@ -103,19 +108,18 @@ void halo_live_status_restart(struct halo_live_status *status)
     halo_unlock(&status->lock);
 }
 
-bool halo_live_wait(const struct halo_live *live, int64_t until)
+bool halo_live_wait(struct halo_live_status *status, int64_t until)
 {
-    struct halo_live_status *status = live->status;
     halo_lock(&status->lock);
-    while (!halo_live_stopped(live) && halo_cond_wait(&status->changed, &status->lock, until))
+    while (!atomic_load(status->stop) && halo_cond_wait(&status->woken, &status->lock, until))
         ;
     halo_unlock(&status->lock);
-    return halo_live_stopped(live);
+    return atomic_load(status->stop);
 }
 
 void halo_live_status_wake(struct halo_live_status *status)
 {
     halo_lock(&status->lock);
-    halo_cond_broadcast(&status->changed);
+    halo_cond_broadcast(&status->woken);
     halo_unlock(&status->lock);
 }

@@ -8,10 +8,11 @@
 #ifndef HALO_LIVE_STATUS_H
 #define HALO_LIVE_STATUS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/live/live.h"
+#include "pipeline/live/live_listener.h"
 
 enum { HALO_LIVE_WORDS = 48 }; /* size in bytes of the text on a card, without the stream's name */
 
@@ -25,19 +26,23 @@ struct halo_live_standing {
     char words[HALO_LIVE_WORDS]; /* why no frames arrive; shown to viewers */
 };
 
-int halo_live_status_create(struct halo_live_status **ret);     /* 0 or -ENOMEM */
+/* listener is told of each state; then changed(arg) is called, under no lock, by the thread that
+ * set it. *stop is not 0 once the stream is stopped. Returns 0 or -ENOMEM. */
+int halo_live_status_create(struct halo_live_status **ret, struct halo_live_listener *listener,
+                            const atomic_int *stop, void (*changed)(void *arg), void *arg);
 void halo_live_status_destroy(struct halo_live_status *status); /* NULL: does nothing */
 
 /* Sets the state; err is NULL if there is no error. Calls the callback `state` if the state or the
  * error has changed. Any thread. */
-void halo_live_report(struct halo_live *live, enum halo_live_state state,
+void halo_live_report(struct halo_live_status *status, enum halo_live_state state,
                       const struct halo_error *err);
 /* Sets the state HALO_LIVE_WAITING, with a short text for the card. The text must be one of halod's
  * own and must not contain names of files or hosts. */
-void halo_live_report_away(struct halo_live *live, const char *words, const struct halo_error *err);
+void halo_live_report_away(struct halo_live_status *status, const char *words,
+                           const struct halo_error *err);
 /* Sets the state HALO_LIVE_RUNNING, unless the frame was decoded before the source last became
  * unavailable. decoded is in ns. */
-void halo_live_report_running(struct halo_live *live, int64_t decoded);
+void halo_live_report_running(struct halo_live_status *status, int64_t decoded);
 
 struct halo_live_standing halo_live_status_read(struct halo_live_status *status); /* any thread */
 /* Sets the text for the card. */
@@ -49,7 +54,7 @@ void halo_live_status_restart(struct halo_live_status *status);
 /* Waits until the given time (ns) or until the stream is stopped. Returns whether the stream was
  * stopped. Called by the source thread. halo_live_status_wake() makes halo_live_wait() check
  * whether the stream was stopped. */
-bool halo_live_wait(const struct halo_live *live, int64_t until);
+bool halo_live_wait(struct halo_live_status *status, int64_t until);
 void halo_live_status_wake(struct halo_live_status *status);
 
 #endif
