@@ -33,11 +33,78 @@
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
 
+/* ---- what parts post ---- */
+
+static void on_news(struct halo_live *live, enum halo_live_news what, int64_t pts)
+{
+    switch (what) {
+    case HALO_LIVE_FORM:
+        halo_live_aside_wake(live->aside);
+        halo_live_cards_wake(live->cards);
+        break;
+    case HALO_LIVE_LEFT:
+        halo_live_cards_note(live->cards, pts);
+        break;
+    case HALO_LIVE_WENT_ON:
+        halo_live_aside_went_on(live->aside);
+        break;
+    case HALO_LIVE_CARD:
+        halo_live_encodings_wake_for_cards(live->encodings);
+        break;
+    case HALO_LIVE_WATCHED:
+        halo_live_cards_want(live->cards);
+        halo_live_camera_wake(live->camera);
+        break;
+    case HALO_LIVE_ALONE:
+        halo_live_camera_wake(live->camera);
+        break;
+    case HALO_LIVE_ASKED:
+        halo_live_aside_wake(live->aside);
+        halo_live_camera_wake(live->camera);
+        break;
+    }
+}
+
 static void on_state(void *arg)
 {
     const struct halo_live *live = arg;
     halo_live_cards_wake(live->cards);
 }
+
+static bool is_needed(struct halo_live *live)
+{
+    return halo_live_encodings_run(live->encodings) || halo_live_snapshots_wait(live->snapshots);
+}
+
+/* Makes every waiting thread notice a stop. */
+static void wake_all(struct halo_live *live)
+{
+    halo_live_status_wake(live->status);
+    halo_live_encodings_wake(live->encodings);
+    halo_live_cards_wake(live->cards);
+    halo_turns_wake();
+    halo_live_camera_wake(live->camera);
+    halo_live_detect_wake(live->detect);
+}
+
+/* Ends every thread that is not in a call that never returns. */
+static void break_off(struct halo_live *live)
+{
+    atomic_store(&live->stop, 2);
+    halo_live_stages_abort(live->stages);
+    if (atomic_load(&live->ready))
+        halo_ring_abort(live->ring);
+    halo_live_encodings_abort(live->encodings);
+    wake_all(live);
+}
+
+static void fail(struct halo_live *live, const struct halo_error *err)
+{
+    halo_live_report(live->status, HALO_LIVE_FAILED, err);
+    break_off(live);
+}
+
+/* ---- creation ---- */
 
 static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
 {
@@ -84,6 +151,9 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     struct halo_live *live = av_mallocz(sizeof *live);
     if (!live)
         return halo_fail(err, -ENOMEM, "out of memory");
+    live->post = on_news;
+    live->fail = fail;
+    live->needed = is_needed;
     int code = create_parts(live, events, arg);
     if (code >= 0)
         code = halo_stream_settings_copy(&live->settings, settings);
@@ -172,36 +242,6 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
     const struct halo_live_outline outline = halo_live_lineups_outline(live);
     ret->width = outline.width;
     ret->height = outline.height;
-}
-
-/* ---- failure and stop ---- */
-
-/* Makes every waiting thread notice a stop. */
-static void wake_all(struct halo_live *live)
-{
-    halo_live_status_wake(live->status);
-    halo_live_encodings_wake(live->encodings);
-    halo_live_cards_wake(live->cards);
-    halo_turns_wake();
-    halo_live_camera_wake(live->camera);
-    halo_live_detect_wake(live->detect);
-}
-
-/* Ends every thread that is not in a call that never returns. */
-static void break_off(struct halo_live *live)
-{
-    atomic_store(&live->stop, 2);
-    halo_live_stages_abort(live->stages);
-    if (atomic_load(&live->ready))
-        halo_ring_abort(live->ring);
-    halo_live_encodings_abort(live->encodings);
-    wake_all(live);
-}
-
-void halo_live_fail(struct halo_live *live, const struct halo_error *err)
-{
-    halo_live_report(live->status, HALO_LIVE_FAILED, err);
-    break_off(live);
 }
 
 /* ---- functions for the loop ---- */

@@ -12,10 +12,8 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
 #include "pipeline/live/live_encoding.h"
-#include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_format.h"
-#include "pipeline/live/live_source.h"
 #include "pipeline/live/live_status.h"
 #include "pipeline/live/live_stream.h"
 
@@ -30,7 +28,8 @@ enum {
 
 struct halo_live_cards {
     struct halo_thread thread;
-    bool started;  /* the thread is to be joined */
+    bool started; /* the thread is to be joined */
+    void (*make_up)(struct halo_live *live);
     int64_t began; /* ns: when the source was first opened */
 
     struct halo_mutex lock; /* of the fields below */
@@ -126,14 +125,6 @@ static bool is_black(const struct halo_live *live)
     return live->settings.on_error == HALO_ON_ERROR_SOLID;
 }
 
-int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
-                        const char *words, int64_t pts, struct halo_output_picture **ret)
-{
-    const char *name = live->settings.name;
-    const struct halo_card card = {.line = {name && !strpbrk(name, "/:@") ? name : NULL, words}};
-    return halo_gate_card(like, &card, pts, ret);
-}
-
 /* A card's timestamp is as far behind the clock as those of frames were, so that the next frames
  * can follow it with their own timestamps. Under the lock. */
 static int64_t place(struct halo_live_cards *cards)
@@ -166,7 +157,7 @@ static void make(struct halo_live *live, const char *words)
         cards->count++;
         halo_unlock(&cards->lock);
         halo_output_picture_destroy(old);
-        halo_live_encodings_wake_for_cards(live->encodings);
+        live->post(live, HALO_LIVE_CARD, 0);
         halo_lock(&cards->lock);
     }
     halo_live_lineups_used(live->lineups);
@@ -212,7 +203,7 @@ static void do_one(struct halo_live *live)
     } else {
         cards->made_up = true;
         halo_unlock(&cards->lock);
-        halo_live_make_up(live);
+        cards->make_up(live);
         halo_lock(&cards->lock);
     }
 }
@@ -229,11 +220,13 @@ static void *run(void *arg)
     return NULL;
 }
 
-int halo_live_cards_start(struct halo_live *live, struct halo_error *err)
+int halo_live_cards_start(struct halo_live *live, void (*make_up)(struct halo_live *live),
+                          struct halo_error *err)
 {
     if (!live->live)
         return 0;
     live->cards->began = halo_now_ns();
+    live->cards->make_up = make_up;
     halo_live_status_say(live->status, "connecting");
     const int code = halo_thread_start(&live->cards->thread, "card", run, live, err);
     live->cards->started = code == 0;

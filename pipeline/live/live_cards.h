@@ -22,8 +22,10 @@ int halo_live_cards_create(struct halo_live_cards **ret);    /* 0 or -ENOMEM */
 void halo_live_cards_destroy(struct halo_live_cards *cards); /* NULL: does nothing */
 
 /* These functions start and end the card thread, which exists only for live inputs. Only the source
- * thread calls these functions. */
-int halo_live_cards_start(struct halo_live *live, struct halo_error *err);
+ * thread calls these functions. make_up() assumes a format if there is none yet; the card thread
+ * calls it. */
+int halo_live_cards_start(struct halo_live *live, void (*make_up)(struct halo_live *live),
+                          struct halo_error *err);
 void halo_live_cards_end(struct halo_live_cards *cards);
 
 /* Wakes the card thread after a change that may make a card due: a new state, a new format, or a
@@ -37,9 +39,6 @@ void halo_live_cards_note(struct halo_live_cards *cards, int64_t pts);
  * cards made so far. */
 int64_t halo_live_cards_drop(struct halo_live_cards *cards);
 
-/* Draws a card with the stream's name, in the same way as halo_gate_card(). */
-int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
-                        const char *words, int64_t pts, struct halo_output_picture **ret);
 /* Returns the newest card if the encoding must show it and has not shown it yet. Otherwise returns
  * NULL. The caller owns the returned card. Called by the encoding's thread. */
 struct halo_output_picture *halo_live_card_take(struct halo_live_encoding *e);

@@ -16,6 +16,7 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_figures.h"
+#include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_settings.h"
 #include "pipeline/live/live_format.h"
 #include "pipeline/live/live_stalls.h"
@@ -367,4 +368,23 @@ int halo_live_codec_image(const struct halo_live *live, const char *codec,
     code = encode_one(encoder, picture, ret, err);
     halo_encoder_close(encoder);
     return code;
+}
+
+void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
+{
+    struct halo_live *live = e->live;
+    const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
+    if (dts == AV_NOPTS_VALUE || dts <= e->last_dts[stream])
+        return; /* at an earlier time than the last packet */
+    e->last_dts[stream] = dts;
+    pkt->stream_index = stream;
+    pkt->time_base = HALO_LIVE_TIME;
+    pkt->pos = -1;
+    if (pkt->flags & AV_PKT_FLAG_KEY)
+        pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* only cards may be left out */
+    halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
+    if (card)
+        halo_live_tell_card(live->listener, e->number, pkt);
+    else
+        halo_live_tell_packet(live->listener, e->number, pkt);
 }

@@ -62,6 +62,10 @@ void halo_live_codec_end(struct halo_live_encoding *e);
 /* Closes the video encoder, and frees everything that describes its output. */
 void halo_live_codec_close(struct halo_live_encoding *e);
 
+/* Passes a packet with times in microseconds to the listener; stream is 0 for video and 1 for
+ * audio. Called by the encoding's thread. */
+void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
+
 /* Encodes a frame as a complete image file. */
 int halo_live_codec_image(const struct halo_live *live, const char *codec,
                           const struct halo_output_picture *picture, AVPacket *ret,

@@ -11,7 +11,6 @@
 #include "pipeline/base/thread.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/live/live.h"
-#include "pipeline/live/live_camera.h"
 #include "pipeline/live/live_listener.h"
 #include "pipeline/live/live_stream.h"
 
@@ -56,7 +55,7 @@ int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int
         snprintf(control->name, sizeof control->name, "%s", name);
     }
     halo_unlock(&c->lock);
-    halo_live_camera_wake(live->camera);
+    live->post(live, HALO_LIVE_ASKED, 0);
     return code;
 }
 

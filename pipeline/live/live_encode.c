@@ -44,25 +44,6 @@ static void report_begin(struct halo_live_encoding *e)
     halo_live_tell_begin(live->listener, e->number, &begin);
 }
 
-void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card)
-{
-    struct halo_live *live = e->live;
-    const int64_t dts = pkt->dts == AV_NOPTS_VALUE ? pkt->pts : pkt->dts;
-    if (dts == AV_NOPTS_VALUE || dts <= e->last_dts[stream])
-        return; /* at an earlier time than the last packet */
-    e->last_dts[stream] = dts;
-    pkt->stream_index = stream;
-    pkt->time_base = HALO_LIVE_TIME;
-    pkt->pos = -1;
-    if (pkt->flags & AV_PKT_FLAG_KEY)
-        pkt->flags &= ~AV_PKT_FLAG_DISPOSABLE; /* only cards may be left out */
-    halo_live_count_packet(live->figures, pkt->size, stream != 0, card);
-    if (card)
-        halo_live_tell_card(live->listener, e->number, pkt);
-    else
-        halo_live_tell_packet(live->listener, e->number, pkt);
-}
-
 static void close_all(struct halo_live_encoding *e)
 {
     halo_live_sound_close(&e->sound);
@@ -358,7 +339,7 @@ void *halo_live_encode_main(void *arg)
         run(e, pkt);
     } else {
         halo_fail(&err, -ENOMEM, "out of memory");
-        halo_live_fail(e->live, &err);
+        e->live->fail(e->live, &err);
     }
     av_packet_free(&pkt);
     close_all(e);

@@ -69,8 +69,4 @@ static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
     return e->what->writes || atomic_load(&e->watched);
 }
 
-/* Passes a packet with times in microseconds to the listener; stream is 0 for video and 1 for
- * audio. Called by the encoding's thread. */
-void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
-
 #endif

@@ -9,9 +9,6 @@
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/live/live.h"
-#include "pipeline/live/live_aside.h"
-#include "pipeline/live/live_camera.h"
-#include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_stream.h"
 
@@ -61,12 +58,13 @@ void halo_live_encodings_destroy(struct halo_live_encodings *all)
 
 /* ---- the thread that starts and ends the stages ---- */
 
-int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err)
+int halo_live_encodings_start(struct halo_live_encodings *all, void *(*main)(void *),
+                              struct halo_error *err)
 {
     for (int i = 0; i < all->count; i++) {
         struct halo_live_encoding *e = &all->at[i];
         halo_live_sound_choose(e);
-        const int code = halo_thread_start(&e->thread, "encode", halo_live_encode_main, e, err);
+        const int code = halo_thread_start(&e->thread, "encode", main, e, err);
         if (code < 0)
             return code;
         e->running = true;
@@ -140,11 +138,9 @@ void halo_live_watch(struct halo_live *live, int encoding, bool watched)
     if (watched)
         atomic_store(&e->key, true);
     atomic_store(&e->watched, watched);
-    if (watched)
-        halo_live_cards_want(live->cards);
-    else /* its thread checks whether it still needs an encoder */
+    if (!watched) /* its thread checks whether it still needs an encoder */
         wake_for_card(e);
-    halo_live_camera_wake(live->camera);
+    live->post(live, watched ? HALO_LIVE_WATCHED : HALO_LIVE_ALONE, 0);
 }
 
 void halo_live_key_frame(struct halo_live *live, int encoding)
@@ -183,7 +179,7 @@ static void count_waiting(struct halo_live_encoding *e, int by)
     e->passing.waiting += by;
     halo_unlock(&all->lock);
     if (by < 0)
-        halo_live_aside_went_on(e->live->aside);
+        e->live->post(e->live, HALO_LIVE_WENT_ON, 0);
 }
 
 int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item)
@@ -202,7 +198,7 @@ void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)
     halo_lock(&all->lock);
     e->passing.epoch = epoch;
     halo_unlock(&all->lock);
-    halo_live_aside_went_on(e->live->aside);
+    e->live->post(e->live, HALO_LIVE_WENT_ON, 0);
 }
 
 void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds)
@@ -212,7 +208,7 @@ void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool h
     e->passing.waiting -= pictures;
     e->passing.holds = holds;
     halo_unlock(&all->lock);
-    halo_live_aside_went_on(e->live->aside);
+    e->live->post(e->live, HALO_LIVE_WENT_ON, 0);
 }
 
 void halo_live_encodings_described(struct halo_live_encoding *e)

@@ -29,7 +29,9 @@ void halo_live_encodings_destroy(struct halo_live_encodings *all);
 
 /* ---- called by the thread that starts and ends the stages ---- */
 
-int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err);
+/* main: the function of their threads; its argument is a struct halo_live_encoding. */
+int halo_live_encodings_start(struct halo_live_encodings *all, void *(*main)(void *),
+                              struct halo_error *err);
 /* Makes the encodings output all of their frames, then joins their threads. */
 void halo_live_encodings_end(struct halo_live_encodings *all);
 /* Resets all encodings to the state in which they were before they were started. cards is the

@@ -11,8 +11,6 @@
 #include "kernels/clock.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/queue.h"
-#include "pipeline/live/live_aside.h"
-#include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_detect.h"
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_encodings.h"
@@ -30,7 +28,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
     halo_fail(err, code, "a filter failed, so no frame is shown: %s", strerror(-code));
     halo_live_drop(live->figures, HALO_DROP_FILTER, 1);
     if (halo_error_is_lost(err))
-        halo_live_fail(live, err);
+        live->fail(live, err);
     else
         halo_live_report_away(live->status, err->scarce ? "out of GPU memory" : "filter failed",
                               err);
@@ -40,7 +38,7 @@ static void lose_picture(struct halo_live *live, int code, struct halo_error *er
 static void end_inside(struct halo_live *live, struct halo_lineup *lineup, bool whole)
 {
     halo_live_lineups_leave(live->lineups, lineup, whole);
-    halo_live_aside_went_on(live->aside);
+    live->post(live, HALO_LIVE_WENT_ON, 0);
 }
 
 /* 0, or -ECANCELED. */
@@ -73,7 +71,7 @@ static bool take_item(struct halo_live *live, struct halo_item *ret)
     struct halo_error err = {0};
     const int code = halo_live_detect_get(live, ret, &err);
     if (code < 0 && code != -ECANCELED)
-        halo_live_fail(live, &err);
+        live->fail(live, &err);
     return code >= 0;
 }
 
@@ -154,7 +152,7 @@ static void leave(struct halo_live *live, const struct halo_item *item)
     if (item->track == 0) {
         count_left(live, lineup);
         halo_live_snapshots_give(live, picture);
-        halo_live_cards_note(live->cards, halo_output_picture_frame(picture)->pts);
+        live->post(live, HALO_LIVE_LEFT, halo_output_picture_frame(picture)->pts);
     }
     give_encodings(live, item, picture);
     halo_output_picture_destroy(picture);

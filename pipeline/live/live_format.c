@@ -11,7 +11,6 @@
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/input/first_picture.h"
-#include "pipeline/live/live_cards.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_input.h"
 #include "pipeline/live/live_lineup.h"
@@ -121,6 +120,14 @@ void halo_live_format_destroy(struct halo_live_format *format)
     av_free(format);
 }
 
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
+                        const char *words, int64_t pts, struct halo_output_picture **ret)
+{
+    const char *name = live->settings.name;
+    const struct halo_card card = {.line = {name && !strpbrk(name, "/:@") ? name : NULL, words}};
+    return halo_gate_card(like, &card, pts, ret);
+}
+
 /* Builds the first lineup, of the chains that are wanted by now. */
 static int make_lineup(struct halo_live *live, struct halo_live_format *format,
                        struct halo_error *err)
@@ -138,7 +145,7 @@ static int make_lineup(struct halo_live *live, struct halo_live_format *format,
         return halo_fail(err, code, "out of memory");
     halo_live_status_restart(live->status);
     halo_live_lineups_formatted(live->lineups);
-    halo_live_cards_wake(live->cards);
+    live->post(live, HALO_LIVE_FORM, 0);
     return 0;
 }
 

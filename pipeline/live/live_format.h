@@ -39,4 +39,8 @@ int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *
                           struct halo_error *err);
 void halo_live_format_destroy(struct halo_live_format *format); /* NULL: does nothing */
 
+/* Draws a card with the stream's name, in the same way as halo_gate_card(). */
+int halo_live_card_draw(const struct halo_live *live, const struct halo_output_picture *like,
+                        const char *words, int64_t pts, struct halo_output_picture **ret);
+
 #endif

@@ -16,25 +16,11 @@
 #include "pipeline/live/source_ops.h"
 #include "pipeline/picture/orient.h"
 
-const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS] = {
-    [HALO_SOURCE_CAMERA] = &halo_source_camera, [HALO_SOURCE_PIPEWIRE] = &halo_source_camera,
-    [HALO_SOURCE_TEST] = &halo_source_test,     [HALO_SOURCE_HTTP] = &halo_source_file,
-    [HALO_SOURCE_URL] = &halo_source_file,      [HALO_SOURCE_FILE] = &halo_source_file,
-};
-
 int halo_live_input_describe(struct halo_live_input *in, struct halo_error *err)
 {
     in->format = in->own = avformat_alloc_context();
     in->video = in->own ? avformat_new_stream(in->own, NULL) : NULL;
     return in->video ? 0 : halo_fail(err, -ENOMEM, "out of memory");
-}
-
-int halo_live_input_open(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
-{
-    *in = (struct halo_live_input){.pkt = av_packet_alloc()};
-    if (!in->pkt)
-        return halo_fail(err, -ENOMEM, "out of memory");
-    return live->ops->open(live, in, err);
 }
 
 void halo_live_input_close(struct halo_live_input *in)
@@ -107,13 +93,15 @@ int halo_live_input_send(struct halo_live *live, struct halo_live_input *in, con
     return code;
 }
 
-int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
-                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
-                         struct halo_error *err)
+bool halo_live_is_late(const struct halo_live *live)
 {
-    *ret_raw = NULL;
-    *ret_sound = NULL;
-    return in->camera ? halo_live_read_camera(live, in, ret_raw, err)
-           : in->test ? halo_live_read_test(in, ret_raw, err)
-                      : halo_live_read_file(live, in, ret_raw, ret_sound, err);
+    const int64_t deadline = atomic_load(&live->reader->limits.deadline);
+    return deadline && halo_now_ns() >= deadline && !halo_live_stopped(live);
+}
+
+int halo_live_fail_late(const struct halo_live *live, struct halo_error *err)
+{
+    *err = (struct halo_error){0};
+    return halo_fail(err, -ETIMEDOUT, "%s: no data for %g s (input_timeout)", live->name,
+                     live->settings.input_timeout);
 }

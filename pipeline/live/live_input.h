@@ -73,4 +73,9 @@ int halo_live_input_read(struct halo_live *live, struct halo_live_input *in,
                          struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                          struct halo_error *err);
 
+/* Returns whether the source has sent nothing for longer than `input_timeout`. Source thread. */
+bool halo_live_is_late(const struct halo_live *live);
+/* Fills err with these words, whatever it had, and returns -ETIMEDOUT. */
+int halo_live_fail_late(const struct halo_live *live, struct halo_error *err);
+
 #endif

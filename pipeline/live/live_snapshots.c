@@ -12,8 +12,6 @@
 #include "pipeline/gate/again.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/live/live.h"
-#include "pipeline/live/live_aside.h"
-#include "pipeline/live/live_camera.h"
 #include "pipeline/live/live_codec.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_listener.h"
@@ -86,8 +84,7 @@ int halo_live_snapshot(struct halo_live *live, uint64_t id, const char *format, 
     halo_unlock(&s->lock);
     if (ret < 0)
         halo_chain_destroy(chain);
-    halo_live_aside_wake(live->aside);
-    halo_live_camera_wake(live->camera);
+    live->post(live, HALO_LIVE_ASKED, 0);
     return ret;
 }
 
@@ -112,7 +109,7 @@ void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_p
     }
     halo_unlock(&s->lock);
     if (some)
-        halo_live_aside_wake(live->aside);
+        live->post(live, HALO_LIVE_ASKED, 0);
 }
 
 void halo_live_snapshots_close(struct halo_live_snapshots *s)

@@ -141,19 +141,6 @@ static int run_turns(struct halo_live *live, struct halo_live_input *in, struct 
     return code;
 }
 
-bool halo_live_is_late(const struct halo_live *live)
-{
-    const int64_t deadline = atomic_load(&live->reader->limits.deadline);
-    return deadline && halo_now_ns() >= deadline && !halo_live_stopped(live);
-}
-
-int halo_live_fail_late(const struct halo_live *live, struct halo_error *err)
-{
-    *err = (struct halo_error){0};
-    return halo_fail(err, -ETIMEDOUT, "%s: no data for %g s (input_timeout)", live->name,
-                     live->settings.input_timeout);
-}
-
 /* Explains why a session without an error of its own ended, if that is not the regular end. */
 static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
 {
@@ -215,14 +202,15 @@ static int make_early(struct halo_live *live, bool *ret_fatal, struct halo_error
     return code;
 }
 
-void halo_live_make_up(struct halo_live *live)
+/* Assumes a format, according to the settings, if there is no format yet. Card thread. */
+static void make_up(struct halo_live *live)
 {
     struct halo_error err = {0};
     bool fatal = false;
     const int code = live->ops->describe ? make_early(live, &fatal, &err)
                                          : halo_live_begin_stages(live, NULL, &fatal, &err);
     if (code < 0 && fatal)
-        halo_live_fail(live, &err);
+        live->fail(live, &err);
 }
 
 /* Waits until the next attempt; true: a stop. */
@@ -245,7 +233,7 @@ static bool rest(struct halo_live *live)
     if (!live->ops->rests || !live->ops->rests(live))
         return false;
     if (make_early(live, &fatal, &err) < 0 && fatal) {
-        halo_live_fail(live, &err);
+        live->fail(live, &err);
         return true;
     }
     return live->ops->rest(live);
@@ -260,7 +248,7 @@ static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error
     if (!fatal && live->ops->describe && make_early(live, &fatal, &why) < 0 && fatal)
         *err = why;
     if (fatal || halo_error_is_lost(err))
-        halo_live_fail(live, err);
+        live->fail(live, err);
     else
         halo_live_report_away(live->status, words, err);
     return fatal || halo_error_is_lost(err);
@@ -288,10 +276,10 @@ static void *run(void *arg)
     struct halo_error err = {0};
     halo_log_set_stream(live->settings.name);
     const int code = halo_live_aside_start(live, &err);
-    if (code >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, &err) >= 0)
+    if (code >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, make_up, &err) >= 0)
         live_on(live);
     else if (!halo_live_stopped(live))
-        halo_live_fail(live, &err);
+        live->fail(live, &err);
     end_all(live);
     if (atomic_load(&live->stop) != 2)
         halo_live_report(live->status, HALO_LIVE_ENDED, NULL);

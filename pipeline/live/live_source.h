@@ -32,18 +32,10 @@ struct halo_live_reader {
 struct halo_live_reader *halo_live_reader_create(const atomic_int *stop);
 void halo_live_reader_destroy(struct halo_live_reader *reader); /* NULL: does nothing */
 
-/* Returns whether the source has sent nothing for longer than `input_timeout`. Source thread. */
-bool halo_live_is_late(const struct halo_live *live);
-/* Fills err with these words, whatever it had, and returns -ETIMEDOUT. */
-int halo_live_fail_late(const struct halo_live *live, struct halo_error *err);
-
 /* These functions start the source thread, interrupt its blocking read if the stream has been asked
  * to stop, and join the thread. The event loop's thread calls these functions. */
 int halo_live_source_start(struct halo_live *live, struct halo_error *err);
 void halo_live_source_wake(struct halo_live *live);
 void halo_live_source_join(struct halo_live *live);
-
-/* Assumes a format, according to the settings, if there is no format yet. Card thread. */
-void halo_live_make_up(struct halo_live *live);
 
 #endif

@@ -10,8 +10,8 @@
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/gate/ring.h"
-#include "pipeline/live/live_aside.h"
 #include "pipeline/live/live_cards.h"
+#include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_lineups.h"
 #include "pipeline/live/live_format.h"
@@ -118,8 +118,7 @@ static void take_down(struct halo_live *live)
     halo_live_format_destroy(live->format);
     live->format = NULL;
     halo_live_lineups_turned(live->lineups);
-    halo_live_aside_wake(live->aside);
-    halo_live_cards_wake(live->cards);
+    live->post(live, HALO_LIVE_FORM, 0);
 }
 
 /* ---- start with a session ---- */
@@ -133,7 +132,7 @@ int halo_live_begin_stages(struct halo_live *live, const struct halo_live_input 
     const bool needed = !live->format;
     int code = needed ? halo_live_make_lineup(live, in, err) : 0;
     if (code >= 0 && needed)
-        code = halo_live_encodings_start(live->encodings, err);
+        code = halo_live_encodings_start(live->encodings, halo_live_encode_main, err);
     if (code >= 0 && needed)
         code = start_filters(live, err);
     *ret_fatal = code < 0 && live->format;

@@ -22,8 +22,20 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "config/daemon.h"
+
+/* What parts post: the stream alone knows whom it concerns. Any thread, under no lock of a part. */
+enum halo_live_news {
+    HALO_LIVE_FORM,    /* the format was set, or removed */
+    HALO_LIVE_LEFT,    /* a frame of the base chain has left its gate; with its timestamp (us) */
+    HALO_LIVE_WENT_ON, /* a frame has left a stage: a change may be in force now */
+    HALO_LIVE_CARD,    /* there is a new card */
+    HALO_LIVE_WATCHED, /* an encoding has got a receiver, */
+    HALO_LIVE_ALONE,   /* or lost one */
+    HALO_LIVE_ASKED,   /* a snapshot or a camera control waits, or a snapshot has got its frame */
+};
 
 struct halo_live {
     /* The following fields are constant after halo_live_create(). */
@@ -37,6 +49,11 @@ struct halo_live {
     bool local;       /* the input is a file, `test:` or a camera, so the time limits of URLs do not
                          apply */
     bool may_make_up; /* the stream may assume a format if the source is unavailable at startup */
+    void (*post)(struct halo_live *live, enum halo_live_news what, int64_t pts);
+    /* ends the stream: sets its state to FAILED and makes every thread end. Any thread. */
+    void (*fail)(struct halo_live *live, const struct halo_error *err);
+    /* whether somebody waits for its frames. Any thread. */
+    bool (*needed)(struct halo_live *live);
 
     atomic_int stop;         /* 1: a stop was requested; 2: the stream has failed */
     atomic_bool done, ready; /* done: all threads have ended; ready: the ring exists */
@@ -67,8 +84,5 @@ static inline bool halo_live_stopped(const struct halo_live *live)
 {
     return atomic_load(&live->stop) != 0;
 }
-
-/* Ends the stream: sets its state to FAILED and makes every thread end. Any thread. */
-void halo_live_fail(struct halo_live *live, const struct halo_error *err);
 
 #endif

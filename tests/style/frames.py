@@ -29,14 +29,13 @@ RAW = {
     'input/first_picture.c': ('the first picture of a stream, for what it says of itself',
                         'note'),
     'run/stage_source.c': ('from the decoders into the queue to the gate', 'receive_picture'),
-    'live/live_camera.c': ('from the camera to the source thread', 'halo_live_camera_read'),
-    'live/live_camera_mode.c': ('from the camera, or its decoder, turned', '''
-        take_camera halo_live_read_camera'''),
+    'live/live_camera.c': ('from the camera, or its decoder, turned, to the source thread', '''
+        read_camera take_camera halo_live_read_camera'''),
     'live/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
     'live/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
     'live/live_from_test.c': ('from test:', 'halo_live_read_test'),
-    'live/live_input.c': ('from sources of all kinds to the source thread',
-                     'halo_live_input_receive halo_live_input_read'),
+    'live/live_input.c': ('from a decoder', 'halo_live_input_receive'),
+    'live/source_ops.c': ('from sources of all kinds to the source thread', 'halo_live_input_read'),
     'live/live_source.c': ('into the queue to the gate', 'take_picture'),
     'gate/adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),
@@ -72,7 +71,7 @@ OUTPUT = {
     'picture/card.c': ('words, into memory that showed nothing', 'is_full halo_card_draw'),
     'output/encode.c': ('encoders', 'encoder_frame choose_frame prepare halo_encoder_send'),
     'run/stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
-    'live/live_cards.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
+    'live/live_format.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
     'live/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
     'live/live_filter.c': ('what left the gate, to encodings and snapshots',
@@ -122,7 +121,7 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
-FIELDS = '''live/live.c live/live_aside.c live/live_camera_mode.c live/live_lineup.c live/live_sound.c
+FIELDS = '''live/live.c live/live_aside.c live/live_cards.c live/live_lineup.c live/live_sound.c
     live/live_stages.c picture/picture_pool.c run/piece.c run/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
