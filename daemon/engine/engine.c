@@ -43,11 +43,6 @@ static struct engine_stream *find(struct engine *engine, const char *name)
     return stream;
 }
 
-static bool is_running(const struct engine_stream *stream)
-{
-    return stream->phase == ENGINE_RUNNING && stream->live;
-}
-
 static int encoding_of(const struct engine_stream *stream, const json_t *message)
 {
     return (int)halo_json_integer(message, "encoding", 0, stream->encodings - 1, -1);
@@ -59,40 +54,15 @@ static void do_watch(struct engine_stream *stream, json_t *message)
     if (encoding < 0)
         return;
     stream->watched[encoding] = json_is_true(json_object_get(message, "on"));
-    if (is_running(stream))
+    if (engine_stream_runs(stream))
         halo_live_watch(stream->live, encoding, stream->watched[encoding]);
 }
 
 static void do_key(struct engine_stream *stream, json_t *message)
 {
     const int encoding = encoding_of(stream, message);
-    if (encoding >= 0 && is_running(stream))
+    if (encoding >= 0 && engine_stream_runs(stream))
         halo_live_key_frame(stream->live, encoding);
-}
-
-void engine_stream_set(struct engine_stream *stream, json_t *message)
-{
-    if (stream->phase == ENGINE_MAKING && !stream->late_set) {
-        stream->late_set = json_incref(message);
-        return;
-    }
-    const json_t *list = json_object_get(message, "chains");
-    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
-    const char *chains[HALO_MAX_RENDITIONS + 1];
-    struct halo_error err = {0};
-    const int count = stream->settings.renditions + 1;
-    int code = is_running(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
-    for (int i = 0; i < count && code == 0; i++)
-        if (!(chains[i] = json_string_value(json_array_get(list, (size_t)i))))
-            code = -EINVAL;
-    if (code == 0)
-        code = halo_live_set(stream->live, id, chains, &err);
-    if (code < 0) { /* err may already be set */
-        if (!is_running(stream) && stream->phase != ENGINE_MAKING)
-            halo_fail(&err, -ECANCELED, "the stream has ended");
-        halo_fail(&err, -EAGAIN, "the stream has just started");
-        engine_events.set(stream, id, &err);
-    }
 }
 
 static void do_control(struct engine_stream *stream, json_t *message)
@@ -101,7 +71,7 @@ static void do_control(struct engine_stream *stream, json_t *message)
     const int64_t value = halo_json_integer(message, "value", INT32_MIN, INT32_MAX, 0);
     const char *control = json_string_value(json_object_get(message, "control"));
     struct halo_error err = {0};
-    if (!control || !is_running(stream) ||
+    if (!control || !engine_stream_runs(stream) ||
         halo_live_control(stream->live, id, control, value, &err) < 0) {
         halo_fail(&err, -EAGAIN, "the stream has just started");
         engine_events.set(stream, id, &err);
@@ -114,7 +84,7 @@ static void do_snapshot(struct engine_stream *stream, json_t *message)
     const char *format = json_string_value(json_object_get(message, "format"));
     const char *filters = json_string_value(json_object_get(message, "filters"));
     struct halo_error err = {0};
-    if (!format || !is_running(stream) ||
+    if (!format || !engine_stream_runs(stream) ||
         halo_live_snapshot(stream->live, id, format, filters, &err) < 0) {
         halo_fail(&err, -EAGAIN, "the stream has just started");
         engine_events.snapshot(stream, id, NULL, &err);
@@ -133,7 +103,7 @@ static void do_regions(struct engine_stream *stream, json_t *message)
     static struct halo_regions regions; /* too large for the stack */
     const int64_t picture = halo_json_integer(message, "picture", 0, INT64_MAX, -1);
     struct halo_error err = {0};
-    if (!is_running(stream) || picture < 0)
+    if (!engine_stream_runs(stream) || picture < 0)
         return;
     int code = halo_regions_read(&regions, json_object_get(message, "regions"), &err);
     if (code == 0)
@@ -150,8 +120,8 @@ static void take_detector(struct engine *engine, const json_t *message, int fd)
     const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
     struct engine_stream *stream = name ? find(engine, name) : NULL;
     for (int f = 0; f < HALO_FINDS; f++)
-        if (stream && find_name && !strcmp(find_name, halo_find_names[f]) && is_running(stream) &&
-            id == atomic_load(&stream->wanted[f])) {
+        if (stream && find_name && !strcmp(find_name, halo_find_names[f]) &&
+            engine_stream_runs(stream) && id == atomic_load(&stream->wanted[f])) {
             halo_live_connect(stream->live, (enum halo_find)f, fd,
                               json_string_value(json_object_get(message, "why")));
             return;

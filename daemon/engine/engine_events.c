@@ -95,6 +95,15 @@ static void note_sent(struct engine *engine, int count)
     halo_unlock(&engine->lock);
 }
 
+static json_t *coverage_of(const struct engine_stream *stream)
+{
+    static struct halo_live_stats stats; /* large */
+    if (stream->phase != ENGINE_RUNNING || !stream->live)
+        return json_array();
+    halo_live_stats(stream->live, &stats);
+    return halo_coverages_write(stats.coverage);
+}
+
 /* Confirmed filters and what they cover arrive together. */
 static void add_coverage(struct engine *engine, json_t *message)
 {
@@ -104,7 +113,7 @@ static void add_coverage(struct engine *engine, json_t *message)
         return;
     for (struct engine_stream *s = engine->streams; s; s = s->next)
         if (!strcmp(s->name, name))
-            json_object_set_new(message, "coverage", engine_stream_coverage(s));
+            json_object_set_new(message, "coverage", coverage_of(s));
 }
 
 void engine_send_notes(struct engine *engine)

@@ -122,9 +122,13 @@ void engine_stream_abandon(struct engine_stream *stream, const struct halo_error
 void engine_stream_free_left(struct engine *engine);
 void engine_stream_tick(struct engine_stream *stream); /* called regularly; may free the stream */
 void engine_stream_report_stats(struct engine_stream *stream);
-/* Returns the coverage of the chains in force, as halo_coverages_write() does. */
-json_t *engine_stream_coverage(struct engine_stream *stream);
 void engine_stream_record(struct engine_stream *stream, bool on);
+void engine_stream_set(struct engine_stream *stream, json_t *message); /* message is borrowed */
+
+static inline bool engine_stream_runs(const struct engine_stream *stream)
+{
+    return stream->phase == ENGINE_RUNNING && stream->live;
+}
 
 /* ---- engine_gpu.c ---- */
 /* Called by the timer. From time to time, a worker thread asks the driver how much of each GPU's
@@ -136,9 +140,6 @@ void engine_gpu_survey(struct engine *engine);
 /* Returns the list of GPUs to send over the link; it is empty if the answer to the last query is
  * overdue. */
 json_t *engine_gpu_report(const struct engine *engine);
-
-/* ---- engine.c ---- */
-void engine_stream_set(struct engine_stream *stream, json_t *message); /* message is borrowed */
 
 /* ---- engine_events.c ---- */
 /* callbacks; arg is a struct engine_stream */

@@ -131,12 +131,29 @@ void engine_stream_report_stats(struct engine_stream *stream)
                    NULL, 0);
 }
 
-json_t *engine_stream_coverage(struct engine_stream *stream)
+void engine_stream_set(struct engine_stream *stream, json_t *message)
 {
-    if (stream->phase != ENGINE_RUNNING || !stream->live)
-        return json_array();
-    halo_live_stats(stream->live, &numbers.live);
-    return halo_coverages_write(numbers.live.coverage);
+    if (stream->phase == ENGINE_MAKING && !stream->late_set) {
+        stream->late_set = json_incref(message);
+        return;
+    }
+    const json_t *list = json_object_get(message, "chains");
+    const uint64_t id = (uint64_t)halo_json_integer(message, "id", 0, INT64_MAX, 0);
+    const char *chains[HALO_MAX_RENDITIONS + 1];
+    struct halo_error err = {0};
+    const int count = stream->settings.renditions + 1;
+    int code = engine_stream_runs(stream) && json_array_size(list) == (size_t)count ? 0 : -EAGAIN;
+    for (int i = 0; i < count && code == 0; i++)
+        if (!(chains[i] = json_string_value(json_array_get(list, (size_t)i))))
+            code = -EINVAL;
+    if (code == 0)
+        code = halo_live_set(stream->live, id, chains, &err);
+    if (code < 0) { /* err may already be set */
+        if (!engine_stream_runs(stream) && stream->phase != ENGINE_MAKING)
+            halo_fail(&err, -ECANCELED, "the stream has ended");
+        halo_fail(&err, -EAGAIN, "the stream has just started");
+        engine_events.set(stream, id, &err);
+    }
 }
 
 /* ---- start ---- */

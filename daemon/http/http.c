@@ -78,7 +78,7 @@ static bool is_its_turn(struct halo_http *http, struct MHD_Connection *connectio
     }
     *http->later_last = asked;
     http->later_last = &asked->later;
-    asked->turn = (struct halo_http_pause){connection, halo_http_wake, http, false};
+    asked->turn = (struct halo_http_pause){connection, http->wake, http, false};
     halo_http_suspend(&asked->turn); /* until run() begins the next turn */
     return false;
 }
@@ -113,7 +113,7 @@ static void run(struct halo_http *http)
 }
 
 /* Without its own thread libmicrohttpd does not notice that a connection was resumed. */
-void halo_http_wake(void *arg)
+static void wake(void *arg)
 {
     struct halo_http *http = arg;
     uv_idle_start(&http->again, on_again);
@@ -738,13 +738,13 @@ int halo_http_create(struct halo_http **ret, uv_loop_t *loop, const struct halo_
     struct halo_http *http = calloc(1, sizeof *http);
     if (!http)
         return halo_fail(err, -ENOMEM, "out of memory");
+    http->wake = wake;
     http->sv = host->supervisor;
     http->control = host->control ? halo_control_clients(host->control) : NULL;
     http->gate.access = host->access;
     http->fd = http->door.fd = -1;
     http->later_last = &http->later;
-    http->viewers =
-        (struct halo_http_viewers){.wake = halo_http_wake, .arg = http, .gate = &http->gate};
+    http->viewers = (struct halo_http_viewers){.wake = wake, .arg = http, .gate = &http->gate};
     http->loop = loop;
     int code = prepare(http, settings, err);
     if (code == 0)

@@ -444,7 +444,7 @@ int halo_http_live_create(struct halo_http_live **ret, struct halo_http *http,
         return -ENOMEM;
     live->http = http;
     live->pause =
-        (struct halo_http_pause){.connection = connection, .wake = halo_http_wake, .arg = http};
+        (struct halo_http_pause){.connection = connection, .wake = http->wake, .arg = http};
     live->who = asked->who;
     live->what = asked->route.what;
     live->last = &live->first;

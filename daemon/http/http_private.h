@@ -40,7 +40,8 @@ struct halo_http {
     struct halo_http_gate gate;
     struct halo_http_files *files; /* of the page; NULL: there is no page */
     struct MHD_Daemon *daemon;
-    char *certificate, *key; /* PEM; NULL: no TLS */
+    void (*wake)(void *http); /* makes libmicrohttpd run soon, after a connection was resumed */
+    char *certificate, *key;  /* PEM; NULL: no TLS */
     struct halo_http_clients clients;
     struct halo_http_viewers viewers;
     struct halo_http_live *lives; /* connections that show several streams and events */
@@ -76,8 +77,5 @@ struct halo_http_asked {
     size_t body_size;
     bool too_long;
 };
-
-/* Makes libmicrohttpd run soon, after a connection was resumed. */
-void halo_http_wake(void *http);
 
 #endif

@@ -315,7 +315,7 @@ struct MHD_Response *halo_http_wait_answer(struct halo_http *http,
             return NULL;
         *wait = (struct halo_http_wait){
             .http = http,
-            .pause = {.connection = connection, .wake = halo_http_wake, .arg = http},
+            .pause = {.connection = connection, .wake = http->wake, .arg = http},
             .next = http->waits,
             .image = -1,
             .tls = asked->who.tls,

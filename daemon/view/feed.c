@@ -123,7 +123,8 @@ static void set_timer(struct halo_feed *feed, int64_t ms)
 static void stop(struct halo_feed *feed, int64_t silent_ms)
 {
     const bool patient = silent_ms < STOP_MS;
-    halo_takers_end(&feed->takers, patient, "no filtered frame arrived, and on_error is stop");
+    halo_takers_end(&feed->takers, patient, halo_feed_leave,
+                    "no filtered frame arrived, and on_error is stop");
     if (feed->takers.count)
         set_timer(feed, patient ? STOP_MS - silent_ms : CARD_MS);
 }
@@ -430,7 +431,7 @@ void halo_feed_destroy(struct halo_feed *feed, const char *why)
 {
     if (!feed)
         return;
-    halo_takers_end(&feed->takers, false, why);
+    halo_takers_end(&feed->takers, false, halo_feed_leave, why);
     uv_close((uv_handle_t *)&feed->timer, timer_closed);
 }
 

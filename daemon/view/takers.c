@@ -91,7 +91,8 @@ void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPac
             halo_taker_give(taker, pkt);
 }
 
-void halo_takers_end(struct halo_takers *takers, bool keyed_only, const char *why)
+void halo_takers_end(struct halo_takers *takers, bool keyed_only,
+                     void (*leave)(struct halo_feed_taker *taker), const char *why)
 {
     struct halo_takers_walk walk;
     struct halo_feed_taker *taker;
@@ -99,7 +100,7 @@ void halo_takers_end(struct halo_takers *takers, bool keyed_only, const char *wh
     while ((taker = walk_next(takers, &walk))) {
         if (keyed_only && !taker->keyed)
             continue;
-        halo_feed_leave(taker);
+        leave(taker);
         taker->end(taker, why);
     }
 }

@@ -29,8 +29,9 @@ void halo_takers_give_new(struct halo_takers *takers, int64_t since, const AVPac
 /* Gives pkt to one taker, under the same condition as halo_takers_give(). */
 void halo_taker_give(struct halo_feed_taker *taker, const AVPacket *pkt);
 
-/* Removes all takers (with keyed_only, only those that have received a keyframe) and calls their
- * end(). */
-void halo_takers_end(struct halo_takers *takers, bool keyed_only, const char *why);
+/* Has all takers (with keyed_only, only those that have received a keyframe) removed by leave(),
+ * and calls their end(). */
+void halo_takers_end(struct halo_takers *takers, bool keyed_only,
+                     void (*leave)(struct halo_feed_taker *taker), const char *why);
 
 #endif

@@ -10,6 +10,7 @@
 #include "config/error.h"
 #include "config/viewer_format.h"
 #include "daemon/view/feed.h"
+#include "kernels/clock.h"
 
 struct halo_viewer;
 struct halo_frames;
@@ -64,6 +65,12 @@ struct halo_viewer {
 /* Called by the format's code after it has sent or queued data. `waits` is true if data is
  * still queued because the viewer does not read; `moved` is true if some of the queued data has
  * just been sent. */
-void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved);
+static inline void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved)
+{
+    if (!waits)
+        viewer->waits_since = 0;
+    else if (moved || viewer->waits_since == 0)
+        viewer->waits_since = halo_now_us();
+}
 
 #endif

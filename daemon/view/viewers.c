@@ -106,14 +106,6 @@ static void settle(struct halo_viewer *viewer, int status, const struct halo_err
         set_events(viewer);
 }
 
-void halo_viewer_waits(struct halo_viewer *viewer, bool waits, bool moved)
-{
-    if (!waits)
-        viewer->waits_since = 0;
-    else if (moved || viewer->waits_since == 0)
-        viewer->waits_since = halo_now_us();
-}
-
 static bool has_hung_up(const struct halo_viewer *viewer)
 {
     struct pollfd fd = {.fd = viewer->fd};

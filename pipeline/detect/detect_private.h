@@ -116,7 +116,13 @@ void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_he
 /* Returns when halo_finder_run() must be called next, in ns. */
 int64_t halo_finder_deadline(const struct halo_finder *finder);
 /* The frame with this number; NULL: it has passed. */
-struct halo_held *halo_held_find(struct halo_detect *d, int64_t n);
+static inline struct halo_held *halo_held_find(struct halo_detect *d, int64_t n)
+{
+    struct halo_held *held = d->first;
+    while (held && held->n != n)
+        held = held->next;
+    return held;
+}
 void halo_held_mask_clear(struct halo_held_mask *mask);
 
 /* ---- detect_record.c ---- */

@@ -234,14 +234,6 @@ static int take_asked(struct halo_detect *d, struct halo_finder *finder, int64_t
     return -1;
 }
 
-struct halo_held *halo_held_find(struct halo_detect *d, int64_t n)
-{
-    struct halo_held *held = d->first;
-    while (held && held->n != n)
-        held = held->next;
-    return held;
-}
-
 /* Keeps the mask for its frame, if that still waits, and as the newest one. */
 static int keep_mask(struct halo_detect *d, enum halo_find find,
                      const struct halo_detect_answer *answer, int turn)

@@ -65,16 +65,6 @@ static void span(struct scale of, double v0, double v1, bool inner, int *ret0, i
         *ret1 = *ret0;
 }
 
-struct halo_rect halo_rect_join(struct halo_rect a, struct halo_rect b)
-{
-    if (b.x0 >= b.x1 || b.y0 >= b.y1)
-        return a;
-    if (a.x0 >= a.x1 || a.y0 >= a.y1)
-        return b;
-    return (struct halo_rect){a.x0 < b.x0 ? a.x0 : b.x0, a.y0 < b.y0 ? a.y0 : b.y0,
-                              a.x1 > b.x1 ? a.x1 : b.x1, a.y1 > b.y1 ? a.y1 : b.y1};
-}
-
 static void touch(struct drawing *d, struct halo_rect r)
 {
     if (r.x0 < r.x1 && r.y0 < r.y1)

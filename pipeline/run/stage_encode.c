@@ -166,7 +166,7 @@ void *halo_stream_encode_main(void *arg)
         halo_item_finish(&item);
         if (code < 0) {
             halo_fail(&err, code, "the encode stage failed: %s", strerror(-code));
-            halo_stream_fail(s, &err);
+            s->fail(s, &err);
         }
         if (code < 0 || end)
             break;

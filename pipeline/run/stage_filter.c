@@ -68,7 +68,7 @@ static void pass_all(struct halo_stream *s, bool judged,
     if (code >= 0 || code == -ECANCELED)
         return;
     halo_fail(&err, code, "the filter stage failed: %s", strerror(-code));
-    halo_stream_fail(s, &err);
+    s->fail(s, &err);
 }
 
 void *halo_stream_filter_main(void *arg)

@@ -23,7 +23,7 @@ enum {
     MEBIBYTE = 1 << 20,
 };
 
-void halo_stream_fail(struct halo_stream *s, const struct halo_error *err)
+static void fail(struct halo_stream *s, const struct halo_error *err)
 {
     halo_lock(&s->lock);
     if (!s->error.code)
@@ -46,6 +46,7 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     struct halo_stream *s = av_mallocz(sizeof *s);
     if (!s)
         return halo_fail(err, -ENOMEM, "out of memory");
+    s->fail = fail;
     s->settings = settings;
     s->limits.stop = &s->stop;
     s->damage.keep_going = settings->keep_going;
@@ -313,7 +314,7 @@ static void run_stages(struct halo_stream *s)
     if (code < 0 && code != -ECANCELED)
         halo_fail(&err, code, "the source stage failed: %s", strerror(-code));
     if (code < 0)
-        halo_stream_fail(s, &err); /* a stage that was cancelled has no error of its own */
+        fail(s, &err); /* a stage that was cancelled has no error of its own */
     while (running > 0)
         halo_thread_join(*stages[--running].thread);
     halo_stats_running(s->stats, false);
@@ -323,7 +324,7 @@ static void finish_segment(struct halo_stream *s, struct halo_error *err)
 {
     const bool whole = !(atomic_load(&s->stop) & HALO_STOP_ASKED);
     if (whole && halo_piece_finish(s, err) < 0)
-        halo_stream_fail(s, err);
+        fail(s, err);
 }
 
 /* Finishes the sink according to how the run ended. */
@@ -335,7 +336,7 @@ static void finish_sink(struct halo_stream *s, struct halo_error *err)
         halo_sink_finish(s->sink, HALO_SINK_DISCARD, &s->path, err);
     else if (halo_sink_finish(s->sink, partial ? HALO_SINK_PARTIAL : HALO_SINK_WHOLE, &s->path,
                               err) < 0)
-        halo_stream_fail(s, err);
+        fail(s, err);
     halo_stats_end(s->stats, HALO_STAGE_FINISH, begin);
     atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
 }
@@ -360,7 +361,7 @@ static void *source_main(void *arg)
             run_stages(s);
     } else if (!(atomic_load(&s->stop) &
                  HALO_STOP_ASKED)) { /* an error caused by a stop is not the input's fault */
-        halo_stream_fail(s, &err);
+        fail(s, &err);
     }
     drop_queues(s);
     atomic_store(&s->running, false);

@@ -25,6 +25,9 @@ enum halo_stop {
 };
 
 struct halo_stream {
+    /* Stores the first error and stops all stages: later errors are only consequences of it. Any
+     * thread. */
+    void (*fail)(struct halo_stream *s, const struct halo_error *err);
     const struct halo_run_settings *settings;
     const struct halo_chain *chain;
     void (*notify)(void *arg);
@@ -66,10 +69,6 @@ struct halo_stream {
     bool writing;
     const char *path;
 };
-
-/* Stores the first error and stops all stages: later errors are only consequences of it. Any
- * thread. */
-void halo_stream_fail(struct halo_stream *s, const struct halo_error *err);
 
 /* These functions work like halo_queue_put() and halo_queue_get(), and also record the waiting time
  * for the stage `wait`. */

@@ -62,8 +62,6 @@ TESTS = {
     PIPELINE + 'picture/picture_pool.c': ('gate',),
     PIPELINE + 'filter/privacy.c': ('privacy', 'examples'),
     PIPELINE + 'detect/judge.c': ('judge', 'judge_chance'),
-    PIPELINE + 'detect/judge_live.c': ('judge', 'judge_chance'),
-    PIPELINE + 'detect/judge_file.c': ('judge', 'judge_chance'),
     PIPELINE + 'detect/finder.c': ('detect',) + BOX,
     PIPELINE + 'detect/replay.c': ('replay',),
     PIPELINE + 'detect/tracks.c': ('judge', 'tracks', 'judge_chance'),
@@ -265,10 +263,10 @@ MUTANTS = [
     *group(
         PIPELINE + 'detect/judge.c',
         ('a detector that was gone is believed at once',
-         '    f->unanswered = 0;\n    if (judge->live)\n        halo_judge_lose(judge, find);',
+         '    f->unanswered = 0;\n    if (judge->live)\n        lose_next(judge, find);',
          '    f->unanswered = 0;'),
         ('a cut shows at once what a verdict shows',
-         '        halo_judge_restart(&judge->find[f]);\n'
+         '        restart_entering(&judge->find[f]);\n'
          '        judge->find[f].cut = true;',
          '        judge->find[f].cut = true;'),
         ('a mask is that of the newest frame', 'waits ? slot->n : f->newest_n', 'f->newest_n'),
@@ -282,15 +280,15 @@ MUTANTS = [
          'at - find->newest_at > BEHIND_US',
          'false'),
         ('what waits for frames after it is shown without them',
-         'halo_judge_slot(judge, i)->clear &= ~halo_find_bit(find);\n'
+         'slot_at(judge, i)->clear &= ~halo_find_bit(find);\n'
          '}\n\n'
-         'void halo_judge_count',
-         'halo_judge_slot(judge, i)->clear |= 0;\n'
+         '/* `enter`: counts',
+         'slot_at(judge, i)->clear |= 0;\n'
          '}\n\n'
-         'void halo_judge_count'),
+         '/* `enter`: counts'),
     ),
     *group(
-        PIPELINE + 'detect/judge_live.c',
+        PIPELINE + 'detect/judge.c',
         ('late verdicts count',
          'n >= f->since_n && !late',
          'n >= f->since_n'),
@@ -299,26 +297,26 @@ MUTANTS = [
          'counts = !late'),
         ('a gap is nothing',
          '    if (is_gap(f, f->at))\n'
-         '        halo_judge_lose(judge, find);\n',
+         '        lose_next(judge, find);\n',
          '    (void)is_gap;\n'),
         ('frames do not wait for those after them',
-         'is_seen_ahead(judge, halo_judge_slot(judge, 0))',
-         '(is_seen_ahead(judge, halo_judge_slot(judge, 0)) || judged)'),
+         'is_seen_ahead(judge, slot_at(judge, 0))',
+         '(is_seen_ahead(judge, slot_at(judge, 0)) || judged)'),
         ('too little is seen ahead',
          'find->newest_at - slot->at < (int64_t)(find->settings->ahead * 1e6)',
          'find->newest_at - slot->at < (int64_t)(find->settings->ahead * 5e5)'),
     ),
     *group(
-        PIPELINE + 'detect/judge_file.c',
+        PIPELINE + 'detect/judge.c',
         ('a scene in a file begins settled',
          '    if (slot->cut)\n'
-         '        halo_judge_restart(f);\n',
+         '        restart_entering(f);\n',
          ''),
     ),
     *group(
-        PIPELINE + 'detect/judge_file.c',
+        PIPELINE + 'detect/judge.c',
         ('a frame without a verdict does not begin again',
-         'slot->n < f->since_n) {\n        halo_judge_restart(f);',
+         'slot->n < f->since_n) {\n        restart_entering(f);',
          'slot->n < f->since_n) {'),
         ('boxes are those of another frame', 'if (f->answer[i].n == slot->n)',
          'if (f->answer[i].n >= slot->n)'),
@@ -398,7 +396,7 @@ MUTANTS = [
          'anchor.at - BACK_US',
          'anchor.at'),
         ('what is hidden before a first box passes a cut',
-         'i >= 0 && !halo_tracks_frame(tracks, i + 1)->cut; i--',
+         'i >= 0 && !tracks_frame(tracks, i + 1)->cut; i--',
          'i >= 0; i--'),
     ),
     *group(
@@ -936,7 +934,7 @@ MUTANTS = [
          'if ((p->waiting || p->holds) &&',
          'if (p->waiting &&'),
         ('3013243b: an encoder without a viewer waits for the next one',
-         '    else /* its thread checks whether it still needs an encoder */\n'
+         '    if (!watched) /* its thread checks whether it still needs an encoder */\n'
          '        wake_for_card(e);',
          ''),
     ),
@@ -993,9 +991,9 @@ MUTANTS = [
         ('d672637f: the end is told before the last frames',
          '    end_all(live);\n'
          '    if (atomic_load(&live->stop) != 2)\n'
-         '        halo_live_report(live, HALO_LIVE_ENDED, NULL);\n',
+         '        halo_live_report(live->status, HALO_LIVE_ENDED, NULL);\n',
          '    if (atomic_load(&live->stop) != 2)\n'
-         '        halo_live_report(live, HALO_LIVE_ENDED, NULL);\n'
+         '        halo_live_report(live->status, HALO_LIVE_ENDED, NULL);\n'
          '    end_all(live);\n'),
     ),
     *group(
@@ -1005,7 +1003,7 @@ MUTANTS = [
          'const bool old = decoded < 0;'),
         ('1bbff79b: the first card waits for the thread that looks by itself',
          '    if (news)\n'
-         '        halo_live_cards_wake(live->cards);',
+         '        status->changed(status->arg);',
          ''),
     ),
     *group(
