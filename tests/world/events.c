@@ -171,6 +171,22 @@ static void play_disk(const struct words *w)
     world_fill_disk(!strcmp(w->who, "full"));
 }
 
+static void play_users(const char *line, const char *block)
+{
+    (void)block;
+    asks_make_users(line);
+}
+
+/* What takes a whole line, and its block. */
+static const struct {
+    const char *name;
+    void (*play)(const char *line, const char *block);
+} blocks[] = {
+    {"users ", play_users},
+    {"ask ", asks_play},
+    {"talk ", talks_play},
+};
+
 static const struct {
     const char *name;
     void (*play)(const struct words *words);
@@ -185,9 +201,16 @@ static const struct {
 
 bool world_play(const char *event)
 {
-    char text[200], *rest = NULL;
+    char text[200], line[200], *rest = NULL;
+    const size_t length = strcspn(event, "\n");
     if (expect_play(event))
         return true;
+    snprintf(line, sizeof line, "%.*s", (int)length, event);
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        if (!strncmp(line, blocks[i].name, strlen(blocks[i].name))) {
+            blocks[i].play(line + strlen(blocks[i].name), event + length + (event[length] == '\n'));
+            return true;
+        }
     snprintf(text, sizeof text, "%s", event);
     const char *kind = strtok_r(text, " ", &rest), *who = strtok_r(NULL, " ", &rest);
     const char *what = strtok_r(NULL, " ", &rest), *more = strtok_r(NULL, " ", &rest);

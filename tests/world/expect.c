@@ -386,6 +386,16 @@ static void expect_end_of_halod(char *rest)
                    world_code() < 0 ? "it runs" : "it is", world_code());
 }
 
+/* expect mode PATH 600 */
+static void expect_mode(char *rest)
+{
+    struct stat found;
+    const char *path = word(&rest);
+    const int mode = stat(path, &found) < 0 ? 0 : (int)found.st_mode & 0777;
+    if (mode != (int)strtol(rest, NULL, 8))
+        world_fail("%s: the mode is %o, not %s", path, (unsigned)mode, rest);
+}
+
 static const struct {
     const char *what;
     void (*check)(char *rest);
@@ -393,6 +403,7 @@ static const struct {
     {"answer", expect_answer}, {"error", expect_error}, {"http", expect_http},
     {"status", expect_status}, {"log", expect_log},     {"no", expect_no},
     {"viewer", expect_viewer}, {"file", expect_file},   {"end", expect_end_of_halod},
+    {"mode", expect_mode},
 };
 
 static void play_expect(char *rest)
@@ -408,7 +419,8 @@ static void play_expect(char *rest)
     expectations[i].check(rest);
 }
 
-/* remember NAME answer PATH, also of answer@CALL; remember NAME header NAME */
+/* remember NAME answer PATH, also of answer@CALL; remember NAME header NAME; remember NAME file
+ * PATH: its first word */
 static void play_remember(char *rest)
 {
     if (told.keeps == KEPT)
@@ -419,6 +431,13 @@ static void play_remember(char *rest)
     look_at(from);
     char *value = told.kept[at].value;
     const size_t size = sizeof told.kept[at].value;
+    if (!strcmp(from, "file")) {
+        FILE *file = fopen(rest, "r");
+        if (!file || fscanf(file, "%399s", value) != 1)
+            world_fail("%s cannot be read", rest);
+        fclose(file);
+        return;
+    }
     must_have_come("remember");
     if (!strcmp(from, "answer")) {
         write_value(find(told.of->answer, rest), value, size);

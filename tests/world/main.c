@@ -300,6 +300,9 @@ static void run(void)
         play_listed();
     if (world.code != world.allowed)
         world_fail("the daemon ends with %d", world.code);
+    asks_check();
+    talks_check();
+    talks_end();
     check_end();
     expect_end();
     broker_end();

@@ -18,7 +18,7 @@
 
 #include "config/log.h"
 
-enum { LINE = 240, LAST = 100, EVENTS_MAX = 1 << 20, TEXTS = EVENTS_MAX * 40, SEEDS = 3 };
+enum { LINE = 1200, LAST = 100, EVENTS_MAX = 1 << 20, TEXTS = EVENTS_MAX * 40, SEEDS = 3 };
 
 struct play play;
 
@@ -197,7 +197,7 @@ void play_draw_row(const struct play_row *rows, int count, uint64_t *state, char
 
 static void play_one(const char *text)
 {
-    world_say("at %s", text);
+    world_say("at %.*s", (int)strcspn(text, "\n"), text);
     if (!own.world->play(text))
         world_fail("nobody knows this event: %s", text);
 }
@@ -284,6 +284,15 @@ static bool read_block(FILE *file)
     return false;
 }
 
+static bool takes_block(const char *event)
+{
+    static const char *const kinds[] = {"write ", "ask ", "talk "};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strncmp(event, kinds[i], strlen(kinds[i])))
+            return true;
+    return false;
+}
+
 static void read_events(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -308,7 +317,7 @@ static void read_events(const char *path)
         fine = sscanf(line, "at %lf %n", &event->at, &from) == 1 && from > 0 && line[from] &&
                ++play.count < EVENTS_MAX;
         event->text = keep_text(line + from, false);
-        if (fine && !strncmp(event->text, "write ", 6)) {
+        if (fine && takes_block(event->text)) {
             keep_text("\n", true);
             fine = read_block(file);
         }

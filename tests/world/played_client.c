@@ -18,6 +18,7 @@ enum {
     CARDS_MS = 500,   /* between two cards */
     CARRY = 256,
     READ = 8192,
+    ROOM = 400 << 10, /* for a request */
 };
 
 enum kind { CLIENT, BROWSER, VIEWER, RUDE };
@@ -163,7 +164,7 @@ static struct client *call(const char *method, json_t *parameters, bool more)
     struct client *c = join(CLIENT, "control.sock", method);
     json_t *message = json_object();
     char name[80];
-    snprintf(name, sizeof name, "io.halod.Control.%s", method);
+    snprintf(name, sizeof name, "%s%s", strchr(method, '.') ? "" : "io.halod.Control.", method);
     json_object_set_new(message, "method", json_string(name));
     json_object_set_new(message, "parameters", parameters ? parameters : json_object());
     if (more)
@@ -235,13 +236,9 @@ void client_flood(const char *stream, int count)
 
 /* ---- HTTP ---- */
 
-static void read_page(void *arg)
+static void take_page(void *arg)
 {
     struct client *c = arg;
-    if (read_more(c)) {
-        world_watch(c->fd, 0, read_page, c);
-        return;
-    }
     if (c->then && !world_is_ending())
         c->then(c->text);
     else if (!users_may_answer(c->what, atoi(c->text + 9 * (c->length > 9))) && !world_is_ending())
@@ -250,12 +247,30 @@ static void read_page(void *arg)
     leave(c);
 }
 
+/* Of an answer without an end, what comes in the first second is enough. */
+static void read_page(void *arg)
+{
+    struct client *c = arg;
+    if (!read_more(c)) {
+        take_page(c);
+        return;
+    }
+    if (c->then && !c->answered && strstr(c->text, "\r\n\r\n") &&
+        !strcasestr(c->text, "Content-Length:")) {
+        c->answered = true;
+        world_after(1000, take_page, c);
+    }
+    world_watch(c->fd, 0, read_page, c);
+}
+
 static bool request(const char *path, const char *text, int ms, world_answer *done)
 {
     struct client *c = join(BROWSER, "http.sock", path);
+    const int room = ROOM;
     if (!c)
         return false;
-    if (send(c->fd, text, strlen(text), MSG_NOSIGNAL) < 0)
+    setsockopt(c->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    if (send(c->fd, text, strlen(text), MSG_NOSIGNAL) != (ssize_t)strlen(text))
         world_fail("a request cannot be sent: %s", strerror(errno));
     c->deadline = world_awake() + (int64_t)(ms + WORLD_SLACK_MS) * 1000;
     c->then = done;
@@ -265,7 +280,9 @@ static bool request(const char *path, const char *text, int ms, world_answer *do
 
 bool client_ask(const char *text, int ms, world_answer *done)
 {
-    return request("users", text, ms, done);
+    char path[64] = "";
+    sscanf(text, "%*s %63s", path);
+    return request(path, text, ms, done);
 }
 
 void client_browse(const char *path)

@@ -187,6 +187,15 @@ void broker_end(void); /* after the daemon has ended */
 void users_play(const char *what);
 bool users_may_answer(const char *path, int status); /* a request of nobody by HTTP */
 
+/* ---- asks.c: tables of requests, and talks ---- */
+
+void asks_make_users(const char *words); /* "vera view anna admin" */
+void asks_play(const char *who, const char *rows);
+void asks_check(void); /* whether what was asked is answered */
+void talks_play(const char *socket, const char *lines);
+void talks_check(void);
+void talks_end(void); /* after the daemon has ended */
+
 /* ---- check.c ---- */
 
 void check_step(void);                       /* before each wait of the loop */
