@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * standin_daemon CONTROL HTTP JPEG NAME...: control socket and HTTP before the stand-in supervisor,
- * until SIGTERM. "-" for HTTP or JPEG: none. SIGUSR1: a flood of events; SIGUSR2: pictures end. */
+ * until SIGTERM. "-" for HTTP or JPEG: none. SIGUSR1: a flood of events. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "daemon/mqtt/mqtt.h"
 #include "tests/daemon/standin_supervisor.h"
 
-enum { FLOOD = 20000, SIGNALS = 3 };
+enum { FLOOD = 20000, SIGNALS = 2 };
 
 static struct {
     uv_loop_t loop;
@@ -29,8 +29,6 @@ static void on_signal(uv_signal_t *handle, int number)
     (void)handle;
     if (number == SIGUSR1) {
         standin_flood(app.sv, FLOOD);
-    } else if (number == SIGUSR2) {
-        standin_end(app.sv);
     } else {
         halo_http_destroy(app.http);
         halo_mqtt_destroy(app.mqtt);
@@ -99,7 +97,7 @@ static struct halo_stream_settings *make_streams(char **names, int count)
 
 static int start(char **words, struct halo_error *err)
 {
-    static const int numbers[SIGNALS] = {SIGTERM, SIGUSR1, SIGUSR2};
+    static const int numbers[SIGNALS] = {SIGTERM, SIGUSR1};
     const struct halo_control_settings control = {words[1]};
     const struct halo_control_host host = {.supervisor = app.sv,
                                            .reload = on_reload,
@@ -131,8 +129,6 @@ int main(int argc, char **argv)
     settings.stream = make_streams(argv + 4, argc - 4);
     settings.mqtt.server = getenv("STANDIN_MQTT");
     settings.http.listen = strcmp(argv[2], "-") ? argv[2] : NULL;
-    settings.http.hosts = "cam.example,tv.example";
-    settings.http.embed = "https://wall.example, http://tv.example:3000";
     void *jpeg = read_file(argv[3], &size);
     uv_loop_init(&app.loop);
     app.sv = standin_create(&app.loop, &settings, jpeg, size);

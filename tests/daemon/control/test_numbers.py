@@ -46,30 +46,61 @@ class NumbersTest(DaemonTest):
         return clip
 
 
-class Metrics(NumbersTest):
-    def test_histograms(self):
-        """While all runs the page is well-formed; once it rests, it says what the status says."""
+class Places(NumbersTest):
+    def test_the_same_everywhere(self):
+        """While all runs the metrics are well-formed; once it rests, control, HTTP, haloctl and metrics
+        say the same."""
         daemon = self.serve({'one': self.stream(input=plain_clip(), loop=True, realtime=True),
-                             'two': self.stream('two', 'nut')})
-        readers = [self.reader('one.ts'), self.reader('two.nut')]
-        for _ in range(4):
-            self.page()
-            time.sleep(0.2)  # between looks at a page that changes
-        for name in ('one', 'two'):
+                             'off': self.stream('off', enabled=False),
+                             'file': self.stream(outputs=[
+                                 {'file': self.path('f.mkv')}, {'null': True}]),
+                             'auto': self.stream('auto', 'nut', backend='auto')})
+        readers = [self.reader('one.ts'), self.reader('auto.nut')]
+        for name in ('one', 'auto'):
+            for _ in range(3):
+                daemon.filtered_anew(name)
+                page = self.page()
             self.until(lambda: daemon.status(name)['stages']['total']['count'] > 30)
-        for name in ('one', 'two'):
+        for engine in daemon.status()['engines']:  # a CPU has no memory of its own to tell of
+            if engine['name'] == 'cpu':
+                self.assertEqual(engine['gpus'], [])
+                self.assertIsNone(prometheus.value(page, 'halod_gpu_memory_used_bytes', engine='cpu',
+                                                   gpu='0'))
+        self.until(lambda: daemon.status('file')['outputs'][0].get('packets', 0) > 10)
+        self.assertIn(daemon.status('auto')['backend'], ('cpu', 'cuda'))
+        for name in ('one', 'file', 'auto'):
             daemon.control('Stop', name=name)
             daemon.wait_state(name, 'stopped')
         for reader in readers:
             reader.close()
         self.until(lambda: not daemon.pids())
+        # What filtered once does not filter now: the word of the settings is all there is.
+        self.until(lambda: daemon.status('auto')['backend'] == 'auto')
+        status = daemon.status()
+        self.assertGreater(status['streams'][0]['filtered'], 0)
+        self.of_viewers(status)
+        self.assertEqual(json.loads(self.haloctl('--json', 'status')), {'status': status})
         page = self.page()
-        for name in ('one', 'two'):
-            stages = daemon.status(name)['stages']
+        for stream in status['streams']:
+            one = json.loads(self.haloctl('--json', 'status', stream['name']))
+            self.assertEqual(one, {'stream': stream})
+            self.assertEqual(daemon.status(stream['name']), stream)
+            self.of_page(page, stream)
+        for stream in status['streams'][0], status['streams'][3]:
             for stage in STAGES:
-                self.compare(page, 'stage_duration_seconds', stages[stage], stream=name,
-                             stage=stage)
-            self.compare(page, 'latency_seconds', stages['total'], stream=name)
+                self.compare(page, 'stage_duration_seconds', stream['stages'][stage],
+                             stream=stream['name'], stage=stage)
+            self.compare(page, 'latency_seconds', stream['stages']['total'], stream=stream['name'])
+        self.of_table(status)
+
+    def of_viewers(self, status):
+        """They get no paths."""
+        seen = json.loads(json.dumps(status))
+        for output in (o for stream in seen['streams'] for o in stream['outputs']):
+            output.update({key: '***' for key in ('target', 'path') if '/' in output.get(key, '')})
+        for stream in seen['streams']:
+            stream.update({'input': '***'} if '/' in stream['input'] else {})
+        self.assertEqual(json.loads(self.get('/api/streams')), seen)
 
     def compare(self, page, name, times, **labels):
         found = prometheus.series(page['halod_' + name])[tuple(sorted(labels.items()))]
@@ -88,46 +119,6 @@ class Metrics(NumbersTest):
             below = max([edge for edge, n in buckets if n < share * count], default=0)
             self.assertLessEqual(seconds, above * 1.033, (labels, share))
             self.assertGreaterEqual(seconds, below * 0.967, (labels, share))
-
-    def test_no_gpu(self):
-        """A CPU has no memory of its own to tell of."""
-        daemon = self.serve({'one': self.stream()})
-        daemon.wait_state('one', 'running')
-        for _ in range(3):  # the engine has told its numbers so often
-            daemon.filtered_anew('one')
-        page = self.page()
-        for name in ('used', 'size'):
-            self.assertEqual(page[f'halod_gpu_memory_{name}_bytes'].samples, {})
-        self.assertEqual([engine['gpus'] for engine in daemon.status()['engines']], [[]])
-
-
-class Places(NumbersTest):
-    def test_the_same_everywhere(self):
-        """Control, HTTP and haloctl tell the same numbers of one idle moment, and metrics, too."""
-        daemon = self.serve({'one': self.stream(), 'off': self.stream('off', enabled=False),
-                             'file': self.stream(outputs=[
-                                 {'file': self.path('f.mkv')}, {'null': True}])})
-        reader = self.reader('one.ts')
-        self.until(lambda: daemon.status('file')['outputs'][0].get('packets', 0) > 10)
-        daemon.wait_pictures('one', 1)
-        for name in ('one', 'file'):
-            daemon.control('Stop', name=name)
-            daemon.wait_state(name, 'stopped')
-        reader.close()
-        self.until(lambda: not daemon.pids())
-        status = daemon.status()
-        self.assertGreater(status['streams'][0]['filtered'], 0)
-        seen = json.loads(json.dumps(status))  # by viewers, who get no paths
-        for output in (o for stream in seen['streams'] for o in stream['outputs']):
-            output.update({key: '***' for key in ('target', 'path') if '/' in output.get(key, '')})
-        self.assertEqual(json.loads(self.get('/api/streams')), seen)
-        self.assertEqual(json.loads(self.haloctl('--json', 'status')), {'status': status})
-        for stream in status['streams']:
-            one = json.loads(self.haloctl('--json', 'status', stream['name']))
-            self.assertEqual(one, {'stream': stream})
-            self.assertEqual(daemon.status(stream['name']), stream)
-            self.of_page(self.page(), stream)
-        self.of_table(status)
 
     def of_page(self, page, stream):
         def value(name, **labels):
@@ -155,15 +146,6 @@ class Places(NumbersTest):
         for key in ('decoded', 'filtered', 'encoded'):
             self.assertRegex(page, rf'\b{status["streams"][0][key]}\b')
 
-    def test_the_backend_of_a_stream_that_rests(self):
-        """What filtered once does not filter now: the word of the settings is all there is."""
-        daemon = self.serve({'one': self.stream(backend='auto')})
-        daemon.wait_state('one', 'running')
-        self.until(lambda: daemon.status('one')['backend'] in ('cpu', 'cuda'))
-        daemon.control('Stop', name='one')
-        daemon.wait_state('one', 'stopped')
-        self.until(lambda: daemon.status('one')['backend'] == 'auto')
-
 
 class Lines(NumbersTest):
     def streams(self):
@@ -189,24 +171,7 @@ class Lines(NumbersTest):
     def has_said(cls, text):
         return all(re.search(words, text) for words in cls.SAID)
 
-    def test_on_stderr(self):
-        daemon = self.start(self.streams())
-        self.until(lambda: self.has_said(daemon.logged()))
-        self.check([re.sub('^halod: ', '', line) for line in daemon.logged().splitlines()])
-
-    def test_status_has_no_number(self):
-        """An encoding that cannot be: the reason stands by itself."""
-        daemon = self.start({'one': self.stream(outputs=[{
-            'file': self.path('x.mkv'), 'video': {'size': '161x121'}}])})
-        self.until(lambda: daemon.status('one')['outputs'][0].get('encoding_failed'))
-        why = daemon.status('one')['outputs'][0]['encoding_failed']
-        self.assertNotRegex(why, r'^stream \d')
-        self.assertIn('161x121', why)
-        if HALOCTL:
-            self.assertIn('encoding failed: ' + why, self.haloctl('status', 'one'))
-
-    def test_pictures_that_change(self):
-        """Said by the filter thread."""
+    def clip_that_changes(self):
         parts = b''
         for number, size in enumerate(('160x120', '96x64')):
             part = self.path(f'part{number}.ts')
@@ -217,10 +182,24 @@ class Lines(NumbersTest):
                 parts += file.read()
         with open(self.path('both.ts'), 'wb') as file:
             file.write(parts)
-        daemon = self.start({'turns': self.stream('turns', input=self.path('both.ts'),
-                                                  realtime=True, loop=True)})
+        return self.path('both.ts')
+
+    def test_on_stderr(self):
+        """Also by the filter thread. In the status, the reason stands by itself."""
+        daemon = self.start({
+            **self.streams(),
+            'turns': self.stream('turns', input=self.clip_that_changes(), realtime=True, loop=True),
+            'odd': self.stream(outputs=[{'file': self.path('x.mkv'), 'video': {'size': '161x121'}}])})
+        self.until(lambda: self.has_said(daemon.logged()))
+        self.check([re.sub('^halod: ', '', line) for line in daemon.logged().splitlines()])
         self.until(lambda: 'frames change' in daemon.logged())
         self.assertRegex(daemon.logged(), '(?m)^halod: stream turns: frames change')
+        self.until(lambda: daemon.status('odd')['outputs'][0].get('encoding_failed'))
+        why = daemon.status('odd')['outputs'][0]['encoding_failed']
+        self.assertNotRegex(why, r'^stream \d')
+        self.assertIn('161x121', why)
+        if HALOCTL:
+            self.assertIn('encoding failed: ' + why, self.haloctl('status', 'odd'))
 
     def test_in_the_journal(self):
         """The fields, on a socket of our own where the journal's would be: it takes a private mount

@@ -2,8 +2,6 @@
 # haloctl and HTTP before the real daemon: what they show is what engines make.
 import json
 import os
-import re
-import select
 import shutil
 import signal
 import socket
@@ -17,13 +15,6 @@ import urllib.request
 from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, call, free_port, main, wait_until
 from halotest import alone
 from halotest.standin import HALOCTL, HaloctlMixin
-
-
-def samples(image):
-    """A picture as 24x16 gray samples."""
-    return call([FFMPEG, '-nostdin', '-v', 'error', '-i', 'pipe:0', '-vf',
-                 'scale=24:16:flags=area,format=gray', '-frames:v', '1', '-f', 'rawvideo', '-'],
-                data=image)
 
 
 def detail(image):
@@ -96,12 +87,16 @@ class Served(HaloctlMixin, DaemonTest):
 
 class Commands(Served):
     def test_a_round_of_commands(self):
-        daemon = self.serve()
+        """None of which says a password."""
+        secret = self.stream('secret', input='http://me:geheim@127.0.0.1:9/x?key=geheim')
+        one, two = self.stream(), self.stream('two')
+        daemon = self.serve({'one': one, 'two': two, 'secret': secret})
+        http = {'listen': f'127.0.0.1:{self.port}'}
         daemon.wait_state('one', 'running')
         daemon.wait_state('two', 'running')
-        self.assertTrue(wait_until(
-            lambda: self.good('list').split() == ['one', 'running', 'two', 'running']))
-        self.assertTrue(wait_until(lambda: '160x120' in self.good('status')))
+        self.assertEqual(self.good('list').split()[:4:2], ['one', 'two'])
+        self.until(lambda: daemon.status('two')['width'] and daemon.status('one')['width'])
+        self.assertEqual(self.good('status').count('160x120'), 2)
         self.assertEqual(self.good('set', 'one', 'filters=gblur=sigma=9'), '')
         self.assertIn('gblur=sigma=9', self.good('status', 'one'))
         done = self.ctl('set', 'one', 'filters=gblr')
@@ -109,39 +104,22 @@ class Commands(Served):
         self.assertIn(b'nearest: gblur', done.stderr)
         self.assertIn('gblur=sigma=9', self.good('status', 'one'))
         self.good('stop', 'two')
-        self.assertTrue(wait_until(lambda: 'stopped' in self.good('list')))
+        daemon.wait_state('two', 'stopped')
+        self.assertIn('stopped', self.good('list'))
         self.good('start', 'two')
-        self.assertTrue(wait_until(lambda: self.good('list').count('running') == 2))
-
-    def test_snapshots_are_filtered(self):
-        daemon = self.serve({'one': self.stream(filters='null', privacy='off')})
-        daemon.wait_state('one', 'running')
-        details = []
-        for chain, name in (('null', 'a.png'), ('gblur=sigma=20', 'b.png'),
-                            ('gblur=sigma=20', 'b.jpg')):
-            self.good('set', 'one', f'filters={chain}')
-            self.good('snapshot', 'one', self.path(name))
-            with open(self.path(name), 'rb') as file:
-                data = file.read()
-            self.assertTrue(data.startswith(b'\x89PNG' if name.endswith('png') else b'\xff\xd8'))
-            details.append(detail(data))
-        self.assertGreater(details[0], 3 * details[1], details)
-        self.assertGreater(details[0], 3 * details[2], details)
-
-    def test_reload(self):
-        daemon = self.serve()
-        daemon.wait_state('one', 'running')
-        started = daemon.status('one')['restarts']
-        one, two = self.stream(filters='gblur=sigma=5'), self.stream('two')
-        http = {'listen': f'127.0.0.1:{self.port}'}
-        daemon.write({'one': one, 'two': two, 'three': self.stream('three')}, http=http)
+        daemon.wait_state('two', 'running')
+        self.assertNotIn('stopped', self.good('list'))
+        started, one = daemon.status('one')['restarts'], {**one, 'filters': 'gblur=sigma=5'}
+        streams = {'one': one, 'two': two, 'secret': secret}
+        daemon.write({**streams, 'three': self.stream('three')}, http=http)
         self.assertEqual(self.good('reload', '--check'), 'the settings are valid\n')
         self.assertNotIn('three', self.good('list'))
         text = self.good('reload')
         self.assertIn('added: three', text)
         self.assertIn('set: one', text)
         self.assertEqual(daemon.status('one')['restarts'], started)
-        daemon.write({'one': {**one, 'filtres': 'x'}, 'two': {**two, 'filters': 'gblr'}}, http=http)
+        daemon.write({**streams, 'one': {**one, 'filtres': 'x'}, 'two': {**two, 'filters': 'gblr'}},
+                     http=http)
         for words in (('reload',), ('reload', '--check')):
             done = self.ctl(*words)
             self.assertEqual(done.returncode, 1)
@@ -149,44 +127,33 @@ class Commands(Served):
             self.assertGreaterEqual(len(lines), 3, lines)
             self.assertIn('filtres', lines[0])
         self.assertIn('three', self.good('list'))
+        self.until(lambda: daemon.state('secret') != 'starting')
+        said = [daemon.logged(), json.dumps(daemon.control('Facts'))]
+        said += [self.good(*words) for words in
+                 (('list',), ('status',), ('status', 'secret'), ('--json', 'status'))]
+        said += [self.ctl(*words).stdout.decode() for words in (('doctor',), ('--json', 'doctor'))]
+        said += [self.get(path).decode() for path in ('/', '/api/streams', '/metrics')]
+        for text in said:
+            self.assertNotIn('geheim', text)
 
     @alone
     def test_doctor(self):
-        """Which waits some seconds for what it asks."""
+        """Which waits some seconds for what it asks; of a stream that does not run, too."""
         self.serve({'one': self.stream(),
-                    'two': self.stream('two', input=self.path('nothing.mp4'))})
-        done = self.ctl('--json', 'doctor')
-        found = {c['name']: c for c in json.loads(done.stdout)['checks']}
-        self.assertEqual(found['daemon']['level'], 'ok')
-        self.assertEqual(found['port']['level'], 'ok')
-        self.assertEqual(found['encoders']['level'], 'ok')
-        self.assertEqual(found['sockets']['level'], 'ok')
-        self.assertEqual(found['inputs']['level'], 'failed')
-        self.assertIn('nothing.mp4', found['inputs']['what'])
-        self.assertEqual(done.returncode, 1)
-
-    @alone
-    def test_doctor_and_detectors(self):
-        """Of a stream that does not run, too."""
-        self.serve({'one': self.stream(),
-                    'two': self.stream('two', enabled=False, filters='solid=gray:region=faces',
+                    'two': self.stream('two', input=self.path('nothing.mp4')),
+                    'off': self.stream('off', enabled=False, filters='solid=gray:region=faces',
                                        detectors={'faces': {'command': '/nowhere/find geheim'}})})
         done = self.ctl('--json', 'doctor')
-        found = {c['name']: c for c in json.loads(done.stdout)['checks']}['detectors']
-        self.assertEqual(found['level'], 'failed')
-        self.assertEqual(found['what'], 'stream two: everything is hidden, because the detector of '
-                                        'faces cannot start: /nowhere/find: there is no such program')
-
-    def test_nothing_says_a_password(self):
-        daemon = self.serve({'one': self.stream(input='http://me:geheim@127.0.0.1:9/x?key=geheim')})
-        self.assertTrue(wait_until(lambda: daemon.state('one') != 'starting'))
-        said = [daemon.logged()] + [self.good(*words) for words in
-                                  (('list',), ('status',), ('status', 'one'), ('--json', 'status'))]
-        said += [self.ctl(*words).stdout.decode() for words in (('doctor',), ('--json', 'doctor'))]
-        said += [self.get(path).decode() for path in ('/', '/api/streams', '/metrics')]
-        said += [json.dumps(daemon.control('Facts'))]
-        for text in said:
-            self.assertNotIn('geheim', text)
+        found = {c['name']: c for c in json.loads(done.stdout)['checks']}
+        for name in 'daemon', 'port', 'encoders', 'sockets':
+            self.assertEqual(found[name]['level'], 'ok', name)
+        self.assertEqual(found['inputs']['level'], 'failed')
+        self.assertIn('nothing.mp4', found['inputs']['what'])
+        self.assertEqual(found['detectors']['level'], 'failed')
+        self.assertEqual(found['detectors']['what'],
+                         'stream off: everything is hidden, because the detector of faces cannot '
+                         'start: /nowhere/find: there is no such program')
+        self.assertEqual(done.returncode, 1)
 
 
 @alone
@@ -238,14 +205,25 @@ class Clients(Served):
 
 class Http(Served):
     def test_pictures_are_filtered_and_made_on_demand(self):
-        daemon = self.serve({'one': {**self.stream(filters='gblur=sigma=20'),
-                                     'outputs': [{'null': True}]}})
+        null = {'outputs': [{'null': True}], 'input': 'test:size=160x120:rate=10'}
+        daemon = self.serve({'one': {**self.stream(filters='gblur=sigma=20'), **null},
+                             'two': {**self.stream(filters='null', privacy='off'), **null}})
         daemon.wait_state('one', 'running')
         self.wait_numbers(daemon, 3)
         self.assertEqual(daemon.status('one')['encoded'], 0)  # nobody looks
         blurred = detail(self.snapshot())
+        details = []
+        for chain, name in (('null', 'a.png'), ('gblur=sigma=20', 'b.png'),
+                            ('gblur=sigma=20', 'b.jpg')):
+            self.good('set', 'two', f'filters={chain}')
+            self.good('snapshot', 'two', self.path(name))
+            with open(self.path(name), 'rb') as file:
+                data = file.read()
+            self.assertTrue(data.startswith(b'\x89PNG' if name.endswith('png') else b'\xff\xd8'))
+            details.append(detail(data))
+        self.assertGreater(details[0], 3 * max(details[1:] + [blurred]), details)
         parts = Parts(self.url('/one/stream.mjpeg'))
-        self.assertTrue(wait_until(lambda: len(parts.pictures) > 40))
+        self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
         self.assertEqual(json.loads(self.get('/api/streams'))['streams'][0]['viewers'], 1)
         for _, picture in parts.pictures[::10]:
             self.assertLess(detail(picture), blurred * 2)
@@ -258,44 +236,11 @@ class Http(Served):
             return daemon.status('one')['encoded'] == encoded
         self.assertTrue(wait_until(rests), 'it goes on for nobody')
 
-    @alone
-    def test_every_picture_is_shown(self):
-        daemon = self.serve({'one': self.stream()})
-        parts = Parts(self.url('/one/stream.mjpeg'))
-        self.addCleanup(parts.close)
-        self.assertTrue(wait_until(lambda: len(parts.pictures) > 10))
-        begun, before = daemon.filtered_anew('one')[0], len(parts.pictures)
-
-        def agree():
-            filtered, seen = daemon.filtered_anew('one')[0] - begun, len(parts.pictures) - before
-            return filtered > 32 and abs(seen - filtered) < 12 + filtered / 8
-        self.assertTrue(wait_until(agree, 40))  # some are on their way, on a busy machine many
-
     def wait_numbers(self, daemon, count):
         """Until the engine has told of its frames so often."""
         for _ in range(count):
             before = daemon.status('one')['filtered']
             self.assertTrue(wait_until(lambda: daemon.status('one')['filtered'] != before))
-
-    @alone
-    def test_an_engine_dies_and_viewers_stay(self):
-        daemon = self.serve({'one': self.stream()})
-        parts = Parts(self.url('/one/stream.mjpeg'))
-        self.assertTrue(wait_until(lambda: len(parts.pictures) > 20))
-        killed = time.monotonic()
-        daemon.kill_engine_of('one')
-        self.assertTrue(wait_until(lambda: daemon.status('one')['restarts'] == 1))
-        daemon.wait_state('one', 'running')
-        since, contrast = time.monotonic(), 0
-        while contrast <= 40:  # a picture, no card
-            self.assertTrue(wait_until(lambda: parts.pictures[-1][0] > since), daemon.logged())
-            since, picture = parts.pictures[-1]
-            contrast = max(samples(picture)) - min(samples(picture))
-            self.assertLess(since - killed, 30 * PATIENCE, 'cards alone')
-        times = [when for when, _ in parts.pictures if when > killed - 0.5]
-        self.assert_no_gap([b - a for a, b in zip(times, times[1:])], 1.2 * PATIENCE)
-        self.assertFalse(parts.ended)
-        self.assertIn('halod_engine_restarts_total{engine="cpu"} 1', self.get('/metrics').decode())
 
     @alone
     def test_stuck_clients_disturb_nobody(self):
@@ -339,69 +284,6 @@ class Http(Served):
                                    ['restarts'] == 1))
         self.assertTrue(wait_until(lambda: json.loads(self.good('status', 'one', '--json'))['stream']
                                    ['state'] == 'running'), daemon.logged())
-
-    def test_reload_of_what_is_watched(self):
-        daemon = self.serve()
-        parts = Parts(self.url('/two/stream.mjpeg'))
-        self.assertTrue(wait_until(lambda: len(parts.pictures) > 5))
-        daemon.write({'one': self.stream()}, http={'listen': f'127.0.0.1:{self.port}'})
-        self.good('reload')
-        self.assertTrue(wait_until(lambda: parts.ended))
-        with self.assertRaises(urllib.error.HTTPError) as raised:
-            self.get('/two/snapshot.jpg')
-        self.assertEqual(raised.exception.code, 404)
-        raised.exception.close()
-        self.assertTrue(self.snapshot().startswith(b'\xff\xd8'))
-
-    def test_the_end_with_clients_of_all_kinds(self):
-        daemon = self.serve()
-        parts = [Parts(self.url('/one/stream.mjpeg')) for _ in range(3)]
-        self.reader('one.ts')
-        events = subprocess.Popen([HALOCTL, '--socket', self.path('control.sock'), 'events'],
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.addCleanup(events.stdout.close)
-        self.assertTrue(wait_until(lambda: all(p.pictures for p in parts)))
-
-        def listens():
-            self.good('set', 'two', 'filters=gblur=sigma=3')
-            return select.select([events.stdout], [], [], 0)[0]
-        self.assertTrue(wait_until(listens))
-        self.assertEqual(daemon.stop(), 0, daemon.logged())
-        self.assertEqual(events.wait(20 * PATIENCE), 1)
-        self.assertTrue(wait_until(lambda: all(p.ended for p in parts)))
-        self.assertFalse(os.path.exists(self.path('control.sock')))
-
-    def test_an_address_in_use(self):
-        self.port = free_port()
-        with socket.socket() as other:
-            other.bind(('127.0.0.1', self.port))
-            other.listen()
-            daemon = self.start({'one': self.stream()}, http={'listen': f'127.0.0.1:{self.port}'})
-            daemon.wait_state('one', 'running')
-            self.assertTrue(wait_until(lambda: re.search(f'127.0.0.1:{self.port}.* in use',
-                                                         daemon.logged())), daemon.logged())
-        self.assertTrue(wait_until(self.listens), daemon.logged())
-
-    def listens(self):
-        with socket.socket() as client:
-            return client.connect_ex(('127.0.0.1', self.port)) == 0
-
-    def test_rounds_leave_nothing(self):
-        daemon = self.serve({'one': self.stream()})
-        self.snapshot()
-        before = None
-        for i in range(12):
-            self.snapshot()
-            self.good('snapshot', 'one', self.path('x.jpg'))
-            parts = Parts(self.url('/one/stream.mjpeg'))
-            self.assertTrue(wait_until(lambda: parts.pictures))
-            parts.close()
-            if i == 3:
-                wait_until(lambda: daemon.status('one')['viewers'] == 0)
-                before = daemon.descriptors()
-        self.assertTrue(wait_until(lambda: daemon.status('one')['viewers'] == 0))
-        self.assertTrue(wait_until(lambda: daemon.descriptors() <= before),
-                        (before, daemon.descriptors()))
 
 
 if __name__ == '__main__':
