@@ -465,6 +465,25 @@ static void play_write(char *rest)
         world_fail("%s cannot be written", rest);
 }
 
+/* change FILE OLD => NEW: in its first place. */
+static void play_change(char *rest)
+{
+    char text[8 * LINE];
+    const char *path = word(&rest), *new = strstr(rest, " => ");
+    FILE *file = fopen(path, "r");
+    if (!file || !new)
+        world_fail("%s cannot be changed: %s", path, rest);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    rest[new - rest] = '\0';
+    const char *old = strstr(text, rest);
+    file = fopen(path, "w");
+    if (!old || !file ||
+        fprintf(file, "%.*s%s%s", (int)(old - text), text, new + 4, old + strlen(rest)) < 0 ||
+        fclose(file) != 0)
+        world_fail("%s: '%s' is not there, or it cannot be written", path, rest);
+}
+
 static void play_remove(char *rest)
 {
     if (remove(rest) < 0)
@@ -480,7 +499,7 @@ static const struct {
     {"put", play_put},       {"delete", play_delete},
     {"header", play_header}, {"expect", play_expect},
     {"write", play_write},   {"remember", play_remember},
-    {"remove", play_remove},
+    {"remove", play_remove}, {"change", play_change},
 };
 
 bool expect_play(const char *event)

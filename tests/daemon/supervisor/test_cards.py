@@ -7,8 +7,8 @@ import subprocess
 import threading
 import time
 
-from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, Keeper, free_port, main
-from halotest import FFPROBE, alone, ffmpeg, need_faults, silent_clip
+from halotest.daemon import DaemonTest, Keeper, free_port, main
+from halotest import FFPROBE, ffmpeg, need_faults, silent_clip
 
 SOURCE = 160, 120  # of silent_clip()
 
@@ -77,22 +77,6 @@ class CardTest(DaemonTest):
 
 
 class Cards(CardTest):
-    @alone
-    def test_players_without_options(self):
-        """ffmpeg looks at some seconds of pictures before it shows one: it gets so many soon."""
-        daemon = self.start({'one': self.stream(input=f'tcp://127.0.0.1:{free_port()}', outputs=[
-            {'unix': self.path('one.' + form)} for form in ('ts', 'mkv', 'nut')])})
-        self.wait_size(daemon, 'one', (1280, 720))
-        for form in ('ts', 'mkv', 'nut'):
-            def first():
-                begun = time.monotonic()
-                subprocess.run(
-                    [FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + self.path('one.' + form),
-                     '-frames:v', '1', '-f', 'null', '-'], check=True, timeout=60 * PATIENCE)
-                return time.monotonic() - begun
-            with self.subTest(form):
-                self.assert_once(first, 4.5 * PATIENCE)  # it would be 5
-
     def send(self, port, times=1):
         """A source that comes now, of another shape than the one that was made up."""
         with open(silent_clip('.ts', 2), 'rb') as file:

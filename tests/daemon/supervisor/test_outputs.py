@@ -93,7 +93,7 @@ class Recording(OutputTest):
         self.assertFalse(reader.ended)
 
 
-class DiskTest(OutputTest):
+class Disks(OutputTest):
     def mount(self):
         """A small file system of its own, or the test is skipped."""
         path = self.path('disk')
@@ -112,8 +112,6 @@ class DiskTest(OutputTest):
                 open(os.path.join(path, 'ballast'), 'wb', buffering=0) as file:
             file.write(bytes(found.f_bavail * found.f_bsize - keep))
 
-
-class Disks(DiskTest):
     def test_a_full_disk(self):
         """Files and playlists there stop, say so once, and go on by themselves; nothing else notices."""
         disk = self.mount()
@@ -204,24 +202,6 @@ class Pushed(OutputTest):
         self.assertEqual(daemon.status('one')['restarts'], 0)
         for kind in kinds:
             self.assertGreater(frame_count(self.path(f'{kind}2.ts')), 5, kind)
-
-
-@alone
-class Unnoticed(DiskTest):
-    def test_files_that_begin_and_end(self):
-        """They do not hold up viewers, and nor does a disk that is full."""
-        disk = self.mount()
-        daemon = self.start(self.recorded(self.segments('disk')))
-        self.wait_output(daemon, 'writing', kind='file')
-        reader, waits = self.reader('one.ts'), Waits()
-        self.until(lambda: len(self.files('disk')) >= 3)
-        self.ctl('record', 'one', 'stop')
-        self.wait_output(daemon, 'idle', kind='file')
-        self.ctl('record', 'one', 'start')
-        self.wait_output(daemon, 'writing', kind='file')
-        self.fill(disk, 600000)
-        self.until(lambda: self.output(daemon, 'file')['failures'] >= 3)
-        self.assert_no_gap(reader.gaps(reader.times[0]), OUTAGE + waits.seconds())
 
 
 if __name__ == '__main__':
