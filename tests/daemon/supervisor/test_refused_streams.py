@@ -4,54 +4,29 @@
 import os
 import signal
 import subprocess
-import threading
 import time
 
-from halotest.daemon import (FFMPEG, HALOCTL, PATIENCE, UNNOTICED, WIDTH, DaemonTest, Refused, is_alive,
-                             main)
-from halotest import Waits, alone, call
+from halotest.daemon import FFMPEG, HALOCTL, PATIENCE, UNNOTICED, DaemonTest, Refused, is_alive, main
+from halotest import Waits, alone, call, raw_frames
 
 # It is written as masks are, but no number format of 8-bit pictures holds it.
 TOO_LARGE = "convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1e9"
 BLUR = 'gblur=sigma=12'
 
 
-class Rows(threading.Thread):
-    """A viewer of a raw stream: how much neighbours in the middle rows of each picture differ.
-    What is black stands for pictures that come late."""
-
-    SIZE = WIDTH * 8
-
-    def __init__(self, path):
-        super().__init__(daemon=True)
-        self.process = subprocess.Popen(
-            [FFMPEG, '-nostdin', '-v', 'error', '-i', 'unix:' + path, '-vf',
-             f'crop={WIDTH}:8,format=gray', '-fps_mode', 'passthrough', '-f', 'rawvideo', '-'],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.details = []
-        self.start()
-
-    def run(self):
-        while len(data := self.process.stdout.read(self.SIZE)) == self.SIZE:
-            if max(data) > 20:
-                self.details.append(sum(abs(a - b) for a, b in zip(data, data[1:])) / self.SIZE)
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait()
-        self.join(5)
-        self.process.stdout.close()
-
-
 class Beside(DaemonTest):
     """A stream that cannot be made, beside a good one."""
 
-    def blurred(self, filters=BLUR):
-        return self.stream('good', filters=filters, privacy='off', on_error='solid', outputs=[
-            {'unix': self.path('good.nut'), 'video': {'codec': 'raw'}}])
+    def detail(self, daemon):
+        """How much neighbours in a picture of now differ."""
+        path = self.path('now.png')
+        subprocess.run([HALOCTL, '--socket', daemon.path, 'snapshot', 'good', path], check=True,
+                       stdin=subprocess.DEVNULL, timeout=30 * PATIENCE)
+        picture = raw_frames(path, pixel_format='gray')
+        return sum(abs(a - b) for a, b in zip(picture, picture[1:])) / len(picture)
 
     def streams(self, filters=BLUR):
-        return {'good': self.blurred(filters),
+        return {'good': self.stream('good', filters=filters, privacy='off'),
                 'bad': self.stream('bad', enabled=False, privacy='changed',
                                    filters='solid=region=mask ' + self.path('half.png'))}
 
@@ -74,7 +49,7 @@ class Beside(DaemonTest):
     @alone
     def test_nobody_waits_for_it(self):
         daemon, _ = self.begin()
-        reader = self.reader('good.nut')
+        reader = self.reader('good.ts')
 
         def outage():
             """The longest of the good one, beyond what the machine did not have to spare."""
@@ -116,19 +91,15 @@ class Beside(DaemonTest):
     def test_a_mask_that_is_damaged_and_chains_that_cannot_be(self):
         """The engine and the stream that runs live on, by the chain that they have."""
         daemon, pid = self.begin(environment=UNNOTICED)
-        rows = Rows(self.path('good.nut'))
-        self.addCleanup(rows.close)
-        self.until(lambda: len(rows.details) > 10)
+        blurred = self.detail(daemon)
         self.asked_for_numbers_before_it_is_gone(daemon, pid)
         self.fail_twice(daemon)
         self.assertIn('half.png', daemon.logged())
         self.refuses_chains(daemon)
         self.assertEqual(daemon.status('good')['filters'], BLUR)
-        before = len(rows.details)
-        self.until(lambda: len(rows.details) > before + 25)
-        blurred = list(rows.details)
+        self.assertLess(self.detail(daemon), 1.5 * blurred)
         daemon.control('Set', name='good', filters='null')
-        self.until(lambda: max(blurred) < min(rows.details[-25:]) / 2)
+        self.assertGreater(self.detail(daemon), 2 * blurred)
         self.assertEqual(daemon.engines()['cpu']['pid'], pid, daemon.logged())
         self.assertEqual((daemon.runs('good'), daemon.status('good')['restarts']), (True, 0))
 
