@@ -135,7 +135,7 @@ class Dying(CardTest):
         need_faults()
 
     def test_killed(self):
-        slow = {'preset': 'slower', 'size': '1920x1080'}  # not described at once
+        slow = {'preset': 'slower', 'size': '1280x720'}  # not described at once
         daemon = self.start({'one': self.stream(outputs=[
             {'unix': self.path('one.ts'), 'video': slow}, {'unix': self.path('one.nut')},
             {'unix': self.path('raw.nut'), 'video': {'codec': 'raw'}}])},

@@ -111,7 +111,7 @@ class Players(DaemonTest):
         dies, and with the next daemon, which removes what the first has left; and when its folder is
         removed."""
         daemon = self.start({'one': self.live(keep=100), 'safari': self.safari()})
-        self.wait_segments(daemon, 3)
+        self.wait_segments(daemon, 2)
         newest = self.number()
         daemon.kill_engine_of('one')
         self.until(lambda: self.number() > newest + 1)

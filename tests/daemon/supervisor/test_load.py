@@ -148,7 +148,7 @@ class Memory(LoadTest):
     def test_once(self):
         """No memory for one picture: that picture is lost, and neither its stream nor its engine."""
         daemon = self.start({'a': self.stream('a'), 'b': self.stream('b')},
-                                 environment={'HALOD_FAULT': 'alloc:100'})
+                            environment={'HALOD_FAULT': 'alloc:100'})
         for name in 'ab':
             daemon.wait_state(name, 'running')
         pids = daemon.pids()
@@ -158,28 +158,6 @@ class Memory(LoadTest):
             self.lacks(daemon, name)
             self.assertEqual(daemon.status(name)['restarts'], 0)
         self.assertEqual(daemon.pids(), pids)
-
-    @alone
-    def test_for_good(self):
-        """Full: the stream waits with a named reason, its engine lives, and so does a stream that
-        needs none of it."""
-        daemon = self.start({'a': self.stream('a', 'nut'),
-                                  'b': self.stream('b', privacy='off', filters='none')},
-                                 environment={'HALOD_FAULT': 'alloc:250+'})
-        daemon.wait_state('a', 'running')
-        pids, watcher = daemon.pids(), self.watcher('a.nut')
-        self.assertIsNotNone(watcher.wait(card=False))
-        daemon.wait_state('a', 'waiting')
-        why = self.lacks(daemon, 'a', 'gpu-memory')['gpu-memory']
-        self.assertIn('memory is full', why)
-        # A pause before it may show some, too.
-        self.until(lambda: len(watcher.pictures) > 3 and all(
-            watcher.is_card(shown) for _, shown in watcher.pictures[-3:]))
-        card = watcher.pictures[-1][0]
-        daemon.wait_pictures('b', 38)
-        self.lacks(daemon, 'b')
-        self.assertEqual((daemon.pids(), daemon.status('a')['restarts']), (pids, 0))
-        self.assertIsNone(watcher.first(card=False, since=card))
 
 
 @unittest.skipUnless(FOLDER and halotest.has_encoder('h264_nvenc'), 'no stand-in, or FFmpeg has no NVENC')

@@ -21,7 +21,7 @@ BACKEND = os.environ.get('HALOTEST_BACKEND', 'cpu')
 WIDTH, HEIGHT, RATE = 96, 64, 25
 LUMA, PICTURE = WIDTH * HEIGHT, WIDTH * HEIGHT * 3 // 2
 KINDS = ('card', 'solid', 'last', 'stop')
-LAST_FOR = 2  # seconds
+LAST_FOR = 1  # second
 SHOWN = {'card': 'card', 'solid': 'black', 'last': 'card'}  # in the end
 CHAIN, OTHER_CHAIN = 'gblur=sigma=4', 'gblur=sigma=7'
 
