@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that load their libraries once and run many times (tests/standin/warm.c)."""
 import atexit
+import collections
 import functools
 import os
 import re
@@ -31,19 +32,33 @@ def first_libraries(program=HALOD):
     return ''.join(path + ' ' for path in re.findall(r'=> (\S*/lib[at]san\S*)', needed))
 
 
+asked = collections.Counter()  # for programs, with what they read early
+
+
 @functools.cache
-def requests(program):
+def requests(program, early):
     """The socket of a process that forks itself; None where there can be none: ThreadSanitizer's has
     a thread from the start."""
     if not os.path.exists(LIBRARY) or 'tsan' in first_libraries(program):
         return None
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    libraries = first_libraries(program) + LIBRARY + ' ' + os.environ.get('LD_PRELOAD', '')
-    process = subprocess.Popen([program], stdin=theirs, env={**os.environ, 'LD_PRELOAD': libraries})
+    environment = {name: value for name, value in os.environ.items() if name not in read_early(os.environ)}
+    environment.update(early)
+    libraries = first_libraries(program) + LIBRARY + ' ' + environment.get('LD_PRELOAD', '')
+    process = subprocess.Popen([program], stdin=theirs, env={**environment, 'LD_PRELOAD': libraries})
     theirs.close()
     atexit.register(process.wait)
     atexit.register(ours.close)
     return ours
+
+
+def waiting_for(program, env):
+    """That socket. Where a program reads something of its own early, the first one is executed, for
+    there may be no second."""
+    early = tuple(sorted(read_early(env).items()))
+    asked[program, early] += 1
+    return requests(program, early) if asked[program, early] > 1 or read_early(env) == read_early(os.environ) \
+        else None
 
 
 class Popen(subprocess.Popen):
@@ -57,8 +72,8 @@ class Popen(subprocess.Popen):
             str(umask), str(len(args)), os.path.abspath(cwd or '.'), *args, *map('='.join, env.items())))
         streams = rest[3:9]
         with lock:
-            if (args[0] in PROGRAMS and read_early(env) == read_early(os.environ)
-                    and len(request) <= MAX_REQUEST and (waiting := requests(args[0]))):
+            if (args[0] in PROGRAMS and len(request) <= MAX_REQUEST
+                    and (waiting := waiting_for(args[0], env))):
                 socket.send_fds(waiting, [request], [at if at >= 0 else own for own, at in
                                                      enumerate((streams[0], streams[3], streams[5]))])
                 self.pid, = struct.unpack('i', waiting.recv(4))

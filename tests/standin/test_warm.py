@@ -55,8 +55,8 @@ class Warm(unittest.TestCase):
             warm.run([PROBE, 'wait'], timeout=1)
 
     def test_executed(self):
-        """Where something is read before main, or the request is too long."""
-        for more in ({'LD_BIND_NOW': '1'}, {'TOLD': 'x' * 100000, 'TOLD_2': 'y' * 100000}):
+        """Where the request is too long, and the first time that something of its own is read before main."""
+        for more in ({'LD_BIND_NOW': '1'}, {'LD_BIND_NOW': '1'}, {'TOLD': 'x' * 100000, 'TOLD_2': 'y' * 100000}):
             self.both('a', env={**os.environ, **more})
 
 

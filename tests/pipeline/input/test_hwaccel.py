@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Decoding on a GPU, seen from outside: with stand-ins for the driver's libraries (tests/standin).
+import atexit
 import functools
 import os
 import shutil
+import tempfile
 import unittest
 
 import halotest
@@ -30,15 +32,19 @@ def picture(number, width, height, deep=False, left=0, top=0):
     return bytes(out)
 
 
+@functools.cache
+def folder_of(libraries):
+    folder = tempfile.mkdtemp(prefix='halotest-libraries-')
+    atexit.register(shutil.rmtree, folder)
+    for name in libraries:
+        os.symlink(os.path.join(LIBRARIES, name), os.path.join(folder, name))
+    return folder
+
+
 @unittest.skipUnless(os.path.exists(os.path.join(LIBRARIES, 'libcuda.so.1')), 'no stand-ins')
 class Standin(HaloTest):
     def environment(self, libraries=('libcuda.so.1', 'libnvcuvid.so.1'), trouble=''):
-        folder = self.path('libraries')
-        shutil.rmtree(folder, ignore_errors=True)
-        os.mkdir(folder)
-        for name in libraries:
-            os.symlink(os.path.join(LIBRARIES, name), os.path.join(folder, name))
-        return {'LD_LIBRARY_PATH': folder, 'HALO_STANDIN': trouble,
+        return {'LD_LIBRARY_PATH': folder_of(libraries), 'HALO_STANDIN': trouble,
                 'HALO_STANDIN_LOG': self.path('loaded')}
 
     def loaded(self):
@@ -60,8 +66,13 @@ class Standin(HaloTest):
         with open(output, 'rb') as file:
             return run, file.read()
 
+    software = {}  # what it makes of clips, by them
+
     def in_software(self, source, *options, **more):
-        return self.decode(source, *options, hwaccel='none', **more)[1]
+        key = repr((halotest.state_of(source), options, more))
+        if key not in self.software:
+            self.software[key] = self.decode(source, *options, hwaccel='none', **more)[1]
+        return self.software[key]
 
     def assert_pictures(self, got, count, width, height, **more):
         size = len(picture(0, width, height, **more))
@@ -128,9 +139,6 @@ class Decoding(Standin):
         source = plain_clip('.mp4', 1)
         self.decode(source, '-c:v', 'ffv1', name='out.mkv')
         self.assert_whole(source, self.path('out.mkv'))
-
-    def test_cut(self):
-        source = plain_clip('.mp4', 2)
         for options in (('-ss', '0.72'), ('-t', '0.4')):
             times = []
             for hwaccel in ('cuda', 'none'):
@@ -153,12 +161,9 @@ class Decoding(Standin):
 
 
 class FallingBack(Standin):
-    def falls_back(self, source, *why, trouble='', **more):
-        """One line with the reason, and what software makes of the input."""
-        for options in ((), ('-decoders', '3')):
-            self.falls_back_with(options, source, *why, trouble=trouble, **more)
+    """One line with the reason, and what software makes of the input."""
 
-    def falls_back_with(self, options, source, *why, **more):
+    def falls_back(self, source, why, *options, **more):
         run, got = self.decode(source, *options, **more)
         line = [line for line in run.err.splitlines() if SOFTWARE in line]
         self.assertEqual(len(line), 1, self.logged(run))
@@ -167,51 +172,42 @@ class FallingBack(Standin):
         self.assertEqual(got, self.in_software(source))
         self.assertTrue(got)
 
-    def test_codec_of_no_gpu(self):
-        self.falls_back(silent_clip('.mkv', codec=['-c:v', 'ffv1']), 'ffv1', 'not support NVDEC for this codec')
+    VP9 = ['-c:v', 'libvpx-vp9', '-deadline', 'realtime', '-cpu-used', '8']
+    X264_OF = ['-c:v', 'libx264', '-pix_fmt']
+    JPEG = ['-c:v', 'mjpeg', '-pix_fmt']
 
-    def test_formats_that_nvdec_lacks(self):
-        for name, profile in (('yuv422p', 'High 4:2:2'), ('yuv422p10le', 'High 4:2:2')):
-            source = silent_clip('.mkv', codec=['-c:v', 'libx264', '-pix_fmt', name])
-            self.falls_back(source, name, profile, 'this format')
+    def test_reasons(self):
+        for suffix, codec, why, more in (
+                ('.mkv', ['-c:v', 'ffv1'], ('ffv1', 'not support NVDEC for this codec'), {}),
+                ('.mkv', [*self.X264_OF, 'yuv422p'], ('yuv422p', 'High 4:2:2', 'this format'), {}),
+                ('.mkv', [*self.X264_OF, 'yuv422p10le'], ('yuv422p10le', 'High 4:2:2', 'this format'), {}),
+                # NVDEC's 4:2:0 must not stand in for 4:2:2 where FFmpeg would let it.
+                ('.mkv', [*self.JPEG, 'yuvj422p'], ('yuvj422p', 'this format'), {}),
+                # FFmpeg would have NVDEC decode such H.264 as 4:2:0, and get nonsense.
+                ('.mp4', [*self.X264_OF, 'gray'], ('h264 without colour',), {}),
+                ('.h264', [*self.X264_OF, 'gray'], ('h264 without colour',), {}),
+                ('.ts', [*self.X264_OF, 'gray'], ('h264 without colour',), {}),
+                ('.mkv', ['-vf', 'scale=75:45', *self.JPEG, 'yuvj420p'], ('75x45', 'this format'), {}),
+                ('.mkv', X264_B, ('lacking required capabilities',), {'trouble': 'codec'}),
+                ('.webm', self.VP9, ('lacking required capabilities',), {'trouble': 'codec'}),
+                # FFmpeg's own AV1 decoder has hardware alone: another one takes over.
+                ('.mkv', ['-c:v', 'libsvtav1', '-preset', '12'], ('av1', 'lacking required capabilities'),
+                 {'trouble': 'codec'}),
+                ('.mkv', X264, ('160x1', 'not within range'), {'trouble': 'size'}),
+                ('.mkv', X264, ('cuvidCreateDecoder',), {'trouble': 'surfaces'}),
+                ('.mkv', X264, ('no CUDA-capable device',), {'trouble': 'no-device'}),
+                ('.mkv', X264, ('libcuda.so.1',), {'libraries': ()}),
+                ('.mkv', X264, ('nvcuvid',), {'libraries': ('libcuda.so.1',)})):
+            with self.subTest(f'{suffix} {codec} {more}'):
+                self.falls_back(silent_clip(suffix, 0.4, codec=codec), why, **more)
 
-    def test_format_that_would_lose_colour(self):
-        """NVDEC's 4:2:0 must not stand in for 4:2:2 where FFmpeg would let it."""
-        source = silent_clip('.mkv', codec=['-c:v', 'mjpeg', '-pix_fmt', 'yuvj422p'])
-        self.falls_back(source, 'yuvj422p', 'this format')
-
-    def test_no_colour(self):
-        """FFmpeg would have NVDEC decode such H.264 as 4:2:0, and get nonsense."""
-        for suffix in ('.mp4', '.h264', '.ts'):
-            self.falls_back(silent_clip(suffix, codec=['-c:v', 'libx264', '-pix_fmt', 'gray']),
-                            'h264 without colour')
-
-    def test_jpeg_of_an_odd_size(self):
-        source = silent_clip('.mkv', codec=['-vf', 'scale=75:45', '-c:v', 'mjpeg', '-pix_fmt',
-                                            'yuvj420p'])
-        self.falls_back(source, '75x45', 'this format')
-
-    def test_codec_that_the_chip_lacks(self):
-        for suffix, codec in (('.mkv', X264_B), ('.webm', ['-c:v', 'libvpx-vp9', '-deadline',
-                                                           'realtime', '-cpu-used', '8'])):
-            self.falls_back(silent_clip(suffix, codec=codec), 'lacking required capabilities',
-                            trouble='codec')
-
-    def test_decoder_without_software(self):
-        """FFmpeg's own AV1 decoder has hardware alone: another one takes over."""
-        source = silent_clip('.mkv', size='96x64', codec=['-c:v', 'libsvtav1', '-preset', '12'])
-        self.falls_back(source, 'av1', 'lacking required capabilities', trouble='codec')
-
-    def test_size(self):
-        self.falls_back(silent_clip('.mkv', codec=X264), '160x1', 'not within range',
-                        trouble='size')
-
-    def test_no_surfaces(self):
-        self.falls_back(silent_clip('.mkv', codec=X264), 'cuvidCreateDecoder', trouble='surfaces')
-
-    def test_no_gpu(self):
-        self.falls_back(silent_clip('.mkv', codec=X264), 'no CUDA-capable device',
-                        trouble='no-device')
+    def test_several_decoders(self):
+        for codec, why, more in (
+                (['-c:v', 'ffv1'], 'ffv1', {}), ([*self.X264_OF, 'gray'], 'h264 without colour', {}),
+                (X264, 'lacking required capabilities', {'trouble': 'codec'}),
+                (X264, 'libcuda.so.1', {'libraries': ()})):
+            with self.subTest(f'{codec} {more}'):
+                self.falls_back(silent_clip('.mkv', codec=codec), [why], '-decoders', '3', **more)
 
     def test_other_gpu(self):
         source = silent_clip('.mkv', codec=X264)
@@ -219,15 +215,9 @@ class FallingBack(Standin):
         self.says_once(run, 'GPU 7: ')
         self.assertEqual(got, self.in_software(source))
 
-    def test_no_driver(self):
-        self.falls_back(silent_clip('.mkv', codec=X264), 'libcuda.so.1', libraries=())
-
-    def test_driver_without_video(self):
-        self.falls_back(silent_clip('.mkv', codec=X264), 'nvcuvid', libraries=('libcuda.so.1',))
-
     def test_one_line_for_each_stream(self):
-        source = clip('.mkv', *video_source(), *video_source('96x80'), '-map', '0', '-map', '1',
-                      *X264)
+        source = clip('.mkv', *video_source(seconds=0.4), *video_source('96x80', seconds=0.4), '-map', '0', '-map',
+                      '1', *X264)
         run = self.decode(source, '-c:v', 'ffv1', name='out.mkv', trouble='codec')[0]
         self.assertEqual(run.err.count(SOFTWARE), 2, self.logged(run))
 
@@ -256,6 +246,7 @@ class Choosing(Standin):
             self.assertNotIn('libnvcuvid', self.loaded())
             self.assertNotIn(SOFTWARE, run.err)
         self.assertEqual(self.loaded(), [])
+        self.refused('run', '-hwaccel', 'vaapi', '-i', 'a', '-vf', 'null', 'b', says='hwaccel')
 
     def test_standin_is_no_gpu_to_filter_on(self):
         """A driver that the CUDA runtime cannot use is none: no crash, and the CPU filters."""
@@ -267,9 +258,6 @@ class Choosing(Standin):
                                  output, environment=self.environment())
         self.assertEqual(run.code, 1, self.logged(run))
         self.assert_one_line(run)
-
-    def test_unknown_word(self):
-        self.refused('run', '-hwaccel', 'vaapi', '-i', 'a', '-vf', 'null', 'b', says='hwaccel')
 
 
 class Failing(Standin):
