@@ -335,6 +335,9 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
         seconds_since(check.since) * 1e3 > (double)(500 + 6 * slow_ms()) &&
         seconds_since(check.troubled) > 5)
         world_fail("a card while the stream runs");
+    if (check.state == HALO_LIVE_WAITING && check.stream.on_error == HALO_ON_ERROR_LAST &&
+        check.packets > 0 && seconds_since(check.since) < check.stream.last_for - SLACK_MS / 1e3)
+        world_fail("a card comes before the last frame was shown for its time");
     if (!can_read(e))
         return;
     AVFrame *f = luma_in(e, pkt, &luma);

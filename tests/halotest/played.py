@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cameras that are not there (tests/standin/v4l2.h): a folder, and the environment that shows it."""
+import functools
 import os
 import re
 import shutil
@@ -83,10 +84,17 @@ class Played:
             return [line for line in file.read().splitlines() if what in line]
 
 
-def draw(n, width=WIDTH, height=HEIGHT):
+@functools.cache
+def luma_row(shift, odd):
+    return bytes(16 + ((x * 3 + shift) & 127) + ((x ^ odd) & 1) * 80 for x in range(WIDTH))
+
+
+@functools.cache
+def chroma():
+    return bytes([60 + (x + y * 2) % 64 for y in range(HEIGHT // 2) for x in range(WIDTH // 2)]
+                 + [200 - (x * 2 + y) % 64 for y in range(HEIGHT // 2) for x in range(WIDTH // 2)])
+
+
+def draw(n):
     """Picture n of a camera with yu12."""
-    luma = b''.join(bytes(16 + ((x * 3 + y * 5 + n) & 127) + ((x ^ y) & 1) * 80
-                          for x in range(width)) for y in range(height))
-    u = b''.join(bytes(60 + (x + y * 2) % 64 for x in range(width // 2)) for y in range(height // 2))
-    v = b''.join(bytes(200 - (x * 2 + y) % 64 for x in range(width // 2)) for y in range(height // 2))
-    return luma + u + v
+    return b''.join(luma_row((y * 5 + n) & 127, y & 1) for y in range(HEIGHT)) + chroma()

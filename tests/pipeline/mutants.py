@@ -49,6 +49,7 @@ TESTS = {
     PIPELINE + 'gate/leak.c': ('leak',),
     PIPELINE + 'live/live_lineup.c': ('lineup', 'privacy'),
     PIPELINE + 'live/live_aside.c': BOX,
+    PIPELINE + 'live/live_cards.c': BOX,
     PIPELINE + 'live/live_encodings.c': BOX,
     PIPELINE + 'live/live_encode.c': BOX,
     PIPELINE + 'live/live_filter.c': BOX,
@@ -950,6 +951,11 @@ MUTANTS = [
         ('6a9a2958: a snapshot that comes at the very end is never answered',
          '    halo_live_snapshots_close(live->snapshots);\n',
          ''),
+    ),
+    *group(
+        PIPELINE + 'live/live_cards.c',
+        ('the last frame is not shown for its time',
+         'else if (set->on_error == HALO_ON_ERROR_LAST && cards->shown)', 'else if (false)'),
     ),
     *group(
         PIPELINE + 'live/live_encodings.c',

@@ -4,8 +4,7 @@
  *
  *     live-probe [dump=FOLDER] KEY=VALUE ... [output=file codec=raw ...]
  *
- * fail=N makes the N-th picture fail that an encoder is given, cards too. slow=ENCODING:MS holds up
- * that encoding's thread with each packet, hold=ENCODING:FILE for as long as there is this file.
+ * fail=N makes the N-th picture fail that an encoder is given, cards too.
  *
  * Keys before the first output= are the stream's (capture.KEY: of its camera), those after one are
  * that output's. Commands: set ID CHAIN[|CHAIN], control ID NAME VALUE, watch N on|off, key N,
@@ -30,8 +29,8 @@
 #include "pipeline/output/begin_wire.h"
 #include "pipeline/output/encode.h"
 
-static const char *folder, *hold_file;
-static long slow_encoding = -1, slow_ms, hold_encoding = -1, fail_at;
+static const char *folder;
+static long fail_at;
 static bool abandoned;
 static pthread_mutex_t line = PTHREAD_MUTEX_INITIALIZER;
 
@@ -108,15 +107,6 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *b)
     pthread_mutex_unlock(&line);
 }
 
-static void hold_up(int encoding)
-{
-    const struct timespec soon = {0, 10000000}, slow = {slow_ms / 1000, slow_ms % 1000 * 1000000};
-    if (encoding == slow_encoding)
-        nanosleep(&slow, NULL);
-    while (encoding == hold_encoding && access(hold_file, F_OK) == 0)
-        nanosleep(&soon, NULL);
-}
-
 static void on_packet(void *arg, int encoding, const AVPacket *pkt)
 {
     char sum[33];
@@ -129,7 +119,6 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
            encoding, pkt->stream_index, pkt->pts, pkt->dts, pkt->duration,
            !!(pkt->flags & AV_PKT_FLAG_KEY), pkt->size, halo_now_ns() / 1000, sum);
     pthread_mutex_unlock(&line);
-    hold_up(encoding);
 }
 
 static void on_card(void *arg, int encoding, const AVPacket *pkt)
@@ -291,10 +280,6 @@ static bool set_own(char *key, char *value)
         folder = value;
     else if (!strcmp(key, "fail"))
         fail_at = atol(value);
-    else if (!strcmp(key, "slow")) /* ENCODING:MILLISECONDS */
-        slow_encoding = strtol(value, &value, 10), slow_ms = atol(value + 1);
-    else if (!strcmp(key, "hold")) /* ENCODING:FILE */
-        hold_encoding = strtol(value, &value, 10), hold_file = value + 1;
     else
         return false;
     return true;

@@ -24,14 +24,17 @@ COUNT = 384  # after so many the pattern of this size repeats
 SLIP = 900000  # us: a machine that stood still for a second does not catch up
 
 
-def draw(n, width=WIDTH, height=HEIGHT):
+@functools.cache
+def luma_row(y):
+    return bytes(16 + ((x ^ y) & 127) + ((x ^ y) & 1) * 80 for x in range(256))
+
+
+def draw(n):
     """Picture number n of test:, as pipeline/input/source_test.c says."""
-    luma = b''.join(bytes(16 + (((x + 2 * n) ^ (y + n)) & 127) + ((x ^ y ^ n) & 1) * 80
-                          for x in range(width)) for y in range(height))
+    luma = b''.join(luma_row((y + n) & 127)[2 * n & 127:][:WIDTH] for y in range(HEIGHT))
     u, v = (128, 16, 166, 54, 202, 90, 240, 128), (128, 146, 16, 34, 222, 240, 110, 128)
-    half = (width + 1) // 2
-    rows = (height + 1) // 2
-    return luma + b''.join(bytes(c[(x + n) * 8 // half % 8] for x in range(half)) * rows
+    half = WIDTH // 2
+    return luma + b''.join(bytes(c[(x + n) * 8 // half % 8] for x in range(half)) * (HEIGHT // 2)
                            for c in (u, v))
 
 
@@ -47,10 +50,9 @@ def md5s(data, size):
 @functools.cache
 def reference(chain):
     """md5 of each picture of the pattern as `halod run` filters it: {md5: number}."""
-    made = subprocess.run([HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}',
-                           '-framerate', '50', '-i', '-', '-vf', chain, '-c:v', 'rawvideo', '-f',
-                           'nut', '-v', 'warning', '-'], input=b''.join(pattern()),
-                          stdout=subprocess.PIPE, check=True).stdout
+    made = halotest.call([HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-framerate', '50',
+                          '-i', '-', '-vf', chain, '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning', '-'],
+                         b''.join(pattern()))
     raw = ffmpeg('-i', '-', '-f', 'rawvideo', '-', data=made)
     found = md5s(raw, len(pattern()[0]))
     assert len(set(found)) == COUNT, 'pictures that are not told apart'
@@ -59,8 +61,8 @@ def reference(chain):
 
 def run_reference(path, chain):
     """The same of a clip, in order."""
-    made = subprocess.run([HALOD, 'run', '-i', path, '-vf', chain, '-c:v', 'rawvideo', '-f', 'nut',
-                           '-v', 'warning', '-'], stdout=subprocess.PIPE, check=True).stdout
+    made = halotest.call([HALOD, 'run', '-i', path, '-vf', chain, '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning',
+                          '-'])
     size = halotest.probe_video(path)
     raw = ffmpeg('-i', '-', '-f', 'rawvideo', '-', data=made)
     return md5s(raw, size['width'] * size['height'] * 3 // 2)
@@ -127,12 +129,6 @@ class Live:
         count = len(self.found('stats'))
         self.tell('stats')
         return self.wait('stats', count=count + 1)[0]
-
-    def rests(self, over):
-        """No packet while so many more pictures are counted as one of these."""
-        before, begun = len(self.packets()), self.stats()
-        seen = wait_until(lambda: sum(self.stats()[key] - begun[key] for key in over) > 8)
-        return seen and len(self.packets()) == before
 
     def logged(self):
         return '\n'.join(f'{k} {r}' for k, _, r in self.lines if k != 'packet') + '\n' \
@@ -221,17 +217,7 @@ class Pictures(LiveTest):
             if b - a < SLIP:
                 self.assertAlmostEqual(a, b, delta=2)
         self.assertTrue(live.found('state', lambda f, rest: rest.startswith('ended')))
-
-    def test_pattern(self):
-        known = {hashlib.md5(p).hexdigest() for p in pattern()}
-        live = self.live(test_input(more=':duration=1'), 'filters=null', 'privacy=off', *RAW)
-        live.end()
-        self.assertTrue(known.issuperset(p['md5'] for p in live.packets()))
-
-    def test_pace(self):
-        live = self.live(test_input(rate=25, more=':duration=2'), *RAW)
-        live.end()
-        late = [p['now'] - p['pts'] for p in live.packets()]
+        late = [p['now'] - p['pts'] for p in packets]
         self.assertGreaterEqual(min(late), 0, 'a picture came before its time')
 
     def test_renditions(self):
@@ -262,7 +248,6 @@ class Pictures(LiveTest):
         found = halotest.probe_video(self.path('video1'))
         self.assertEqual((found['width'], found['height']), (64, 48))
 
-
     def test_a_side_that_follows(self):
         """96x64: a raw frame of another shape is said, for who takes it cannot know."""
         live = self.live(f'dump={self.folder}', test_input(more=':duration=1'), *RAW, 'size=48x-1',
@@ -285,30 +270,24 @@ class Files(LiveTest):
         self.assertEqual(self.dropped(stats), 0)
         self.assert_steps(packets, 40000)
 
-    def test_loop(self):
-        path = silent_clip('.mp4', 1, codec=X264_B)
-        live = self.live(f'input={path}', 'loop=1', 'filters=gblur=sigma=2', *RAW)
-        packets = live.wait_packets(130)
-        live.stop()
-        known = run_reference(path, 'gblur=sigma=2')
-        self.assertEqual([p['md5'] for p in packets[:75]], known * 3)
-        self.assert_steps(packets, 40000)
-
     def test_loops_of_containers(self):
         """Each turn is the same pictures, whether a file can be rewound or is opened again."""
-        for suffix, codec in (('.mkv', X264_B), ('.ts', X264_B), ('.h264', X264_B),
+        for suffix, codec in (('.mp4', X264_B), ('.mkv', X264_B), ('.ts', X264_B), ('.h264', X264_B),
                               ('.avi', ['-c:v', 'mpeg4']), ('.webm', ['-c:v', 'libvpx-vp9']),
                               ('.gif', ['-c:v', 'gif']), ('.apng', ['-c:v', 'apng']),
                               ('.mpg', ['-c:v', 'mpeg2video', '-bf', '2'])):
             with self.subTest(suffix):
-                path = silent_clip(suffix, 1, codec=codec)
+                path = silent_clip(suffix, 0.4, codec=codec)
                 live = self.live(f'input={path}', 'loop=1', 'filters=gblur=sigma=2', *RAW)
-                packets = live.wait_packets(80)
+                packets = live.wait_packets(32)
                 live.stop()
                 md5s = [p['md5'] for p in packets]
-                self.assertEqual(len(set(md5s)), 25)
-                self.assertEqual(md5s[:75], md5s[:25] * 3)
+                self.assertEqual(len(set(md5s)), 10)
+                self.assertEqual(md5s[:30], md5s[:10] * 3)
                 self.assert_grow(packets)
+                if suffix == '.mp4':
+                    self.assertEqual(md5s[:10], run_reference(path, 'gblur=sigma=2'))
+                    self.assert_steps(packets, 40000)
 
     @alone
     def test_loop_in_real_time(self):
@@ -374,7 +353,6 @@ class Sound(LiveTest):
             self.assertAlmostEqual(span, 2e6, delta=150000)
             self.assertAlmostEqual(sound[0]['pts'], live.packets(encoding)[0]['pts'], delta=100000)
 
-
     def test_none_while_the_encoding_has_failed(self):
         """Nobody could place it: what it is was told with an encoder that is closed."""
         live = self.live(f'input={plain_clip(".mkv", 2)}', 'realtime=1', 'loop=1', 'fail=20',
@@ -428,27 +406,6 @@ class Encoding(LiveTest):
         for a, b in zip(keys, keys[1:]):
             self.assertGreaterEqual(b - a, 499000)
 
-    def test_only_while_watched(self):
-        live = self.live(test_input(rate=25), 'output=unix')
-        live.wait('begin', lambda f, _: f['enc'] == 0)
-        live.wait_state('running')
-        self.assertTrue(live.rests(('filtered',)))
-        self.assertFalse(live.packets())
-        live.tell('watch 0 on')
-        packets = live.wait_packets(20)
-        self.assertTrue(packets[0]['key'])
-        live.tell('watch 0 off')
-        self.assertTrue(wait_until(lambda: live.rests(('filtered',))), live.logged())
-        before = len(live.packets())
-        live.tell('watch 0 on')
-        packets = live.wait_packets(before + 10)
-        self.assertTrue(packets[before]['key'])
-        begun = live.found('begin', lambda f, _: f['enc'] == 0)
-        self.assertEqual(len(begun), 3, 'known, opened, and opened again')
-        self.assertEqual(len({rest for _, rest in begun}), 1)
-        self.assertFalse(live.packets(1), 'JPEG that nobody watches')
-        live.stop()
-
     def test_cards(self):
         live = self.live(f'dump={self.folder}', test_input(rate=25, more=':duration=0.5'),
                          'output=file', 'output=file', 'codec=mpeg4', *RAW)
@@ -468,19 +425,6 @@ class Encoding(LiveTest):
                 words = sum(value > 200 for value in raw[:WIDTH * HEIGHT])
                 self.assertEqual(words > 60, name == 'card', (encoding, name, words))
 
-    def test_slow_one_hurts_nobody(self):
-        held = self.path('held')
-        with open(held, 'w'):
-            pass
-        live = self.live(f'hold=1:{held}', test_input(rate=25), *RAW, 'output=file', 'codec=mpeg4')
-        live.wait_packets(1, encoding=1)
-        live.wait_packets(len(live.packets()) + 25)  # more than wait for a slow one
-        self.assertEqual(len(live.packets(1)), 1)
-        os.unlink(held)
-        live.wait_packets(3, encoding=1)
-        stats = live.stop()
-        self.assertGreater(stats['drop_encoder'], 10)
-
     @alone
     def test_refused_settings_are_that_encodings_alone(self):
         live = self.live('input=test:size=97x65:rate=25', *RAW, 'output=file')
@@ -491,22 +435,19 @@ class Encoding(LiveTest):
 
 
 class Swap(LiveTest):
-    def swap(self, *words, first='gblur=sigma=3', second='avgblur=sizeX=5'):
-        live = self.live(*words, f'filters={first}', *RAW)
-        live.wait_packets(20)
-        live.tell(f'set 7 {second}')
-        answer, _ = live.wait('set')
-        before = len(live.packets())
-        live.wait_packets(before + 10)
-        live.tell('stats')
-        stats = live.stop()
-        return live, stats, answer
+    """In which order things come, whoever is late or fails, is tested in tests/box."""
+    FIRST, SECOND = 'gblur=sigma=3', 'avgblur=sizeX=5'
 
     def test_at_one_picture(self):
-        live, stats, answer = self.swap(test_input())
+        live = self.live(test_input(), f'filters={self.FIRST}', *RAW)
+        live.wait_packets(20)
+        live.tell(f'set 7 {self.SECOND}')
+        answer, _ = live.wait('set')
+        live.wait_packets(len(live.packets()) + 10)
+        stats = live.stop()
         self.assertEqual(answer['id'], 7)
         self.assertEqual(stats['epoch'], 1)
-        a, b = reference('gblur=sigma=3'), reference('avgblur=sizeX=5')
+        a, b = reference(self.FIRST), reference(self.SECOND)
         packets = live.packets()
         kinds = ['a' if p['md5'] in a else 'b' if p['md5'] in b else '?' for p in packets]
         self.assertRegex(''.join(kinds), '^a+b+$')
@@ -514,114 +455,10 @@ class Swap(LiveTest):
         if self.dropped(stats) == 0:
             self.assertEqual(numbers, [(numbers[0] + i) % COUNT for i in range(len(numbers))])
 
-    @alone
-    def test_is_told_at_once(self):
-        live, _, _ = self.swap(test_input())
-        new = reference('avgblur=sizeX=5')
-        kinds = [kind if kind == 'set' else 'new' for kind, f, _ in live.lines
-                 if kind == 'set' or (kind == 'packet' and f['md5'] in new)]
-        self.assertLess(kinds.index('set'), 50)
-
-    def test_many(self):
-        live = self.live(test_input(rate=50), 'filters=gblur=sigma=12', *RAW)
-        live.wait_packets(5)
-        chains = [f'gblur=sigma={i}' for i in range(2, 12)]
-        for i, chain in enumerate(chains):
-            live.tell(f'set {i} {chain}')
-        live.wait('set', count=len(chains))
-        self.assertEqual([f['id'] for f, _ in live.found('set')], list(range(len(chains))))
-        self.assertTrue(all(rest.endswith(' ok') for _, rest in live.found('set')))
-        self.assertEqual(live.stop()['epoch'], len(chains))
-
-    def test_wrong_ones_change_nothing(self):
-        live = self.live(test_input(rate=50), 'filters=gblur=sigma=3', *RAW)
-        live.wait_packets(5)
-        live.tell('set 1 gblur=sigm=3')
-        self.assertIn('sigma', live.wait('refused')[1])
-        live.wait_packets(30)
-        self.assertEqual(live.stop()['epoch'], 0)
-        self.assertTrue(reference('gblur=sigma=3').keys() >= {p['md5'] for p in live.packets()})
-
-    def test_before_the_source_is_there(self):
-        path = self.path('late.mkv')
-        live = self.live(f'input={path}', 'filters=null', 'privacy=off', *RAW)
-        live.wait_state('waiting')
-        live.tell('set 3 gblur=sigma=2')
-        self.assertTrue(live.wait('set')[1].endswith(' ok'))
-        source = silent_clip('.mkv', 1)
-        os.symlink(source, path)
-        live.end()
-        self.assertEqual([p['md5'] for p in live.packets()],
-                         run_reference(source, 'gblur=sigma=2'))
-
-
-class Confirmed(LiveTest):
-    """After the answer to a set no picture of older chains comes, wherever one was held up."""
-    FIRST, SECOND = 'gblur=sigma=3', 'avgblur=sizeX=5'
-
-    def assert_confirmed(self, live, chains, number=7):
-        lines = list(live.lines)
-        at = [i for i, (kind, f, rest) in enumerate(lines)
-              if kind == 'set' and f['id'] == number and rest.endswith(' ok')]
-        self.assertEqual(len(at), 1, live.logged())
-        for encoding, chain in enumerate(chains):
-            known = reference(chain)
-            after = [f['md5'] in known for kind, f, _ in lines[at[0]:]
-                     if kind == 'packet' and f['enc'] == encoding]
-            self.assertTrue(all(after), f'{after.count(False)} older ones of {len(after)}')
-
-    def test_while_the_filters_stall(self):
-        """One picture takes longer than anybody waits for the next."""
-        halotest.need_faults()
-        other = 'rendition=a:gblur=sigma=7'
-        for frame, more, chains in ((10, (), 1), (19, (other, *RAW, *RAW, 'rendition=a'), 2),
-                                    (20, (other, *RAW, *RAW, 'rendition=a'), 2)):
-            with self.subTest(frame=frame, chains=chains):
-                log = self.path(f'faults{frame}')
-                open(log, 'w').close()
-                live = self.live(test_input(rate=25), f'filters={self.FIRST}', *(more or RAW),
-                                 environment={'HALOD_FAULT': f'stall:{frame}',
-                                              'HALOD_FAULT_LOG': log})
-                self.assertTrue(wait_until(lambda: os.path.getsize(log)), live.logged())
-                new = [self.SECOND, 'gblur=sigma=2'][:chains]
-                live.tell('set 7 ' + '|'.join(new))
-                live.wait('set')
-                live.wait_packets(len(live.packets()) + 3)
-                live.stop()
-                self.assert_confirmed(live, new)
-
-    def test_while_an_encoding_is_slow(self):
-        for word, slow in ((test_input(rate=5), 280), (f'input={self.slow_file()}', 150)):
-            with self.subTest(word):
-                live = self.live(f'slow=0:{slow}', word, f'filters={self.FIRST}', *RAW)
-                live.wait_packets(6)  # two more at least wait by now
-                live.tell(f'set 7 {self.SECOND}')
-                live.wait('set')
-                live.wait_packets(len(live.packets()) + 3)
-                live.stop()
-                self.assert_confirmed(live, [self.SECOND])
-
-    def need_held(self):
-        """An encoder that holds pictures."""
-        if not halotest.has_encoder('libsvtav1'):
-            self.skipTest('FFmpeg has no libsvtav1')
-
-    def test_where_an_encoder_holds_pictures_and_none_comes(self):
-        """Nobody watches it either, to whom a card would go: it writes a file."""
-        self.need_held()
-        os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
-        live = self.live(f'input={self.path("in.ts")}', 'realtime=1', 'loop=1', 'filters=null',
-                         'privacy=off', *RAW, 'output=file', 'codec=libsvtav1')
-        live.wait_packets(10)
-        os.unlink(self.path('in.ts'))
-        live.wait_state('waiting')
-        live.tell('set 7 gblur=sigma=2')
-        self.assertTrue(live.wait('set')[1].endswith(' ok'))
-        live.stop(30)
-
     def test_while_an_encoder_holds_pictures(self):
         """It has those of the chain before in it when the first of the new one comes."""
-        self.need_held()
+        if not halotest.has_encoder('libsvtav1'):
+            self.skipTest('FFmpeg has no libsvtav1')
         live = self.live(test_input(rate=25), f'filters={self.FIRST}', *RAW, 'output=file',
                          'codec=libsvtav1')
         live.wait_packets(2, encoding=1, timeout=30)
@@ -636,56 +473,6 @@ class Confirmed(LiveTest):
         held = [first - f['pts'] for kind, f, _ in lines[at:]
                 if kind == 'packet' and f['enc'] == 1 and f['pts'] < first]
         self.assertEqual(held, [], 'microseconds before the change')
-
-    def slow_file(self):
-        path = self.path('pattern.nut')
-        ffmpeg('-f', 'rawvideo', '-pix_fmt', 'yuv420p', '-s', f'{WIDTH}x{HEIGHT}', '-r', '50', '-i',
-               '-', '-c:v', 'rawvideo', path, data=b''.join(pattern()))
-        return path
-
-    def test_at_the_stop(self):
-        live = self.live('slow=0:300', test_input(), f'filters={self.FIRST}', *RAW)
-        live.wait_packets(2)
-        live.tell(f'set 7 {self.SECOND}')
-        self.assertTrue(wait_until(lambda: live.stats()['epoch'] == 1), live.logged())
-        live.stop()
-        self.assert_confirmed(live, [self.SECOND])
-
-    def test_where_none_comes(self):
-        os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
-        live = self.live(f'input={self.path("in.ts")}', 'realtime=1', 'loop=1', 'filters=null',
-                         'privacy=off', *RAW)
-        live.wait_packets(10)
-        os.unlink(self.path('in.ts'))
-        live.wait_state('waiting')
-        live.tell('set 7 gblur=sigma=2')
-        live.wait('set')
-        self.assertTrue(live.found('set')[0][1].endswith(' ok'))
-        before = len(live.packets())
-        os.symlink(silent_clip('.ts', 1), self.path('in.ts'))
-        live.wait_packets(before + 10)
-        live.stop()
-        known = run_reference(silent_clip('.ts', 1), 'gblur=sigma=2')
-        self.assertTrue(set(known).issuperset(p['md5'] for p in live.packets()[before:]))
-
-    def test_when_it_fails_first(self):
-        """It is not said to be in force when the end came before older pictures were out."""
-        halotest.need_faults()
-        held, fails = self.path('held'), self.path('fails')
-        with open(held, 'w'):
-            pass
-        live = self.live(f'hold=0:{held}', test_input(rate=100), f'filters={self.FIRST}', *RAW,
-                         environment={'HALOD_FAULT': f'launch:{fails}'})
-        live.wait_packets(1)
-        live.tell(f'set 7 {self.SECOND}')
-        self.assertTrue(wait_until(lambda: live.stats()['epoch'] == 1), live.logged())
-        with open(fails, 'w'):
-            pass
-        live.wait_state('failed')
-        os.unlink(held)
-        live.end()
-        self.assertEqual([rest.endswith('the stream has ended') for _, rest in live.found('set')],
-                         [True])
 
 
 class Server:
@@ -750,12 +537,6 @@ class Sources(LiveTest):
         for a, b, pause in zip(tries, tries[1:], (0.25, 0.5, 1)):
             self.assertGreater(b - a, 0.8 * pause)
 
-    def test_no_such_file(self):
-        live = self.live(f'input={self.path("none.mkv")}', *RAW)
-        live.wait_state('waiting')
-        self.assertEqual(live.stop()['opened'], 0)
-        self.assertIn('No such file', live.found('state')[0][1])
-
     def test_no_password_in_words(self):
         port = halotest.free_port()
         live = self.live(f'input=http://user:s3cret@127.0.0.1:{port}/x?token=t0ken', *RAW)
@@ -765,15 +546,10 @@ class Sources(LiveTest):
         self.assertNotRegex(live.logged(), 's3cret|t0ken')
 
     def test_a_pattern_has_no_time_limit(self):
-        for words in ((), ('loop=1',)):
-            live = self.live(test_input(rate=25, more=':duration=1'), 'input_timeout=0.3', *words,
-                             *RAW)
-            if words:
-                live.wait_packets(40)
-            (live.stop if words else live.end)()
-            self.assertTrue(live.packets())
-            self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')),
-                             live.logged())
+        live = self.live(test_input(rate=25, more=':duration=1'), 'input_timeout=0.3', 'loop=1', *RAW)
+        live.wait_packets(40)
+        live.stop()
+        self.assertFalse(live.found('state', lambda f, rest: rest.startswith('waiting')), live.logged())
 
     def test_silent_sender(self):
         with socket.create_server(('127.0.0.1', 0)) as server:
@@ -782,18 +558,23 @@ class Sources(LiveTest):
             live.wait_state('waiting')  # in time, as Prompt has it
             live.stop()
 
-    def test_stream_over_tcp(self):
+    def test_sockets(self):
+        """Of TCP, with a session that follows, and of this machine."""
         data = open(silent_clip('.ts', 2), 'rb').read()
-        with socket.create_server(('127.0.0.1', 0)) as server:
-            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', 'output=file')
-            for round_number in (1, 2):
-                connection, _ = server.accept()
-                with connection:
-                    connection.sendall(data)
-                    live.wait_state('running', round_number)
-                live.wait_state('waiting', round_number)
-            live.stop()
-        self.assert_grow(live.packets())
+        for family, address, rounds in ((socket.AF_INET, ('127.0.0.1', 0), 2), (socket.AF_UNIX, self.path('in'), 1)):
+            with socket.socket(family) as server:
+                server.bind(address)
+                server.listen()
+                name = f'unix:{address}' if rounds == 1 else f'tcp://127.0.0.1:{server.getsockname()[1]}'
+                live = self.live(f'input={name}', 'output=file')
+                for number in range(1, rounds + 1):
+                    connection, _ = server.accept()
+                    with connection:
+                        connection.sendall(data)
+                        live.wait_state('running', number)
+                    live.wait_state('waiting', number)
+                live.stop()
+            self.assert_grow(live.packets())
 
     def test_other_sound_comes_back(self):
         """Outputs cannot change their sound: it is left out, with one line."""
@@ -849,19 +630,6 @@ class Sources(LiveTest):
                 live.wait_state('running')
             live.stop()
 
-    def test_a_unix_socket(self):
-        data = open(silent_clip('.ts', 2), 'rb').read()
-        with socket.socket(socket.AF_UNIX) as server:
-            server.bind(self.path('in'))
-            server.listen()
-            live = self.live(f'input=unix:{self.path("in")}', *RAW)
-            connection, _ = server.accept()
-            with connection:
-                connection.sendall(data)
-                live.wait_state('running')
-            live.wait_state('waiting')
-            live.stop()
-
     @alone
     def test_stop_is_prompt(self):
         """For all that it waits for: the next picture, a sender that says nothing."""
@@ -884,10 +652,9 @@ class Sources(LiveTest):
                             (['input=test:', 'output=file', 'size=huge'], 'size'),
                             (['input=test:', 'output=file', 'audio=aacc'], 'aac')):
             with self.subTest(words):
-                done = subprocess.run([PROBE, *words], capture_output=True, text=True,
-                                      timeout=20 * PATIENCE)
+                done = warm.run([PROBE, *words], timeout=20 * PATIENCE)
                 self.assertEqual(done.returncode, 64, done.stderr)
-                self.assertIn(part, done.stderr)
+                self.assertIn(part, done.stderr.decode())
 
 
 VIEWED = ['output=unix', 'codec=libx264']
@@ -1020,46 +787,17 @@ class Cards(LiveTest):
             self.assertFalse(live.found('begin'), live.command)
             self.assertFalse(live.found('card'), live.command)
 
-    def test_a_source_that_says_nothing(self):
-        """It is still being opened when there are cards."""
-        with socket.create_server(('127.0.0.1', 0)) as server:
-            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}',
-                             'input_timeout=3600', *VIEWED)
-            live.tell('watch 0 on')
-            self.wait_cards(live, 2)
-            self.assertFalse(live.found('state'))
-            live.stop()
-
-    def test_nobody_sees_them(self):
-        port = halotest.free_port()
-        live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
-        live.wait('begin')
-        time.sleep(0.7)  # more than cards are apart
-        self.assertFalse(live.found('card'))
-        live.tell('watch 0 on')
-        self.wait_cards(live, 1)
-        live.stop()
-
     def test_a_filter_that_fails(self):
         """And what on_error says of it."""
         halotest.need_faults()
-        for words, first in (([], 0), (['on_error=solid'], 0),
-                             (['on_error=last', 'last_for=1.5'], 1.5), (['on_error=stop'], None)):
+        for words in [], ['on_error=solid']:
             with self.subTest(words):
                 live = self.live(f'dump={self.folder}', 'name=x', test_input(rate=25), *words,
                                  *VIEWED, 'output=url', 'codec=mpeg4', *RAW,
                                  environment={'HALOD_FAULT': 'alloc:20+'})
                 live.tell('watch 0 on')
-                state, _ = live.wait_state('waiting')
-                if first is None:
-                    time.sleep(0.7)  # more than cards are apart
-                    live.stop()
-                    self.assertFalse(live.found('card'))
-                    continue
-                card = self.wait_cards(live, 1)[0]
-                seen = max((p['pts'] for p in live.packets(2) if p['pts'] < state['now']),
-                           default=state['now'])
-                self.assertGreater(card['now'] - seen, (first - 0.2) * 1e6)
+                live.wait_state('waiting')
+                self.wait_cards(live, 1)
                 self.wait_cards(live, 2, 1)  # URLs too
                 live.stop()
                 self.assertFalse(self.cards(live, 2))
@@ -1085,15 +823,19 @@ class Cards(LiveTest):
 
 
 class Snapshots(LiveTest):
-    def live(self, *words):
-        return super().live(*words, environment={'HALOD_FAULT': 'snapshot:1+'})
-
-    def test_png_and_jpg(self):
-        live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW)
+    def test_formats_and_previews(self):
+        """The filters of a preview are seen in its snapshot alone."""
+        live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW,
+                         environment={'HALOD_FAULT': 'snapshot:1+'})
         live.wait_packets(5)
+        for words, what in (('png gblurr', 'unknown'), ('png solid=region=faces', 'detector'),
+                            ('png solid=region=feed', 'detector'), ('gif', 'png or jpg')):
+            live.tell(f'snapshot 9 {words}')
+            live.wait('refused', lambda _, rest, what=what: what in rest)
         live.tell('snapshot 1 png')
         live.tell('snapshot 2 jpg')
-        live.wait('snapshot', lambda f, rest: rest.endswith(' ok'), 2)
+        live.tell('snapshot 3 png solid=color=white:region=rect 0 0 50% 100%')
+        live.wait('snapshot', lambda f, rest: rest.endswith(' ok'), 3)
         live.stop()
         for number, form in ((1, 'png'), (2, 'mjpeg')):
             path = self.path(f'snapshot{number}')
@@ -1103,16 +845,7 @@ class Snapshots(LiveTest):
             rows = [luma[i:i + WIDTH] for i in range(0, len(luma), WIDTH)]
             steps = [abs(a - b) for row in rows for a, b in zip(row, row[1:])]
             self.assertLess(max(steps), 60, 'not blurred')
-
-    def test_preview(self):
-        """Its own filters are seen in the snapshot alone."""
-        live = self.live(f'dump={self.folder}', test_input(), 'filters=gblur=sigma=3', *RAW)
-        live.wait_packets(5)
-        live.tell('snapshot 1 png solid=color=white:region=rect 0 0 50% 100%')
-        live.tell('snapshot 2 png')
-        live.wait('snapshot', lambda f, rest: rest.endswith(' ok'), 2)
-        live.stop()
-        shown, plain = (raw_frames(self.path(f'snapshot{n}'), pixel_format='gray') for n in (1, 2))
+        shown, plain = (raw_frames(self.path(f'snapshot{n}'), pixel_format='gray') for n in (3, 1))
         left = [shown[y * WIDTH + x] for y in range(HEIGHT) for x in range(WIDTH // 2 - 2)]
         self.assertGreater(min(left), 250)
         right = [abs(shown[y * WIDTH + x] - shown[y * WIDTH + x + 1]) for y in range(HEIGHT)
@@ -1120,54 +853,27 @@ class Snapshots(LiveTest):
         self.assertTrue(0 < max(right) < 60, 'not the frame that viewers see')
         self.assertLess(min(plain), 200)
 
-    def test_previews_that_are_refused(self):
-        live = self.live(test_input(), 'filters=gblur=sigma=3', *RAW)
-        live.wait_packets(1)
-        for words, what in (('gblurr', 'unknown'), ('solid=region=faces', 'detector'),
-                            ('solid=region=feed', 'detector')):
-            live.tell(f'snapshot 1 png {words}')
-            live.wait('refused', lambda _, rest, what=what: what in rest)
-        live.stop()
-
-    def test_without_a_picture(self):
-        live = super().live(f'input={self.path("none.mkv")}', *RAW)
-        live.wait_state('waiting')
-        begin = time.monotonic()
-        live.tell('snapshot 1 png')
-        _, words = live.wait('snapshot')
-        self.assertGreater(time.monotonic() - begin, 1)
-        self.assertIn('two seconds', words)
-        live.tell('snapshot 2 gif')
-        self.assertIn('png or jpg', live.wait('refused')[1])
-        live.stop()
-
 
 class Faults(LiveTest):
     """Whatever fails: what comes out is in the reference of the chain, or does not come."""
-
-    WHEN = '7', '1+'
 
     @classmethod
     def setUpClass(cls):
         halotest.need_faults()
 
     def test_kinds(self):
-        for kind in ('submit', 'finish', 'upload', 'poison', 'launch', 'download', 'event',
-                     'alloc', 'open'):
+        for kind, when in halotest.each(('submit', 'finish', 'upload', 'poison', 'launch', 'download', 'event',
+                                         'alloc', 'open'), ('7', '1+', '1', '7+')):
             is_final = kind in ('submit', 'launch', 'download')
-            lives = {when: self.live(test_input(rate=100, more='' if is_final else ':duration=1'),
-                                     'filters=gblur=sigma=3', *RAW,
-                                     environment={'HALOD_FAULT': f'{kind}:{when}'})
-                     for when in self.WHEN}
-            for when, live in lives.items():
-                with self.subTest(f'{kind}:{when}'):
-                    live.end()
-                    self.assertTrue(reference('gblur=sigma=3').keys()
-                                    >= {p['md5'] for p in live.packets()})
-                    if is_final:
-                        failed = live.found('state', lambda f, rest: rest.startswith('failed'))
-                        self.assertTrue(failed, live.logged())
-                        self.assertEqual(failed[0][0]['device'], 1)
+            with self.subTest(f'{kind}:{when}'):
+                live = self.live(test_input(rate=100, more='' if is_final else ':duration=0.5'),
+                                 'filters=gblur=sigma=3', *RAW, environment={'HALOD_FAULT': f'{kind}:{when}'})
+                live.end()
+                self.assertTrue(reference('gblur=sigma=3').keys() >= {p['md5'] for p in live.packets()})
+                if is_final:
+                    failed = live.found('state', lambda f, rest: rest.startswith('failed'))
+                    self.assertTrue(failed, live.logged())
+                    self.assertEqual(failed[0][0]['device'], 1)
 
     def test_swap_to_one_that_fails(self):
         fails = self.path('fails')
@@ -1183,30 +889,22 @@ class Faults(LiveTest):
         self.assertTrue(known.keys() >= {p['md5'] for p in live.packets()})
 
 
-class OtherFaults(Faults):
-    WHEN = '1', '7+'
-    test_swap_to_one_that_fails = None
-
-
 class Abandoned(LiveTest):
     """A call that does not come back for a while, and by then nobody listens any more."""
 
-    @classmethod
-    def setUpClass(cls):
+    def test_in_its_decoder(self):
+        """What is asked for is not answered yet when it is abandoned. (Its encoder: tests/box.)"""
         halotest.need_faults()
-
-    def abandon_in(self, call):
-        """What is asked for is not answered yet when it is abandoned."""
         stuck, log = self.path('stuck'), self.path('faults')
         live = self.live('input=' + halotest.plain_clip('.mkv', seconds=2), 'loop=1', 'realtime=1',
                          'filters=gblur=sigma=3', 'output=file', 'codec=mpeg4',
-                         environment={'HALOD_FAULT': f'{call}:{stuck}', 'HALOD_FAULT_LOG': log})
+                         environment={'HALOD_FAULT': f'decoder:{stuck}', 'HALOD_FAULT_LOG': log})
         live.wait_packets(10)
         with open(stuck, 'w'):
             pass
         self.assertTrue(halotest.wait_until(lambda: os.path.getsize(log)), live.logged())
         live.tell('set 1 avgblur=sizeX=5')
-        live.tell('snapshot 2 png' if call == 'decoder' else 'set 2 gblur=sigma=7')
+        live.tell('snapshot 2 png')
         live.tell('abandon')
         live.wait('abandoned')
         os.unlink(stuck)
@@ -1216,12 +914,6 @@ class Abandoned(LiveTest):
         after = kinds[kinds.index('abandoned') + 1:]
         self.assertEqual([kind for kind in after if kind not in ('stats', 'destroyed')], [],
                          live.logged())
-
-    def test_in_its_decoder(self):
-        self.abandon_in('decoder')
-
-    def test_in_its_encoder(self):
-        self.abandon_in('encoder')
 
 
 @alone
@@ -1235,15 +927,6 @@ class Prompt(LiveTest):
             return statistics.median(p['now'] - p['pts'] for p in live.packets()) / 1e6
         self.assert_prompt(late, 0.2)
 
-    def test_stop(self):
-        """In a pause, which are of seconds by then."""
-        def stop():
-            live = self.live(f'input={self.path("none.mkv")}', *RAW)
-            live.wait('state')
-            time.sleep(2)  # until pauses are so long
-            return live.time_to_stop()
-        self.assert_prompt(stop, 1)
-
     def test_silent_sender(self):
         def notice():
             with socket.create_server(('127.0.0.1', 0)) as server:
@@ -1255,29 +938,6 @@ class Prompt(LiveTest):
                 live.stop()
             return took
         self.assert_prompt(notice, 3)
-
-    def test_snapshot_without_a_picture(self):
-        def answer():
-            live = self.live(f'input={self.path("none.mkv")}', *RAW)
-            live.wait_state('waiting')
-            took = live.time_to('snapshot 1 png', 'snapshot')
-            live.stop()
-            return took
-        self.assert_prompt(answer, 2.2)
-
-    def test_card_of_a_filter_that_fails(self):
-        halotest.need_faults()
-
-        def show(*words):
-            live = self.live(test_input(rate=25), *words, *VIEWED,
-                             environment={'HALOD_FAULT': 'alloc:20+'})
-            live.tell('watch 0 on')
-            state, _ = live.wait_state('waiting')
-            card, _ = live.wait('card')
-            live.stop()
-            return (card['now'] - state['now']) / 1e6
-        self.assert_prompt(show, 1.2)
-        self.assert_prompt(lambda: show('on_error=last', 'last_for=1.5') - 1.5, 1.2)
 
     def test_cards_of_every_form(self):
         def show():
@@ -1293,46 +953,6 @@ class Prompt(LiveTest):
             live.stop()
             return took
         self.assert_prompt(show, 3)
-
-    def test_cards(self):
-        """To who comes within half a second, and then twice a second."""
-        port = halotest.free_port()
-        live = self.live(f'input=tcp://127.0.0.1:{port}', *VIEWED)
-        live.wait('begin')
-        waits = []
-
-        def are_prompt():
-            """The least of each."""
-            first, others = map(min, zip(*waits))
-            return first < 0.5 * PATIENCE and others < 1.2 * PATIENCE
-        while len(waits) < 3 or (len(waits) < 8 and not are_prompt()):
-            count, begin = len(live.found('card')), time.monotonic()
-            live.tell('watch 0 on')
-            live.wait('card', count=count + 3)
-            cards = [f for f, _ in live.found('card')[count:]]
-            waits.append((cards[0]['now'] / 1e6 - begin, (cards[2]['now'] - cards[0]['now']) / 1e6))
-            live.tell('watch 0 off')
-            live.stats()
-        live.stop()
-        self.assertTrue(are_prompt(), waits)
-
-    def test_card_of_a_source_that_ends(self):
-        data = open(silent_clip('.ts', 2), 'rb').read()
-        waits = []
-        with socket.create_server(('127.0.0.1', 0)) as server:
-            server.settimeout(20 * PATIENCE)
-            live = self.live(f'input=tcp://127.0.0.1:{server.getsockname()[1]}', *VIEWED)
-            live.tell('watch 0 on')
-            for turn in range(1, 4):
-                connection, _ = server.accept()
-                with connection:
-                    connection.sendall(data)
-                    live.wait_state('running', turn)
-                state, _ = live.wait_state('waiting', turn)
-                card, _ = live.wait('card', lambda f, _, since=state['now']: f['now'] >= since)
-                waits.append((card['now'] - state['now']) / 1e6)
-            live.stop()
-        self.assertLess(min(waits), 0.4 * PATIENCE, waits)
 
 
 if __name__ == '__main__':

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import itertools
 import os
-import subprocess
 import time
 
 import halotest
@@ -25,9 +24,8 @@ def pictures():
 @functools.cache
 def reference(chain):
     """md5 of each picture that the camera can give, filtered."""
-    made = subprocess.run([HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-i',
-                           '-', '-vf', chain, '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning', '-'],
-                          input=pictures(), stdout=subprocess.PIPE, check=True).stdout
+    made = halotest.call([HALOD, 'run', '-f', 'rawvideo', '-video_size', f'{WIDTH}x{HEIGHT}', '-i', '-', '-vf', chain,
+                          '-c:v', 'rawvideo', '-f', 'nut', '-v', 'warning', '-'], pictures())
     return set(md5s(ffmpeg('-i', '-', '-f', 'rawvideo', '-', data=made), SIZE))
 
 
@@ -64,13 +62,6 @@ class Pictures(CameraTest):
         self.assertEqual([line.split()[1] for line in self.played.log()],
                          ['open', 'STREAMON', 'close'])
 
-    def test_filtered(self):
-        self.played.plug()
-        live = self.camera('filters=gblur=sigma=3')
-        live.wait_packets(30)
-        live.stop()
-        self.assert_filtered(live)
-
     def turned(self, words, chain):
         self.played.plug()
         live = self.camera('filters=null', 'privacy=off', *words)
@@ -86,10 +77,8 @@ class Pictures(CameraTest):
         self.played.forget()
 
     def test_turned(self):
-        for words, chain in ((['capture.rotate=90'], 'transpose=clock'),
-                             (['capture.rotate=180'], 'hflip,vflip'),
+        for words, chain in ((['capture.rotate=180'], 'hflip,vflip'),
                              (['capture.rotate=270'], 'transpose=cclock'),
-                             (['capture.mirror=horizontal'], 'hflip'),
                              (['capture.mirror=vertical'], 'vflip'),
                              (['capture.mirror=horizontal', 'capture.rotate=90'],
                               'hflip,transpose=clock')):
@@ -177,7 +166,7 @@ class Away(CameraTest):
         self.played.plug()
         live = self.camera('filters=gblur=sigma=3')
         number = 0
-        for turn in range(1, 6):
+        for turn in range(1, 4):
             live.wait_packets(20 * turn)
             self.played.unplug(number)
             self.wait_words(live, 'no camera', turn)
@@ -187,14 +176,14 @@ class Away(CameraTest):
             before = len(live.packets())
             self.played.plug(number, port=f'1-{turn}')
             live.wait_packets(before + 1)
-        live.wait_state('running', 6)
+        live.wait_state('running', 4)
         stats = live.stop()
-        self.assertEqual(stats['opened'], 6)
+        self.assertEqual(stats['opened'], 4)
         self.assert_grow(live.packets())
         self.assert_filtered(live)
         log = self.played.log()
-        self.assertEqual(sum(' open 0' in line for line in log), 6)
-        self.assertEqual(sum('close' in line for line in log), 6)
+        self.assertEqual(sum(' open 0' in line for line in log), 4)
+        self.assertEqual(sum('close' in line for line in log), 4)
 
     def test_another_camera_is_not_taken(self):
         self.played.plug()
@@ -210,7 +199,8 @@ class Away(CameraTest):
         live.stop()
 
     def test_not_there_at_first(self):
-        live = self.camera('filters=gblur=sigma=3', out=['output=file', 'codec=mpeg4'])
+        """A wish for the largest frames takes no memory while no camera says how large they are."""
+        live = self.camera('filters=gblur=sigma=3', 'capture.size=9999x9999', out=['output=file', 'codec=mpeg4'])
         self.wait_words(live, 'no camera')
         begin = live.wait('begin')[1]
         self.assertIn('size=1280x720', begin)
@@ -219,17 +209,7 @@ class Away(CameraTest):
         live.stop()
 
     def test_stalled(self):
-        self.played.plug()
-        live = self.camera('filters=gblur=sigma=3', stall=0.5)
-        live.wait_packets(10)
-        self.played.control(stall=1)
-        self.wait_words(live, 'camera sends nothing')
-        self.played.control()
-        live.wait_state('running', 2)
-        live.stop()
-        self.assert_filtered(live)
-
-    def test_stalled_while_somebody_comes_and_goes(self):
+        """Whoever comes and goes meanwhile."""
         self.played.plug()
         live = self.camera('filters=gblur=sigma=3', stall=0.5)
         live.wait_packets(10)
@@ -240,21 +220,25 @@ class Away(CameraTest):
             live.tell('watch 0 ' + next(turns))
             return live.found('state', lambda f, rest: 'camera sends nothing' in rest)
         self.assertTrue(wait_until(noticed), live.logged())
+        self.played.control()
+        live.wait_state('running', 2)
         live.stop()
+        self.assert_filtered(live)
 
     def test_flagged_and_short_pictures(self):
         self.played.plug()
         live = self.camera('filters=gblur=sigma=3')
         for key in ('error', 'short'):
-            live.wait_state('running')
+            live.wait_packets(len(live.packets()) + 3)
             self.played.control(**{key: 1})
-            self.assertTrue(wait_until(lambda: live.rests(('damaged', 'drop_damaged'))),
-                            live.logged())
-            before = len(live.packets())
+            time.sleep(0.5)  # how long it is so
             self.played.control()
-            live.wait_packets(before + 5)
+            live.wait_packets(len(live.packets()) + 5)
         self.assertGreater(live.stop()['drop_damaged'], 5)
         self.assert_filtered(live)
+        times = [p['pts'] for p in live.packets()]
+        gaps = sorted(b - a for a, b in zip(times, times[1:]))
+        self.assertGreater(gaps[-2], 200000)
 
     def test_another_shape_is_brought_to_the_first(self):
         self.played.plug()
@@ -270,40 +254,34 @@ class Away(CameraTest):
         self.assertEqual({p['size'] for p in packets}, {SIZE})
 
 
-    def test_a_wish_for_the_largest(self):
-        """It takes no memory while there is no camera that says how large that is."""
-        live = self.camera('filters=gblur=sigma=3', 'capture.size=9999x9999')
-        self.wait_words(live, 'camera')
-        live.wait('begin', lambda f, _: f['size'] == '1280x720')
-        live.stop()
-
-
 class Troubles(CameraTest):
     # What it says, and how often it is tried in two seconds, at most.
     CELLS = (
-        ('OPEN', errno.ENOENT, 'no camera', 6), ('OPEN', errno.EACCES, 'camera access denied', 4),
-        ('OPEN', errno.EBUSY, 'camera in use', 5), ('QUERYCAP', errno.ENODEV, 'no camera', 6),
-        ('QUERYCAP', errno.EINVAL, 'no usable camera', 4), ('ENUM', errno.EIO, 'camera failed', 5),
-        ('S_FMT', errno.EBUSY, 'camera in use', 5), ('REQBUFS', errno.EBUSY, 'camera in use', 5),
+        ('OPEN', errno.EACCES, 'camera access denied', 4), ('OPEN', errno.EBUSY, 'camera in use', 5),
+        ('QUERYCAP', errno.ENODEV, 'no camera', 6), ('QUERYCAP', errno.EINVAL, 'no usable camera', 4),
+        ('ENUM', errno.EIO, 'camera failed', 5), ('S_FMT', errno.EBUSY, 'camera in use', 5),
         ('REQBUFS', errno.ENOMEM, 'out of memory', 4), ('QUERYBUF', errno.EINVAL, 'camera failed', 5),
-        ('MMAP', errno.EIO, 'camera failed', 5), ('QBUF', errno.EIO, 'camera failed', 5),
-        ('STREAMON', errno.ENOSPC, 'USB bus is full', 4), ('STREAMON', errno.EIO, 'camera failed', 5),
-        ('DQBUF', errno.EIO, 'camera failed', 5), ('DQBUF', errno.ENODEV, 'no camera', 6),
+        ('MMAP', errno.EIO, 'camera failed', 5), ('STREAMON', errno.ENOSPC, 'USB bus is full', 4),
         ('DQBUF', errno.EINVAL, 'no camera', 6), ('DQBUF', errno.ETIMEDOUT, 'camera sends nothing', 5),
-        ('DQBUF', errno.EPROTO, 'camera failed', 5),
     )
 
     def test_words_and_pauses(self):
-        """Six cameras at a time, each in a trouble of its own."""
-        for at in range(0, len(self.CELLS), 6):
-            cells, begun = [], time.monotonic()
-            for call, code, words, most in self.CELLS[at:at + 6]:
-                name = f'{call} {errno.errorcode[code]}'
-                os.mkdir(self.path(name))
-                cells.append((name, words, most, self.in_trouble(self.path(name), call, code)))
-            for name, words, most, (played, live) in cells:
-                with self.subTest(name):
-                    self.check_trouble(played, live, words, most, begun)
+        """Each camera in a trouble of its own, all at the same time."""
+        cells, begun = [], time.monotonic()
+        for call, code, words, most in self.CELLS:
+            name = f'{call} {errno.errorcode[code]}'
+            os.mkdir(self.path(name))
+            cells.append((name, words, most, *self.in_trouble(self.path(name), call, code)))
+        for name, words, most, played, live in cells:
+            with self.subTest(name):
+                self.check_trouble(played, live, words, most, begun)
+        for *_, played, _ in cells:
+            played.control()
+        for name, *_, live in cells:
+            with self.subTest(name):
+                live.wait_packets(3)
+                live.stop()
+                self.assert_filtered(live)
 
     def in_trouble(self, folder, call, code):
         self.played = Played(folder)
@@ -319,10 +297,6 @@ class Troubles(CameraTest):
         tries, took = len(played.log(' open ')), time.monotonic() - begun
         self.assertLessEqual(tries, most * took / 2 + 1)
         self.assertTrue(wait_until(lambda: len(played.log(' open ')) >= 2))
-        played.control()
-        live.wait_packets(3)
-        live.stop()
-        self.assert_filtered(live)
 
     def test_what_costs_no_picture(self):
         for call in ('S_PARM', 'S_CTRL', 'STREAMOFF'):
@@ -439,9 +413,8 @@ class Controls(CameraTest):
     def test_camera_that_is_always_ready(self):
         """Decoding is slower than it: its thread never waits."""
         path = self.path('picture.jpg')
-        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=1920x1080', '-frames:v', '1', '-q:v', '2', '-y',
-               path)
-        self.played.control(formats='mjpeg:1920x1080@1000', jpeg=path, controls='gain:0:9:1:3')
+        ffmpeg('-f', 'lavfi', '-i', 'testsrc2=size=1280x720', '-frames:v', '1', '-q:v', '2', '-y', path)
+        self.played.control(formats='mjpeg:1280x720@1000', jpeg=path, controls='gain:0:9:1:3')
         self.played.plug()
         live = self.camera('filters=null', 'privacy=off', 'capture.fps=1000')
         live.wait_packets(3)
