@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Jobs: manifests, and what their files say.
+import atexit
 import hashlib
 import itertools
 import json
 import os
+import shutil
+import tempfile
 import time
 
 from halotest import (RUN_TIMEOUT, HaloTest, audio_source, clip, ffmpeg, is_sanitized, start_halod,
@@ -56,6 +59,7 @@ class JobTest(HaloTest):
     rows = {}  # what detectors find, by the names of files
     summary = staticmethod(sha256)
     summaries = {}  # of what one process has made, by what says that
+    jobs = {}  # folders of jobs whose segments are encoded, by what says that
 
     def setUp(self):
         super().setUp()
@@ -73,6 +77,19 @@ class JobTest(HaloTest):
     def encode_all(self):
         for number in range(self.count()):
             self.segment(number)
+
+    def encoded(self, *options, **more):
+        """A job whose segments are encoded. The same is not encoded again for another test: its paths
+        are relative to OUT's folder."""
+        key = repr((self.input, os.path.basename(self.output), self.ENCODE, options, more))
+        if key in self.jobs:
+            shutil.copytree(self.jobs[key], self.parts)
+            return
+        self.split(*options, **more)
+        self.encode_all()
+        kept = tempfile.mkdtemp(prefix='halotest-jobs-')
+        atexit.register(shutil.rmtree, kept, ignore_errors=True)
+        self.jobs[key] = shutil.copytree(self.parts, os.path.join(kept, 'parts'))
 
     def join(self, code=0, wait=False, **more):
         return self.halod('job', 'join', *['--wait'] * wait, self.parts, code=code, **more)
@@ -179,12 +196,13 @@ class DetectTest(JobTest):
     summary = staticmethod(frames)
     ENCODE = ['-c:v', 'ffv1']
     CHAIN = 'solid=gray:region=faces'
+    LENGTH = 50  # frames: two segments, for processes cost more than frames
 
     def setUp(self):
         super().setUp()
         self.output = self.path('out.mkv')
         self.parts = self.output + '.parts'
-        self.input = scenes(100)
+        self.input = scenes(self.LENGTH)
         self.rows = {}
         self.trusted = []
         self.say(range(20, 70), 0.2, 0.2)
