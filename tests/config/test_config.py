@@ -94,6 +94,17 @@ def has_encoder(name):
     return b'Encoder ' in call([FFMPEG, '-v', 'quiet', '-h', 'encoder=' + name])
 
 
+def can_encode(words):
+    encoder = re.search(r'codec: (\w+[-\w]*)', words)
+    return not encoder or has_encoder(encoder[1])
+
+
+def encodings(rows):
+    """A file with a stream for each."""
+    return 'streams:\n' + ''.join(f'  s{at}: {{input: a.mkv, filters: solid, outputs: [{{unix: {at}.mkv, '
+                                  f'video: {{{words}}}}}]}}\n' for at, words in enumerate(rows))
+
+
 class Detectors(ConfigTest):
     """--check-config says what detectors lack; the file is valid nevertheless."""
 
@@ -170,7 +181,7 @@ class Checking(ConfigTest):
 
     def test_names_that_can_never_work(self):
         """Each kind of input and output checks its own names where the settings are read."""
-        stream = 'streams:\n  a:\n    filters: solid\n    %s\n'
+        text, lines = 'streams:\n', []
         for given, says in (
                 ('input: "test:size=abc"', 'input: test:size=abc: must be a size such as 640x480 or hd720'),
                 ('input: "test:sizee=1x1"', 'input: test: has no option sizee (nearest: size)'),
@@ -181,22 +192,21 @@ class Checking(ConfigTest):
                 ('input: "rtsp://"', 'input: the URL contains no host or name'),
                 ('input: "file:"', 'input: the name of the file is missing'),
                 ('input: ~/a.mkv', 'input: ~/a.mkv: ~ does not stand for a folder here: write the whole '
-                 'path, such as /home/NAME/...')):
-            with self.subTest(given):
-                self.wrong(self.write(stream % given), 'FILE:4: streams.a.' + says)
-        for given, says in (
-                ('{file: a.xyz}', ': a.xyz: no container has this suffix: use .mkv, .mp4, .ts or .nut'),
-                ('{file: a.avi}', ': a.avi: files in this format cannot be read until they are finished: '
-                 'use the suffix .mkv, .mp4, .ts or .nut'),
-                ('{url: "foo://x"}', ": foo://x: specify the output's format (mpegts, flv, rtsp ...)"),
-                ('{unix: ~/a.ts}', '.unix: ~/a.ts: ~ does not stand for a folder here: write the whole '
-                 'path, such as /home/NAME/...')):
-            with self.subTest(given):
-                self.wrong(self.write(stream % f'input: a.mkv\n    outputs: [{given}]'),
-                           'FILE:5: streams.a.outputs[0]' + says)
+                 'path, such as /home/NAME/...'),
+                ('input: a.mkv, outputs: [{file: a.xyz}]', 'outputs[0]: a.xyz: no container has this suffix: '
+                 'use .mkv, .mp4, .ts or .nut'),
+                ('input: a.mkv, outputs: [{file: a.avi}]', 'outputs[0]: a.avi: files in this format cannot be '
+                 'read until they are finished: use the suffix .mkv, .mp4, .ts or .nut'),
+                ('input: a.mkv, outputs: [{url: "foo://x"}]', "outputs[0]: foo://x: specify the output's "
+                 'format (mpegts, flv, rtsp ...)'),
+                ('input: a.mkv, outputs: [{unix: ~/a.ts}]', 'outputs[0].unix: ~/a.ts: ~ does not stand for a '
+                 'folder here: write the whole path, such as /home/NAME/...')):
+            text += f'  s{len(lines)}: {{filters: solid, {given}}}\n'
+            lines.append(f'FILE:{len(lines) + 2}: streams.s{len(lines)}.{says}')
+        self.wrong(self.write(text), *lines)
 
     def test_daemon_refuses_the_same(self):
-        self.wrong(self.write('streams: {a: {input: x}}\n'),
+        self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
                    'FILE:1: streams.a.filters: is missing: name the filters (to pass frames '
                    'unchanged, set filters: none and privacy: off)', option='-c')
 
@@ -222,16 +232,13 @@ class Checking(ConfigTest):
             ('codec: h264_vaapi', 'codec: h264_vaapi: this encoder accepts only hardware '
                                   'frames of a device type that halod does not support'),
         )
-        for words, message in wrong:
-            encoder = re.search(r'codec: (\w+[-\w]*)', words)
-            if encoder and not has_encoder(encoder[1]):
-                continue
-            text = OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'
-            run = self.halod('--check-config', self.write(text), code=78)
-            said = run.err.strip().splitlines()
-            self.assertEqual(len(said), 1, self.logged(run))
-            where, _, text = said[0].partition(' streams.a.outputs[0].video.')
-            self.assertTrue(where.endswith(':6:'), self.logged(run))
+        wrong = [row for row in wrong if can_encode(row[0])]
+        run = self.halod('--check-config', self.write(encodings(words for words, _ in wrong)), code=78)
+        said = run.err.splitlines()
+        self.assertEqual(len(said), len(wrong), self.logged(run))
+        for at, (line, (_, message)) in enumerate(zip(said, wrong)):
+            where, _, text = line.partition(f' streams.s{at}.outputs[0].video.')
+            self.assertTrue(where.endswith(f':{at + 2}:'), self.logged(run))
             self.assertTrue(text.startswith(message), self.logged(run))
         path = self.write(OUTPUT + '{unix: a.mkv, audio: vorbis}\n')
         if has_encoder('vorbis'):
@@ -239,21 +246,19 @@ class Checking(ConfigTest):
                              'experimental, and FFmpeg refuses to open it')
 
     def test_encodings_that_can(self):
-        for words in ('crf: 51, preset: PLACEBO', 'crf: 0, bitrate: 4.5M, preset: 9',
-                      'codec: libx265, preset: ultrafast', 'codec: libvpx-vp9, crf: 63',
-                      'codec: mpeg4, bitrate: 1K', 'codec: libsvtav1, preset: 12, crf: 30.5',
-                      'codec: h264_nvenc, preset: p7', 'codec: h264_nvenc, preset: veryfast, crf: 20',
-                      'codec: hevc_nvenc, preset: slow', 'size: 161x121', 'codec: h264'):
-            encoder = re.search(r'codec: (\w+[-\w]*)', words)
-            if not encoder or has_encoder(encoder[1]):
-                self.check(self.write(OUTPUT + f'{{unix: a.mkv, video: {{{words}}}}}\n'), 1)
+        rows = ('crf: 51, preset: PLACEBO', 'crf: 0, bitrate: 4.5M, preset: 9',
+                'codec: libx265, preset: ultrafast', 'codec: libvpx-vp9, crf: 63',
+                'codec: mpeg4, bitrate: 1K', 'codec: libsvtav1, preset: 12, crf: 30.5',
+                'codec: h264_nvenc, preset: p7', 'codec: h264_nvenc, preset: veryfast, crf: 20',
+                'codec: hevc_nvenc, preset: slow', 'size: 161x121', 'codec: h264')
+        rows = [words for words in rows if can_encode(words)]
+        self.check(self.write(encodings(rows)), len(rows))
 
     def test_encoders_of_the_wrong_kind(self):
-        for words in ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}'):
-            with self.subTest(words):
-                run = self.halod('--check-config', self.write(OUTPUT + f'{{unix: a.ts, {words}}}\n'),
-                                 code=78)
-                self.assertIn('no such', run.err)
+        rows = ('video: {codec: aac}', 'audio: libx264', 'video: {codec: h2645555555}')
+        text = OUTPUT + '\n    - '.join(f'{{unix: {at}.ts, {words}}}' for at, words in enumerate(rows))
+        run = self.halod('--check-config', self.write(text), code=78)
+        self.assertEqual(run.err.count('no such'), 3, run.err)
 
     def test_unreadable(self):
         self.wrong(self.path('none'), 'FILE: cannot be read: No such file or directory')
@@ -339,17 +344,6 @@ class Outside(ConfigTest):
                    'FILE:5: ${HALO_NO_SUCH}: there is no such credential or environment variable '
                    '(write $${ for ${)')
 
-    def test_every_type(self):
-        path = self.write(STREAM + '    depth: ${D}\n    loop: ${L}\n    on_error: ${E}\n'
-                          '    last_for: ${T}\n')
-        self.check(path, 1, environment={'D': '4', 'L': 'true', 'E': 'solid', 'T': '20s'})
-        self.wrong(path, 'FILE:5: streams.a.depth: ${D}: must be between 1 and 16',
-                   'FILE:6: streams.a.loop: ${L}: must be true or false',
-                   'FILE:7: streams.a.on_error: ${E}: must be one of card, solid, last, stop',
-                   'FILE:8: streams.a.last_for: ${T}: must be a time such as 90, 1:30, '
-                   '01:30:00.5 or 200ms',
-                   environment={'D': '987654', 'L': '[true]', 'E': 'hush', 'T': '"'})
-
 
 class Privacy(ConfigTest):
     """A chain that passes frames unfiltered needs the stream's own privacy: off."""
@@ -369,13 +363,9 @@ class Privacy(ConfigTest):
                 self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW, option=option)
 
     def test_weak(self):
-        """What hides nothing is no filter either; privacy: changed lets it pass."""
-        for chain, says in (('gblur=sigma=0.25', 'luma keeps all its detail'),
-                            ('gblur=sigma=5:planes=4', 'luma passes unchanged'),
-                            ('[{gblur: {sigma: 5, planes: 3}}]',
+        """What hides nothing is no filter either (test_privacy.c); privacy: changed lets it pass."""
+        for chain, says in (('[{gblur: {sigma: 5, planes: 3}}]',
                              'chroma (plane 2) passes unchanged'),
-                            ('unsharp', 'luma is sharpened, not hidden'),
-                            ('sobel', 'luma keeps its outlines'),
                             ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
                              'in the region of filter 2, gblur, luma keeps all its detail'),
                             ('gblur=sigma=1', 'luma keeps 85 % of its fine detail, which an inverse '
@@ -384,13 +374,6 @@ class Privacy(ConfigTest):
             with self.subTest(chain):
                 self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)
                 self.check(self.write(stream + '    privacy: changed\n'), 1)
-                self.check(self.write(stream + '    privacy: off\n'), 1)
-
-    def test_changed(self):
-        for chain in ('"null"', 'none', 'gblur=sigma=0'):
-            with self.subTest(chain):
-                path = self.write(STREAM.replace('solid', chain) + '    privacy: changed\n')
-                self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW)
 
     def test_min_coverage(self):
         """Regions in percent are judged at once, those in pixels where a camera's size is given."""
@@ -432,12 +415,14 @@ class Privacy(ConfigTest):
                    self.write('defaults: {privacy: anonymous}\n' + STREAM))
 
     def test_off(self):
-        for chain in ('"null"', 'none', '["null"]', 'gblur=sigma=0', 'solid'):
+        for chain in ('"null"', 'none', 'gblur=sigma=0'):
+            with self.subTest(chain):
+                path = self.write(STREAM.replace('solid', chain) + '    privacy: changed\n')
+                self.wrong(path, 'FILE:4: streams.a.filters: ' + self.RAW)
+        for chain in ('"null"', '["null"]', 'solid'):
             with self.subTest(chain):
                 self.check(self.write(STREAM.replace('solid', chain) + '    privacy: off\n'), 1)
-
-    def test_part_of_a_chain(self):
-        self.check(self.write(STREAM.replace('solid', '["null", solid]')), 1)
+        self.check(self.write(STREAM.replace('solid', '["null", solid]')), 1)  # part of a chain
 
     def test_renditions(self):
         path = self.write(STREAM + '    renditions:\n      r: {filters: "null"}\n')
@@ -451,13 +436,11 @@ class Privacy(ConfigTest):
         self.wrong(path, 'FILE:1: streams.b.filters: ' + self.RAW)
 
     def test_not_for_all(self):
+        """Nor from outside of the file."""
         for word in ('off', 'changed'):
             path = self.write(f'defaults: {{privacy: {word}}}\n'
                               'streams:\n  a: {input: x, filters: solid}\n')
             self.wrong(path, f'FILE:1: defaults.privacy: {word} cannot be a default: set it in each stream')
-
-    def test_not_from_outside(self):
-        for word in ('off', 'changed'):
             self.wrong(self.write(STREAM + '    privacy: ${P}\n'),
                        f'FILE:5: streams.a.privacy: {word} must be written in the file itself, not as ${{NAME}}',
                        environment={'P': word})
@@ -472,11 +455,6 @@ class Privacy(ConfigTest):
         self.wrong(self.write(STREAM.replace('solid', '"null"') + '    privacy: of\n'),
                    'FILE:5: streams.a.privacy: of: must be one of strict, changed, off, anonymous (nearest: off)')
 
-    def test_missing_filters(self):
-        self.wrong(self.write('streams: {a: {input: x, privacy: off}}\n'),
-                   'FILE:1: streams.a.filters: is missing: name the filters (to pass frames '
-                   'unchanged, set filters: none and privacy: off)')
-
     def test_dump(self):
         text = self.halod('--dump-config', self.write(STREAM)).out.decode()
         self.assertIn('privacy: "strict"', text)
@@ -487,13 +465,6 @@ class Privacy(ConfigTest):
 
 
 class Dump(ConfigTest):
-    def test_loads_to_the_same(self):
-        path = self.write(FULL)
-        first = self.halod('--dump-config', '--secrets', path, environment=PASSWORD).out
-        again = self.halod('--dump-config', '--secrets', self.write(first, 'again.yaml')).out
-        self.assertEqual(first, again)
-        self.assertIn(b'hush#: {[,', first)
-
     def test_secrets(self):
         text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
         self.assertNotIn('hush', text)
@@ -570,6 +541,7 @@ class Schemas(ConfigTest):
     def setUp(self):
         super().setUp()
         self.schema = Schema(json.loads(self.halod('--schema').out))
+        self.assertEqual(self.schema.root['$schema'], 'https://json-schema.org/draft/2020-12/schema')
 
     def errors_of(self, *texts):
         """Of each text, in a list: the program reads them all at once, one below each key."""
@@ -578,10 +550,6 @@ class Schemas(ConfigTest):
                               env={**os.environ, **PASSWORD, 'D': '${', 'RTSP_PASSWORD': 'x'})
         return [list(self.schema.errors(value, self.schema.root, ''))
                 for value in json.loads(done.stdout).values()]
-
-    def test_says_what_it_is(self):
-        self.assertEqual(self.schema.root['$schema'],
-                         'https://json-schema.org/draft/2020-12/schema')
 
     def test_examples(self):
         with open(EXAMPLE, encoding='utf-8') as file:
@@ -596,17 +564,18 @@ class Schemas(ConfigTest):
         self.assertEqual(self.errors_of(open_text), [[]])
 
     def test_right_ones(self):
-        for text, errors in zip(RIGHT, self.errors_of(*RIGHT), strict=True):
+        for at, (text, errors) in enumerate(zip(RIGHT, self.errors_of(*RIGHT), strict=True)):
             with self.subTest(text):
                 self.assertEqual(errors, [])
-                self.halod('--check-config', self.write(text),
-                           environment={**PASSWORD, 'D': '4'})
+                if halotest.WHOLE or at % 2 == 0:
+                    self.halod('--check-config', self.write(text), environment={**PASSWORD, 'D': '4'})
 
     def test_wrong_ones(self):
-        for text, errors in zip(WRONG, self.errors_of(*WRONG), strict=True):
+        for at, (text, errors) in enumerate(zip(WRONG, self.errors_of(*WRONG), strict=True)):
             with self.subTest(text):
                 self.assertNotEqual(errors, [])
-                self.halod('--check-config', self.write(text), code=78)
+                if halotest.WHOLE or at % 4 == 0:
+                    self.halod('--check-config', self.write(text), code=78)
 
     def test_dump_fits(self):
         text = self.halod('--dump-config', self.write(FULL), environment=PASSWORD).out.decode()
