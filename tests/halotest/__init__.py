@@ -631,6 +631,8 @@ class HaloTest(unittest.TestCase):
         output = self.path(name)
         if os.path.exists(output) and '-y' not in options:
             os.remove(output)
+        if name.endswith(('.mkv', '.mp4', '.mov', '.ts')) and not {'-c:v', '-preset'} & set(options):
+            options += ('-preset', 'veryfast')  # of x264, with B-frames
         self.halod('run', '-i', source, '-vf', chain, *options, output, **more)
         self.assertTrue(os.path.exists(output), f'exit 0 but there is no {name}')
         return output

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Filters against witnesses that are not ours: float64 in Python, FFmpeg's convolution and gblur.
+# Filters from end to end against witnesses that are not ours: float64 in Python, FFmpeg's convolution and
+# gblur. All borders, depths and sizes: tests/kernels/accuracy.c; what each option means: test_plan.c.
 import functools
 import math
 import os
@@ -7,7 +8,7 @@ import random
 import re
 
 import halotest
-from halotest import (HaloTest, Plane, all_frames, clip, each, largest_difference, psnr, raw_clip,
+from halotest import (WHOLE, HaloTest, Plane, all_frames, clip, each, largest_difference, psnr, raw_clip,
                       raw_frames, silent_clip, video_source, y4m_frames)
 
 MASKS = {
@@ -129,8 +130,15 @@ class Witnessed(HaloTest):
         self.assertLessEqual(worst, most, f'{what}: off by {worst} from float64')
 
 
+    def check_flat(self, chain):
+        values = (0, 1, 16, 127, 254, 255)
+        source = raw_clip(b''.join(bytes([value]) * (64 * 48) for value in values), 'gray', 64, 48)
+        found = self.frames_of(source, chain, 'gray', 64, 48)
+        self.assertEqual([set(plane.samples) for [plane] in found], [{value} for value in values], chain)
+
+
 class Gaussian(Witnessed):
-    def check(self, chain, pixel_format, sigmas, size=(64, 48), index=clamped, sigmas_v=None):
+    def check(self, chain, pixel_format, sigmas, size=(48, 36), index=clamped, sigmas_v=None):
         source = noise_clip(pixel_format, *size)
         before, after = self.planes_of(source, chain, pixel_format, *size)
         for number, (plane, got) in enumerate(zip(before, after)):
@@ -140,66 +148,36 @@ class Gaussian(Witnessed):
                                    2.0 if max(across, down) > 21 else 1.0)
 
     def test_gray(self):
-        for sigma in (0.5, 1, 2, 5, 12.3, 21):
-            with self.subTest(sigma=sigma):
-                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray', [sigma])
-
-    def test_gray_10_bit(self):
-        for sigma in (0.7, 2, 5):
-            with self.subTest(sigma=sigma):
-                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray10le', [sigma])
-
-    def test_gray_12_bit(self):
-        for sigma in (0.7, 2, 5, 6, 12, 21):  # both number formats
-            with self.subTest(sigma=sigma):
-                self.check(f'gblur=sigma={sigma}:border=replicate', 'gray12le', [sigma])
+        """The last one in both of its number formats."""
+        for pixel_format, sigmas, some in (('gray', (0.5, 1, 2, 5, 12.3, 21), (0.5, 5, 21)),
+                                           ('gray10le', (0.7, 2, 5), (2,)),
+                                           ('gray12le', (0.7, 2, 5, 6, 12, 21), (0.7, 12, 21))):
+            for sigma in sigmas if WHOLE else some:
+                with self.subTest(pixel_format, sigma=sigma):
+                    self.check(f'gblur=sigma={sigma}:border=replicate', pixel_format, [sigma])
 
     def test_wide(self):
         """Above sigma 21 on a smaller plane: a kind of its own, within 2 code values."""
-        self.check('gblur=sigma=100', 'gray', [100])
-        self.check('gblur=sigma=30:border=wrap', 'yuv420p', [30, 15, 15], (67, 49), wrapped)
-        self.check('gblur=sigma=60:sigmaV=5:border=reflect', 'yuv422p10le', [60, 30, 30],
+        self.check('gblur=sigma=100', 'gray', [100], (32, 24))
+        self.check('gblur=sigma=30:border=wrap', 'yuv420p', [30, 15, 15], (37, 29), wrapped)
+        self.check('gblur=sigma=60:sigmaV=5:border=reflect', 'yuv422p10le', [60, 30, 30], (32, 24),
                    index=reflected, sigmas_v=[5, 5, 5])
-        self.check('gblur=sigma=22:sigmaV=200', 'gray12le', [22], sigmas_v=[200])
-
-    def test_12_bit(self):
-        self.check('gblur=sigma=4:border=reflect', 'yuv422p12le', [4, 2, 2], index=reflected,
-                   sigmas_v=[4, 4, 4])
-        self.check('gblur=sigma=8:border=replicate', 'yuv444p12le', [8, 8, 8])
-        self.check('gblur=sigma=8:sigmaV=0:border=replicate', 'gbrp12le', [8] * 3, (61, 47),
-                   sigmas_v=[0] * 3)
+        self.check('gblur=sigma=22:sigmaV=200', 'gray12le', [22], (32, 24), sigmas_v=[200])
 
     def test_sigma_is_in_luma_pixels(self):
-        self.check('gblur=sigma=4:border=replicate', 'yuv420p', [4, 2, 2])
+        """So chroma of 4:2:2 is blurred less across only."""
         self.check('gblur=sigma=4:border=replicate', 'yuv420p10le', [4, 2, 2])
         self.check('gblur=sigma=12:border=replicate', 'yuv420p12le', [12, 6, 6])
-
-    def test_chroma_of_422_is_narrow_across_only(self):
         self.check('gblur=sigma=4:border=replicate', 'yuv422p', [4, 2, 2], sigmas_v=[4, 4, 4])
-
-    def test_444_and_gbrp_are_blurred_alike(self):
         self.check('gblur=sigma=3:border=replicate', 'yuv444p', [3, 3, 3])
-        self.check('gblur=sigma=3:border=replicate', 'gbrp', [3, 3, 3])
-
-    def test_odd_size(self):
+        self.check('gblur=sigma=8:sigmaV=0:border=replicate', 'gbrp12le', [8] * 3, (61, 47), sigmas_v=[0] * 3)
+        self.check('gblur=sigma=3:border=reflect101', 'gbrp', [3, 3, 3], index=reflected101)
         self.check('gblur=sigma=2:border=replicate', 'yuv420p', [2, 1, 1], (61, 47))
-
-    def test_sigma_v(self):
-        self.check('gblur=sigma=1:sigmaV=4:border=replicate', 'gray', [1], sigmas_v=[4])
 
     def test_values_alone(self):
         """FFmpeg's order: sigma, steps, planes, sigmaV."""
         self.check('gblur=3', 'gray', [3])
-
-    def test_borders(self):
-        for name, index in (('replicate', clamped), ('reflect', reflected),
-                            ('reflect101', reflected101), ('wrap', wrapped)):
-            with self.subTest(name):
-                self.check(f'gblur=sigma=3:border={name}', 'gray', [3], (37, 29), index)
-
-    def test_mask_wider_than_the_picture(self):
-        self.check('gblur=sigma=10:border=replicate', 'gray', [10], (9, 5))
-        self.check('gblur=sigma=10:border=reflect', 'gray', [10], (9, 5), reflected)
+        self.check('gblur=sigma=1:sigmaV=4:border=replicate', 'gray', [1], sigmas_v=[4])
 
     def test_planes(self):
         source = noise_clip('yuv420p')
@@ -213,11 +191,7 @@ class Gaussian(Witnessed):
             self.assertGreater(largest_difference(before[number], after[number]), 10)
 
     def test_flat_stays_flat(self):
-        for value in (0, 1, 16, 127, 254, 255):
-            with self.subTest(value):
-                source = raw_clip(bytes([value]) * (64 * 48), 'gray', 64, 48)
-                [[plane]] = self.frames_of(source, 'gblur=sigma=7', 'gray', 64, 48)
-                self.assertEqual(set(plane.samples), {value})
+        self.check_flat('gblur=sigma=7')
 
     def test_chain_is_run_in_order(self):
         source = noise_clip('gray')
@@ -225,8 +199,7 @@ class Gaussian(Witnessed):
         first = self.lossless(source, 'a.mkv', 'gblur=sigma=2')
         second = self.lossless(first, 'b.mkv', 'avgblur=sizeX=3')
         self.assertEqual(raw_frames(chained), raw_frames(second))
-        other = self.lossless(source, 'd.mkv', 'avgblur=sizeX=3,gblur=sigma=2')
-        self.assertNotEqual(raw_frames(chained), raw_frames(other))
+        self.assertNotEqual(raw_frames(chained), raw_frames(first))
 
     def test_near_ffmpegs_gblur(self):
         """FFmpeg's is off by up to 25 code values: a floor, not a match."""
@@ -243,43 +216,29 @@ class Gaussian(Witnessed):
         run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=2:steps=3,gblur=sigma=1:steps=2',
                          '-c:v', 'ffv1', self.path('a.mkv'))
         self.says_once(run, 'steps')
-        b = self.lossless(source, 'b.mkv', 'gblur=sigma=2,gblur=sigma=1')
+        b = self.lossless(source, 'b.mkv', 'gblur=sigma=2:strategy=auto,gblur=sigma=1')
         self.assertEqual(raw_frames(self.path('a.mkv')), raw_frames(b))
-
-    def test_every_strategy_named_by_help_gives_the_same(self):
-        """auto and no strategy at all are one thing."""
-        source = noise_clip('yuv420p')
-        a = self.lossless(source, 'a.mkv', 'gblur=sigma=3')
-        b = self.lossless(source, 'b.mkv', 'gblur=sigma=3:strategy=auto')
-        self.assertEqual(raw_frames(a), raw_frames(b))
 
 
 class Boxes(Witnessed):
-    def check(self, chain, pixel_format, radii, passes=1, size=(64, 48)):
+    def check(self, chain, pixel_format, radii, passes=1, size=(48, 36)):
         source = noise_clip(pixel_format, *size)
         before, after = self.planes_of(source, chain, pixel_format, *size)
         for plane, got, (rx, ry) in zip(before, after, radii):
             self.assertEqual(list(got.samples), list(box(plane, rx, ry, passes).samples), chain)
 
     def test_avgblur(self):
-        self.check('avgblur=sizeX=3:border=replicate', 'gray', [(3, 3)])
         self.check('avgblur=sizeX=3:sizeY=7:border=replicate', 'gray', [(3, 7)])
         self.check('avgblur=sizeX=4:border=replicate', 'gray10le', [(4, 4)])
         self.check('avgblur=sizeX=4:border=replicate', 'gray12le', [(4, 4)])
-
-    def test_avgblur_is_in_luma_pixels(self):
         self.check('avgblur=sizeX=4:border=replicate', 'yuv420p', [(4, 4), (2, 2), (2, 2)])
 
     def test_boxblur(self):
-        self.check('boxblur=lr=4:lp=1:border=replicate', 'gray', [(4, 4)])
+        """Its chroma radius is in samples of chroma, or follows luma."""
         self.check('boxblur=lr=2:lp=2:border=replicate', 'gray', [(2, 2)], passes=2)
         self.check('boxblur=lr=2:lp=3:border=replicate', 'gray12le', [(2, 2)], passes=3)
-
-    def test_explicit_chroma_radius_is_in_chroma_samples(self):
         self.check('boxblur=lr=4:lp=1:cr=3:cp=1:border=replicate', 'yuv420p',
                    [(4, 4), (3, 3), (3, 3)])
-
-    def test_chroma_radius_follows_luma(self):
         self.check('boxblur=lr=4:lp=1:border=replicate', 'yuv420p', [(4, 4), (2, 2), (2, 2)])
 
 
@@ -309,17 +268,13 @@ class Convolution(Witnessed):
                 words.append(f'{plane}bias={bias}')
         return 'convolution=' + ':'.join(words)
 
-    def test_luma(self):
-        for pixel_format, size in each(
-                ('yuv420p', 'yuv420p10le', 'gray', 'gray10le', 'gray12le'), tuple(MASKS)):
-            with self.subTest(f'{size}x{size} {pixel_format}'):
-                self.compare(self.chain(*MASKS[size]), pixel_format, size // 2)
-
     def test_all_planes(self):
         for pixel_format, size in each(
-                ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le', 'yuv422p12le'), tuple(MASKS)):
+                ('yuv420p', 'yuv422p', 'yuv444p', 'yuv444p10le', 'yuv422p12le', 'gray', 'gray10le', 'gray12le'),
+                tuple(MASKS)):
             with self.subTest(f'{size}x{size} {pixel_format}'):
-                self.compare(self.chain(*MASKS[size], (0, 1, 2)), pixel_format, size // 2)
+                planes = (0,) if pixel_format.startswith('gray') else (0, 1, 2)
+                self.compare(self.chain(*MASKS[size], planes), pixel_format, size // 2)
 
     def test_signed_and_lopsided(self):
         for (mask, scale), pixel_format in each((SHARPEN, SLOPE, LOPSIDED),
@@ -327,25 +282,19 @@ class Convolution(Witnessed):
             with self.subTest(f'{mask} {pixel_format}'):
                 self.compare(self.chain(mask, scale, (0, 1, 2)), pixel_format, 1)
 
-    def test_bias(self):
+    def test_words(self):
+        """A bias, a mask for each plane, and a divisor that is a ratio or follows from the mask."""
         mask, scale = SLOPE
         self.compare(self.chain(mask, scale, (0, 1, 2), bias=128), 'yuv444p', 1)
-
-    def test_a_mask_for_each_plane(self):
         chain = ("convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=0.0625"
                  ":1m='0 -1 0 -1 5 -1 0 -1 0':1rdiv=1:2m='1 1 1 1 1 1 1 1 1':2rdiv=0.111111111")
         self.compare(chain, 'yuv444p', 1)
-
-    def test_default_rdiv_is_one_over_the_sum(self):
         self.compare("convolution=0m='1 2 1 2 4 2 1 2 1'", 'yuv420p', 1)
-
-    def test_ratio(self):
         self.compare("convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=1/16", 'yuv420p', 1,
                      reference="convolution=0m='1 2 1 2 4 2 1 2 1':0rdiv=0.0625")
 
     def test_odd_size(self):
         mask, scale = MASKS[5]
-        self.compare(self.chain(mask, scale, (0, 1, 2)), 'yuv444p', 2, size='81x61')
         self.compare(self.chain(mask, scale, (0, 1, 2)), 'yuv420p', 2, size='81x61')
 
     def test_masks_are_never_scaled(self):
@@ -389,7 +338,7 @@ class Convolution(Witnessed):
     def test_real_weights_and_large_masks(self):
         """What FFmpeg cannot: any odd size, real weights. Float64 is the witness, edges too."""
         generator = random.Random(9)
-        for side in (1, 9, 11):
+        for side in (1, 11):
             mask = [round(generator.uniform(0, 2), 3) for _ in range(side * side)]
             scale = 1 / sum(mask)
             with self.subTest(side):
@@ -399,23 +348,6 @@ class Convolution(Witnessed):
                 before, after = self.planes_of(source, chain, 'gray', 32, 24)
                 wanted = self.dense(before[0], mask, scale)
                 self.assert_within_one(wanted, after[0], f'{side}x{side}')
-
-    def test_63x63(self):
-        source = noise_clip('gray', 40, 30)
-        mask = ' '.join(['1'] * 63 * 63)
-        before, after = self.planes_of(source, f"convolution=0m='{mask}':border=replicate", 'gray',
-                                       40, 30)
-        self.assert_within_one(box(before[0], 31, 31), after[0], '63x63')
-
-    def test_constant_border(self):
-        source = raw_clip(bytes([200]) * (16 * 12), 'gray', 16, 12)
-        ones = ' '.join(['1'] * 9)
-        for value, corner in ((0, 200 * 4 / 9), (90, (200 * 4 + 90 * 5) / 9)):
-            before, after = self.planes_of(
-                source, f"convolution=0m='{ones}':0rdiv=1/9:border=constant:border_value={value}",
-                'gray', 16, 12)
-            self.assertLessEqual(abs(after[0].samples[0] - corner), 1, f'border_value={value}')
-            self.assertEqual(after[0].samples[5 * 16 + 5], 200)
 
 
 class Masks(Witnessed):
@@ -433,7 +365,7 @@ class Masks(Witnessed):
                 wanted.append(min(max(total + bias, 0), top))
         return Plane(w, h, wanted)
 
-    def check(self, chain, pixel_format, masks, bias=0, size=(48, 36), index=clamped):
+    def check(self, chain, pixel_format, masks, bias=0, size=(36, 28), index=clamped):
         """masks: one for each plane, None where it is not filtered."""
         with self.subTest(f'{chain} {pixel_format}'):
             before, after = self.planes_of(noise_clip(pixel_format, *size), chain, pixel_format,
@@ -544,10 +476,7 @@ class Masks(Witnessed):
 
     def test_flat_stays_flat(self):
         for chain in ('unsharp=23:23:5:23:23:5', 'discblur=31', 'discblur=3.3'):
-            for value in (1, 127, 255):
-                source = raw_clip(bytes([value]) * (64 * 48), 'gray', 64, 48)
-                [[plane]] = self.frames_of(source, chain, 'gray', 64, 48)
-                self.assertEqual(set(plane.samples), {value}, chain)
+            self.check_flat(chain)
 
     def test_bad_values(self):
         for chain, says in (('unsharp=lx=6', ('column 12', 'odd')),
@@ -601,12 +530,6 @@ class Edges(Witnessed):
                 self.check(name, options, 'yuv420p', (61, 47))
                 self.check(name, options, 'gray10le')
 
-    def test_borders(self):
-        for border, index in (('reflect', reflected), ('reflect101', reflected101),
-                              ('wrap', wrapped)):
-            with self.subTest(border):
-                self.check('sobel', '=scale=0.3', 'gray', (37, 29), border, index)
-
     def test_ffmpeg(self):
         """Its C code: the one for x86 wraps around where a result is below zero."""
         for name, options, pixel_format in each(tuple(self.MASKS), self.SCALES,
@@ -619,13 +542,6 @@ class Edges(Witnessed):
                 wanted = all_frames(data, pixel_format, 64, 48)[0]
                 for number, (a, b) in enumerate(zip(wanted, after)):
                     self.assertLessEqual(largest_difference(a, b, 1), 1, f'plane {number}')
-
-    def test_planes(self):
-        source = noise_clip('yuv420p')
-        before, after = self.planes_of(source, 'sobel=1', 'yuv420p', 64, 48)
-        self.assertGreater(largest_difference(before[0], after[0]), 10)
-        for number in (1, 2):
-            self.assertEqual(list(after[number].samples), list(before[number].samples))
 
 
 class Pixelize(Witnessed):
@@ -658,51 +574,48 @@ class Pixelize(Witnessed):
 
     def test_ffmpeg(self):
         """Its mean is rounded down, ours to nearest, and on 4:2:0 it makes odd sizes even."""
-        for pixel_format, chains in (
-                ('yuv420p', ('pixelize', 'pixelize=6:14', 'pixelize=w=10:h=30:m=min')),
-                ('yuv444p10le', ('pixelize=5:7', 'pixelize=w=3:h=3:mode=2', 'pixelize=m=max'))):
-            for chain in chains:
-                with self.subTest(f'{chain} {pixel_format}'):
-                    source = noise_clip(pixel_format)
-                    _, after = self.planes_of(source, chain, pixel_format, 64, 48)
-                    data = raw_frames(source, filters=chain, pixel_format=pixel_format)
-                    wanted = all_frames(data, pixel_format, 64, 48)[0]
-                    for number, (a, b) in enumerate(zip(wanted, after)):
-                        self.assertLessEqual(largest_difference(a, b), 'm' not in chain,
-                                             f'plane {number}')
+        for pixel_format, chain in (('yuv420p', 'pixelize'), ('yuv420p', 'pixelize=w=10:h=30:m=min'),
+                                    ('yuv444p10le', 'pixelize=5:7'), ('yuv444p10le', 'pixelize=w=3:h=3:mode=2')):
+            with self.subTest(f'{chain} {pixel_format}'):
+                source = noise_clip(pixel_format)
+                _, after = self.planes_of(source, chain, pixel_format, 64, 48)
+                data = raw_frames(source, filters=chain, pixel_format=pixel_format)
+                wanted = all_frames(data, pixel_format, 64, 48)[0]
+                for number, (a, b) in enumerate(zip(wanted, after)):
+                    self.assertLessEqual(largest_difference(a, b), 'm' not in chain, f'plane {number}')
 
 
 class Idle(HaloTest):
     """A filter that lets every picture through is warned of; null is asked for openly."""
 
-    def said(self, chain):
-        run = self.halod('run', '-i', silent_clip(), '-vf', chain, '-v', 'warning', 'null:')
+    def said(self, *chain):
+        run = self.halod('run', '-i', silent_clip(), '-vf', ','.join(chain), '-v', 'warning', 'null:')
         return [line for line in run.err.splitlines() if 'changes nothing' in line]
 
     def test_warned_of(self):
-        for chain in ('gblur=planes=0', 'gblur=planes=8', 'gblur=sigma=0', 'boxblur=0',
-                      'boxblur=luma_power=0', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'",
-                      'unsharp=la=0', 'unsharp=la=0:aa=1', 'discblur=0.5', 'pixelize=w=1:h=1'):
-            with self.subTest(chain):
-                said = self.said('avgblur,' + chain)
-                self.assertEqual(len(said), 1)
-                self.assertIn('filter 2, ' + chain.split('=')[0], said[0])
-
-    def test_not_of_others(self):
-        for chain in ('null', 'gblur=planes=4', 'boxblur=lr=0:cr=1', 'convolution=2bias=1'):
-            with self.subTest(chain):
-                self.assertEqual(self.said(chain), [])
+        chain = ('gblur=planes=0', 'gblur=planes=8', 'gblur=sigma=0', 'boxblur=0',
+                 'boxblur=luma_power=0', 'convolution', "convolution=3m='1 1 1 1 1 1 1 1 1'",
+                 'unsharp=la=0', 'unsharp=la=0:aa=1', 'discblur=0.5', 'pixelize=w=1:h=1')
+        others = ('avgblur', 'null', 'gblur=planes=4', 'boxblur=lr=0:cr=1', 'convolution=2bias=1')
+        said = self.said(*others, *chain)
+        self.assertEqual(len(said), len(chain), said)
+        for at, (name, line) in enumerate(zip(chain, said), len(others) + 1):
+            self.assertIn(f'filter {at}, ' + name.split('=')[0], line)
+        self.assertEqual(self.said('null'), [])
 
 
 class Help(HaloTest):
     def test_filters(self):
-        """They are in order, and each example runs as it is printed."""
+        """They are in order, and examples with blanks or quotes run as they are printed, as all do in C
+        (test_examples.c)."""
         examples = halotest.filter_examples()
         self.assertIn('gblur', examples)
         self.assertEqual(list(examples), sorted(examples))
         for name, chain in examples.items():
-            with self.subTest(name):
-                self.halod('run', '-i', silent_clip(), '-vf', chain, '-t', '0.1', 'null:')
+            if set(chain) & set(' \'"'):
+                with self.subTest(name):
+                    self.halod('run', '-i', silent_clip(), '-vf', chain, '-t', '0.1', 'null:')
+        self.refused('filter', 'gblurr', says='gblur')
 
     def test_filter(self):
         for name, words in (('gblur', ('sigma', 'sigmaV', 'steps', 'planes', 'border', '200')),
@@ -726,9 +639,6 @@ class Help(HaloTest):
         self.assertGreater(len(lines), 5)
         for line in lines:
             self.assertIn(f'*{re.match(r" +([a-z_]+)=", line)[1]}*', section)
-
-    def test_unknown_filter(self):
-        self.refused('filter', 'gblurr', says='gblur')
 
 
 if __name__ == '__main__':

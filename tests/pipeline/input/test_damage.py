@@ -28,12 +28,12 @@ def boxes(data):
 
 
 class Damage(HaloTest):
-    def damaged(self, name, data, timed=True, options=()):
+    def damaged(self, name, data, timed=True):
         """The run fails with one line, and nothing is left of it."""
         source, output = self.path(name), self.path('out.mkv')
         with open(source, 'wb') as file:
             file.write(data)
-        run = self.halod('run', '-i', source, '-vf', 'null', '-v', 'error', *options, output,
+        run = self.halod('run', '-i', source, '-vf', 'null', '-v', 'error', '-preset', 'ultrafast', output,
                          code=1)
         line = self.assert_one_line(run)
         if timed:
@@ -48,12 +48,10 @@ class Damage(HaloTest):
         data = content(self.movie('-movflags', 'faststart'))
         start, size = boxes(data)['mdat']
         need(boxes(data)['moov'][0] < start, 'its index in front', 'mp4')
-        for share in (3, 6, 9):
+        for share in (3, 9):
             with self.subTest(f'{share}0 %'):
                 self.damaged('cut.mp4', data[:start + size * share // 10])
-
-    def test_mp4_cut_inside_its_data_without_audio(self):
-        data = content(clip('.mp4', *video_source(seconds=3), *X264, '-movflags', 'faststart'))
+        data = content(clip('.mp4', *video_source(seconds=3), *X264, '-movflags', 'faststart'))  # no sound
         start, size = boxes(data)['mdat']
         self.damaged('cut.mp4', data[:start + size // 2])
 
@@ -112,7 +110,7 @@ class Damage(HaloTest):
         frames = [m.start() for m in re.finditer(b'00dc', data[:data.index(b'idx1')])
                   if m.start() > data.index(b'movi')]
         need(len(frames) == 100, 'a chunk for each frame', 'avi')
-        for first, last in ((50, 51), (50, 52), (0, 1), (98, 99)):
+        for first, last in ((50, 51), (98, 99)):
             with self.subTest(f'{first} to {last}'):
                 self.damaged('hole.avi', data[:frames[first]] + data[frames[last]:])
 
@@ -168,9 +166,6 @@ class Damage(HaloTest):
             source = clip(suffix, *video_source(seconds=4), *audio_source(4), *codec)
             data = content(source)
             with self.subTest(f'{suffix} at {share}0 %'):
-                whole = self.filtered(source, 'whole.mkv')
-                self.assertEqual(halotest.frame_count(whole), 100)
-                os.remove(whole)
                 hole = len(data) * share // 10
                 self.damaged('cut' + suffix, data[:hole] + data[hole + len(data) // 8:])
                 os.remove(self.path('cut' + suffix))
@@ -182,12 +177,11 @@ class Damage(HaloTest):
 
     def test_whole_files_are_not_called_damaged(self):
         """One frame short is not: rounding of a declared length is no damage."""
-        for rate in ('30000/1001', '12.5', '7/3'):
-            for suffix in ('.mp4', '.mkv', '.avi'):
-                with self.subTest(rate + suffix):
-                    source = clip(suffix, *video_source(rate=rate, seconds=3), *audio_source(2),
-                                  '-c:v', 'mpeg4', '-c:a', 'libmp3lame')
-                    self.filtered(source, 'out.mkv', '-y')
+        for rate, suffix in each(('30000/1001', '12.5', '7/3'), ('.mp4', '.mkv', '.avi')):
+            with self.subTest(rate + suffix):
+                source = clip(suffix, *video_source(rate=rate, seconds=3), *audio_source(2),
+                              '-c:v', 'mpeg4', '-c:a', 'libmp3lame')
+                self.filtered(source, 'out.mkv', '-y')
 
     def test_mpegts_is_blind(self):
         """MPEG-TS declares nothing: cut between packets it is a shorter clip."""
@@ -204,13 +198,13 @@ class Damage(HaloTest):
 class KeepGoing(HaloTest):
     """-keep-going reads past damage: what is there comes out, counted, exit 0."""
 
-    def go_on(self, name, data, output='out.mkv', *options):
+    def go_on(self, name, data, *options):
         source = self.path(name)
         with open(source, 'wb') as file:
             file.write(data)
-        self.halod('run', '-i', source, '-vf', 'null', self.path('strict.mkv'), code=1)
-        run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', *options,
-                         self.path(output))
+        self.halod('run', '-i', source, '-vf', 'null', '-preset', 'ultrafast', self.path('strict.mkv'), code=1)
+        run = self.halod('run', '-keep-going', '-y', '-i', source, '-vf', 'null', '-preset', 'ultrafast', *options,
+                         self.path('out.mkv'))
         found = re.search(r'(\d+) damaged places? in the input skipped', run.err)
         self.assertTrue(found, self.logged(run))
         return run, int(found.group(1))
@@ -219,10 +213,12 @@ class KeepGoing(HaloTest):
         data = content(clip('.mp4', *video_source(seconds=3), *audio_source(3), *X264, '-c:a',
                             'aac', '-movflags', 'faststart'))
         start, size = boxes(data)['mdat']
-        _, places = self.go_on('cut.mp4', data[:start + size // 2])
+        _, places = self.go_on('cut.mp4', data[:start + size // 2], '-progress', self.path('progress'))
         self.assertGreater(places, 0)
         self.assertGreater(halotest.frame_count(self.path('out.mkv')), 20)
         self.assertTrue(halotest.decodes_cleanly(self.path('out.mkv')))
+        with open(self.path('progress')) as file:
+            self.assertEqual(re.findall(r'damaged_places=(\d+)', file.read())[-1], str(places))
 
     def test_flipped_bytes(self):
         for suffix, codec in (('.ts', X264), ('.mkv', ['-c:v', 'mpeg4', '-q:v', '3']),
@@ -243,14 +239,6 @@ class KeepGoing(HaloTest):
                             'aac'))
         third = len(data) // 3 // 188 * 188
         self.go_on('hole.ts', data[:third] + data[third + 188 * 40:])
-
-    def test_counted_in_progress(self):
-        data = content(clip('.mp4', *video_source(seconds=3), *X264, '-movflags', 'faststart'))
-        start, size = boxes(data)['mdat']
-        _, places = self.go_on('cut.mp4', data[:start + size // 2], 'out.mkv', '-progress',
-                               self.path('progress'))
-        with open(self.path('progress')) as file:
-            self.assertEqual(re.findall(r'damaged_places=(\d+)', file.read())[-1], str(places))
 
     def test_whole_file_says_nothing(self):
         source = clip('.mp4', *video_source(seconds=1), *X264)

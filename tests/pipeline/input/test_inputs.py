@@ -34,24 +34,23 @@ class Sizes(HaloTest):
         self.assertFalse(os.path.exists(self.path('o.mkv')))
 
     def test_large(self):
-        """Few bytes that want much memory, with a header that tells and with none."""
-        for ending in '.mjpeg', '.mkv':
-            with self.subTest(ending):
-                source = clip(ending, '-f', 'lavfi', '-i', 'color=gray:s=8200x8200', '-frames:v',
-                              '1', '-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p')
-                self.refused(source, '8200x8200')
+        """Few bytes that want much memory."""
+        source = clip('.mkv', '-f', 'lavfi', '-i', 'color=gray:s=8200x8200', '-frames:v', '1', '-c:v', 'mjpeg',
+                      '-pix_fmt', 'yuvj420p')
+        self.refused(source, '8200x8200')
 
     def test_limit(self):
-        for codec in (['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p'], X264):
-            source = clip('.mkv', *video_source('320x240'), *codec)
+        """With a header that tells the size, and with none."""
+        for ending, codec in (('.mjpeg', ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p']), ('.mkv', X264)):
+            source = clip(ending, *video_source('320x240', seconds=0.2), *codec)
             self.refused(source, '320x240', '-max_pixels', 320 * 240 - 1)
             self.filtered(source, 'whole.mkv', '-max_pixels', 320 * 240)
 
     def test_later(self):
         """Small ones first; not even where damage is read past."""
-        small = clip('.mjpeg', *video_source('320x240'), '-c:v', 'mjpeg', '-pix_fmt',
+        small = clip('.mjpeg', *video_source('320x240', seconds=0.2), '-c:v', 'mjpeg', '-pix_fmt',
                      'yuvj420p')
-        large = clip('.mjpeg', *video_source('640x480'), '-c:v', 'mjpeg', '-pix_fmt',
+        large = clip('.mjpeg', *video_source('640x480', seconds=0.2), '-c:v', 'mjpeg', '-pix_fmt',
                      'yuvj420p')
         grows = self.path('grows.mjpeg')
         with open(grows, 'wb') as file:
@@ -102,7 +101,7 @@ class Clocks(HaloTest):
         """A recording of MPEG-TS across the wrap of its 33 bits: MOV would hide what lies below 0."""
         source = transport('-output_ts_offset', '95438')
         need(frame_times(source)[0] < -2, 'a start below 0', source)
-        for name in ('out.mp4', 'out.mov', 'out.mkv'):
+        for name in ('out.mp4', 'out.mkv'):
             with self.subTest(name):
                 output = self.filtered(source, name)
                 self.assertEqual(frame_count(output), len(frame_times(source)))
@@ -121,7 +120,7 @@ class Clocks(HaloTest):
 
     def assert_joined(self, part, source):
         """Twice the part: every picture and packet of sound, at the part's steps."""
-        run = self.halod('run', '-i', source, '-vf', 'null', self.path('out.mkv'))
+        run = self.halod('run', '-i', source, '-vf', 'null', '-preset', 'veryfast', self.path('out.mkv'))
         self.says_once(run, 'clock jumps')
         output = self.path('out.mkv')
         once, times = frame_times(part), frame_times(output)
@@ -185,13 +184,10 @@ class Containers(HaloTest):
         return source
 
     def test_trimmed_by_an_edit_list(self):
-        source = self.trimmed()
-        output = self.lossless(source)
-        self.assertEqual(frame_hashes(output), frame_hashes(source))
-
-    def test_edit_list_shorter_than_the_header_says(self):
-        source = self.trimmed(header=False)
-        self.assertEqual(frame_hashes(self.lossless(source)), frame_hashes(source))
+        """Which may be shorter than the header says."""
+        for header in (True, False):
+            source = self.trimmed(header=header)
+            self.assertEqual(frame_hashes(self.lossless(source)), frame_hashes(source))
 
     def test_sound_hidden_by_an_edit_list(self):
         source = self.trimmed()
@@ -200,7 +196,7 @@ class Containers(HaloTest):
         heard = [p['data_hash'] for p in packets(source, 'a:0') if 'D' not in p['flags']]
         for name in ('out.mkv', 'out.nut'):
             with self.subTest(name):
-                output = self.filtered(source, name)
+                output = self.filtered(source, name, '-preset', 'ultrafast')
                 self.assertEqual([p['data_hash'] for p in packets(output, 'a:0')],
                                  [hidden[-1]['data_hash'], *heard])
                 first = packet_times(output, 'a:0')[1] - frame_times(output)[0]
@@ -297,7 +293,8 @@ class Late(HaloTest):
         for options in ((), ('-an',)):
             with self.subTest(options):
                 output = self.path('out.mkv')
-                run = self.halod('run', '-y', '-i', '-', '-vf', 'null', *options, output, data=data)
+                run = self.halod('run', '-y', '-i', '-', '-vf', 'null', '-preset', 'ultrafast', *options, output,
+                                 data=data)
                 self.assertEqual(frame_count(output), 750)
                 if options:
                     self.assertNotIn('dropped', run.err)

@@ -7,7 +7,7 @@ import struct
 from fractions import Fraction
 
 import halotest
-from halotest import (BT2020_PQ, HaloTest, X264, audio_source, clip, each, ffmpeg, need, plain_clip,
+from halotest import (BT2020_PQ, WHOLE, HaloTest, X264, audio_source, clip, each, ffmpeg, need, plain_clip,
                       probe, probe_video, real_videos, streams, video_source, with_colours)
 from halotest.flashbeep import is_whole
 
@@ -18,17 +18,15 @@ def frame_fields(path):
 
 
 class Whole(HaloTest):
-    def test_mp4_with_b_frames_and_aac(self):
-        source = plain_clip('.mp4', 2)
-        self.assert_whole(source, self.filtered(source, 'out.mp4', chain='gblur=sigma=2'))
-
-    def test_mkv_with_b_frames_and_aac(self):
-        source = plain_clip('.mkv', 2)
-        self.assert_whole(source, self.filtered(source, 'out.mkv', chain='gblur=sigma=2'))
-
-    def test_default_encoder_is_h264(self):
-        output = self.filtered(plain_clip(), 'out.mp4')
-        self.assertEqual(probe_video(output)['codec_name'], 'h264')
+    def test_b_frames_and_aac(self):
+        """By the encoder that is taken where none is named; and a copy of sound may be said openly."""
+        for suffix, options in (('.mp4', ()), ('.mkv', ('-c:a', 'copy'))):
+            with self.subTest(suffix):
+                source = plain_clip(suffix)
+                output = self.filtered(source, 'out' + suffix, *options, chain='gblur=sigma=2')
+                self.assert_whole(source, output)
+                self.assertEqual(probe_video(output)['codec_name'], 'h264')
+                self.assertEqual(probe_video(output).get('field_order'), 'progressive')
 
     def test_chosen_encoder_and_its_options(self):
         source = plain_clip()
@@ -36,11 +34,11 @@ class Whole(HaloTest):
         self.assertEqual(probe_video(output)['codec_name'], 'mpeg4')
         self.assert_whole(source, output)
 
-    def test_crf_reaches_the_encoder(self):
-        source = plain_clip('.mp4', 2)
-        fine = self.filtered(source, 'fine.mp4', '-crf', '10', '-preset', 'ultrafast')
-        rough = self.filtered(source, 'rough.mp4', '-crf', '45', '-preset', 'ultrafast')
-        self.assertGreater(os.path.getsize(fine), 2 * os.path.getsize(rough))
+    def test_quality_reaches_the_encoder(self):
+        for fine, rough in (('-crf', '10'), ('-crf', '45')), (('-b:v', '2M'), ('-b:v', '50k')):
+            sizes = [os.path.getsize(self.filtered(plain_clip(), 'out.mp4', '-an', '-preset', 'ultrafast', *options))
+                     for options in (fine, rough)]
+            self.assertGreater(sizes[0], 2 * sizes[1], fine)
 
     def test_unknown_preset(self):
         """x264 would print a line of its own."""
@@ -48,26 +46,14 @@ class Whole(HaloTest):
             self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:v', codec, '-preset', 'fats',
                          self.path('out.mkv'), says=('fats', 'nearest: fast'))
 
-    def test_bit_rate_reaches_the_encoder(self):
-        source = plain_clip('.mp4', 2)
-        fine = self.filtered(source, 'fine.mp4', '-an', '-b:v', '2M')
-        rough = self.filtered(source, 'rough.mp4', '-an', '-b:v', '50k')
-        self.assertGreater(os.path.getsize(fine), 2 * os.path.getsize(rough))
-
     def test_single_frame(self):
         source = clip('.mp4', *video_source(), *X264, '-frames:v', '1')
         output = self.filtered(source, 'out.mp4', chain='gblur=sigma=3')
         self.assert_video_times(source, output)
 
-    def test_audio_longer_than_video(self):
-        for suffix in ('.mp4', '.mkv'):
-            source = clip(suffix, *video_source(seconds=1), *audio_source(3), *X264, '-c:a', 'aac')
-            with self.subTest(suffix):
-                self.assert_whole(source, self.filtered(source, 'out' + suffix))
-
-    def test_video_longer_than_audio(self):
-        for suffix in ('.mp4', '.mkv'):
-            source = clip(suffix, *video_source(seconds=3), *audio_source(1), *X264, '-c:a', 'aac')
+    def test_audio_and_video_of_other_lengths(self):
+        for suffix, (pictures, sound) in each(('.mp4', '.mkv'), ((1, 2), (2, 1))):
+            source = clip(suffix, *video_source(seconds=pictures), *audio_source(sound), *X264, '-c:a', 'aac')
             with self.subTest(suffix):
                 self.assert_whole(source, self.filtered(source, 'out' + suffix))
 
@@ -107,61 +93,43 @@ class Audio(HaloTest):
         return source
 
     def test_several_tracks(self):
+        """With their dispositions and titles."""
         source = self.several()
+        wanted = streams(source, 'audio')
         for name in ('out.mkv', 'out.mp4'):
             with self.subTest(name):
                 output = self.filtered(source, name)
                 self.assert_whole(source, output)
-                wanted, got = streams(source, 'audio'), streams(output, 'audio')
+                got = streams(output, 'audio')
                 self.assertEqual([s['codec_name'] for s in got], [s['codec_name'] for s in wanted])
                 self.assertEqual([s['tags']['language'] for s in got], ['eng', 'deu', 'fra'])
+                if name == 'out.mkv':
+                    self.assertEqual([s['disposition'] for s in got], [s['disposition'] for s in wanted])
+                    self.assertEqual(got[1]['tags']['title'], 'Kommentar')
 
-    def test_dispositions_and_titles(self):
-        source = self.several()
-        output = self.filtered(source, 'out.mkv')
-        wanted, got = streams(source, 'audio'), streams(output, 'audio')
-        self.assertEqual([s['disposition'] for s in got], [s['disposition'] for s in wanted])
-        self.assertEqual(got[1]['tags']['title'], 'Kommentar')
-
-    def test_opus(self):
-        source = clip('.mkv', *video_source(), *audio_source(1, 440, 48000), *X264,
-                      '-c:a', 'libopus')
-        self.assert_whole(source, self.filtered(source, 'out.mkv'))
-
-    def test_flac(self):
-        source = clip('.mkv', *video_source(), *audio_source(), *X264, '-c:a', 'flac')
-        output = self.filtered(source, 'out.mkv')
-        self.assert_whole(source, output)
-        self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
-
-    def test_pcm_to_mov(self):
-        source = clip('.mov', *video_source(), *audio_source(), *X264, '-c:a', 'pcm_s16le')
-        output = self.filtered(source, 'out.mov')
-        self.assertEqual(streams(output, 'audio')[0]['codec_name'], 'pcm_s16le')
-        self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
-        self.assert_video_times(source, output)
-
-    def test_copy_said_openly(self):
-        source = plain_clip()
-        self.assert_whole(source, self.filtered(source, 'out.mp4', '-c:a', 'copy'))
+    def test_codecs(self):
+        for codec, rate in (('libopus', 48000), ('flac', 44100), ('pcm_s16le', 44100)):
+            suffix = '.mov' if codec == 'pcm_s16le' else '.mkv'
+            with self.subTest(codec):
+                source = clip(suffix, *video_source(), *audio_source(1, 440, rate), *X264, '-c:a', codec)
+                output = self.filtered(source, 'out' + suffix)
+                self.assert_video_times(source, output)
+                self.assertEqual(streams(output, 'audio')[0]['codec_name'], streams(source, 'audio')[0]['codec_name'])
+                self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
+                if suffix == '.mkv':
+                    self.assert_audio_same(source, output)
 
     def test_transcoded(self):
         source = clip('.mkv', *video_source(), *audio_source(), *X264, '-c:a', 'pcm_s16le')
-        output = self.path('out.mkv')
-        run = halotest.run_halod('run', '-i', source, '-vf', 'null', '-c:a', 'flac', output)
-        self.assertEqual(run.code, 0, self.logged(run))
+        output = self.filtered(source, 'out.mkv', '-c:a', 'flac')
         self.assertEqual(streams(output, 'audio')[0]['codec_name'], 'flac')
         self.assertEqual(halotest.audio_samples_md5(output), halotest.audio_samples_md5(source))
 
-    def test_unknown_audio_encoder(self):
-        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:a', 'flacc',
-                     self.path('out.mkv'), says='flac')
-
-    def test_audio_only_input(self):
+    def test_refused(self):
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-c:a', 'flacc', self.path('out.mkv'), says='flac')
         source = clip('.m4a', *audio_source(), '-c:a', 'aac')
-        output = self.path('out.mp4')
-        self.refused('run', '-i', source, '-vf', 'null', output, code=1, says='video')
-        self.assertFalse(os.path.exists(output))
+        self.refused('run', '-i', source, '-vf', 'null', self.path('out.mp4'), code=1, says='video')
+        self.assertFalse(os.path.exists(self.path('out.mp4')))
 
 
 class Tags(HaloTest):
@@ -177,14 +145,10 @@ class Tags(HaloTest):
             found = probe_video(self.filtered(source, output, *options))
             self.assertEqual({name: found.get(name) for name in names}, wanted, output)
 
-    def test_bt709(self):
-        self.color('bt709', 'bt709', 'bt709')
-
-    def test_bt601_in_mkv(self):
+    def test_colours(self):
         self.color('smpte170m', 'smpte170m', 'smpte170m', suffix='.mkv')
-
-    def test_bt2020_pq(self):
         self.color('bt2020', 'smpte2084', 'bt2020nc')
+        self.color('bt709', 'iec61966-2-1', 'bt709', 'pc')
 
     def test_hdr10(self):
         """The mastering display and light levels, from SEI (.ts) and from containers."""
@@ -219,9 +183,6 @@ class Tags(HaloTest):
                 found.add((red, Fraction(side['max_luminance'])))
         return found
 
-    def test_full_range(self):
-        self.color('bt709', 'iec61966-2-1', 'bt709', 'pc')
-
     def test_unspecified_stays_unspecified(self):
         source = plain_clip()
         found, wanted = probe_video(self.filtered(source, 'out.mp4')), probe_video(source)
@@ -242,27 +203,24 @@ class Tags(HaloTest):
                                       'frame=interlaced_frame,top_field_first')['frames']
             return (probe_video(path).get('field_order'),
                     {(f['interlaced_frame'], f['top_field_first']) for f in frames})
-        for order, top in (('tff', 1), ('bff', 0)):
+        for (order, top), (codec, name) in each(
+                (('tff', 1), ('bff', 0)), (('libx264', 'out.mp4'), ('mpeg2video', 'out.ts'), ('mpeg4', 'out.mkv'))):
             source = clip('.mp4', *video_source('160x128', 50), '-vf', 'interlace=scan=' + order,
                           *X264, '-x264opts', order + '=1')
             need(fields(source) == ('tt' if top else 'bb', {(1, top)}), 'fields', source)
-            for codec, name in (('libx264', 'out.mp4'), ('mpeg2video', 'out.ts'),
-                                ('mpeg4', 'out.mkv')):
-                with self.subTest(f'{order} {codec}'):
-                    self.assertEqual(fields(self.filtered(source, name, '-c:v', codec)),
-                                     fields(source))
+            with self.subTest(f'{order} {codec}'):
+                self.assertEqual(fields(self.filtered(source, name, '-c:v', codec)), fields(source))
 
     def test_interlaced_where_only_frames_say_so(self):
         """Neither DV nor AVI declares it."""
         fields = ('-vf', 'setfield=tff', '-flags', '+ilme+ildct', '-c:v')
-        for source in (clip('.dv', *video_source('720x576'), '-target', 'pal-dv', '-an'),
-                       clip('.avi', *video_source(), *fields, 'mpeg4'),
-                       clip('.mpg', *video_source(), *fields, 'mpeg2video')):
+        for source, codec in each(
+                (clip('.dv', *video_source('720x576'), '-target', 'pal-dv', '-an', '-frames:v', '5'),
+                 clip('.avi', *video_source(), *fields, 'mpeg4'), clip('.mpg', *video_source(), *fields, 'mpeg2video')),
+                ('libx264', 'mpeg2video', 'mpeg4')):
             need(frame_fields(source) == {1}, 'interlaced frames', source)
-            for codec in ('libx264', 'mpeg2video', 'mpeg4'):
-                with self.subTest(f'{source[-4:]} {codec}'):
-                    output = self.filtered(source, 'out.mkv', '-c:v', codec)
-                    self.assertEqual(frame_fields(output), {1})
+            with self.subTest(f'{source[-4:]} {codec}'):
+                self.assertEqual(frame_fields(self.filtered(source, 'out.mkv', '-c:v', codec)), {1})
 
     def test_interlaced_where_nothing_can_say_so(self):
         source = clip('.avi', *video_source(), '-flags', '+ilme+ildct', '-c:v', 'mpeg4')
@@ -281,11 +239,10 @@ class Tags(HaloTest):
                 self.assertIn(probe_video(output)['field_order'], ('tt', 'bb'))
 
     def test_interlaced_says_one_order(self):
-        for order in 'tff', 'bff':
+        for order, name in each(('tff', 'bff'), ('out.mp4', 'out.mkv', 'out.ts')):
             source = halotest.interlaced_clip(order)
-            for name in ('out.mp4', 'out.mkv', 'out.ts'):
-                with self.subTest(f'{order} {name}'):
-                    self.assert_field_order(self.filtered(source, name), order)
+            with self.subTest(f'{order} {name}'):
+                self.assert_field_order(self.filtered(source, name), order)
 
     def write(self, name, data):
         with open(self.path(name), 'wb') as file:
@@ -312,7 +269,7 @@ class Tags(HaloTest):
     def test_360_degrees(self):
         source = self.spherical()
         need('Spherical Mapping' in str(streams(source)), 'a spherical mark', source)
-        for name in ('out.mkv', 'out.mp4', 'out.webm'):
+        for name in ('out.mkv', 'out.mp4', 'out.webm') if WHOLE else ('out.mkv', 'out.mp4'):
             with self.subTest(name):
                 found = str(streams(self.filtered(source, name)))
                 self.assertIn('Spherical Mapping', found)
@@ -345,21 +302,13 @@ class Tags(HaloTest):
     def test_two_views(self):
         source = clip('.mkv', *video_source(), *X264, '-metadata:s:v', 'stereo_mode=left_right')
         need('Stereo 3D' in str(streams(source)), 'a stereo mark', source)
-        for name in ('out.mkv', 'out.mp4'):
-            with self.subTest(name):
-                self.assertIn('Stereo 3D', str(streams(self.filtered(source, name))))
-        for name in ('out.mov', 'out.ts'):
-            with self.subTest(name):
-                run = self.halod('run', '-i', source, '-vf', 'null', self.path(name))
-                self.says_once(run, 'two views')
-
-    def test_progressive_stays_progressive(self):
-        self.assertEqual(probe_video(self.filtered(plain_clip(), 'out.mp4')).get('field_order'),
-                         'progressive')
+        self.assertIn('Stereo 3D', str(streams(self.filtered(source, 'out.mkv'))))
+        run = self.halod('run', '-i', source, '-vf', 'null', self.path('out.ts'))
+        self.says_once(run, 'two views')
 
     def test_rotation(self):
         upright = plain_clip()
-        for degrees in (90, 180, 270):
+        for degrees in (90, 180, 270) if WHOLE else (270,):
             source = halotest.turned_clip(upright, degrees)
             wanted = probe_video(source)
             with self.subTest(degrees):
@@ -388,7 +337,10 @@ class Tags(HaloTest):
         need(len(probe(source)['chapters']) == 2, 'chapters', source)
         return source
 
-    def test_metadata(self):
+    def test_metadata_and_chapters(self):
+        def chapters(path):
+            return [(round(float(c['start_time']), 2), round(float(c['end_time']), 2),
+                     c['tags']['title']) for c in probe(path)['chapters']]
         for suffix in ('.mp4', '.mkv'):
             source = self.tagged(suffix)
             with self.subTest(suffix):
@@ -398,15 +350,14 @@ class Tags(HaloTest):
                 for name in ('title', 'artist', 'comment'):
                     self.assertEqual(found.get(name), wanted[name], name)
                 self.assertEqual(probe_video(output)['tags'].get('language'), 'nor')
-
-    def test_chapters(self):
-        def chapters(path):
-            return [(round(float(c['start_time']), 2), round(float(c['end_time']), 2),
-                     c['tags']['title']) for c in probe(path)['chapters']]
-        for suffix in ('.mp4', '.mkv'):
-            source = self.tagged(suffix)
-            with self.subTest(suffix):
-                self.assertEqual(chapters(self.filtered(source, 'out' + suffix)), chapters(source))
+                self.assertEqual(chapters(output), chapters(source))
+                output = self.filtered(source, 'out' + suffix, '-map_metadata', '-1')
+                found = halotest.lower_tags(probe(output)['format'])
+                for name in ('title', 'artist', 'comment'):
+                    self.assertNotIn(name, found)
+                self.assertEqual(probe(output)['chapters'], [])
+        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-map_metadata', 'x',
+                     self.path('out.mp4'), says='map_metadata')
 
     def test_chapters_end_with_the_excerpt(self):
         for suffix in ('.mp4', '.mkv', '.mov'):
@@ -429,19 +380,6 @@ class Tags(HaloTest):
         need(halotest.lower_tags(probe_video(source)).get('alpha_mode') == '1', 'alpha', source)
         output = self.filtered(source, 'out.mkv')
         self.assertNotIn('alpha_mode', halotest.lower_tags(probe_video(output)))
-
-    def test_metadata_dropped(self):
-        for suffix in ('.mp4', '.mkv'):
-            with self.subTest(suffix):
-                output = self.filtered(self.tagged(suffix), 'out' + suffix, '-map_metadata', '-1')
-                found = halotest.lower_tags(probe(output)['format'])
-                for name in ('title', 'artist', 'comment'):
-                    self.assertNotIn(name, found)
-                self.assertEqual(probe(output)['chapters'], [])
-
-    def test_map_metadata_takes_only_minus_one(self):
-        self.refused('run', '-i', plain_clip(), '-vf', 'null', '-map_metadata', 'x',
-                     self.path('out.mp4'), says='map_metadata')
 
 
 SRT = ('1\n00:00:00,100 --> 00:00:00,500\nHello there\n\n'
@@ -470,39 +408,24 @@ class Subtitles(HaloTest):
         self.assertIn('Hello there', got)
         self.assertIn('Gr\u00fc\u00dfe', got)
 
-    def test_srt_in_mkv(self):
-        source = self.subtitled('.mkv', 'subrip')
-        output = self.filtered(source, 'out.mkv')
-        self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'subrip')
-        self.assert_subtitles(source, output)
-        self.assert_whole(source, output)
-
-    def test_mov_text_in_mp4(self):
-        source = self.subtitled('.mp4', 'mov_text')
-        output = self.filtered(source, 'out.mp4')
-        self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'mov_text')
-        self.assert_subtitles(source, output)
-        self.assert_whole(source, output)
-
-    def test_ass_in_mkv(self):
-        source = self.subtitled('.mkv', 'ass')
-        output = self.filtered(source, 'out.mkv')
-        self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], 'ass')
-        self.assert_subtitles(source, output)
+    def test_kept(self):
+        for suffix, codec, name, got in (
+                ('.mkv', 'subrip', 'out.mkv', 'subrip'), ('.mp4', 'mov_text', 'out.mp4', 'mov_text'),
+                ('.mkv', 'ass', 'out.mkv', 'ass'), ('.mkv', 'subrip', 'out.mp4', 'mov_text'),
+                ('.mp4', 'mov_text', 'out.mkv', 'subrip')):
+            with self.subTest(f'{codec} to {name}'):
+                source = self.subtitled(suffix, codec)
+                output = self.filtered(source, name)
+                self.assertEqual(streams(output, 'subtitle')[0]['codec_name'], got)
+                self.assert_subtitles(source, output)
+                if got == codec != 'ass':
+                    self.assert_whole(source, output)
 
     def test_the_one_that_is_shown_at_a_seek(self):
         source = self.subtitled('.mkv', 'subrip')
         output = self.filtered(source, 'out.mkv', '-an', '-ss', '0.28')
         self.assertRegex(halotest.subtitle_text(output),
                          r'^1\n00:00:00,000 --> 00:00:00,2[0-4].\nHello there\n')
-
-    def test_srt_from_mkv_to_mp4(self):
-        source = self.subtitled('.mkv', 'subrip')
-        self.assert_subtitles(source, self.filtered(source, 'out.mp4'))
-
-    def test_mov_text_from_mp4_to_mkv(self):
-        source = self.subtitled('.mp4', 'mov_text')
-        self.assert_subtitles(source, self.filtered(source, 'out.mkv'))
 
     def test_where_the_container_has_no_subtitles(self):
         source, output = self.subtitled('.mkv', 'subrip'), self.path('out.avi')
@@ -543,10 +466,14 @@ class Attachments(HaloTest):
         return source
 
     def test_font_is_kept(self):
+        """And what is beside it dropped, with a line."""
         content = font((b'glyf', bytes(range(256))), (b'name', b'halo'))
-        source = self.attached(('halo.ttf', 'application/x-truetype-font', content))
+        source = self.attached(('halo.ttf', 'application/x-truetype-font', content),
+                               ('notes.txt', 'text/plain', b'the raw truth'))
         need(streams(source, 'attachment')[0]['codec_name'] == 'ttf', 'a font', source)
-        output = self.filtered(source, 'out.mkv', chain='gblur=sigma=2')
+        output = self.path('out.mkv')
+        run = self.halod('run', '-i', source, '-vf', 'gblur=sigma=2', output)
+        self.says_once(run, 'attach|notes.txt')
         found = streams(output, 'attachment')
         self.assertEqual([s['tags']['filename'] for s in found], ['halo.ttf'])
         self.assertEqual(found[0]['tags']['mimetype'], 'application/x-truetype-font')
@@ -554,20 +481,6 @@ class Attachments(HaloTest):
                'null', '-')
         with open(self.path('dumped.ttf'), 'rb') as file:
             self.assertEqual(file.read(), content)
-
-    def test_other_attachment_is_dropped_with_a_line(self):
-        source = self.attached(('notes.txt', 'text/plain', b'the raw truth'))
-        need(len(streams(source, 'attachment')) == 1, 'an attachment', source)
-        run = self.halod('run', '-i', source, '-vf', 'gblur', self.path('out.mkv'))
-        self.assertEqual(streams(self.path('out.mkv'), 'attachment'), [])
-        self.says_once(run, 'attach|notes.txt')
-
-    def test_font_is_kept_where_another_is_dropped(self):
-        source = self.attached(('halo.otf', 'application/vnd.ms-opentype', font()),
-                               ('notes.txt', 'text/plain', b'the raw truth'))
-        output = self.filtered(source, 'out.mkv', chain='gblur')
-        self.assertEqual([s['tags']['filename'] for s in streams(output, 'attachment')],
-                         ['halo.otf'])
 
     def test_font_is_judged_by_its_bytes(self):
         """What claims to be one may show what the filters hide; its own label is no proof."""
@@ -584,9 +497,8 @@ class Attachments(HaloTest):
                 self.says_once(run, 'an attachment may show')
                 with open(self.path('out.mkv'), 'rb') as file:
                     self.assertNotIn(b'the raw picture', file.read())
-                self.halod('run', '-y', '-copy_unfiltered', '-i', source, '-vf', 'gblur',
-                           self.path('out.mkv'))
-                self.assertEqual(len(streams(self.path('out.mkv'), 'attachment')), 1)
+        self.filtered(source, 'out.mkv', '-copy_unfiltered')
+        self.assertEqual(len(streams(self.path('out.mkv'), 'attachment')), 1)
 
     def test_picture_attached_to_mkv_is_not_passed_on(self):
         picture = clip('.png', *video_source(), '-frames:v', '1')
@@ -749,16 +661,14 @@ class Data(HaloTest):
         return source
 
     def test_dropped(self):
+        """With a line."""
         for name in ('out.ts', 'out.mkv', 'out.mp4'):
             with self.subTest(name):
-                output = self.filtered(self.with_data(), name, chain='gblur')
-                self.assertEqual(streams(output, 'data'), [])
-                with open(output, 'rb') as file:
+                run = self.halod('run', '-i', self.with_data(), '-vf', 'gblur', '-preset', 'veryfast', self.path(name))
+                self.says_once(run, 'data')
+                self.assertEqual(streams(self.path(name), 'data'), [])
+                with open(self.path(name), 'rb') as file:
                     self.assertNotIn(b'unfiltered secret', file.read())
-
-    def test_dropped_with_a_line(self):
-        run = self.halod('run', '-i', self.with_data(), '-vf', 'gblur', self.path('out.ts'))
-        self.says_once(run, 'data')
 
     def test_kept_when_asked_for(self):
         output = self.filtered(self.with_data(), 'out.ts', '-copy_unfiltered', chain='gblur')
