@@ -451,6 +451,7 @@ void check_step(void)
     if (!check.sv)
         return;
     check_streams();
+    manager_check();
     const bool soon = world_now() - check.looked < 20000; /* these limits are not finer */
     if (!soon)
         check.looked = world_now();

@@ -39,6 +39,16 @@ static void play_engine(const struct words *w)
         engine_play(w->who, w->what, atoi(w->more));
 }
 
+static void play_detector(const struct words *w)
+{
+    detector_play(w->who, w->from_more, atoi(w->what));
+}
+
+static void play_gpus(const struct words *w)
+{
+    engines_find_gpus(w->from_who);
+}
+
 static void play_stream(const struct words *w)
 {
     engine_stream_play(w->who, w->what, atoi(w->more));
@@ -72,8 +82,10 @@ static void play_flood(const struct words *w)
 
 static void play_broker(const struct words *w)
 {
-    const int number = atoi(w->what);
-    broker_play(w->who, w->what, number);
+    if (!strcmp(w->who, "sends") || !strcmp(w->who, "retains"))
+        broker_send(w->what, w->from_more, w->who[0] == 'r');
+    else
+        broker_play(w->who, w->what, atoi(w->what));
 }
 
 static void play_browser(const struct words *w)
@@ -166,6 +178,12 @@ static void play_socket(const struct words *w)
     world_remove_socket(w->who);
 }
 
+/* Another program. */
+static void play_stranger(const struct words *w)
+{
+    stranger_play(w->who, w->what);
+}
+
 static void play_disk(const struct words *w)
 {
     world_fill_disk(!strcmp(w->who, "full"));
@@ -191,11 +209,12 @@ static const struct {
     const char *name;
     void (*play)(const struct words *words);
 } kinds[] = {
-    {"engine", play_engine}, {"stream", play_stream},   {"viewer", play_viewer},
-    {"client", play_client}, {"browser", play_browser}, {"settings", play_settings},
-    {"halod", play_halod},   {"disk", play_disk},       {"machine", play_machine},
-    {"folder", play_folder}, {"user", play_user},       {"rude", play_rude},
-    {"crowd", play_crowd},   {"socket", play_socket},   {"broker", play_broker},
+    {"engine", play_engine},     {"stream", play_stream},   {"viewer", play_viewer},
+    {"client", play_client},     {"browser", play_browser}, {"settings", play_settings},
+    {"halod", play_halod},       {"disk", play_disk},       {"machine", play_machine},
+    {"folder", play_folder},     {"user", play_user},       {"rude", play_rude},
+    {"crowd", play_crowd},       {"socket", play_socket},   {"broker", play_broker},
+    {"detector", play_detector}, {"gpus", play_gpus},       {"stranger", play_stranger},
     {"flood", play_flood},
 };
 

@@ -250,6 +250,27 @@ static bool is_like(const json_t *found, const char *wanted)
     return equal;
 }
 
+/* PATH has {"KEY": VALUE, ...}: keys may be paths from there on. */
+static void expect_values(const json_t *in, const char *what, const char *text)
+{
+    const char *key;
+    json_t *wanted = json_loads(text, 0, NULL), *value;
+    if (!json_object_size(wanted))
+        world_fail("%s: this is no object: %s", what, text);
+    json_object_foreach (wanted, key, value) {
+        char is[400], must[400];
+        const json_t *found = find(in, key);
+        const bool equal = json_is_number(value) && json_is_number(found)
+                               ? json_number_value(value) == json_number_value(found)
+                               : json_equal(value, found);
+        write_value(found, is, sizeof is);
+        write_value(value, must, sizeof must);
+        if (!equal)
+            world_fail("%s %s: %s was expected, but it is %s", what, key, must, is);
+    }
+    json_decref(wanted);
+}
+
 static void expect_value(const json_t *in, const char *what, char *rest)
 {
     char is[160];
@@ -257,6 +278,10 @@ static void expect_value(const json_t *in, const char *what, char *rest)
     if (!*rest) /* it is the whole that is missing */
         rest = (char *)path, path = ".";
     const json_t *found = find(in, path);
+    if (!strncmp(rest, "has ", 4)) {
+        expect_values(found, what, rest + 4);
+        return;
+    }
     write_value(found, is, sizeof is);
     if (!is_like(found, rest))
         world_fail("%s %s: %s was expected, but it is %s", what, path, rest, is);
@@ -321,16 +346,17 @@ static void expect_status(char *rest)
     json_decref(status);
 }
 
-/* expect log ~ TEXT, expect log N ~ TEXT */
+/* expect log ~ TEXT, expect log N ~ TEXT, expect log < N ~ TEXT */
 static void expect_log(char *rest)
 {
+    const bool less = rest[0] == '<' && *word(&rest);
     const int wanted = rest[0] >= '0' && rest[0] <= '9' ? atoi(word(&rest)) : -1;
     int found = 0;
     if (strncmp(rest, "~ ", 2) != 0)
         world_fail("log: '~ TEXT' is missing: %s", rest);
     for (int i = 0; i < told.lines; i++)
         found += strstr(told.line[i], rest + 2) != NULL;
-    if (wanted < 0 ? found == 0 : found != wanted)
+    if (wanted < 0 ? found == 0 : less ? found >= wanted : found != wanted)
         world_fail("log: %d lines have '%s'", found, rest + 2);
 }
 
@@ -363,13 +389,39 @@ static void expect_viewer(char *rest)
         world_fail("viewer of %s: %s was expected, but it is %s", socket, rest, sees);
 }
 
+/* expect topic TOPIC TEXT, which it retains; or missing, or ~ TEXT */
+static void expect_topic(char *rest)
+{
+    const char *topic = word(&rest), *found = broker_retained(topic);
+    if (rest[0] == '~' || rest[0] == '!')
+        expect_text(topic, found ? found : "", rest);
+    else if (strcmp(rest, "missing") ? !found || strcmp(found, rest) : !!found)
+        world_fail("%s: %s was expected, but it is %s", topic, rest, found ? found : "missing");
+}
+
+/* expect published TOPIC < N */
+static void expect_published(char *rest)
+{
+    const char *topic = word(&rest);
+    const int count = broker_published(topic);
+    if (rest[0] != '<' || count == 0 || count >= atoi(rest + 1))
+        world_fail("%s was published %d times, not %s", topic, count, rest);
+}
+
+static void expect_manager(char *rest)
+{
+    expect_text("manager", manager_status(), rest);
+}
+
 static void expect_file(char *rest)
 {
     char text[8 * LINE];
     const char *path = word(&rest);
-    FILE *file = fopen(path, "r");
-    if (!strcmp(rest, "missing") != !file)
-        world_fail("%s: '%s' was expected, but it is %s", path, rest, file ? "there" : "missing");
+    struct stat is;
+    const bool there = lstat(path, &is) == 0; /* also a socket, which nobody can open */
+    if (!strcmp(rest, "missing") == there)
+        world_fail("%s: '%s' was expected, but it is %s", path, rest, there ? "there" : "missing");
+    FILE *file = there && strcmp(rest, "there") ? fopen(path, "r") : NULL;
     if (!file)
         return;
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
@@ -400,10 +452,11 @@ static const struct {
     const char *what;
     void (*check)(char *rest);
 } expectations[] = {
-    {"answer", expect_answer}, {"error", expect_error}, {"http", expect_http},
-    {"status", expect_status}, {"log", expect_log},     {"no", expect_no},
-    {"viewer", expect_viewer}, {"file", expect_file},   {"end", expect_end_of_halod},
-    {"mode", expect_mode},
+    {"answer", expect_answer},       {"error", expect_error},     {"http", expect_http},
+    {"status", expect_status},       {"log", expect_log},         {"no", expect_no},
+    {"viewer", expect_viewer},       {"file", expect_file},       {"end", expect_end_of_halod},
+    {"mode", expect_mode},           {"manager", expect_manager}, {"topic", expect_topic},
+    {"published", expect_published},
 };
 
 static void play_expect(char *rest)

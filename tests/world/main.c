@@ -303,6 +303,7 @@ static void run(void)
     asks_check();
     talks_check();
     talks_end();
+    manager_end();
     check_end();
     expect_end();
     broker_end();

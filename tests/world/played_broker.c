@@ -41,12 +41,14 @@ enum {
 struct retained {
     struct retained *next;
     char *topic, *text;
+    int count; /* of messages since there was none */
 };
 
 static struct {
     struct retained *retained;
-    int fd;        /* -1: there is no connection */
-    uint8_t *text; /* of packets that are not complete */
+    char prefix[70]; /* of topics, as the first login has it; "": there was none */
+    int fd;          /* -1: there is no connection */
+    uint8_t *text;   /* of packets that are not complete */
     size_t length, size;
     bool listened;           /* the commands are subscribed */
     uint16_t id;             /* of its packets */
@@ -97,6 +99,15 @@ static void retain(const char *topic, const char *text)
         one->topic = strdup(topic);
         one->text = strdup(text);
     }
+    if (text[0])
+        one->count++;
+}
+
+static const char *status_topic(void)
+{
+    static char topic[80];
+    snprintf(topic, sizeof topic, "%s/status", broker.prefix[0] ? broker.prefix : "halod");
+    return topic;
 }
 
 static bool is_command(const char *topic)
@@ -201,9 +212,11 @@ static void take_connect(const uint8_t *at, const uint8_t *end)
     at = take_text(at, end, text, sizeof text);
     at = take_text(at, end, user, sizeof user);
     take_text(at, end, password, sizeof password);
-    if (strcmp(topic, "halod/status") != 0 || strcmp(text, "offline") != 0 ||
+    char *status = strstr(topic, "/status");
+    if (!status || strcmp(status, "/status") != 0 || strcmp(text, "offline") != 0 ||
         strcmp(user, "halod") != 0 || strcmp(password, "hush") != 0)
         world_fail("broker: a wrong login: %s, %s, %s, %s", topic, text, user, password);
+    snprintf(broker.prefix, sizeof broker.prefix, "%.*s", (int)(status - topic), topic);
     const uint8_t answer[2] = {0, (uint8_t)broker.refusal};
     send_packet(CONNACK, 0, answer, sizeof answer);
     world_say("broker: %s logs in: %d", id, broker.refusal);
@@ -291,7 +304,7 @@ static void read_packets(void *arg)
         if (n < 0 && error == EAGAIN)
             break;
         if (n <= 0) {
-            retain("halod/status", "offline"); /* its will */
+            retain(status_topic(), "offline"); /* its will */
             lose(false);
             return;
         }
@@ -405,6 +418,30 @@ static void send_nonsense(const char *stream)
         spoil_list();
 }
 
+/* What a client publishes. */
+void broker_send(const char *topic, const char *text, bool retained)
+{
+    char name[68], rest[4];
+    for (int i = 0; world_streams[i]; i++)
+        broker.opened[i] |= sscanf(topic, "halod/%67[^/]/hide/%3s", name, rest) == 2 &&
+                            !strcmp(rest, "set") && !strcmp(name, world_streams[i]);
+    if (retained)
+        retain(topic, text);
+    if (broker.listened)
+        send_message(topic, text, false);
+}
+
+const char *broker_retained(const char *topic)
+{
+    return retained(topic);
+}
+
+int broker_published(const char *topic)
+{
+    const struct retained *found = *find(topic);
+    return found ? found->count : 0;
+}
+
 /* A command that the broker has retained, and sends again at each connection. */
 static void keep_command(const char *stream)
 {
@@ -418,7 +455,7 @@ void broker_play(const char *what, const char *whom, int number)
     if (!strcmp(what, "drops") || !strcmp(what, "gone")) {
         const bool said = broker.fd >= 0 && !strcmp(what, "drops");
         broker.gone = !strcmp(what, "gone");
-        retain("halod/status", broker.fd >= 0 ? "offline" : "");
+        retain(status_topic(), broker.fd >= 0 ? "offline" : "");
         if (said || broker.fd >= 0)
             lose(broker.began != 0);
     } else if (!strcmp(what, "stops")) {
@@ -475,7 +512,8 @@ void __wrap_halo_mqtt_broker_publish(struct halo_mqtt_broker *to, const char *to
                                      const char *text)
 {
     char name[68], id[36] = "";
-    if (text && !strcmp(text, "ON") && sscanf(topic, "halod/%67[^/]/hide/%35s", name, id) >= 1)
+    if (text && !strcmp(text, "ON") && sscanf(topic, "halod/%67[^/]/hide/%35s", name, id) >= 1 &&
+        (!id[0] || !strcmp(id, "door")))
         check_shown(name, id[0] ? WORLD_DOOR : WORLD_SHUTTER);
     __real_halo_mqtt_broker_publish(to, topic, text);
 }
@@ -489,7 +527,7 @@ static void check_state(const struct sv_stream *s)
     since = since > world_thawed() ? since : world_thawed();
     if (world_awake() - since < (SHOWN_MS + WORLD_SLACK_MS) * 1000)
         return;
-    snprintf(topic, sizeof topic, "halod/%s/state", s->name);
+    snprintf(topic, sizeof topic, "%s/%s/state", broker.prefix, s->name);
     snprintf(words, sizeof words, "\"state\":\"%s\"", sv_state_names[s->state]);
     const char *text = retained(topic);
     if (!text || !strstr(text, words))
@@ -590,10 +628,11 @@ void broker_check_quiet(void)
 
 void broker_end(void)
 {
+    broker.stopped = false;
     if (broker.fd >= 0) /* what the daemon has sent last */
         read_packets(&broker);
-    if (halo_mqtt_is_built() && (!play.settings || retained("halod/status")))
-        expect("halod/status", "offline");
+    if (halo_mqtt_is_built() && (!play.settings || broker.prefix[0]))
+        expect(status_topic(), "offline");
     if (broker.fd >= 0)
         lose(false);
     while (broker.retained)

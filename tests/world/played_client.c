@@ -19,6 +19,8 @@ enum {
     CARRY = 256,
     READ = 8192,
     ROOM = 400 << 10, /* for a request */
+    STRANGERS = 4,
+    NO_KEY = 0x41, /* before the text of a frame that is none */
 };
 
 enum kind { CLIENT, BROWSER, VIEWER, RUDE };
@@ -40,6 +42,7 @@ struct client {
     bool stopped, shown, card;
     int run, chain;
     long long frame;
+    int gaps; /* between frames, since it does not read, or reads again */
     int64_t came, frame_came, frame_seen; /* us of world_awake(), and of world_now() */
     int64_t late; /* until then, in us of world_now(), it reads what came while it did not read */
 };
@@ -70,11 +73,16 @@ static void leave_late(void *arg)
     leave(arg);
 }
 
+static int make_socket(void)
+{
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
 static struct client *join(enum kind kind, const char *path, const char *what)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int fd = make_socket();
     if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
         close(fd); /* nobody listens, or the backlog is full */
         return NULL;
@@ -406,9 +414,39 @@ static void look_at_rude(void)
     }
 }
 
+/* ---- strangers ---- */
+
+/* Another program that listens at a socket where an output belongs, or listens there no more. */
+void stranger_play(const char *what, const char *socket)
+{
+    static struct {
+        char path[64];
+        int fd;
+    } strangers[STRANGERS];
+    const bool comes = !strcmp(what, "listens");
+    for (int i = 0; i < STRANGERS; i++) {
+        if (strcmp(strangers[i].path, comes ? "" : socket) != 0)
+            continue;
+        if (comes) {
+            struct sockaddr_un address = {.sun_family = AF_UNIX};
+            snprintf(address.sun_path, sizeof address.sun_path, "%s", socket);
+            const int fd = strangers[i].fd = make_socket();
+            if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, 16) < 0)
+                world_fail("nobody can listen at %s: %s", socket, strerror(errno));
+        } else {
+            unlink(socket);
+            close(strangers[i].fd);
+        }
+        snprintf(strangers[i].path, sizeof strangers[i].path, "%s", comes ? socket : "");
+        return;
+    }
+    world_fail("no stranger: %s %s", what, socket);
+}
+
 /* ---- viewers ---- */
 
-/* A viewer that reads loses no frame of one start of a stream, unless cards stood for frames. */
+/* A viewer that reads loses no frame of one start of a stream, unless cards stood for frames. Who
+ * has not read for a while may have lost some; it goes on at a key frame, with which all begin. */
 static void see_frame(struct client *c, const char *text)
 {
     char stream[68];
@@ -418,8 +456,12 @@ static void see_frame(struct client *c, const char *text)
         world_fail("viewer of %s: a damaged frame: %.60s", c->what, text);
     if (strncmp(stream, c->what, strlen(stream)) != 0)
         world_fail("viewer of %s gets frames of %s", c->what, stream);
-    if (c->shown && !c->card && run == c->run && frame != c->frame + 1)
+    const bool next = c->shown && !c->card && run == c->run && frame == c->frame + 1;
+    if (c->shown && !c->card && run == c->run && !next && world_now() >= c->late)
         world_fail("viewer of %s: frame %lld came after frame %lld", c->what, frame, c->frame);
+    if ((c->run == 0 || (!next && world_now() < c->late && c->shown)) && text[-1] == NO_KEY)
+        world_fail("viewer of %s: frame %lld, which is no key frame, comes first", c->what, frame);
+    c->gaps += c->run == run && c->shown && !next;
     c->shown = true;
     c->card = false;
     c->run = run;
@@ -491,7 +533,7 @@ const char *viewer_sees(const char *socket)
         return "ended";
     if (!c->shown || world_awake() - c->came > 1000000)
         return "nothing";
-    return c->card ? "cards" : "frames";
+    return c->card ? "cards" : c->gaps ? "frames with gaps" : "frames";
 }
 
 void viewer_play(const char *socket, const char *what)
@@ -512,6 +554,7 @@ void viewer_play(const char *socket, const char *what)
     }
     c->stopped = !reads;
     c->late = world_now() + 1000000;
+    c->gaps = 0;
     c->shown = false; /* what it missed, it may have lost */
     c->came = world_awake();
     if (reads)

@@ -57,6 +57,7 @@ struct played {
     bool refuses, ending;
     int late;                 /* ms, for the next set */
     int lingers;              /* ms that its end takes */
+    int heavy;                /* more bytes of each frame */
     int64_t updates, regions; /* of a detector of others: how many, and the regions of the newest */
     struct later *laters;
     struct halo_stream_settings settings;
@@ -71,6 +72,7 @@ struct engine {
     char name[96];                /* when it started */
     pid_t pid;
     int fd, status, number;
+    int words; /* of a detector: what it writes into; or -1 */
     bool detector, hangs, survives, killed, exited, greeted, wronged;
     bool quoted;     /* an event has told its numbers: they stay so */
     double slow;     /* ms that each message takes */
@@ -98,6 +100,8 @@ static struct {
     int runs;
     char frail[96]; /* the engine whose next processes end soon, so many: */
     int deaths;
+    int room;       /* streams for which a process has memory; 0: for all */
+    char gpus[600]; /* as engines_find_gpus() has them; "": two that are free */
 } played;
 
 /* ---- finding ---- */
@@ -232,6 +236,8 @@ static void end_process(struct engine *e, int status, int number)
         drop_stream(e->streams);
     world_unwatch(e->fd);
     close(e->fd);
+    if (e->words >= 0)
+        close(e->words);
     world_on_loop(report_exit, e);
 }
 
@@ -369,17 +375,23 @@ static void send_garbage(struct engine *e, size_t size)
     free(text);
 }
 
-/* Descriptors that are not what they should be, and that nobody asked for. */
-static void send_descriptors(struct engine *e, const char *what)
+enum { LATE_SNAPSHOT, WRONG_RING, UNSEALED_RING };
+
+/* Descriptors that are not what they should be, and that nobody asked for. Unsealed: those of a
+ * ring, but it may shrink. */
+static void send_descriptors(struct engine *e, int what)
 {
     int fds[2];
-    if (!e->streams)
-        return;
+    const int encoding = what == UNSEALED_RING || world_draw(2) ? 0 : 99;
     if (pipe2(fds, O_CLOEXEC) < 0)
         world_fail("no pipe");
+    if (what == UNSEALED_RING && (dup3(memfd_create("ring", MFD_CLOEXEC), fds[0], O_CLOEXEC) < 0 ||
+                                  ftruncate(fds[0], RING) < 0))
+        world_fail("no memory for a ring");
     tell(e,
-         json_pack("{s:s, s:s, s:i, s:i}", "tell", what, "stream", e->streams->name, "encoding",
-                   world_draw(2) ? 0 : 99, "id", 12345),
+         json_pack("{s:s, s:s, s:i, s:i}", "tell", what == LATE_SNAPSHOT ? "snapshot" : "ring",
+                   "stream", e->streams ? e->streams->name : "nobody", "encoding", encoding, "id",
+                   12345),
          fds, 2);
     close(fds[0]);
     close(fds[1]);
@@ -398,11 +410,12 @@ static AVCodecParameters *parameters(bool jpeg)
 }
 
 /* "HALO stream run chain frame hides", in an H.264 unit or something like a JPEG. */
-static void fill(AVPacket *pkt, bool jpeg, bool key, const char *text)
+static void fill(AVPacket *pkt, bool jpeg, bool key, const char *text, int more)
 {
     const size_t length = strlen(text);
     static const uint8_t before[2][5] = {{0, 0, 0, 1, 0x41}, {0, 0, 0, 1, 0x65}};
-    av_new_packet(pkt, (int)(5 + length));
+    av_new_packet(pkt, (int)(5 + length) + more);
+    memset(pkt->data, 'x', (size_t)pkt->size);
     memcpy(pkt->data, before[key], 5);
     if (jpeg)
         memcpy(pkt->data, "\xff\xd8\xff\xfe\x20", 5);
@@ -421,7 +434,7 @@ static void write_frame(struct played *s, int encoding)
     snprintf(text, sizeof text, "HALO %s %d %d %lld %d\n",
              of ? s->settings.rendition[of - 1].name : s->name, s->run, s->chain[of],
              (long long)s->frames, s->hides[of]);
-    fill(s->engine->packet, ring->jpeg, key, text);
+    fill(s->engine->packet, ring->jpeg, key, text, s->heavy);
     s->engine->packet->pts = s->engine->packet->dts = s->at + INT64_C(1000000000);
     halo_packet_write(ring->writer, s->engine->packet);
     av_packet_unref(s->engine->packet);
@@ -466,7 +479,7 @@ static void open_ring(struct played *s, int encoding)
     tell_ring(s, encoding);
     AVCodecParameters *video = parameters(ring->jpeg);
     AVPacket *card = av_packet_alloc();
-    fill(card, ring->jpeg, true, "CARD\n");
+    fill(card, ring->jpeg, true, "CARD\n", 0);
     const struct halo_live_begin begin = {
         .video = video, .framerate = {1000 / FRAME_MS, 1}, .card = card, .solid = card};
     halo_packet_write_begin(ring->writer, &begin);
@@ -479,6 +492,19 @@ static void open_ring(struct played *s, int encoding)
 static void run_stream(void *arg)
 {
     struct played *s = arg;
+    int inside = 0;
+    for (const struct played *other = s->engine->streams; other; other = other->next)
+        inside += !strcmp(other->state, "running") && !other->ending;
+    if (played.room && inside >= played.room) {
+        s->state = "failed";
+        s->ending = true;
+        tell(s->engine,
+             json_pack("{s:s, s:s, s:s, s:s, s:b, s:s}", "tell", "state", "stream", s->name,
+                       "state", s->state, "why", "the GPU's memory is full", "device", 0, "lack",
+                       "gpu-memory"),
+             NULL, 0);
+        return;
+    }
     tell_state(s, "running", "");
     next_frame(s);
 }
@@ -499,6 +525,10 @@ static void start_stream(struct engine *e, const char *name, const char *text)
         world_fail("engine %s was told to start %s, which it runs", e->name, name);
     if (!s || halo_stream_settings_read(&s->settings, text, &err) < 0)
         world_fail("the settings of %s cannot be read: %s", name, err.text);
+    int gpu;
+    if (sscanf(e->name, "gpu%d", &gpu) == 1 && s->settings.device.gpu != gpu)
+        world_fail("engine %s is told to filter %s on GPU %d", e->name, name,
+                   s->settings.device.gpu);
     snprintf(s->name, sizeof s->name, "%s", name);
     s->engine = e;
     s->state = "starting";
@@ -597,13 +627,21 @@ static void quit(void *arg)
     end_process(arg, 0, 0);
 }
 
+/* One message for each list. */
 static void answer_gpus(struct engine *e)
 {
-    tell(e,
-         json_pack("{s:s, s:[{s:I, s:i}, {s:I, s:i}]}", "tell", "gpus", "gpus", "memory_free_bytes",
-                   (json_int_t)8 << 30, "busy", 0, "memory_free_bytes", (json_int_t)16 << 30,
-                   "busy", 0),
-         NULL, 0);
+    const char *at = played.gpus[0] ? played.gpus : "8192,0 16384,0";
+    for (bool more = true; more; at += more) {
+        json_t *list = json_array();
+        long long mib;
+        int busy, length;
+        for (; sscanf(at, " %lld,%d%n", &mib, &busy, &length) == 2; at += length)
+            json_array_append_new(list, json_pack("{s:I, s:i}", "memory_free_bytes",
+                                                  (json_int_t)(mib * (1 << 20)), "busy", busy));
+        tell(e, json_pack("{s:s, s:o}", "tell", "gpus", "gpus", list), NULL, 0);
+        at += strcspn(at, "|");
+        more = *at == '|';
+    }
 }
 
 static void set_later(struct played *s, json_t *message)
@@ -727,6 +765,7 @@ static int start_played(struct halo_process *process, uv_loop_t *loop,
     process->pid = e->pid = FIRST_PID + played.pids++;
     e->process = process;
     e->detector = !strcmp(options->args[1], "detector");
+    e->words = !e->detector ? -1 : fcntl(options->stdio[2].data.fd, F_DUPFD_CLOEXEC, 3);
     e->fd = fcntl(options->stdio[HALO_LINK_FD].data.fd, F_DUPFD_CLOEXEC, 3);
     setsockopt(e->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     e->disturbed = -1;
@@ -766,6 +805,8 @@ void engines_end(void)
             drop_stream(e->streams);
         if (!e->exited)
             close(e->fd);
+        if (!e->exited && e->words >= 0)
+            close(e->words);
         free_engine(e);
     }
 }
@@ -880,7 +921,7 @@ void engine_play(const char *name, const char *what, int number)
     } else if (!strcmp(what, "garbage")) {
         send_garbage(e, (size_t)number);
     } else if (!strcmp(what, "sends")) {
-        send_descriptors(e, number ? "ring" : "snapshot");
+        send_descriptors(e, number);
     } else if (!strcmp(what, "closes")) {
         world_unwatch(e->fd);
         shutdown(e->fd, SHUT_RDWR);
@@ -897,6 +938,27 @@ void engine_tell(const char *name, const char *text)
         world_fail("engine %s cannot tell this: %s", name, text);
     e->quoted |= json_object_get(message, "streams") != NULL;
     tell(e, message, NULL, 0);
+}
+
+void engines_find_gpus(const char *words)
+{
+    if (sscanf(words, "hold %d", &played.room) != 1)
+        snprintf(played.gpus, sizeof played.gpus, "%s", words);
+}
+
+void detector_play(const char *what, const char *text, int number)
+{
+    struct engine *e = played.engines;
+    while (e && (!e->detector || e->exited || e->killed))
+        e = e->next;
+    if (!e)
+        world_fail("there is no detector");
+    if (!strcmp(what, "exits"))
+        end_process(e, number, 0);
+    else if (!strcmp(what, "dies"))
+        end_process(e, 0, number);
+    for (int i = 0; !strcmp(what, "writes") && i < number; i++)
+        dprintf(e->words, "%s %d\n", text, i + 1);
 }
 
 void engine_stream_play(const char *stream, const char *what, int number)
@@ -916,6 +978,8 @@ void engine_stream_play(const char *stream, const char *what, int number)
         s->refuses = true;
     else if (!strcmp(what, "late"))
         s->late = number;
+    else if (!strcmp(what, "heavy"))
+        s->heavy = number;
     else if (!strcmp(what, "crashes")) {
         s->engine->disturbed = world_now();
         end_process(s->engine, 0, SIGSEGV);

@@ -3,7 +3,7 @@
  * one process, with a clock that is played and with everything around it as objects of this
  * process, behind the same sockets and rings: engines and detectors (played_engine.c), clients of
  * the control socket, browsers and viewers (played_client.c), the MQTT broker (played_broker.c),
- * users and their logins (played_users.c).
+ * the service manager (played_manager.c), users and their logins (played_users.c).
  *
  *   callbacks of the daemon --> epoll_wait() --> its sockets are ready: go on
  *             ^                      |
@@ -131,10 +131,14 @@ void engines_begin(void); /* replaces halo_process_ops */
 void engines_end(void);
 void engine_play(const char *name, const char *what, int number);
 void engine_stream_play(const char *stream, const char *what, int number);
-void engine_tell(const char *name, const char *text); /* this message */
-void engines_heal(void);                              /* all do what they should from now on */
-void engines_check(void);                             /* whose silence should have been noticed */
-bool engine_runs(const struct sv_stream *stream);     /* as it has told */
+void engine_tell(const char *name, const char *text);               /* this message */
+void detector_play(const char *what, const char *text, int number); /* the newest one */
+/* The machine's GPUs, as all engines will tell: "hold N" streams of one process at most, or
+ * "MIB,BUSY ..." of each one, with " | " between what is told one after the other. */
+void engines_find_gpus(const char *words);
+void engines_heal(void);                          /* all do what they should from now on */
+void engines_check(void);                         /* whose silence should have been noticed */
+bool engine_runs(const struct sv_stream *stream); /* as it has told */
 /* The chain by which an engine filters the stream now, or -1. */
 int engine_chain(const struct sv_stream *stream, int rendition); /* 0: its own */
 int engine_hides(const struct sv_stream *stream, int rendition);
@@ -166,21 +170,31 @@ void client_crowd(int count);         /* of browsers that are silent */
 void client_flood(const char *stream, int count);
 void viewer_play(const char *socket, const char *what);
 /* What the newest viewer of it got in the last second: "frames", "cards" or "nothing"; "ended":
- * there is none. */
+ * there is none. "frames with gaps": it has lost some, as it did not read. */
 const char *viewer_sees(const char *socket);
 bool client_can_join(const char *socket);
+void stranger_play(const char *what, const char *socket);
 void clients_check(void); /* whose limits are over */
 void clients_leave(void); /* all of them, and the viewers */
 
 /* ---- played_broker.c ---- */
 
 void broker_play(const char *what, const char *whom, int number);
+void broker_send(const char *topic, const char *text, bool retained);
+const char *broker_retained(const char *topic); /* NULL: nothing */
+int broker_published(const char *topic);        /* how often, since it was empty */
 void broker_heal(void);
 void broker_check_opened(const char *stream); /* the daemon opens its shutter */
 void broker_check(void);
 void broker_command_all(void); /* in a quiet minute */
 void broker_check_quiet(void);
 void broker_end(void); /* after the daemon has ended */
+
+/* ---- played_manager.c ---- */
+
+const char *manager_status(void); /* the newest; "": none yet */
+void manager_check(void);         /* whose limits are over */
+void manager_end(void);           /* after the daemon has ended */
 
 /* ---- played_users.c ---- */
 
