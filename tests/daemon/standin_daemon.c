@@ -10,7 +10,6 @@
 #include "config/log.h"
 #include "daemon/control/control.h"
 #include "daemon/http/http.h"
-#include "daemon/mqtt/mqtt.h"
 #include "tests/daemon/standin_supervisor.h"
 
 enum { FLOOD = 20000, SIGNALS = 2 };
@@ -21,7 +20,6 @@ static struct {
     struct halo_supervisor *sv;
     struct halo_control *control;
     struct halo_http *http;
-    struct halo_mqtt *mqtt;
 } app;
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -31,7 +29,6 @@ static void on_signal(uv_signal_t *handle, int number)
         standin_flood(app.sv, FLOOD);
     } else {
         halo_http_destroy(app.http);
-        halo_mqtt_destroy(app.mqtt);
         halo_control_destroy(app.control);
         standin_end(app.sv);
         for (int i = 0; i < SIGNALS; i++)
@@ -108,8 +105,6 @@ static int start(char **words, struct halo_error *err)
     const struct halo_http_host http = {app.sv, app.control, NULL};
     if (!code)
         code = halo_http_create(&app.http, &app.loop, &http, &settings->http, err);
-    if (!code)
-        code = halo_mqtt_create(&app.mqtt, &app.loop, app.sv, &settings->mqtt, err);
     for (int i = 0; i < SIGNALS; i++) {
         uv_signal_init(&app.loop, &app.signal[i]);
         uv_signal_start(&app.signal[i], on_signal, numbers[i]);
@@ -127,7 +122,6 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     halo_log_set_level(HALO_LOG_DEBUG);
     settings.stream = make_streams(argv + 4, argc - 4);
-    settings.mqtt.server = getenv("STANDIN_MQTT");
     settings.http.listen = strcmp(argv[2], "-") ? argv[2] : NULL;
     void *jpeg = read_file(argv[3], &size);
     uv_loop_init(&app.loop);

@@ -78,9 +78,6 @@ class Client(threading.Thread):
                                  f'there is {sorted(self.last.items())}')
         return self.last[topic]
 
-    def state(self, name, prefix='halod'):
-        return json.loads(self.last.get(f'{prefix}/{name}/state') or '{}')
-
     def publish(self, topic, payload, *options):
         subprocess.run([PUBLISH, '-h', '127.0.0.1', '-p', str(self.broker.port), *self.options,
                         '-q', '1', '-t', topic, *options, '-s' if payload else '-n'],
