@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Runs detectors as the supervisor does: `pool-probe HALOD`. Standard input has lines
  *
- *   want STREAM FIND shared|own COMMAND...     broken STREAM FIND WHY...
- *   leave STREAM FIND                          status STREAM FIND
- *   say STREAM FIND TEXT...
+ *   want STREAM FIND shared|own COMMAND...
  *
  * and standard output one line for each answer, event and message: "STREAM FIND: TEXT". */
 #include <stdio.h>
@@ -56,15 +54,6 @@ static void on_readable(uv_poll_t *poll, int status, int events)
         close_connection(c);
 }
 
-static struct connection *connection_of(const char *stream, enum halo_find find)
-{
-    for (int i = 0; i < MAX; i++)
-        if (connections[i].open && connections[i].find == find &&
-            !strcmp(connections[i].stream, stream))
-            return &connections[i];
-    return NULL;
-}
-
 static void on_answer(void *arg, const char *stream, enum halo_find find, uint64_t id, int fd,
                       const char *why)
 {
@@ -75,8 +64,6 @@ static void on_answer(void *arg, const char *stream, enum halo_find find, uint64
     say(stream, find, text);
     if (fd < 0)
         return;
-    if (connection_of(stream, find))
-        close_connection(connection_of(stream, find));
     if (made == MAX)
         abort();
     struct connection *c = &connections[made++];
@@ -98,38 +85,18 @@ static void on_event(void *arg, const char *stream, enum halo_find find,
     say(stream, find, text);
 }
 
-static void show_status(const char *stream, enum halo_find find)
-{
-    struct halo_detector_status status;
-    char text[500] = "status none";
-    if (halo_detector_pool_status(pool, stream, find, &status))
-        snprintf(text, sizeof text, "status %s %d %d %s", status.up ? "up" : "down", status.pid,
-                 status.restarts, status.why);
-    say(stream, find, text);
-}
-
 static void run(char *line)
 {
     static uint64_t id;
     char *at = NULL, *what = strtok_r(line, " ", &at), *stream = strtok_r(NULL, " ", &at);
     const char *find_name = strtok_r(NULL, " ", &at);
-    if (!what || !stream || !find_name)
+    if (!what || strcmp(what, "want") != 0 || !stream || !find_name)
         return;
     const enum halo_find find = strcmp(find_name, "faces") ? HALO_FIND_PEOPLE : HALO_FIND_FACES;
-    if (!strcmp(what, "want")) {
-        const char *how = strtok_r(NULL, " ", &at);
-        struct halo_detector_settings settings = {.command = *at ? at : NULL,
-                                                  .shared = !strcmp(how, "shared")};
-        halo_detector_pool_want(pool, stream, find, ++id, &settings);
-    } else if (!strcmp(what, "broken")) {
-        halo_detector_pool_broken(pool, stream, find, at);
-    } else if (!strcmp(what, "leave")) {
-        halo_detector_pool_leave(pool, stream, find);
-    } else if (!strcmp(what, "say")) {
-        send(connection_of(stream, find)->fd, at, strlen(at), MSG_NOSIGNAL);
-    } else {
-        show_status(stream, find);
-    }
+    const char *how = strtok_r(NULL, " ", &at);
+    struct halo_detector_settings settings = {.command = *at ? at : NULL,
+                                              .shared = !strcmp(how, "shared")};
+    halo_detector_pool_want(pool, stream, find, ++id, &settings);
 }
 
 static void finish(void)

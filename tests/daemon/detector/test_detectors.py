@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 import unittest
 
 import halotest
@@ -21,27 +20,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HOSTILE = os.path.join(HERE, 'hostile.py')
 PYTHON = '/usr/bin/python3'  # another one may have its library in a folder that detectors cannot see
 CONFINED = os.environ.get('HALO_CONFINED') == '1'
-
-# Connects, says who it is, and then does as it is told.
-OBEDIENT = '''
-import array, os, socket, sys
-def take(control):
-    data, parts, _, _ = control.recvmsg(1, socket.CMSG_SPACE(4))
-    return socket.socket(fileno=array.array('i', parts[0][2])[0]) if data else sys.exit(0)
-control = socket.socket(fileno=3)
-links = []
-while True:
-    links.append(take(control))
-    links[-1].send(b'process %d connection %d' % (os.getpid(), len(links)))
-    if len(links) < int(sys.argv[1]):
-        continue
-    word = links[-1].recv(100).decode()
-    if word == 'flood':
-        for i in range(1000):
-            print('line', i, file=sys.stderr)
-    sys.exit(int(word) if word.isdigit() else 0)
-'''
-
 
 class Probe:
     def __init__(self, test, **environment):
@@ -93,33 +71,9 @@ class Probe:
 
 @unittest.skipUnless(os.access(PYTHON, os.X_OK), f'no {PYTHON}')
 class DetectorTest(HaloTest):
-    def obedient(self, connections=1):
-        path = self.path('obedient.py')
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write(OBEDIENT)
-        return f'{PYTHON} {path} {connections}'
-
-    def connected(self, probe, stream='a', answer=1, number=1, started=True):
-        if started:
-            probe.expect(f'{stream} faces: started')
-        probe.expect(f'{stream} faces: answer {answer} connected')
-        return int(probe.expect(f'{stream} faces: process (\\d+) connection {number}').group(1))
-
-    def goes(self, pid):
-        self.assertTrue(wait_until(lambda: not is_alive(pid)), f'process {pid} is still there')
-
-
-class Confinement(DetectorTest):
     def setUp(self):
         super().setUp()
-        self.secret = self.path('secret')
-        with open(self.secret, 'w', encoding='utf-8') as file:
-            file.write('#!/bin/true\n')
-        os.chmod(self.secret, 0o700)
         os.chmod(self.folder, 0o755)
-        self.other = subprocess.Popen(['sleep', '600'])
-        self.addCleanup(self.other.wait)
-        self.addCleanup(self.other.kill)
 
     def hostile(self, *arguments):
         """It attacks a copy of its program."""
@@ -132,6 +86,23 @@ class Confinement(DetectorTest):
         probe.expect('a faces: started')
         probe.expect('a faces: answer 1 connected')
         return json.loads(probe.expect(r'a faces: (\{.*\})').group(1))
+
+    def pid(self, probe):
+        probe.until_logged('started (process')
+        [line] = [line for line in probe.log if 'started (process' in line]
+        return int(re.search(r'process (\d+)', line).group(1))
+
+
+class Confinement(DetectorTest):
+    def setUp(self):
+        super().setUp()
+        self.secret = self.path('secret')
+        with open(self.secret, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/true\n')
+        os.chmod(self.secret, 0o700)
+        self.other = subprocess.Popen(['sleep', '600'])
+        self.addCleanup(self.other.wait)
+        self.addCleanup(self.other.kill)
 
     @unittest.skipUnless(CONFINED, 'a build with sanitizers, or without libseccomp')
     def test_it_can_do_nothing_else(self):
@@ -164,11 +135,8 @@ class Confinement(DetectorTest):
         """Neither descriptors nor variables that it could use; in every build."""
         probe = Probe(self, LD_DEBUG_OUTPUT='/tmp/x', https_proxy='http://x', SECRET='x',
                       NOTIFY_SOCKET='/x', XDG_RUNTIME_DIR='/x', OMP_NUM_THREADS='1')
-        probe.tell(f"want a faces own {self.hostile('look')}")
-        probe.expect('a faces: started')
-        probe.expect('a faces: answer 1 connected')
+        results = self.results(probe, 'look')
         pid = self.pid(probe)
-        results = json.loads(probe.expect(r'a faces: (\{.*\})').group(1))
         allowed = {'PATH', 'HOME', 'LANG', 'TZ', 'XDG_DATA_HOME', 'OMP_NUM_THREADS', 'LC_ALL',
                    'LC_CTYPE', 'PYTHONDONTWRITEBYTECODE', 'PYTHONUNBUFFERED'}
         self.assertLessEqual(set(results['environment']), allowed)
@@ -184,108 +152,18 @@ class Confinement(DetectorTest):
         with open(f'/proc/{pid}/limits', encoding='utf-8') as file:
             self.assertRegex(file.read(), r'Max core file size +1 +1 ')
 
-    def pid(self, probe):
-        probe.until_logged('started (process')
-        [line] = [line for line in probe.log if 'started (process' in line]
-        return int(re.search(r'process (\d+)', line).group(1))
-
 
 class Life(DetectorTest):
-    def test_its_words_are_logged(self):
-        probe = Probe(self)
-        probe.tell(f'want a faces own {self.obedient()}')
-        self.connected(probe)
-        probe.tell('say a faces flood')
-        probe.until_logged('stream a: the detector of faces: line 0')
-        probe.until_logged('more lines, which were left out')
-        self.assertLess(sum('line' in line for line in probe.log), 500)  # some of 1000, every ten seconds
-
-    def test_started_again_with_pauses(self):
-        probe = Probe(self)
-        pids, began = set(), time.monotonic()
-        for i in range(1, 5):
-            probe.tell(f'want a faces own {self.obedient()}')
-            pids.add(self.connected(probe, answer=i))
-            probe.tell('say a faces 3')
-            seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
-            self.assertEqual(seen, ['a faces: closed', 'a faces: failed: it ended with status 3'])
-        self.assertEqual(len(pids), 4)
-        # 0.25 + 0.5 + 1
-        self.assertGreater(time.monotonic() - began, 1.75)
-        probe.tell('status a faces')
-        probe.expect('a faces: status down 0 3 it ended with status 3')
-
-    def test_killed_for_breaking_the_contract(self):
-        probe = Probe(self)
-        probe.tell(f'want a faces own {self.obedient()}')
-        pid = self.connected(probe)
-        probe.tell('broken a faces its verdict is about frame 9')
-        why = 'killed, because it broke the contract: its verdict is about frame 9'
-        seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(2))
-        self.assertEqual(seen, ['a faces: closed', f'a faces: failed: {why}'])
-        probe.until_logged(f'stream a: the detector of faces: {why}')
-        self.goes(pid)
-
-    def test_ends_with_its_last_client(self):
-        probe = Probe(self)
-        probe.tell(f'want a faces own {self.obedient()}')
-        pid = self.connected(probe)
-        probe.tell('leave a faces')
-        self.goes(pid)
-        probe.expect('a faces: closed')
-        probe.tell('status a faces')
-        probe.expect('a faces: status none')
-
-    def test_shared(self):
-        probe = Probe(self)
-        command = self.obedient(2)
-        probe.tell(f'want a faces shared {command}')
-        first = self.connected(probe)
-        probe.tell(f'want b faces shared {command}')
-        second = self.connected(probe, 'b', 2, 2, started=False)
-        self.assertEqual(first, second)
-        probe.tell('leave a faces')
-        probe.tell('status b faces')
-        probe.expect(f'b faces: status up {first} 0')
-        self.assertTrue(is_alive(first))
-        probe.tell('leave b faces')
-        self.goes(first)
-
-    def test_not_shared(self):
-        probe = Probe(self)
-        command = self.obedient()
-        probe.tell(f'want a faces own {command}')
-        first = self.connected(probe)
-        probe.tell(f'want b faces own {command}')
-        self.assertNotEqual(first, self.connected(probe, 'b', 2))
-
-    def test_other_settings(self):
-        probe = Probe(self)
-        probe.tell(f'want a faces own {self.obedient()}')
-        pid = self.connected(probe)
-        probe.tell(f'want a faces own {self.obedient()} --other')
-        seen = sorted(probe.expect('a faces: .*').group(0) for _ in range(3))
-        self.assertIn('a faces: started', seen)
-        self.goes(pid)
+    """tests/world/events/detectors.events has the rest of it."""
 
     def test_ends_with_its_parent(self):
         """Also if the parent is killed."""
         probe = Probe(self)
-        probe.tell(f'want a faces own {self.obedient()}')
-        pid = self.connected(probe)
+        self.results(probe, 'look')
+        pid = self.pid(probe)
         probe.process.send_signal(signal.SIGKILL)
         probe.process.wait()
-        self.goes(pid)
-
-    def test_no_such_program(self):
-        probe, began = Probe(self), time.monotonic()
-        probe.tell('want a faces own /nonexistent/find --fast')
-        why = '/nonexistent/find: there is no such program'
-        probe.expect(f'a faces: failed: {why}')
-        probe.expect(f'a faces: answer 1 {why}')
-        probe.tell('want a faces own /nonexistent/find --fast')
-        probe.expect(f'a faces: failed: {why}')
-        self.assertGreater(time.monotonic() - began, 0.2)
+        self.assertTrue(wait_until(lambda: not is_alive(pid)), f'process {pid} is still there')
 
     def test_a_program_that_cannot_be_executed(self):
         path = self.path('broken')
