@@ -5,11 +5,10 @@ with "alloc" the stream waits in its engine; with "launch" the engine ends, agai
 import os
 import time
 
-from halotest.daemon import DaemonTest, Reader, main, wait_until
+from halotest.daemon import DaemonTest, Reader, main
 import halotest
 
-FAULTS = ('alloc', 'launch')
-GRAY, BLACK = range(100, 156), range(0, 32)
+COLOURS = {'card': range(100, 156), 'solid': range(0, 32), 'default': range(100, 156)}
 
 
 class OnError(DaemonTest):
@@ -18,125 +17,81 @@ class OnError(DaemonTest):
         super().setUpClass()
         halotest.need_faults()
 
-    def begin(self, fault, **settings):
-        daemon = self.start({'one': self.stream(suffix='nut', **settings)},
-                            environment={'HALOD_FAULT': f'{fault}:{self.path("fails")},silence:1+'})
-        daemon.wait_state('one', 'running')
-        return daemon
+    def begin(self, fault, names):
+        settings = {'card': {'on_error': 'card'}, 'solid': {'on_error': 'solid'}, 'default': {},
+                    'last': {'on_error': 'last', 'last_for': 2}, 'stop': {'on_error': 'stop'}}
+        return self.start({name: self.stream(name, 'nut', **settings[name]) for name in names},
+                          environment={'HALOD_FAULT': f'{fault},silence:1+'})
 
-    def play(self, fault, **settings):
-        """The daemon, and a viewer who has seen pictures."""
-        daemon = self.begin(fault, **settings)
-        watcher = self.watcher('one.nut')
-        self.assertTrue(wait_until(lambda: sum(
-            not watcher.is_card(p) for _, p in list(watcher.pictures)) > 5), daemon.logged())
-        return daemon, watcher
+    def wait_pictures(self, watcher):
+        self.until(lambda: sum(not watcher.is_card(p) for _, p in list(watcher.pictures)) > 5)
 
-    def fail(self, daemon):
-        """When the filter was told to, which it has done."""
-        when = time.monotonic()
-        with open(self.path('fails'), 'w'):
-            pass
-        self.wait_failed(daemon)
-        return when
+    def wait_cards(self, watcher):
+        """Four one after the other. A stream that stands still for a moment gets one, too."""
+        self.until(lambda: len(watcher.pictures) > 3 and
+                   all(watcher.is_card(p) for _, p in list(watcher.pictures)[-4:]))
+        return [p for _, p in list(watcher.pictures)[-4:]]
 
-    def mend(self):
-        os.unlink(self.path('fails'))
-        return time.monotonic()
-
-    def wait_cards(self, daemon, watcher):
-        """Two one after the other, and none but cards any more. A stream that stands still for a
-        moment gets one, too."""
-        def found():
-            last = [p for _, p in list(watcher.pictures)[-2:]]
-            return last if len(last) == 2 and all(map(watcher.is_card, last)) else None
-        self.assertTrue(wait_until(found), daemon.logged())
-        return found()
-
-    def wait_failed(self, daemon):
-        self.assertTrue(wait_until(lambda: 'filter failed' in daemon.logged()
-                                   or 'backend failed' in daemon.logged()
-                                   or 'memory is full' in daemon.logged()), daemon.logged())
-
-    def end_of(self, daemon, watcher):
-        watcher.close()
-        self.end(daemon)
-
-    def shows(self, wanted, **settings):
-        for fault in FAULTS:
+    def test_each(self):
+        """All at once, with each kind of fault, until it is mended."""
+        for fault, names in (('alloc', ('card', 'solid', 'default', 'last', 'stop')),
+                             ('launch', ('card', 'solid', 'stop'))):
             with self.subTest(fault):
-                daemon, watcher = self.play(fault, **settings)
-                self.fail(daemon)
-                if fault == 'alloc':
-                    daemon.wait_state('one', 'waiting')
-                else:
-                    self.assertTrue(wait_until(lambda d=daemon: d.status('one')['restarts'] > 1))
-                cards = self.wait_cards(daemon, watcher)
-                count = len(watcher.pictures)
-                self.assertTrue(wait_until(lambda w=watcher, c=count: len(w.pictures) > c + 1))
-                cards += [p for _, p in watcher.pictures[count:]]
-                self.assertTrue(all(p[0] in wanted and watcher.is_card(p) for p in cards))
-                mended = self.mend()
-                self.assertIsNotNone(watcher.wait(card=False, since=mended),
-                                     daemon.logged())
-                self.assertTrue(watcher.is_alive_process())
-                self.end_of(daemon, watcher)
+                daemon = self.begin(f'{fault}:{self.path("fails")}', names)
+                watchers = {name: self.watcher(name + '.nut') for name in names if name != 'stop'}
+                reader = self.reader('stop.nut')
+                for watcher in watchers.values():
+                    self.wait_pictures(watcher)
+                failed = time.monotonic()
+                with open(self.path('fails'), 'w'):
+                    pass
+                self.check_failed(daemon, fault, watchers, reader, failed)
+                os.unlink(self.path('fails'))
+                mended = time.monotonic()
+                for watcher in watchers.values():
+                    self.assertIsNotNone(watcher.wait(card=False, since=mended), daemon.logged())
+                    self.assertTrue(watcher.is_alive_process())
+                daemon.wait_state('stop', 'running')
+                self.reader('stop.nut')
+                self.end(daemon)
 
-    def test_card(self):
-        self.shows(GRAY, on_error='card')
+    def check_failed(self, daemon, fault, watchers, reader, failed):
+        self.until(lambda: reader.ended)
+        for name, watcher in watchers.items():
+            if fault == 'alloc':
+                daemon.wait_state(name, 'waiting')
+            else:
+                self.until(lambda name=name: daemon.status(name)['restarts'] > 1)
+            if name == 'last':
+                self.check_last(watcher, failed)
+                continue
+            for picture in self.wait_cards(watcher):
+                self.assertIn(picture[0], COLOURS[name])
+        if fault == 'alloc':  # the socket stays, and who comes is sent away
+            late = Reader(self.path('stop.nut'))
+            self.until(lambda: late.ended)
+            late.close()
 
-    def test_card_is_the_default(self):
-        daemon, watcher = self.play('alloc')
-        self.fail(daemon)
-        for picture in self.wait_cards(daemon, watcher):
-            self.assertIn(picture[0], GRAY)
-
-    def test_solid(self):
-        self.shows(BLACK, on_error='solid')
-
-    def test_last(self):
+    def check_last(self, watcher, failed):
         """The last filtered key frame, for last_for; then the card."""
-        daemon, watcher = self.play('alloc', on_error='last', last_for=2)
-        when = self.fail(daemon)
-        card = watcher.wait(card=True, since=when)
-        self.assertIsNotNone(card, daemon.logged())
+        card = watcher.wait(card=True, since=failed)
         *before, stood = [p for t, p in watcher.pictures if t < card]  # one that was shown already
         self.assertLess(min(max(abs(a - b) for a, b in zip(stood, old)) for old in before), 12)
-
-    def test_stop(self):
-        """Viewers are closed; the socket stays, and who comes when it works again sees pictures."""
-        for fault in FAULTS:
-            with self.subTest(fault):
-                daemon = self.begin(fault, on_error='stop')
-                reader = self.reader('one.nut')
-                self.fail(daemon)
-                self.assertTrue(wait_until(lambda r=reader: r.ended), daemon.logged())
-                if fault == 'alloc':
-                    late = Reader(self.path('one.nut'))
-                    self.assertTrue(wait_until(lambda r=late: r.ended), daemon.logged())
-                    late.close()
-                self.mend()
-                daemon.wait_state('one', 'running')
-                late = Reader(self.path('one.nut'))
-                self.assertTrue(wait_until(lambda r=late: r.size > 0), daemon.logged())
-                late.close()
-                self.end(daemon)
 
     def test_at_the_start(self):
         """A filter that never works: never a picture. The card is there as soon as an engine has
         lived long enough to make it."""
-        for fault in ('alloc:1+', 'launch:1+'):
+        for fault in 'alloc', 'launch':
             with self.subTest(fault):
-                daemon = self.start({'one': self.stream(suffix='nut')},
-                                    environment={'HALOD_FAULT': fault})
-                watcher = self.watcher('one.nut')
-                if fault.startswith('alloc'):
+                daemon = self.begin(f'{fault}:1+', ['default'])
+                watcher = self.watcher('default.nut')
+                if fault == 'alloc':
                     self.assertIsNotNone(watcher.wait(card=True), daemon.logged())
                 else:
-                    self.wait_failed(daemon)
-                    self.assertTrue(wait_until(lambda d=daemon: d.status('one')['restarts'] > 2))
+                    self.until(lambda d=daemon: d.status('default')['restarts'] > 2)
                 self.assertIsNone(watcher.first(card=False))
-                self.end_of(daemon, watcher)
+                watcher.close()
+                self.end(daemon)
 
 
 if __name__ == '__main__':

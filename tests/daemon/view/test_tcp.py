@@ -3,89 +3,68 @@
 import re
 import socket
 
-from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, free_port, main, wait_until
+from halotest.daemon import FFMPEG, PATIENCE, DaemonTest, free_port, main
 from halotest import decodes_cleanly, probe_video, warm
 
 SMALL = {'size': '160x120', 'fps': 10}
+# What is not said is MPEG-TS. NUT may be raw.
+FORMS = (({}, 'mpegts', 'h264'), ({'format': 'mkv'}, 'matroska', 'h264'),
+         ({'format': 'nut'}, 'nut', 'h264'),
+         ({'format': 'nut', 'video': {'codec': 'raw', **SMALL}}, 'nut', 'rawvideo'))
 
 
-class TcpTest(DaemonTest):
-    def begin(self, *outputs):
-        """Ports of a stream with these outputs, and its daemon."""
-        ports = [free_port() for _ in outputs]
-        daemon = self.start({'one': self.stream(outputs=[
-            {'tcp': f'127.0.0.1:{port}', **output} for port, output in zip(ports, outputs)])})
-        daemon.wait_state('one', 'running')
-        return ports, daemon
-
-    def viewers(self, daemon):
-        return [output['viewers'] for output in daemon.status('one')['outputs']]
-
+class Tcp(DaemonTest):
     def connect(self, port):
         client = socket.create_connection(('127.0.0.1', port), timeout=20 * PATIENCE)
         self.addCleanup(client.close)
         return client
 
+    def viewers(self, daemon):
+        return daemon.status('one')['outputs'][0]['viewers']
 
-class Forms(TcpTest):
-    def test_all(self):
-        """What is not said is MPEG-TS. NUT may be raw."""
-        forms = (({}, 'mpegts', 'h264'), ({'format': 'mkv'}, 'matroska', 'h264'),
-                 ({'format': 'nut'}, 'nut', 'h264'),
-                 ({'format': 'nut', 'video': {'codec': 'raw', **SMALL}}, 'nut', 'rawvideo'))
-        ports, _ = self.begin(*(output for output, _, _ in forms))
-        for port, (output, form, codec) in zip(ports, forms):
+    def test_outputs(self):
+        """One more has a port that is in use: it fails, and says so. Without reach: network, they listen
+        at the addresses of no other interface."""
+        with socket.create_server(('127.0.0.1', 0)) as taken:
+            ports = [free_port() for _ in FORMS] + [taken.getsockname()[1]]
+            daemon = self.start({'one': self.stream(outputs=[
+                {'tcp': f'127.0.0.1:{port}', **output}
+                for port, (output, *_) in zip(ports, (*FORMS, FORMS[0]))])})
+            daemon.wait_state('one', 'running')
+            outputs = daemon.status('one')['outputs']
+        self.assertEqual((outputs[0]['kind'], outputs[0]['target']), ('tcp', f'127.0.0.1:{ports[0]}'))
+        self.assertRegex(outputs[-1]['why'], re.escape(f'127.0.0.1:{ports[-1]}') + '.*ss -ltnp')
+        with socket.socket() as other:
+            self.assertNotEqual(other.connect_ex(('127.0.0.2', ports[0])), 0)
+        for port, (output, form, codec) in zip(ports, FORMS):
             with self.subTest(output):
                 copy = self.path(f'{port}.nut')
                 run = warm.run([FFMPEG, '-nostdin', '-v', 'error', '-xerror', '-y', '-f', form, '-i',
-                                f'tcp://127.0.0.1:{port}', '-t', '1', '-c', 'copy', copy],
+                                f'tcp://127.0.0.1:{port}', '-t', '0.5', '-c', 'copy', copy],
                                timeout=60 * PATIENCE)
                 self.assertEqual((run.returncode, run.stderr), (0, b''))
                 self.assertEqual(probe_video(copy)['codec_name'], codec)
                 self.assertTrue(decodes_cleanly(copy))
+        self.check_clients(daemon, ports[0])
 
-
-class Clients(TcpTest):
-    def test_come_and_go(self):
-        (port,), daemon = self.begin({})
-        output = daemon.status('one')['outputs'][0]
-        self.assertEqual((output['kind'], output['target']), ('tcp', f'127.0.0.1:{port}'))
-        clients = [self.connect(port) for _ in range(3)]
-        for client in clients:
+    def check_clients(self, daemon, port):
+        """They come and go. Whoever speaks is closed, such as a browser that a page has sent there;
+        another viewer notices nothing."""
+        self.until(lambda: self.viewers(daemon) == 0)
+        viewer, other, browser = [self.connect(port) for _ in range(3)]
+        for client in viewer, other, browser:
             self.assertEqual(client.recv(1), b'G')  # of MPEG-TS
-        self.assertEqual(self.viewers(daemon), [3])
-        for client in clients:
-            client.close()
-        self.assertTrue(wait_until(lambda: self.viewers(daemon) == [0]))
-
-    def test_whoever_speaks_is_closed(self):
-        """Such as a browser that a page has sent there; another viewer notices nothing."""
-        (port,), daemon = self.begin({})
-        viewer, browser = self.connect(port), self.connect(port)
+        self.assertEqual(self.viewers(daemon), 3)
+        other.close()
         browser.sendall(b'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
         try:
             while browser.recv(1 << 16):
                 pass
         except ConnectionResetError:
             pass
-        self.assertTrue(wait_until(lambda: viewer.recv(1 << 16) and self.viewers(daemon) == [1]))
-
-
-class Addresses(TcpTest):
-    def test_a_port_in_use(self):
-        """Its output fails, and says so; tests/daemon/test_daemon.py has what else does."""
-        with socket.create_server(('127.0.0.1', 0)) as taken:
-            address = '127.0.0.1:%d' % taken.getsockname()[1]
-            daemon = self.start({'one': self.stream(outputs=[{'tcp': address}])})
-            daemon.wait_state('one', 'running')
-            self.assertRegex(daemon.status('one')['outputs'][0]['why'],
-                             re.escape(address) + '.*ss -ltnp')
-
-    def test_only_this_machine(self):
-        """Without reach: network the address of no other interface is listened at."""
-        (port,), _ = self.begin({})
-        with socket.socket() as other:
-            self.assertNotEqual(other.connect_ex(('127.0.0.2', port)), 0)
+        self.until(lambda: viewer.recv(1 << 16) and self.viewers(daemon) == 1)
+        viewer.close()
+        self.until(lambda: self.viewers(daemon) == 0)
 
 
 if __name__ == '__main__':

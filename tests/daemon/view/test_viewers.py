@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Output sockets with real clients: every form, cards in silence, changes, stuck and killed viewers.
+# Output sockets with real clients: every form, cards, changes, stuck and killed viewers.
 """The program under test is $FEED_PROBE."""
 import inspect
 import os
@@ -19,9 +19,8 @@ from halotest.feed_probe import FFMPEG, FrameClient, Probe, Recorder, connect, h
 from halotest import (PATIENCE, HaloTest, frame_times, leave_out_last, packets, probe_video, raw_frames,
                       wait_until, warm)
 
-SIZE = 160 * 120
 AREA = {'gray': 1, 'yuv420p': 1.5, 'nv12': 1.5, 'yuv422p': 2, 'yuv444p': 3}
-GRAY, BLACK, FIELD = 128, 16, 48
+GRAY, FIELD = 128, 48
 
 
 class ViewerTest(HaloTest):
@@ -78,18 +77,15 @@ class ViewerTest(HaloTest):
         return copy
 
     def kinds(self, path, width=160, height=120):
-        """One letter a picture: p(attern), g(ray card), b(lack); each as often as it follows itself.
-        The pictures are in self.pictures."""
+        """One letter a picture: p(attern), g(ray card); each as often as it follows itself."""
         data, found = raw_frames(path), []
         size = int(width * height * AREA[probe_video(path)['pix_fmt']])
         self.assertEqual(len(data) % size, 0)
-        self.pictures = [data[start:start + size] for start in range(0, len(data), size)]
         for start in range(0, len(data), size):
             row = data[start + width * (height // 2):start + width * (height // 2 + 1)]
             flat = max(row) - min(row) <= 2
             found.append('p' if not flat and abs(sorted(row)[5] - FIELD) < 16 else
-                         'g' if flat and abs(row[0] - GRAY) <= 2 else
-                         'b' if flat and abs(row[0] - BLACK) <= 2 else '?')
+                         'g' if flat and abs(row[0] - GRAY) <= 2 else '?')
         return ''.join(found)
 
     def check_decodes(self, path):
@@ -110,66 +106,40 @@ def short(letters):
 
 
 class Forms(ViewerTest):
-    def check_pattern(self, suffix, *options):
-        path = self.path('a' + suffix)
-        self.begin(*options, path)
-        recorder = self.record(path)
-        copy = self.watch(path, 1)
-        self.assertEqual(short(self.kinds(copy)), 'p')
-        self.more(recorder)
-        saved = self.save(recorder, 'saved' + suffix)
-        listed = packets(saved, 'v:0')
-        self.assertIn('K', listed[0]['flags'])
-        times = self.check_times(saved)
-        self.assertEqual(float(times[0]), 0)
-        self.check_decodes(saved)
-        self.assertEqual(probe_video(saved)['codec_name'], 'h264')
-
-    def test_mpegts(self):
-        self.check_pattern('.ts')
-
-    def test_mpegts_with_parameters_apart(self):
-        self.check_pattern('.ts', 'global=1')
-
-    def test_matroska(self):
-        self.check_pattern('.mkv')
-
-    def test_matroska_with_parameters_apart(self):
-        self.check_pattern('.mkv', 'global=1')
-
-    def test_nut(self):
-        self.check_pattern('.nut')
-
-    def test_nut_with_parameters_apart(self):
-        self.check_pattern('.nut', 'global=1')
+    def test_each(self):
+        """With the encoder's parameters in the stream and apart. The first picture does not wait for a
+        key frame, of which there is none in minutes."""
+        for apart in 0, 1:
+            paths = [self.path(f'{apart}{suffix}') for suffix in ('.ts', '.mkv', '.nut')]
+            probe = self.begin(f'global={apart}', 'gop=6000', *paths)
+            for path in paths:
+                with self.subTest(path):
+                    recorder = self.record(path)
+                    if not apart:
+                        self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
+                    self.more(recorder)
+                    saved = self.save(recorder, 'saved' + os.path.basename(path))
+                    self.assertIn('K', packets(saved, 'v:0')[0]['flags'])
+                    self.assertEqual(float(self.check_times(saved)[0]), 0)
+                    self.check_decodes(saved)
+                    self.assertEqual(probe_video(saved)['codec_name'], 'h264')
+            probe.quit()
 
     def test_raw_pictures(self):
         for form in 'yuv420p', 'yuv444p', 'nv12', 'gray', 'yuv422p':
             with self.subTest(form):
                 path = self.path(f'raw-{form}.nut')
                 self.begin(f'format={form}', path)
-                copy = self.watch(path, 0.7)
+                copy = self.watch(path, 0.4)
                 self.assertEqual(probe_video(copy)['pix_fmt'], form)
                 self.assertEqual(short(self.kinds(copy)), 'p')
 
-    def test_first_picture_does_not_wait_for_the_next_key_frame(self):
-        path = self.path('a.ts')
-        self.begin('gop=6000', path)
-        first = self.record(path)
-        self.more(first)
-        second = self.record(path)
-        self.more(second)
-        saved = self.save(second, 'saved.ts')
-        self.check_decodes(saved)
-        self.assertEqual(float(self.check_times(saved)[0]), 0)
-        first.stop()
-
     @unittest.skipUnless(shutil.which('mpv'), 'there is no mpv')
     def test_mpv(self):
-        for name in 'a.ts', 'a.mkv', 'a.nut':
-            path = self.path(name)
-            self.begin('sound=1', path)
-            run = subprocess.run(['mpv', '--no-config', '--vo=null', '--ao=null', '--frames=30',
+        paths = [self.path(name) for name in ('a.ts', 'a.mkv', 'a.nut')]
+        self.begin('sound=1', *paths)
+        for path in paths:
+            run = subprocess.run(['mpv', '--no-config', '--vo=null', '--ao=null', '--frames=10',
                                   f'unix://{path}'], stdin=subprocess.DEVNULL,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60 * PATIENCE)
             self.assertEqual(run.returncode, 0, run.stdout)
@@ -199,36 +169,16 @@ class Forms(ViewerTest):
         self.assertFalse(probe.wait_for('watched')[1]['watched'])
 
 
-class Recordings(ViewerTest):
-    def test_cut_within_their_last_packet(self):
-        """A reader stops at any byte: all that came is looked at, but that packet."""
-        for name in 'a.ts', 'a.mkv', 'a.nut', 'raw.nut':
-            with self.subTest(name):
-                path = self.path(name)
-                probe = self.begin('size=320x240', path)  # packets are longer than what is cut
-                recorder = self.record(path)
-                self.more(recorder)
-                data = recorder.stop()
-                listed = self.hashes(self.save_bytes(data, 'saved-' + name))
-                for cut in 1, 100:
-                    saved = self.save_bytes(data[:-cut], f'cut{cut}-{name}')
-                    self.check_decodes(saved)
-                    self.assertIn(self.hashes(saved), (listed, listed[:-1]))
-                probe.quit()
-
-    def hashes(self, path):
-        return [packet['data_hash'] for packet in packets(path, 'v:0')]
-
-
 class GapTest(ViewerTest):
-    def play_gap(self, name, *options, cards=2, commands=('silence', 'resume')):
-        """So many cards between pictures. What was measured, each the least and the most: .gap, how
-        long it was silent, and .span, what the times of the recording can span."""
-        path = self.path(name)
-        probe = self.begin(*options, path)
+    def play_gap(self, *options, names, cards=2, commands=('silence', 'resume')):
+        """So many cards between pictures. Returns the recordings. What was measured, each the least and
+        the most: .gap, how long it was silent, and .span, what the times of the first can span."""
+        paths = [self.path(name) for name in names]
+        probe = self.begin(*options, *paths)
         begun = time.monotonic()
-        recorder = self.record(path)
-        self.more(recorder)
+        recorders = [self.record(path) for path in paths]
+        for recorder in recorders:
+            self.more(recorder)
         silent = time.monotonic()
         probe.tell(commands[0])
         cards += probe.status()['cards']
@@ -239,67 +189,32 @@ class GapTest(ViewerTest):
             probe.tell(command)
         probe.status()  # it has obeyed
         self.gap = resumed - is_silent, time.monotonic() - silent
-        self.more(recorder)
-        self.assertFalse(recorder.ended)
-        saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
-        self.span = resumed - recorder.at[0][0], time.monotonic() - begun
-        return probe, saved, self.check_times(saved)
-
-
-# Raw ones so slow that the reader may pause for three seconds.
-OF_EACH_FORM = ['a.ts'], ['a.mkv'], ['a.nut'], ['raw.nut', 'rate=10']
+        for recorder in recorders:
+            self.more(recorder)
+            self.assertFalse(recorder.ended)
+        saved = [self.save(recorder, 'saved-' + name) for recorder, name in zip(recorders, names)]
+        self.span = resumed - recorders[0].at[0][0], time.monotonic() - begun
+        self.assertEqual(probe.status()['late'], 0)
+        probe.quit()
+        return saved
 
 
 class Silence(GapTest):
     def test_card(self):
-        for name, *options in OF_EACH_FORM:
-            with self.subTest(name):
-                probe, saved, times = self.play_gap(name, *options)
-                letters = self.kinds(saved)
-                self.assertEqual(short(letters), 'pgp')
-                self.assertIn(letters.count('g'), range(2, int(self.gap[1] / 0.5) + 2))
-                self.check_decodes(saved)
-                self.assertGreater(float(times[-1]), self.span[0] - 0.01)
-                self.assertLess(float(times[-1]), self.span[1] + 0.01)
-                self.assertEqual(probe.status()['late'], 0)
-                probe.quit()
-
-    def test_clock_that_lies_behind(self):
-        _, saved, _ = self.play_gap('a.ts', commands=('silence', 'clock -60000', 'resume'))
-        self.assertEqual(short(self.kinds(saved)), 'pgp')
-
-    def test_new_encoder_with_the_same_parameters(self):
-        for name in 'a.mkv', 'a.nut', 'a.ts':
-            with self.subTest(name):
-                probe, saved, _ = self.play_gap(name, 'global=1',
-                                                commands=('silence', 'again', 'resume'))
-                self.assertEqual(short(self.kinds(saved)), 'pgp')
-                self.check_decodes(saved)
-                probe.quit()
-
-    def test_solid(self):
-        _, saved, _ = self.play_gap('a.ts', 'on_error=1')
-        self.assertEqual(short(self.kinds(saved)), 'pbp')
-
-    def test_last(self):
-        """The last picture, twice a second, for one."""
-        _, saved, times = self.play_gap('a.ts', 'on_error=2', 'last_for=1', cards=5)
-        letters = self.kinds(saved)
-        self.assertEqual(short(letters), 'pgp')
-        gray = letters.index('g')
-        other = [n for n in range(1, gray) if self.pictures[n] != self.pictures[n - 1]]
-        self.assertGreater(float(times[gray] - times[other[-1]]), 1 - 0.01)
-
-    def test_stop(self):
-        """What came until then, and no card."""
-        path = self.path('a.ts')
-        probe = self.begin('on_error=3', path)
-        recorder = self.record(path)
-        self.more(recorder)
-        probe.tell('silence')
-        self.until(probe, lambda: recorder.ended)
-        self.assertEqual(probe.status()['cards'], 0)
-        self.assertEqual(short(self.kinds(self.save(recorder, 'saved.ts'))), 'p')
+        """In each form: also if an encoder comes with the same parameters meanwhile. Pictures come so
+        slowly that the reader of raw ones may pause for three seconds."""
+        forms = ['a.ts', 'a.mkv', 'a.nut', 'raw.nut']
+        for options, names, commands in (
+                (['rate=10'], forms, ('silence', 'resume')),
+                (['rate=10', 'global=1'], forms[:3], ('silence', 'again', 'resume'))):
+            for saved in self.play_gap(*options, names=names, commands=commands):
+                with self.subTest(saved):
+                    letters, times = self.kinds(saved), self.check_times(saved)
+                    self.assertEqual(short(letters), 'pgp')
+                    self.assertIn(letters.count('g'), range(2, len(names) * int(self.gap[1] / 0.5) + 2))
+                    self.check_decodes(saved)
+                    self.assertGreater(float(times[-1]), self.span[0] - 0.2)
+                    self.assertLess(float(times[-1]), self.span[1] + 0.01)
 
     def test_nothing_before_begin(self):
         path = self.path('a.ts')
@@ -325,10 +240,10 @@ class Prompt(GapTest):
     """What has to come in time."""
 
     def test_sound(self):
-        for suffix in '.ts', '.mkv', '.nut':
-            with self.subTest(suffix):
-                path = self.path('a' + suffix)
-                self.begin('sound=1', path)
+        paths = [self.path('a' + suffix) for suffix in ('.ts', '.mkv', '.nut')]
+        self.begin('sound=1', *paths)
+        for path in paths:
+            with self.subTest(path):
                 self.best_of(lambda p=path: self.check_sound(p))
 
     def check_sound(self, path):
@@ -343,8 +258,7 @@ class Prompt(GapTest):
         self.best_of(self.check_sound_after_a_gap)
 
     def check_sound_after_a_gap(self):
-        probe, saved, _ = self.play_gap('a.mkv', 'sound=1')
-        probe.quit()
+        [saved] = self.play_gap('sound=1', names=['a.mkv'])
         video, sound = halotest.packet_times(saved, 'v:0'), halotest.packet_times(saved, 'a:0')
         self.assertLess(abs(float(video[-1] - sound[-1])), 0.5)
         holes = [float(b - a) for a, b in zip(sound, sound[1:]) if b - a > self.gap[0] - 0.2]
@@ -361,74 +275,52 @@ class Prompt(GapTest):
         for client in clients:
             client.close()
 
-    def test_late_viewer_sees_the_card_at_once(self):
-        path = self.path('a.ts')
-        probe = self.begin(path)
-        first = self.record(path)
-        self.more(first)
-        probe.tell('silence')
-        self.until(probe, lambda: probe.status()['cards'] > 0)
-        waits = []
-        for _ in range(4):
-            asked = time.monotonic()
-            late = self.record(path)
-            self.more(late, 1)
-            waits.append(late.at[0][0] - asked)
-        self.assertLess(min(waits), 0.1 * PATIENCE)
-        self.more(late, 2)
-        self.assertEqual(short(self.kinds(self.save(late, 'saved.ts'))), 'g')
-        first.stop()
-
 
 class Changes(ViewerTest):
-    def test_mpegts_goes_on_with_another_size(self):
-        for apart in 0, 1:
-            with self.subTest(apart=apart):
-                path = self.path('a.ts')
-                probe = self.begin(f'global={apart}', path)
-                recorder = self.record(path)
-                self.more(recorder)
-                probe.tell('size 96x72')
-                probe.status()
-                self.more(recorder)
-                self.assertFalse(recorder.ended)
-                saved = self.save(recorder, 'saved.ts')
-                found = halotest.ffprobe(saved, '-select_streams', 'v:0', '-show_entries',
-                                         'frame=width')['frames']
-                widths = [frame['width'] for frame in found]
-                self.assertEqual(sorted(set(widths)), [96, 160])
-                self.assertEqual(widths, sorted(widths, reverse=True))
-                self.check_times(saved)
-                self.assertEqual(probe.socket()['ended'], 0)
-                probe.quit()
-
-    def test_others_are_closed_and_can_come_again(self):
-        for name in 'a.mkv', 'a.nut', 'raw.nut':
-            with self.subTest(name):
-                path = self.path(name)
-                probe = self.begin(path)
-                recorder = self.record(path)
-                self.more(recorder)
-                probe.tell('size 96x72')
-                self.until(probe, lambda r=recorder: r.ended)
-                self.assertEqual(probe.socket()['ended'], 1)
-                saved = self.save(recorder, 'saved' + os.path.splitext(name)[1])
-                self.assertEqual(short(self.kinds(saved)), 'p')
-                self.assertEqual(probe_video(self.watch(path))['width'], 96)
-                probe.quit()
-
-    def test_frames_get_new_caps(self):
-        path = self.path('a.fd')
-        probe = self.begin(path)
-        client = FrameClient(path)
-        frame = client.frame()
-        self.assertIn('width=(int)160', client.caps)
-        client.release(frame)
+    def test_another_size(self):
+        """MPEG-TS goes on; of other forms, viewers are closed and can come again; frames get new caps."""
+        names = ['a.ts', 'a.mkv', 'a.nut', 'raw.nut', 'a.fd']
+        paths = [self.path(name) for name in names]
+        probe = self.begin('rate=10', *paths)
+        recorders = [self.record(path) for path in paths[:4]]
+        for recorder in recorders:
+            self.more(recorder)
+        client = FrameClient(paths[4])
+        client.release(client.frame())
         held = client.frame()
         probe.tell('size 322x242')
+        self.until(probe, lambda: all(recorder.ended for recorder in recorders[1:]))
+        self.check_caps(client, held)
+        self.more(recorders[0])
+        self.assertEqual([one['ended'] for one in probe.status()['sockets']][:4], [0, 1, 1, 1])
+        self.check_widths(self.save(recorders[0], 'saved.ts'))
+        for path, recorder, name in list(zip(paths, recorders, names))[1:]:
+            with self.subTest(path):
+                self.assertEqual(short(self.kinds(self.save(recorder, 'saved-' + name))), 'p')
+                self.assertEqual(probe_video(self.watch(path, 0.3))['width'], 322)
+
+    def test_another_size_with_parameters_apart(self):
+        path = self.path('a.ts')
+        probe = self.begin('global=1', path)
+        recorder = self.record(path)
+        self.more(recorder)
+        probe.tell('size 322x242')
+        probe.status()
+        self.more(recorder)
+        self.check_widths(self.save(recorder, 'saved.ts'))
+
+    def check_widths(self, saved):
+        self.check_times(saved)
+        found = halotest.ffprobe(saved, '-select_streams', 'v:0', '-show_entries',
+                                 'frame=width')['frames']
+        widths = [frame['width'] for frame in found]
+        self.assertEqual(sorted(set(widths)), [160, 322])
+        self.assertEqual(widths, sorted(widths))
+
+    def check_caps(self, client, held):
+        self.assertIn('width=(int)160', client.caps)
         while 'width=(int)322' not in client.caps:
-            frame = client.frame()
-            client.release(frame)
+            client.release(client.frame())
         client.release(held)  # of the old size: still its own
         frame = client.frame()
         self.assertEqual(frame.size, 324 * 242 + 2 * 164 * 121)
@@ -449,7 +341,7 @@ class Frames(ViewerTest):
         for form, (name, width, height, size) in shapes.items():
             with self.subTest(form):
                 path = self.path(f'{form}.fd')
-                self.begin(f'format={form}', f'size={width}x{height}', path)
+                probe = self.begin(f'format={form}', f'size={width}x{height}', path)
                 before = time.monotonic_ns()
                 client = FrameClient(path)
                 frame = client.frame()
@@ -478,21 +370,15 @@ class Frames(ViewerTest):
                 second = client.frame()
                 self.assertGreater(second.pts, frame.pts)
                 client.release(second)
-                client.close()
+                self.check_end(probe, client)
 
-    def test_end_of_stream(self):
-        path = self.path('a.fd')
-        probe = self.begin(path)
-        client = FrameClient(path)
-        client.release(client.frame())
+    def check_end(self, probe, client):
         probe.quit()
-        while True:
-            frame = client.frame()
-            if not frame:
-                break
+        while frame := client.frame():
             os.close(frame.fd)
         with self.assertRaises((EOFError, ConnectionResetError)):  # which may not have read all
             client.frame()
+        client.close()
 
     @halotest.alone
     def test_who_keeps_pictures_gets_no_more_and_disturbs_nobody(self):
@@ -573,43 +459,6 @@ class Stuck(ViewerTest):
         return data
 
     @halotest.alone
-    def test_stuck_ones_lose_packets_and_are_cut(self):
-        path = self.path('raw.nut')
-        probe = self.begin('rate=10', path)  # so slow that good ones may pause for three seconds
-        good = self.record(path)
-        self.more(good)
-        made = probe.status()['made']
-        start = time.monotonic()
-        stuck = [connect(path) for _ in range(8)]
-        self.dropped(probe, 8 * 10)
-        first = probe.memory()
-        self.until(probe, lambda: probe.socket()['cut'] > 0)
-        self.assertGreater(time.monotonic() - start, 9)
-        self.check_growth(probe, first, 2000)
-        self.until(probe, lambda: probe.socket()['cut'] == 8)
-        self.assertEqual(probe.socket()['viewers'], 1)
-        made = probe.status()['made'] - made
-        self.more(good)
-        times = self.check_times(self.save(good, 'saved.nut'))
-        self.assertGreater(len(times), made, 'the good one lost pictures')
-        gaps = [float(b - a) for a, b in zip(times, times[1:])]
-        self.assertLess(max(gaps), 0.4 + self.waited(probe), 'a stuck one held it up')
-        for client in stuck:
-            client.close()
-
-    @halotest.alone
-    def test_slow_one_goes_on_at_a_key_frame(self):
-        path = self.path('a.ts')
-        probe = self.begin('noise=1', 'gop=2', path)
-        client = connect(path)
-        self.dropped(probe, 90)
-        listed = packets(self.save_bytes(self.read(client, 6 << 20), 'slow.ts'), 'v:0')
-        hole, after = max((float(b['dts_time']) - float(a['dts_time']), b['flags'])
-                          for a, b in zip(listed, listed[1:]))
-        self.assertGreater(hole, 0.5)
-        self.assertEqual(after[0], 'K')
-
-    @halotest.alone
     def test_dropping_keeps_whole_pictures(self):
         path = self.path('raw.nut')
         probe = self.begin(path)
@@ -622,15 +471,15 @@ class Stuck(ViewerTest):
         self.assertGreater(max(float(b - a) for a, b in zip(times, times[1:])), 0.5)
 
     def test_killed_viewers_leave_nothing(self):
-        paths = [self.path(name) for name in ('a.ts', 'a.mkv', 'a.nut', 'raw.nut', 'a.fd')]
+        paths = [self.path(name) for name in ('a.ts', 'raw.nut', 'a.fd')]
         probe = self.begin(*paths)
         files, memory = probe.files(), None
-        for turn in range(4):
+        for _ in range(3):
             readers = [subprocess.Popen([FFMPEG, '-nostdin', '-v', 'quiet', '-i', f'unix:{path}',
                                          '-f', 'null', '-'], stdin=subprocess.DEVNULL)
-                       for path in paths[:4]]
-            self.until(probe, lambda: all(s['viewers'] == 1 for s in probe.status()['sockets'][:4]))
-            frames = FrameClient(paths[4])
+                       for path in paths[:2]]
+            self.until(probe, lambda: all(s['viewers'] == 1 for s in probe.status()['sockets'][:2]))
+            frames = FrameClient(paths[2])
             frames.frame()
             for reader in readers:
                 reader.send_signal(signal.SIGKILL)
@@ -638,8 +487,7 @@ class Stuck(ViewerTest):
             frames.close()
             self.until(probe, lambda: all(s['viewers'] == 0 for s in probe.status()['sockets']))
             self.until(probe, lambda: probe.files() <= files)
-            if turn == 1:
-                memory = probe.memory()
+            memory = memory or probe.memory()
         self.check_growth(probe, memory, 1000)
 
     def test_at_most_256(self):
@@ -712,20 +560,8 @@ class Names(ViewerTest):
         self.begin(path)
         self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
 
-    def test_live_one_is_refused_and_unharmed(self):
-        path = self.path('a.nut')
-        self.begin(path)
-        self.assertIn(os.strerror(98), self.refused(path, 'another process is listening on this socket'))
-        self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
-
     def test_what_is_no_socket_is_never_touched(self):
         path = self.path('a.ts')
-        with open(path, 'w', encoding='ascii') as file:
-            file.write('precious')
-        self.assertIn(os.strerror(17), self.refused(path, 'not a socket'))
-        with open(path, encoding='ascii') as file:
-            self.assertEqual(file.read(), 'precious')
-        os.rename(path, self.path('file'))
         os.symlink(self.path('file'), path)
         self.refused(path, 'not a socket')
         self.assertTrue(os.path.islink(path))
@@ -735,7 +571,6 @@ class Names(ViewerTest):
         self.assertTrue(os.path.isdir(path))
 
     def test_wrong_paths(self):
-        self.refused(self.path('no/such/folder/a.ts'), 'its folder does not exist')
         self.refused(self.path('x' * 120 + '.ts'), 'at most 107 bytes')
         self.refused(self.path('a.mp4'), 'must end in .ts, .mkv, .nut or .fd')
 
@@ -744,17 +579,6 @@ class Names(ViewerTest):
         path += 'x' * (107 - len(path) - 4) + '.nut'
         self.begin(path)
         self.assertEqual(short(self.kinds(self.watch(path, 0.5))), 'p')
-
-    def test_name_of_another_is_not_removed(self):
-        path = self.path('a.ts')
-        probe = Probe(path)
-        probe.wait_for('ready')
-        os.unlink(path)
-        other = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        other.bind(path)
-        self.assertEqual(probe.quit(), 0)
-        self.assertTrue(os.path.exists(path))
-        other.close()
 
 
 if __name__ == '__main__':
