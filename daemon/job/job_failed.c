@@ -12,6 +12,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_submit.h"
+#include "daemon/job/job_task.h"
 #include "kernels/clock.h"
 #include "pipeline/segment/manifest.h"
 

@@ -318,23 +318,3 @@ int halo_job_write(struct halo_job_file *job, struct halo_error *err)
         return halo_fail(err, -ENOMEM, "out of memory");
     return halo_manifest_write(job->manifest, job->folder, err);
 }
-
-int halo_job_exit(const struct halo_error *err)
-{
-    static const int temporary[] = {ENOSPC, EDQUOT, ENOMEM, EROFS,  EACCES,    EPERM,  ENOENT,
-                                    EIO,    EAGAIN, EBUSY,  ENFILE, ETIMEDOUT, EMFILE, ENOTCONN};
-    if (err->usage)
-        return HALO_EXIT_USAGE;
-    if (err->code == -ESTALE)
-        return HALO_EXIT_CONFIG;
-    for (size_t i = 0; i < sizeof temporary / sizeof *temporary; i++)
-        if (err->code == -temporary[i])
-            return HALO_EXIT_TRY_AGAIN;
-    return err->device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED;
-}
-
-int halo_job_fail(const struct halo_error *err)
-{
-    halo_log(HALO_LOG_ERROR, "%s", err->text);
-    return halo_job_exit(err);
-}

@@ -77,10 +77,4 @@ int halo_job_check_settings(struct halo_run_settings *settings, const char *outp
 /* Seals the manifest and writes it. Returns 0, or -errno with err filled. */
 int halo_job_write(struct halo_job_file *job, struct halo_error *err);
 
-/* Returns the exit code for an error: 64, 75 if another try, or another machine, may succeed, 78 if
- * the machine or the files do not fit the manifest, or 1. */
-int halo_job_exit(const struct halo_error *err);
-/* Logs the error, and returns the same. */
-int halo_job_fail(const struct halo_error *err);
-
 #endif

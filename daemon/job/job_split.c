@@ -15,6 +15,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_file.h"
+#include "daemon/job/job_task.h"
 #include "daemon/run/run_end.h"
 #include "pipeline/base/path.h"
 #include "pipeline/output/container.h"

@@ -14,6 +14,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
+#include "daemon/job/job_task.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/segment/manifest.h"

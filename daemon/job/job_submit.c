@@ -14,6 +14,7 @@
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_failed.h"
+#include "daemon/job/job_task.h"
 #include "pipeline/segment/manifest.h"
 
 static const struct halo_job_engine_row *const engines[] = {
@@ -85,11 +86,6 @@ void halo_job_print_command(const struct halo_job_submission *s, const struct ha
         halo_job_quote(*word, to);
     }
     free(words);
-}
-
-bool halo_job_may_succeed(int code)
-{
-    return code == HALO_EXIT_TRY_AGAIN || code > 128;
 }
 
 /* Returns whether there was anything to note. */

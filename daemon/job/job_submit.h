@@ -70,9 +70,6 @@ void halo_job_print_command(const struct halo_job_submission *s, const struct ha
 int halo_job_pipe(char *const *argv, const char *input, char *output, size_t size,
                   struct halo_error *err);
 
-/* Whether another try may succeed after a task has ended with this exit code, or by a signal (128
- * and more). */
-bool halo_job_may_succeed(int code);
 /* Notes that nobody does what is missing of the step, or, if it is NULL, of the first step that is
  * not done. Returns the error for it: -EAGAIN if another
  * try may succeed, or -ECHILD; with err filled. */

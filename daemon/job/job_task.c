@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "config/log.h"
 #include "daemon/engine/hide.h"
-#include "daemon/job/job_file.h"
 #include "daemon/run/run_end.h"
 
 static const struct scheduler {
@@ -184,4 +184,31 @@ const char *halo_job_node(const char *host)
 {
     const char *node = value_of("SLURMD_NODENAME");
     return node ? node : host;
+}
+
+/* ---- exit codes ---- */
+
+int halo_job_exit(const struct halo_error *err)
+{
+    static const int temporary[] = {ENOSPC, EDQUOT, ENOMEM, EROFS,  EACCES,    EPERM,  ENOENT,
+                                    EIO,    EAGAIN, EBUSY,  ENFILE, ETIMEDOUT, EMFILE, ENOTCONN};
+    if (err->usage)
+        return HALO_EXIT_USAGE;
+    if (err->code == -ESTALE)
+        return HALO_EXIT_CONFIG;
+    for (size_t i = 0; i < sizeof temporary / sizeof *temporary; i++)
+        if (err->code == -temporary[i])
+            return HALO_EXIT_TRY_AGAIN;
+    return err->device ? HALO_EXIT_TRY_AGAIN : HALO_EXIT_FAILED;
+}
+
+int halo_job_fail(const struct halo_error *err)
+{
+    halo_log(HALO_LOG_ERROR, "%s", err->text);
+    return halo_job_exit(err);
+}
+
+bool halo_job_may_succeed(int code)
+{
+    return code == HALO_EXIT_TRY_AGAIN || code > 128;
 }

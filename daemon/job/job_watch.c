@@ -24,6 +24,7 @@
 #include "daemon/job/job_failed.h"
 #include "daemon/job/job_file.h"
 #include "daemon/job/job_submit.h"
+#include "daemon/job/job_task.h"
 #include "kernels/clock.h"
 #include "pipeline/base/path.h"
 

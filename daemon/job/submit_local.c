@@ -9,6 +9,7 @@
 
 #include "config/log.h"
 #include "daemon/job/job_submit.h"
+#include "daemon/job/job_task.h"
 #include "kernels/clock.h"
 
 enum { TRIES = 5 };

@@ -5,8 +5,11 @@
 
 #include <errno.h>
 #include <libavutil/imgutils.h>
+#include <libavutil/mathematics.h>
 #include <libavutil/mem.h>
+#include <libavutil/parseutils.h>
 #include <libavutil/pixdesc.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config/log.h"
@@ -17,7 +20,6 @@
 #include "pipeline/live/live_encoding.h"
 #include "pipeline/live/live_figures.h"
 #include "pipeline/live/live_listener.h"
-#include "pipeline/live/live_settings.h"
 #include "pipeline/live/live_format.h"
 #include "pipeline/live/live_stalls.h"
 #include "pipeline/live/live_stream.h"
@@ -28,6 +30,29 @@
 enum {
     MAX_GOP = 600, /* frames, if the rate is unknown; MPEG-2's maximum */
 };
+
+enum { MAX_SIDE = 65534 };
+
+/* Computes one side from the other; even, as encoders of 4:2:0 require. */
+static int follow(int other, int of, int to)
+{
+    const int64_t side = (av_rescale(other, to, of) + 1) / 2 * 2;
+    return (int)FFMIN(FFMAX(side, 2), MAX_SIDE);
+}
+
+int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height)
+{
+    int w, h, end = 0;
+    if (sscanf(text, "%dx%d%n", &w, &h, &end) != 2 || text[end]) {
+        if (av_parse_video_size(&w, &h, text) < 0)
+            return -EINVAL;
+    } else if (w < -1 || h < -1 || w == 0 || h == 0 || w + h == -2) {
+        return -EINVAL;
+    }
+    *ret_width = w > 0 ? w : follow(h, height, width);
+    *ret_height = h > 0 ? h : follow(w, width, height);
+    return 0;
+}
 
 static void size_of(const struct halo_live *live, const struct halo_encoding *what, int *ret_width,
                     int *ret_height)

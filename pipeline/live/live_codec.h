@@ -66,6 +66,10 @@ void halo_live_codec_close(struct halo_live_encoding *e);
  * audio. Called by the encoding's thread. */
 void halo_live_encoding_send(struct halo_live_encoding *e, AVPacket *pkt, int stream, bool card);
 
+/* Computes the dimensions that text specifies for frames of width x height. text is "WxH", "Wx-1",
+ * "-1xH" or one of FFmpeg's names for sizes. Returns 0, or -EINVAL if text has another form. */
+int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height);
+
 /* Encodes a frame as a complete image file. */
 int halo_live_codec_image(const struct halo_live *live, const char *codec,
                           const struct halo_output_picture *picture, AVPacket *ret,

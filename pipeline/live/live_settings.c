@@ -3,42 +3,17 @@
 #include "pipeline/live/live_settings.h"
 
 #include <errno.h>
-#include <libavutil/mathematics.h>
-#include <libavutil/parseutils.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "config/source_kinds.h"
 #include "pipeline/base/av.h"
+#include "pipeline/live/live_codec.h"
 #include "pipeline/live/live_encodings.h"
 #include "pipeline/live/live_stream.h"
 #include "pipeline/live/source_ops.h"
 #include "pipeline/output/audio.h"
 #include "pipeline/output/encode.h"
 #include "pipeline/output/encode_choose.h"
-
-enum { MAX_SIDE = 65534 };
-
-/* Computes one side from the other; even, as encoders of 4:2:0 require. */
-static int follow(int other, int of, int to)
-{
-    const int64_t side = (av_rescale(other, to, of) + 1) / 2 * 2;
-    return (int)FFMIN(FFMAX(side, 2), MAX_SIDE);
-}
-
-int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height)
-{
-    int w, h, end = 0;
-    if (sscanf(text, "%dx%d%n", &w, &h, &end) != 2 || text[end]) {
-        if (av_parse_video_size(&w, &h, text) < 0)
-            return -EINVAL;
-    } else if (w < -1 || h < -1 || w == 0 || h == 0 || w + h == -2) {
-        return -EINVAL;
-    }
-    *ret_width = w > 0 ? w : follow(h, height, width);
-    *ret_height = h > 0 ? h : follow(w, width, height);
-    return 0;
-}
 
 static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
 {

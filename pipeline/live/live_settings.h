@@ -11,8 +11,5 @@ struct halo_live;
  * constant fields. Returns 0 or a usage error. Called by the event loop's thread before the stream
  * is started. */
 int halo_live_check(struct halo_live *live, struct halo_error *err);
-/* Computes the dimensions that text specifies for frames of width x height. text is "WxH", "Wx-1",
- * "-1xH" or one of FFmpeg's names for sizes. Returns 0, or -EINVAL if text has another form. */
-int halo_live_size(const char *text, int width, int height, int *ret_width, int *ret_height);
 
 #endif

@@ -3,9 +3,17 @@
  * and kept where it is interrupted. */
 #include "tools/halo-bench/report.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "config/cache.h"
+#include "config/error.h"
+#include "config/log.h"
+#include "tools/halo-bench/commands.h"
 
 static const char *launch_of(const struct halo_bench_run *run)
 {
@@ -201,4 +209,52 @@ static const struct halo_bench_report reports[] = {
 const struct halo_bench_report *halo_bench_report_of(enum halo_bench_format format)
 {
     return &reports[format];
+}
+
+/* ---- what all commands do ---- */
+
+void halo_bench_say(const char *format, ...)
+{
+    char line[700];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    halo_sanitise(line);
+    fprintf(stderr, "halo-bench: %s\n", line);
+}
+
+/* auto is what it is in halod: by the measured times, where there are some. */
+static void tune(struct halo_backend *b, int device)
+{
+    char path[PATH_MAX], text[PATH_MAX + 100];
+    static bool said; /* of the first of several lanes */
+    if (halo_cache_tuning_path(path, sizeof path, b->ops->name, device) < 0)
+        return;
+    const int code = halo_backend_tune(b, path, text, sizeof text);
+    if (code < 0 && code != -ENOENT && !said)
+        halo_bench_say("%s: the table is not used; run --tune again", text);
+    said = true;
+}
+
+int halo_bench_open(struct halo_backend **ret, const struct halo_bench_settings *settings,
+                    char *text, size_t size)
+{
+    const struct halo_backend_ops *ops = settings->backend;
+    const struct halo_backend_settings wanted = {.threads = settings->threads,
+                                                 .device = settings->device};
+    const int devices = ops->describe(text, size);
+    const int code = devices > 0 ? halo_backend_open(ops, &wanted, ret) : -ENODEV;
+    if (code == 0 && settings->mode != HALO_BENCH_TUNE)
+        tune(*ret, settings->device);
+    if (code == 0)
+        return HALO_EXIT_OK;
+    if (devices > 0 && code == -ENODEV)
+        halo_bench_say("%s: device %d does not exist (devices found: %d)", ops->name,
+                       settings->device, devices);
+    else if (code == -ENODEV)
+        halo_bench_say("%s: no usable device: %s", ops->name, text);
+    else
+        halo_bench_say("%s: could not be opened: %s", ops->name, strerror(-code));
+    return code == -ENODEV ? HALO_BENCH_NO_DEVICE : HALO_EXIT_FAILED;
 }
