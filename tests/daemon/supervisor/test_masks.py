@@ -24,33 +24,33 @@ class Masks(DaemonTest):
     def masked(self, mask=None, **more):
         return self.stream('one', filters=f'{BLUR}:region=mask {mask or self.mask}', **more)
 
-    def check(self, streams):
-        """What --check-config says."""
+    def check(self, **streams):
+        """What --check-config says of them."""
         path = self.path('checked.yaml')
         with open(path, 'w', encoding='utf-8') as file:
-            json.dump({'control': {'path': self.path('c.sock')}, 'streams': streams}, file)
+            json.dump({'control': {'path': self.path('c.sock')}, 'streams': {
+                name: self.stream(name, **stream) for name, stream in streams.items()}}, file)
         done = subprocess.run([HALOD, '--check-config', path], timeout=30 * PATIENCE,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
         return done.returncode, done.stderr
 
     def test_start(self):
-        code, said = self.check({'one': self.masked()})
+        """Also where the filters are a list of maps."""
+        def filters(region):
+            return {'filters': [{'gblur': {'sigma': '0.1*w', 'region': region, 'feather': 3, 'invert': 1}}]}
+        feed = {'filters': f'{BLUR}:region=feed'}
+        code, said = self.check(mask=filters(f'mask {self.mask}'), shape=filters('rec 0 0 10% 10%'), feed=feed,
+                                rendition={'renditions': {'r': feed}})
         self.assertEqual(code, 78)
         self.assertIn(f'the mask image {self.mask} cannot be read: No such file', said)
-        pgm(self.mask)
-        self.assertEqual(self.check({'one': self.masked()}), (0, ''))
-
-    def test_a_list_of_maps(self):
-        pgm(self.mask)
-        for region in ('rect 0 0 10% 10%', ['rect 0 0 10% 10%', 'ellipse 5 5 9 9'],
-                       f'mask {self.mask}', ['rect', 0, 0, '10%', 12]):
-            filters = [{'gblur': {'sigma': '0.1*w', 'region': region, 'feather': 3, 'invert': 1}}]
-            with self.subTest(region):
-                self.assertEqual(self.check({'one': self.stream(filters=filters)}), (0, ''))
-        filters[0]['gblur']['region'] = 'rec 0 0 10% 10%'
-        code, said = self.check({'one': self.stream(filters=filters)})
-        self.assertEqual(code, 78)
         self.assertIn('unknown shape rec (nearest: rect)', said)
+        self.assertEqual(said.count("region=feed requires a stream of the daemon whose settings contain "
+                                    "'region_feed'"), 2, said)
+        pgm(self.mask)
+        self.assertEqual(self.check(
+            mask=filters(f'mask {self.mask}'), rect=filters('rect 0 0 10% 10%'),
+            two=filters(['rect 0 0 10% 10%', 'ellipse 5 5 9 9']), words=filters(['rect', 0, 0, '10%', 12]),
+            feed={**feed, 'region_feed': {}}), (0, ''))
 
     def assert_refused(self, daemon, *says, filters=None):
         with self.assertRaises(Refused) as refused:
@@ -102,14 +102,6 @@ class Masks(DaemonTest):
             self.assertEqual(daemon.control('Reload')['set'], answer)
         self.assertEqual(daemon.status('one')['restarts'], 0)
         daemon.wait_pictures('one', 10)
-
-    def test_feed(self):
-        for stream in (self.stream(filters=f'{BLUR}:region=feed'),
-                       self.stream(renditions={'r': {'filters': f'{BLUR}:region=feed'}})):
-            code, said = self.check({'one': stream})
-            self.assertEqual(code, 78)
-            self.assertIn("region=feed requires a stream of the daemon whose settings contain 'region_feed'", said)
-        self.assertEqual(self.check({'one': self.stream(filters=f'{BLUR}:region=feed', region_feed={})}), (0, ''))
 
 
 if __name__ == '__main__':
