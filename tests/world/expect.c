@@ -389,11 +389,15 @@ static void expect_viewer(char *rest)
         world_fail("viewer of %s: %s was expected, but it is %s", socket, rest, sees);
 }
 
-/* expect topic TOPIC TEXT, which it retains; or missing, or ~ TEXT */
+/* expect topic TOPIC TEXT, which it retains; or missing, ~ TEXT, or has {"KEY": VALUE, ...} */
 static void expect_topic(char *rest)
 {
     const char *topic = word(&rest), *found = broker_retained(topic);
-    if (rest[0] == '~' || rest[0] == '!')
+    if (!strncmp(rest, "has ", 4)) {
+        json_t *all = json_loads(found ? found : "", 0, NULL);
+        expect_values(all, topic, rest + 4);
+        json_decref(all);
+    } else if (rest[0] == '~' || rest[0] == '!')
         expect_text(topic, found ? found : "", rest);
     else if (strcmp(rest, "missing") ? !found || strcmp(found, rest) : !!found)
         world_fail("%s: %s was expected, but it is %s", topic, rest, found ? found : "missing");

@@ -375,14 +375,16 @@ static void send_garbage(struct engine *e, size_t size)
     free(text);
 }
 
-enum { LATE_SNAPSHOT, WRONG_RING, UNSEALED_RING };
+enum { LATE_SNAPSHOT, WRONG_RING, UNSEALED_RING, RING_OUT_OF_RANGE };
 
 /* Descriptors that are not what they should be, and that nobody asked for. Unsealed: those of a
  * ring, but it may shrink. */
 static void send_descriptors(struct engine *e, int what)
 {
     int fds[2];
-    const int encoding = what == UNSEALED_RING || world_draw(2) ? 0 : 99;
+    const int encoding = what == UNSEALED_RING                        ? 0
+                         : what == RING_OUT_OF_RANGE || world_draw(2) ? 99
+                                                                      : 0;
     if (pipe2(fds, O_CLOEXEC) < 0)
         world_fail("no pipe");
     if (what == UNSEALED_RING && (dup3(memfd_create("ring", MFD_CLOEXEC), fds[0], O_CLOEXEC) < 0 ||
