@@ -45,14 +45,9 @@ class Whole(DetectTest):
         self.say((n for n in range(35, 95) if n not in (40, 41, 50, 60, 61, 62)), 0.6, 0.5, score=0.7)
         self.say(range(31, 38), 0.05, 0.6, 0.15, 0.2)
         self.say(range(72, 79), 0.3, 0.1, 0.15, 0.2, score=0.3)
-        want = self.whole()
-        for seconds, order in (('0.4', (3, 7, 0, 1, 5, 2, 4, 6)), ('60', None)):
-            with self.subTest(seconds):
-                self.split(seconds=seconds)
-                self.complete(order)
-                self.assert_done(want)
-                os.unlink(self.output)
-                os.unlink(self.output + '.job.json')
+        self.split(seconds='0.4')
+        self.complete((3, 7, 0, 1, 5, 2, 4, 6))
+        self.assert_done()
 
     def test_cuts_at_seams(self):
         self.input = scenes(30, 30, 7, 33)
@@ -147,6 +142,7 @@ class Whole(DetectTest):
 
     def test_one_task_for_several(self):
         other = self.path('other.mkv')
+        self.input = scenes(50)
         self.split()
         self.split(chain='gblur=sigma=2', output=other)
         both = [self.parts, other + '.parts']
