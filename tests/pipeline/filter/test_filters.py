@@ -130,6 +130,18 @@ class Witnessed(HaloTest):
         self.assertLessEqual(worst, most, f'{what}: off by {worst} from float64')
 
 
+    def dense(self, plane, mask, bias=0, top=255, index=clamped):
+        """mask: rows of real weights."""
+        ry, rx, w, h, wanted = len(mask) // 2, len(mask[0]) // 2, plane.width, plane.height, []
+        taps = [(j - ry, i - rx, weight) for j, row in enumerate(mask)
+                for i, weight in enumerate(row) if weight]
+        for y in range(h):
+            for x in range(w):
+                total = sum(weight * plane.samples[index(y + j, h) * w + index(x + i, w)]
+                            for j, i, weight in taps)
+                wanted.append(min(max(total + bias, 0), top))
+        return Plane(w, h, wanted)
+
     def check_flat(self, chain):
         values = (0, 1, 16, 127, 254, 255)
         source = raw_clip(b''.join(bytes([value]) * (64 * 48) for value in values), 'gray', 64, 48)
@@ -309,18 +321,10 @@ class Convolution(Witnessed):
                 self.assertEqual(list(got.samples[y * plane.width:(y + 1) * plane.width]),
                                  line[1:] + line[-1:])
 
-    def dense(self, plane, mask, scale, bias=0, top=255):
-        side, index = math.isqrt(len(mask)), clamped
-        r, w, h, wanted = side // 2, plane.width, plane.height, []
-        for y in range(h):
-            lines = [index(y + j - r, h) * w for j in range(side)]
-            for x in range(w):
-                total = 0.0
-                for j in range(side):
-                    for i in range(side):
-                        total += mask[j * side + i] * plane.samples[lines[j] + index(x + i - r, w)]
-                wanted.append(min(max(total * scale + bias, 0), top))
-        return Plane(w, h, wanted)
+    @staticmethod
+    def rows(mask, scale):
+        side = math.isqrt(len(mask))
+        return [[scale * weight for weight in mask[at:at + side]] for at in range(0, len(mask), side)]
 
     def test_divisor_and_bias(self):
         for pixel_format, (mask, divisor, scale, bias) in each(
@@ -332,7 +336,7 @@ class Convolution(Witnessed):
             with self.subTest(f'{chain} {pixel_format}'):
                 before, after = self.planes_of(source, chain, pixel_format, 32, 24)
                 weights = [float(w) for w in mask.split()]
-                wanted = self.dense(before[0], weights, scale, bias, halotest.top_of(pixel_format))
+                wanted = self.dense(before[0], self.rows(weights, scale), bias, halotest.top_of(pixel_format))
                 self.assert_within_one(wanted, after[0], chain)
 
     def test_real_weights_and_large_masks(self):
@@ -346,24 +350,12 @@ class Convolution(Witnessed):
                 chain = (f"convolution=0m='{' '.join(map(str, mask))}':0rdiv={scale:.12g}"
                          ':border=replicate')
                 before, after = self.planes_of(source, chain, 'gray', 32, 24)
-                wanted = self.dense(before[0], mask, scale)
+                wanted = self.dense(before[0], self.rows(mask, scale))
                 self.assert_within_one(wanted, after[0], f'{side}x{side}')
 
 
 class Masks(Witnessed):
     """Filters that are one dense mask."""
-
-    def dense(self, plane, mask, bias=0, top=255, index=clamped):
-        """mask: rows of real weights."""
-        ry, rx, w, h, wanted = len(mask) // 2, len(mask[0]) // 2, plane.width, plane.height, []
-        taps = [(j - ry, i - rx, weight) for j, row in enumerate(mask)
-                for i, weight in enumerate(row) if weight]
-        for y in range(h):
-            for x in range(w):
-                total = sum(weight * plane.samples[index(y + j, h) * w + index(x + i, w)]
-                            for j, i, weight in taps)
-                wanted.append(min(max(total + bias, 0), top))
-        return Plane(w, h, wanted)
 
     def check(self, chain, pixel_format, masks, bias=0, size=(36, 28), index=clamped):
         """masks: one for each plane, None where it is not filtered."""

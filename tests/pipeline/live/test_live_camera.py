@@ -85,7 +85,7 @@ class Pictures(CameraTest):
             self.turned(words, chain)
 
     def test_formats(self):
-        for form, turn in (('yuyv', 0), ('uyvy', 90), ('nv12', 90), ('grey', 0)):
+        for form, turn in (('uyvy', 90), ('nv12', 90), ('grey', 0)):
             self.played.control(formats=f'{form}:{WIDTH}x{HEIGHT}@50')
             self.played.plug()
             live = self.camera('filters=gblur=sigma=3', f'capture.rotate={turn}')
@@ -255,13 +255,12 @@ class Away(CameraTest):
 
 
 class Troubles(CameraTest):
-    # What it says, and how often it is tried in two seconds, at most.
+    # Of each kind (test_camera.c has each error of each call) what it says, and how often it is tried in two
+    # seconds, at most.
     CELLS = (
-        ('OPEN', errno.EACCES, 'camera access denied', 4), ('OPEN', errno.EBUSY, 'camera in use', 5),
-        ('QUERYCAP', errno.ENODEV, 'no camera', 6), ('QUERYCAP', errno.EINVAL, 'no usable camera', 4),
-        ('ENUM', errno.EIO, 'camera failed', 5), ('S_FMT', errno.EBUSY, 'camera in use', 5),
-        ('REQBUFS', errno.ENOMEM, 'out of memory', 4), ('QUERYBUF', errno.EINVAL, 'camera failed', 5),
-        ('MMAP', errno.EIO, 'camera failed', 5), ('STREAMON', errno.ENOSPC, 'USB bus is full', 4),
+        ('OPEN', errno.EACCES, 'camera access denied', 4), ('QUERYCAP', errno.EINVAL, 'no usable camera', 4),
+        ('S_FMT', errno.EBUSY, 'camera in use', 5), ('REQBUFS', errno.ENOMEM, 'out of memory', 4),
+        ('STREAMON', errno.EIO, 'camera failed', 5), ('STREAMON', errno.ENOSPC, 'USB bus is full', 4),
         ('DQBUF', errno.EINVAL, 'no camera', 6), ('DQBUF', errno.ETIMEDOUT, 'camera sends nothing', 5),
     )
 
