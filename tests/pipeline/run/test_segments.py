@@ -234,7 +234,7 @@ class Refused(Segments):
         self.refuse('-segments', '-f', 'nut', name='unix:/nowhere', says='not a file')
 
     def test_outputs(self):
-        """Containers that count frames, and what is not a file, are refused."""
+        """Those that count frames, and pipes."""
         for name in ('out.avi', 'out.mxf'):
             with self.subTest(name):
                 self.refuse('-segments', '-an', name=name, says='use .mkv or .mp4')
