@@ -131,14 +131,14 @@ int halo_call_check(const struct halo_method *method, json_t *parameters, json_t
     return 0;
 }
 
-static int unknown_method(const char *full, json_t **ret_error)
+static int unknown_method(const struct halo_method *methods, const char *full, json_t **ret_error)
 {
     const char *dot = strrchr(full, '.');
     const size_t length = dot ? (size_t)(dot - full) : 0;
     const char *names[32];
     size_t count = 0;
     bool interface = false;
-    for (const struct halo_method *m = halo_methods; m->name; m++) {
+    for (const struct halo_method *m = methods; m->name; m++) {
         interface |= strlen(m->interface) == length && !memcmp(m->interface, full, length);
         if (count < sizeof names / sizeof names[0])
             names[count++] = m->name;
@@ -160,9 +160,9 @@ static int unknown_method(const char *full, json_t **ret_error)
     return -EINVAL;
 }
 
-static const struct halo_method *find_method(const char *full)
+static const struct halo_method *find_method(const struct halo_method *methods, const char *full)
 {
-    for (const struct halo_method *m = halo_methods; m->name; m++) {
+    for (const struct halo_method *m = methods; m->name; m++) {
         const size_t length = strlen(m->interface);
         if (!strncmp(full, m->interface, length) && full[length] == '.' &&
             !strcmp(full + length + 1, m->name))
@@ -185,7 +185,8 @@ static int read_flag(const json_t *message, const char *name, bool *ret)
     return !value || json_is_boolean(value) ? 0 : -EINVAL;
 }
 
-static int check_message(struct halo_call *call, json_t *message, json_t **ret_error)
+static int check_message(struct halo_call *call, const struct halo_method *methods, json_t *message,
+                         json_t **ret_error)
 {
     bool upgrade;
     const char *name = json_string_value(json_object_get(message, "method"));
@@ -200,9 +201,9 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
         return bad_message(ret_error, "no method supports \"upgrade\"");
     if (parameters && !json_is_object(parameters) && !json_is_null(parameters))
         return bad_message(ret_error, "\"parameters\" must be an object");
-    call->method = find_method(name);
+    call->method = find_method(methods, name);
     if (!call->method)
-        return unknown_method(name, ret_error);
+        return unknown_method(methods, name, ret_error);
     if (call->method->answers == HALO_ANSWERS_SEVERAL && !call->more) {
         *ret_error =
             halo_call_error(HALO_ERROR_MORE, "this method needs \"more\": true", NULL, NULL);
@@ -217,7 +218,8 @@ static int check_message(struct halo_call *call, json_t *message, json_t **ret_e
     return code;
 }
 
-int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error)
+int halo_call_parse(struct halo_call *ret, const struct halo_method *methods, const char *text,
+                    size_t length, json_t **ret_error)
 {
     struct halo_call call = {0};
     json_error_t at;
@@ -230,7 +232,7 @@ int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json
         return bad_message(ret_error, what);
     }
     const int code = json_is_object(message)
-                         ? check_message(&call, message, ret_error)
+                         ? check_message(&call, methods, message, ret_error)
                          : bad_message(ret_error, "a call must be a JSON object, {...}");
     json_decref(message);
     if (!code) {
@@ -279,7 +281,7 @@ static const char service_errors[] = "\nerror InterfaceNotFound(interface: strin
                                      "error PermissionDenied()\n"
                                      "error ExpectedMore()\n";
 
-char *halo_interface_description(const char *interface)
+char *halo_interface_description(const struct halo_method *methods, const char *interface)
 {
     const bool control = !strcmp(interface, HALO_VARLINK_CONTROL);
     char *text = NULL;
@@ -293,7 +295,7 @@ char *halo_interface_description(const char *interface)
             control ? "Shows and controls the streams of halod."
                     : "The interface that every Varlink service provides.",
             interface);
-    for (const struct halo_method *m = halo_methods; m->name; m++)
+    for (const struct halo_method *m = methods; m->name; m++)
         if (!strcmp(m->interface, interface))
             describe_method(m, to);
     fputs(control ? control_errors : service_errors, to);

@@ -14,6 +14,7 @@
 #include "daemon/control/control.h"
 
 struct halo_client;
+struct halo_method;
 
 /* Who makes a call over HTTP. */
 struct halo_client_user {
@@ -29,6 +30,7 @@ typedef void halo_client_reply(void *arg, const json_t *message, int fd);
 /* Data that all clients of the control socket share. */
 struct halo_clients {
     uv_loop_t *loop;
+    const struct halo_method *methods; /* methods.h */
     struct halo_control_host host;
     struct halo_facts *facts;
     struct halo_history *history;

@@ -254,6 +254,7 @@ int halo_control_create(struct halo_control **ret, uv_loop_t *loop,
     if (!control)
         return halo_fail(err, -ENOMEM, "out of memory");
     control->clients.loop = loop;
+    control->clients.methods = halo_methods;
     control->clients.host = *host;
     for (int i = 0; i < DOORS; i++) {
         control->door[i].control = control;

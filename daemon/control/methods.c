@@ -34,7 +34,7 @@ static void get_info(struct halo_client *client, json_t *parameters)
 static void get_description(struct halo_client *client, json_t *parameters)
 {
     const char *name = halo_parameter_text(parameters, HALO_FIELD_INTERFACE);
-    char *text = halo_interface_description(name);
+    char *text = halo_interface_description(halo_methods, name);
     if (text)
         halo_client_answer(client, json_pack("{s:s}", "description", text), -1);
     else

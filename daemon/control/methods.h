@@ -63,12 +63,13 @@ struct halo_call {
     bool more, oneway;
 };
 
-/* Parses one message; text does not include the NUL that ends it. Returns 0 if the message is a
- * valid call; the caller must then release *ret with halo_call_finish(). Returns -ENOMEM if out of
- * memory. If the message is invalid, returns -EINVAL and sets *ret_error to a new reference to the
- * complete answer. *ret_error is NULL if the call has "oneway", which means that no answer is
- * wanted, or if out of memory. */
-int halo_call_parse(struct halo_call *ret, const char *text, size_t length, json_t **ret_error);
+/* Parses one message, a call of one of these methods; text does not include the NUL that ends it.
+ * Returns 0 if the message is a valid call; the caller must then release *ret with
+ * halo_call_finish(). Returns -ENOMEM if out of memory. If the message is invalid, returns -EINVAL
+ * and sets *ret_error to a new reference to the complete answer. *ret_error is NULL if the call has
+ * "oneway", which means that no answer is wanted, or if out of memory. */
+int halo_call_parse(struct halo_call *ret, const struct halo_method *methods, const char *text,
+                    size_t length, json_t **ret_error);
 void halo_call_finish(struct halo_call *call);
 /* Checks that the parameters, an object, match the method's. Returns 0, or -EINVAL with *ret_error
  * as above. */
@@ -81,6 +82,6 @@ json_t *halo_call_error(const char *name, const char *what, const char *key, con
 /* Returns the description of the interface "io.halod.Control" or "org.varlink.service" in the
  * Varlink definition language. The caller frees the result. Returns NULL if there is no such
  * interface, or if out of memory. */
-char *halo_interface_description(const char *interface);
+char *halo_interface_description(const struct halo_method *methods, const char *interface);
 
 #endif

@@ -61,7 +61,7 @@ static void parse(const char *text, size_t length)
 {
     struct halo_call call = {0};
     json_t *error = NULL;
-    if (halo_call_parse(&call, text, length, &error)) {
+    if (halo_call_parse(&call, halo_methods, text, length, &error)) {
         if (call.method || call.parameters)
             abort();
         if (error)
