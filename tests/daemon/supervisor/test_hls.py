@@ -135,8 +135,9 @@ class Players(DaemonTest):
         daemon = self.start({'one': self.live(keep=3)})
         self.wait_segments(daemon, 6)
         self.assertGreaterEqual(self.number(), newest + 6)
-        # A file goes some time after the playlist that named it.
-        self.until(lambda: set(before) & set(os.listdir(self.path('hls'))) == {'door.m3u8'})
+        # What is no longer listed goes after the list is there.
+        self.until(lambda: set(before) & set(os.listdir(self.path('hls'))) == {'door.m3u8'},
+                   lambda: os.listdir(self.path('hls')))
         self.assertIn('#EXT-X-DISCONTINUITY-SEQUENCE:2\n', self.playlist())
         os.rename(self.path('hls'), self.path('gone'))  # at once: the engine writes there
         shutil.rmtree(self.path('gone'), ignore_errors=True)
