@@ -57,7 +57,7 @@ class Attacks(unittest.TestCase):
     def attack(self, *args, **env):
         done = subprocess.run([sys.executable, os.path.join(FOLDER, 'attack'),
                                '--halod', os.environ['HALOD'], *args],
-                              capture_output=True, text=True, timeout=500, check=False,
+                              capture_output=True, text=True, timeout=3000, check=False,
                               env={**os.environ, **env})
         if done.returncode == 77:
             self.skipTest((done.stdout + done.stderr).strip().splitlines()[-1])
