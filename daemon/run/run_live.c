@@ -55,17 +55,9 @@ struct run_live {
     bool has_picture, has_card;
 };
 
-/* ---- run_live_events.c ---- */
-extern const struct halo_live_events run_live_events; /* callbacks; arg is a struct run_live */
-
-/* ---- events ---- */
-
-/* The events of a run with a camera (run_live.h), called by the threads of its stream: packets are
- * written into the file or pipe, or kept for the loop. */
-
 /* ---- reports ---- */
 
-static void run_live_stats(struct run_live *run, struct halo_stream_stats *ret)
+static void read_stats(struct run_live *run, struct halo_stream_stats *ret)
 {
     const int64_t first = atomic_load(&run->first);
     halo_live_stats(run->live, &run->numbers);
@@ -104,11 +96,11 @@ static void report(struct run_live *run)
 
 /* Shows the progress for the last time, the result if the run had no error, and the statistics if
  * -stats is set. */
-static void run_live_report(struct run_live *run, const struct halo_error *err)
+static void print_end(struct run_live *run, const struct halo_error *err)
 {
     char bytes[24];
     struct halo_stream_stats stats;
-    run_live_stats(run, &stats);
+    read_stats(run, &stats);
     halo_progress_show(run->progress, &stats, true);
     if (run->settings->stats)
         report(run);
@@ -122,7 +114,10 @@ static void run_live_report(struct run_live *run, const struct halo_error *err)
 
 /* ---- events ---- */
 
-static void run_live_fail(struct run_live *run, const struct halo_error *err)
+/* Called by the threads of the stream, with a struct run_live: packets are written into the file or
+ * pipe, or kept for the loop. */
+
+static void fail(struct run_live *run, const struct halo_error *err)
 {
     halo_lock(&run->lock);
     if (!run->error.code)
@@ -140,7 +135,7 @@ static void on_state(void *arg, enum halo_live_state state, const struct halo_er
     run->away = waits ? *err : (struct halo_error){0};
     halo_unlock(&run->lock);
     if (state == HALO_LIVE_FAILED)
-        run_live_fail(run, err);
+        fail(run, err);
     else if (waits)
         halo_log(HALO_LOG_WARNING, "%s", halo_log_skip_number(err->text));
     else if (was && state == HALO_LIVE_RUNNING)
@@ -173,7 +168,7 @@ static void on_begin(void *arg, int encoding, const struct halo_live_begin *begi
     if (!run->sink)
         hand_over(run, encoding, run->card, begin->card, 0);
     else if (halo_live_sink_begin(run->sink, begin, &err) < 0)
-        run_live_fail(run, &err);
+        fail(run, &err);
 }
 
 static bool is_past_the_end(const struct run_live *run, int64_t pts)
@@ -186,7 +181,7 @@ static void write_packet(struct run_live *run, const AVPacket *pkt)
 {
     struct halo_error err = {0};
     if (halo_live_sink_packet(run->sink, pkt, &err) < 0)
-        run_live_fail(run, &err);
+        fail(run, &err);
     else if (run->settings->stats)
         halo_histogram_add(&run->delay, halo_now_ns() - pkt->pts * 1000);
 }
@@ -222,7 +217,7 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
 static void on_failed(void *arg, int encoding, const struct halo_error *err)
 {
     if (encoding == ((struct run_live *)arg)->encoding)
-        run_live_fail(arg, err);
+        fail(arg, err);
 }
 
 static void on_want(void *arg, enum halo_find find)
@@ -240,7 +235,7 @@ static void on_unwanted(void *arg, enum halo_find find)
     halo_run_detector_calls.unwanted(((struct run_live *)arg)->detectors, find);
 }
 
-const struct halo_live_events run_live_events = {
+static const struct halo_live_events events = {
     .state = on_state,
     .begin = on_begin,
     .packet = on_packet,
@@ -303,7 +298,7 @@ static void start_live(struct run_live *run)
     if (run->running || atomic_load(&run->stop))
         return;
     if (halo_live_start(run->live, &err) < 0) {
-        run_live_fail(run, &err);
+        fail(run, &err);
         return;
     }
     run->began = halo_now_ns();
@@ -320,10 +315,10 @@ static void reported(void *arg, const char *state, const char *why)
         halo_log(HALO_LOG_WARNING, "%s", why);
     } else if (halo_virtual_trouble(run->shown) == HALO_V4L2_UNFIT) {
         halo_fail_usage(&err, "%s", why);
-        run_live_fail(run, &err);
+        fail(run, &err);
     } else {
         halo_fail_device(&err, "%s", why);
-        run_live_fail(run, &err);
+        fail(run, &err);
     }
 }
 
@@ -424,7 +419,7 @@ static void end_in_time(struct run_live *run)
     halo_fail_device(&err, "%s",
                      run->away.code ? halo_log_skip_number(run->away.text) : "no frame arrived");
     halo_unlock(&run->lock);
-    run_live_fail(run, &err);
+    fail(run, &err);
 }
 
 static void on_tick(uv_timer_t *timer)
@@ -433,7 +428,7 @@ static void on_tick(uv_timer_t *timer)
     struct halo_stream_stats stats;
     end_if_stuck(run);
     if (run->ticks++ % SHOW_TICKS == 0 && run->running) {
-        run_live_stats(run, &stats);
+        read_stats(run, &stats);
         /* no packet reports the first frame */
         const bool unseen = run->encoding < 0 || (!run->sink && !run->watched);
         if (unseen && run->numbers.moved_at && !atomic_load(&run->first))
@@ -495,7 +490,7 @@ static int prepare(struct run_live *run, const struct halo_chain *chain, struct 
                                       run->sink ? halo_live_sink_codec(run->sink) : NULL,
                                       run->sink && halo_live_sink_is_file(run->sink), err);
     if (code >= 0)
-        code = halo_live_create(&run->live, &run->stream, &run_live_events, run, err);
+        code = halo_live_create(&run->live, &run->stream, &events, run, err);
     if (code < 0)
         return code;
     halo_encodings(&run->stream, encoding, of);
@@ -533,7 +528,7 @@ static int conclude(struct run_live *run, struct halo_error *err)
     if (run->sink)
         halo_live_sink_finish(run->sink, err);
     if (run->running)
-        run_live_report(run, err);
+        print_end(run, err);
     if (run->end.by && (!err->code || err->code == -EINTR))
         return 128 + run->end.by;
     return err->code ? halo_run_end_code(err) : HALO_EXIT_OK;

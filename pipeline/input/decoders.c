@@ -72,13 +72,13 @@ struct halo_decoders {
     struct halo_decode_worker *worker; /* settings.most of them */
 };
 
-/* ---- workers ---- */
+/* ---- a worker ---- */
 
-/* A worker: decodes one group after the other (decoders.h). Its decoder is not flushed between
+/* It decodes one group after the other (decoders.h). Its decoder is not flushed between
  * groups, so the last frames of a group come out while the next one's packets go in; times tell
  * which group a frame belongs to. */
 
-/* ---- with the lock ---- */
+/* Under the lock: */
 
 /* The worker's groups can no longer be trusted. */
 static void spoil(struct halo_decode_worker *w)
@@ -175,7 +175,7 @@ static struct halo_group *take(struct halo_decode_worker *w)
     return g;
 }
 
-/* ---- without ---- */
+/* Without it: */
 
 /* Puts all frames that the decoder has into their groups. */
 static bool collect(struct halo_decode_worker *w)

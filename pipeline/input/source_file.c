@@ -126,6 +126,8 @@ static bool jumps_pass(struct halo_jumps *j, const AVStream *st, AVPacket *pkt, 
     return jumped;
 }
 
+/* ---- the source ---- */
+
 enum {
     BLIND_SEEK = 10, /* seconds: longer than the distance between keyframes of broadcasts */
     JOINT = 4,       /* packets of a stream between the mark of a gap and the jump of its clock */

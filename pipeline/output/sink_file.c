@@ -218,6 +218,8 @@ static void target_finish(struct halo_target *target)
     *target = (struct halo_target){0};
 }
 
+/* ---- the sink ---- */
+
 enum {
     MAX_PARTIALS = 9999,
     GRACE_US = 2000000, /* time for a reader, after a stop request */

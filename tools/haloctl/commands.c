@@ -157,6 +157,8 @@ static int ctl_token(struct ctl *ctl, char **words, int count)
     return ctl_end_print();
 }
 
+/* ---- streams ---- */
+
 /* An answer without words of its own. */
 static int done(const struct ctl *ctl, json_t *result)
 {
