@@ -11,33 +11,6 @@
 #include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/camera/camera_private.h"
 
-int halo_camera_fail(const struct halo_camera *c, const struct halo_camera_fault *fault,
-                     enum halo_v4l2_call call, int error)
-{
-    return halo_v4l2_fail(fault->err, fault->trouble, c->id.node, call, abs(error));
-}
-
-int halo_camera_call(const struct halo_camera *c, const struct halo_camera_fault *fault,
-                     enum halo_v4l2_call call, unsigned long request, void *argument)
-{
-    const int code = halo_v4l2_call(c->fd, request, argument);
-    return code < 0 && halo_v4l2_judge(call, -code) != HALO_V4L2_FINE
-               ? halo_camera_fail(c, fault, call, code)
-               : 0;
-}
-
-int halo_camera_fail_as(const struct halo_camera *c, const struct halo_camera_fault *fault,
-                        enum halo_v4l2_trouble trouble, int code, const char *what)
-{
-    const struct halo_v4l2_state *state = &halo_v4l2_states[trouble];
-    *fault->trouble = trouble;
-    return halo_fail(fault->err, code, "%s: %s%s%s%s%s", c->id.node, state->words,
-                     *what ? ": " : "", what, state->advice ? "; " : "",
-                     state->advice ? state->advice : "");
-}
-
-/* ---- open ---- */
-
 uint32_t halo_camera_queue(uint32_t caps)
 {
     return caps & V4L2_CAP_VIDEO_CAPTURE          ? V4L2_BUF_TYPE_VIDEO_CAPTURE

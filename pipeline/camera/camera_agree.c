@@ -253,16 +253,6 @@ static int descend(struct halo_camera *c, struct agreement *a,
     }
 }
 
-void halo_camera_wishes(const struct halo_capture_settings *set, int *ret_width, int *ret_height,
-                        double *ret_rate)
-{
-    *ret_width = HALO_DEFAULT_WIDTH;
-    *ret_height = HALO_DEFAULT_HEIGHT;
-    if (set->size)
-        sscanf(set->size, "%dx%d", ret_width, ret_height);
-    *ret_rate = set->fps > 0 ? set->fps : HALO_DEFAULT_RATE;
-}
-
 static void read_wishes(const struct halo_camera *c, struct agreement *a)
 {
     const struct halo_capture_settings *set = c->settings;

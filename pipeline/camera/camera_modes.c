@@ -138,3 +138,13 @@ int halo_camera_modes(int fd, uint32_t type, int want_width, int want_height,
     *ret = m.list;
     return m.count;
 }
+
+void halo_camera_wishes(const struct halo_capture_settings *set, int *ret_width, int *ret_height,
+                        double *ret_rate)
+{
+    *ret_width = HALO_DEFAULT_WIDTH;
+    *ret_height = HALO_DEFAULT_HEIGHT;
+    if (set->size)
+        sscanf(set->size, "%dx%d", ret_width, ret_height);
+    *ret_rate = set->fps > 0 ? set->fps : HALO_DEFAULT_RATE;
+}

@@ -72,7 +72,7 @@ static inline bool halo_camera_is_planar(const struct halo_camera *camera)
     return camera->type == V4L2_BUF_TYPE_VIDEO_CAPTURE_MPLANE;
 }
 
-/* ---- camera.c ---- */
+/* ---- v4l2.c ---- */
 
 /* Reports in `fault` that a V4L2 call failed. `error` is an errno, positive or negative. Returns
  * the code that the caller should return. */
@@ -86,6 +86,8 @@ int halo_camera_fail_as(const struct halo_camera *camera, const struct halo_came
  * otherwise the code that the caller should return. */
 int halo_camera_call(const struct halo_camera *camera, const struct halo_camera_fault *fault,
                      enum halo_v4l2_call call, unsigned long request, void *argument);
+
+/* ---- camera.c ---- */
 
 /* Returns the queue type of a device with these capabilities, or 0 if the device does not capture
  * video. */

@@ -5,8 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/videodev2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+
+#include "pipeline/camera/camera_private.h"
 
 #define TEXT_ABSENT "it will be opened when it appears; run 'halod devices' to list the cameras"
 #define TEXT_DENIED "the user that halod runs as must be in the group 'video'"
@@ -162,4 +165,31 @@ const struct halo_v4l2_format *halo_v4l2_format_of(uint32_t fourcc)
         if (fourcc == f->fourcc || (fourcc && fourcc == f->planar))
             return f;
     return NULL;
+}
+
+/* ---- an open camera ---- */
+
+int halo_camera_fail(const struct halo_camera *c, const struct halo_camera_fault *fault,
+                     enum halo_v4l2_call call, int error)
+{
+    return halo_v4l2_fail(fault->err, fault->trouble, c->id.node, call, abs(error));
+}
+
+int halo_camera_call(const struct halo_camera *c, const struct halo_camera_fault *fault,
+                     enum halo_v4l2_call call, unsigned long request, void *argument)
+{
+    const int code = halo_v4l2_call(c->fd, request, argument);
+    return code < 0 && halo_v4l2_judge(call, -code) != HALO_V4L2_FINE
+               ? halo_camera_fail(c, fault, call, code)
+               : 0;
+}
+
+int halo_camera_fail_as(const struct halo_camera *c, const struct halo_camera_fault *fault,
+                        enum halo_v4l2_trouble trouble, int code, const char *what)
+{
+    const struct halo_v4l2_state *state = &halo_v4l2_states[trouble];
+    *fault->trouble = trouble;
+    return halo_fail(fault->err, code, "%s: %s%s%s%s%s", c->id.node, state->words,
+                     *what ? ": " : "", what, state->advice ? "; " : "",
+                     state->advice ? state->advice : "");
 }
