@@ -84,9 +84,9 @@ void halo_camera_counts(const struct halo_camera *camera, struct halo_camera_cou
 
 /* Waits for the next frame. A raw frame is returned in *ret_raw, an encoded one in *ret_pkt, which
  * the caller has allocated. Times are in ns of CLOCK_MONOTONIC. Returns 1 with a frame, 0 if the
- * wake descriptor ended the wait, or -errno with fault filled; after an error, the camera must be
- * closed. If no frame arrives within settings->stall seconds, the function fails with
- * HALO_V4L2_STALLED; interrupting the wait does not extend this time. */
+ * wake descriptor ended the wait or damaged frames were dropped and counted, or -errno with fault
+ * filled; after an error, the camera must be closed. If no frame arrives within settings->stall
+ * seconds, the function fails with HALO_V4L2_STALLED; returning 0 does not extend this time. */
 int halo_camera_read(struct halo_camera *camera, struct halo_raw_picture **ret_raw,
                      AVPacket *ret_pkt, const struct halo_camera_fault *fault);
 

@@ -151,13 +151,14 @@ static int make_picture(struct halo_camera *c, const struct halo_camera_taken *t
     return 1;
 }
 
-/* 1: *ret is filled; 0: woken; -errno. */
+/* 1: *ret is filled; 0: woken, or damaged ones were dropped; -errno. */
 static int wait_for_newest(struct halo_camera *c, struct halo_camera_taken *ret,
                            const struct halo_camera_fault *fault)
 {
+    const int64_t damaged = c->counts.damaged;
     for (bool error = false;;) {
         int code = take_newest(c, ret, fault);
-        if (code != 0)
+        if (code != 0 || c->counts.damaged > damaged)
             return code;
         if (error) /* reported, but DQBUF returned nothing */
             return halo_camera_fail(c, fault, HALO_V4L2_DQBUF, EIO);
