@@ -279,7 +279,7 @@ class Consumers(PipewireTest):
 
 class Restarts(PipewireTest):
     def test_all(self):
-        """The server comes after halod. Then the node and the consumer stay, whoever else restarts."""
+        """The server comes after halod. Then the node and the consumer stay, when others restart."""
         self.session.stop('wireplumber')
         self.session.stop('pipewire')
         daemon = self.play(capture=ALWAYS)

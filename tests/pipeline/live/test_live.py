@@ -431,7 +431,7 @@ class Encoding(LiveTest):
 
 
 class Swap(LiveTest):
-    """In which order things come, whoever is late or fails, is tested in tests/box."""
+    """The order of events, also when something is late or fails, is tested in tests/box."""
     FIRST, SECOND = 'gblur=sigma=3', 'avgblur=sizeX=5'
 
     def test_at_one_picture(self):
