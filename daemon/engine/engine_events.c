@@ -98,7 +98,7 @@ static void note_sent(struct engine *engine, int count)
 static json_t *coverage_of(const struct engine_stream *stream)
 {
     static struct halo_live_stats stats; /* large */
-    if (stream->phase != ENGINE_RUNNING || !stream->live)
+    if (!engine_stream_runs(stream))
         return json_array();
     halo_live_stats(stream->live, &stats);
     return halo_coverages_write(stats.coverage);
