@@ -193,6 +193,10 @@ class Check(unittest.TestCase):
         self.program('bin/ninja', '#!/bin/sh\necho cc1: write error: No space left on device\nexit 1\n')
         lines = self.check('sanitized', code=1)
         self.assertTrue(any(line.startswith('check: a disk is full: make room in ') for line in lines), lines)
+        self.program('bin/ninja', '#!/bin/sh\n')
+        self.program('tests/vm/run', '#!/bin/sh\necho that was to be: No space left on device\nexit 1\n')
+        lines = self.check('vm', code=1)
+        self.assertFalse([line for line in lines if 'a disk is full' in line])
 
     def test_no_time_for_long_parts(self):
         lines = self.check('--long', '--minutes', '1', at=1)

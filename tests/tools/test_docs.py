@@ -43,6 +43,15 @@ class Links(unittest.TestCase):
                          [])
 
 
+class Options(unittest.TestCase):
+    def test_kernels_alone_need_nothing_of_the_rest(self):
+        """-Dkernels_only=true of docs/building.md, which the kernels for 64-bit Arm are built with."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(['meson', 'setup', folder, ROOT, '-Dkernels_only=true', '-Dcuda=disabled'],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+
 class Installed(unittest.TestCase):
     def test_links_lead_to_installed_files(self):
         plan = json.loads(subprocess.run(['meson', 'introspect', '--install-plan', os.environ['BUILD']],
