@@ -43,7 +43,7 @@ class Links(unittest.TestCase):
                          [])
 
 
-class Options(unittest.TestCase):
+class Builds(unittest.TestCase):
     def test_kernels_alone_need_nothing_of_the_rest(self):
         """-Dkernels_only=true of docs/building.md, which the kernels for 64-bit Arm are built with."""
         with tempfile.TemporaryDirectory() as folder:
