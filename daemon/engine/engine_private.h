@@ -25,7 +25,7 @@
 #include "daemon/link/link_stats.h"
 #include "kernels/device_memory.h"
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/packet_ring.h"
 

@@ -19,7 +19,7 @@
 #include "daemon/run/run_end.h"
 #include "pipeline/base/path.h"
 #include "pipeline/output/container.h"
-#include "pipeline/run/stream.h"
+#include "pipeline/stream/stream.h"
 #include "pipeline/segment/manifest.h"
 
 /* Encoders of which a test showed that they give the same bytes on all processors of a kind, and

@@ -9,7 +9,7 @@
 
 #include "config/daemon.h"
 #include "kernels/device_memory.h"
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 
 enum { HALO_LINK_GPUS = 16 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "config/run.h"
-#include "pipeline/run/stream.h"
+#include "pipeline/stream/stream.h"
 
 /* Prints what the trial showed, to standard output. Call this after halo_stream_join(). `stopped`:
  * the trial ended before the input. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "config/error.h"
-#include "pipeline/run/stream.h"
+#include "pipeline/stream/stream.h"
 
 struct halo_progress;
 

@@ -23,7 +23,7 @@
 #include "kernels/backend.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"
-#include "pipeline/run/stream.h"
+#include "pipeline/stream/stream.h"
 
 enum {
     TICK_MS = 500,

@@ -20,7 +20,7 @@
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_loop.h"
 #include "daemon/view/virtual_camera.h"
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 #include "pipeline/output/live_sink.h"
 
 struct run_live {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * halod run with a camera: one live stream in this process (pipeline/live/live.h), which is output
- * to a virtual camera, a file, a pipe or nothing.
+ * halod run with a camera: one live stream in this process (pipeline/stream/live.h), which is
+ * output to a virtual camera, a file, a pipe or nothing.
  *
  *   loop: virtual camera, signals, clock       live stream's threads: camera -> gate -> packets
  *            ^-------------------- newest frame, wake --------------------'  '--> file or pipe

@@ -18,7 +18,7 @@
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/frozen.h"
 #include "pipeline/picture/memory.h"
-#include "pipeline/run/stream.h"
+#include "pipeline/stream/stream.h"
 
 enum {
     TICK_MS = 500,

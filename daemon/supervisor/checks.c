@@ -16,7 +16,7 @@
 #include "pipeline/filter/leaves.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/filter/privacy.h"
-#include "pipeline/live/source_ops.h"
+#include "pipeline/stream/source_ops.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"
 #include "pipeline/output/output.h"

@@ -45,8 +45,8 @@ const AVPacketSideData *halo_av_stream_all_side_data(const AVStream *stream, int
 
 /* Like FFmpeg's functions of these names, but the side data of `to` stays as it is and that of
  * `from` is not copied: newer versions keep a stream's side data among its parameters, and an
- * output must not tell everything that its input tells (pipeline/run/copy_streams.c). Return 0 or
- * an AVERROR. */
+ * output must not tell everything that its input tells (pipeline/stream/copy_streams.c). Return 0
+ * or an AVERROR. */
 int halo_av_parameters_copy(AVCodecParameters *to, const AVCodecParameters *from);
 int halo_av_parameters_from_context(AVCodecParameters *to, const AVCodecContext *from);
 

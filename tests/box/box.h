@@ -35,7 +35,7 @@
 #include <stdint.h>
 
 #include "pipeline/base/thread.h"
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 #include "tests/world/play.h"
 
 enum {

@@ -13,8 +13,8 @@
 
 #include "kernels/clock.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/live/live_input.h"
-#include "pipeline/live/live_stream.h"
+#include "pipeline/stream/live_input.h"
+#include "pipeline/stream/live_stream.h"
 #include "pipeline/output/encode.h"
 #include "pipeline/picture/raw_picture_private.h"
 #include "tests/box/box.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Which kind of source a name means, and what its row says. */
 #include "config/source_kinds.h"
-#include "pipeline/live/source_ops.h"
+#include "pipeline/stream/source_ops.h"
 #include "tests/cmocka_all.h"
 
 static void names_have_kinds(void **state)

@@ -47,16 +47,16 @@ TESTS = {
     PIPELINE + 'filter/leaves.c': ('privacy',),
     PIPELINE + 'base/canary.c': ('canary',),
     PIPELINE + 'gate/leak.c': ('leak',),
-    PIPELINE + 'live/live_lineup.c': ('lineup', 'privacy'),
-    PIPELINE + 'live/live_aside.c': BOX,
-    PIPELINE + 'live/live_cards.c': BOX,
-    PIPELINE + 'live/live_encodings.c': BOX,
-    PIPELINE + 'live/live_encode.c': BOX,
-    PIPELINE + 'live/live_filter.c': BOX,
-    PIPELINE + 'live/live_lineups.c': BOX,
-    PIPELINE + 'live/live_source.c': BOX,
-    PIPELINE + 'live/live_status.c': BOX,
-    PIPELINE + 'live/live.c': BOX,
+    PIPELINE + 'stream/live_lineup.c': ('lineup', 'privacy'),
+    PIPELINE + 'stream/live_aside.c': BOX,
+    PIPELINE + 'stream/live_cards.c': BOX,
+    PIPELINE + 'stream/live_encodings.c': BOX,
+    PIPELINE + 'stream/live_encode.c': BOX,
+    PIPELINE + 'stream/live_filter.c': BOX,
+    PIPELINE + 'stream/live_lineups.c': BOX,
+    PIPELINE + 'stream/live_source.c': BOX,
+    PIPELINE + 'stream/live_status.c': BOX,
+    PIPELINE + 'stream/live.c': BOX,
     PIPELINE + 'detect/detect.c': ('detect',) + BOX,
     PIPELINE + 'gate/queue.c': BOX,
     PIPELINE + 'picture/format.c': ('gate_regions',),
@@ -564,7 +564,7 @@ MUTANTS = [
          'r->to->count > 0'),
     ),
     *group(
-        PIPELINE + 'live/live_lineup.c',
+        PIPELINE + 'stream/live_lineup.c',
         ('renditions have the pictures of the first chain',
          'strcmp(lineup->chain[same]->text, lineup->chain[i]->text) != 0', 'i < 0'),
         ('only the first chain must filter', 'chains[i], privacy, err)',
@@ -923,7 +923,7 @@ MUTANTS = [
     # Faults of order among the threads of a live stream; most were once in the code and have the
     # commit that mended them.
     *group(
-        PIPELINE + 'live/live_aside.c',
+        PIPELINE + 'stream/live_aside.c',
         ('f8e1d627: a change is confirmed after 1.5 s, though older frames are inside',
          'const bool sure = oldest >= first.epoch && atomic',
          'const bool sure = oldest >= 0 && atomic'),
@@ -953,12 +953,12 @@ MUTANTS = [
          ''),
     ),
     *group(
-        PIPELINE + 'live/live_cards.c',
+        PIPELINE + 'stream/live_cards.c',
         ('the last frame is not shown for its time',
          'else if (set->on_error == HALO_ON_ERROR_LAST && cards->shown)', 'else if (false)'),
     ),
     *group(
-        PIPELINE + 'live/live_encodings.c',
+        PIPELINE + 'stream/live_encodings.c',
         ('9764049e: frames that an encoder holds do not count when filters change',
          'if ((p->waiting || p->holds) &&',
          'if (p->waiting &&'),
@@ -968,7 +968,7 @@ MUTANTS = [
          ''),
     ),
     *group(
-        PIPELINE + 'live/live_encode.c',
+        PIPELINE + 'stream/live_encode.c',
         ('9764049e: newer frames are encoded behind older ones that the encoder holds',
          '    if (epoch != e->epoch)\n'
          '        settle(e, pkt);\n',
@@ -989,7 +989,7 @@ MUTANTS = [
          '    if (halo_encoder_send(e->codec.encoder, NULL, &err) >= 0)'),
     ),
     *group(
-        PIPELINE + 'live/live_filter.c',
+        PIPELINE + 'stream/live_filter.c',
         ('f8e1d627: a frame on which a filter failed stays inside',
          '            lose_picture(live, code, &err);\n'
          '        end_inside(live, lineup, false);\n'
@@ -1007,13 +1007,13 @@ MUTANTS = [
          '    halo_output_picture_destroy(picture);\n'),
     ),
     *group(
-        PIPELINE + 'live/live_lineups.c',
+        PIPELINE + 'stream/live_lineups.c',
         ('dbdd4d60: the format goes while a snapshot or a card uses it',
          'while (all->users)',
          'while (false)'),
     ),
     *group(
-        PIPELINE + 'live/live_source.c',
+        PIPELINE + 'stream/live_source.c',
         ('a8a5ee00: frames enter before their encodings are described',
          '        halo_live_wait_described(live);\n',
          ''),
@@ -1026,7 +1026,7 @@ MUTANTS = [
          '    end_all(live);\n'),
     ),
     *group(
-        PIPELINE + 'live/live_status.c',
+        PIPELINE + 'stream/live_status.c',
         ('ba68c074: frames from before the source was lost show that it is back',
          'const bool old = decoded <= status->away;',
          'const bool old = decoded < 0;'),
@@ -1036,14 +1036,14 @@ MUTANTS = [
          ''),
     ),
     *group(
-        PIPELINE + 'live/live_source.c',
+        PIPELINE + 'stream/live_source.c',
         ('57ab6f27: cards wait until the source is closed',
          '        const bool ends = is_over(live, code) ||',
          '        halo_live_input_close(&in);\n'
          '        const bool ends = is_over(live, code) ||'),
     ),
     *group(
-        PIPELINE + 'live/live.c',
+        PIPELINE + 'stream/live.c',
         ('5946e4bf: a stop waits until the source is tried again',
          '    halo_live_status_wake(live->status);\n',
          ''),

@@ -10,7 +10,7 @@
 
 #include "config/daemon_tables.h"
 #include "kernels/clock.h"
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 #include "pipeline/output/begin_wire.h"
 #include "tests/proof/chains.h"
 #include "tests/proof/example.h"

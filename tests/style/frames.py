@@ -28,15 +28,15 @@ RAW = {
     'picture/orient.c': ('turns raw pictures', 'part_of turn_planes spill_of halo_orient_pass'),
     'input/first_picture.c': ('the first picture of a stream, for what it says of itself',
                         'note'),
-    'run/stage_source.c': ('from the decoders into the queue to the gate', 'receive_picture'),
-    'live/live_camera.c': ('from the camera, or its decoder, turned, to the source thread', '''
+    'stream/stage_source.c': ('from the decoders into the queue to the gate', 'receive_picture'),
+    'stream/live_camera.c': ('from the camera, or its decoder, turned, to the source thread', '''
         read_camera take_camera halo_live_read_camera'''),
-    'live/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
-    'live/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
-    'live/live_from_test.c': ('from test:', 'halo_live_read_test'),
-    'live/live_input.c': ('from a decoder', 'halo_live_input_receive'),
-    'live/source_ops.c': ('from sources of all kinds to the source thread', 'halo_live_input_read'),
-    'live/live_source.c': ('into the queue to the gate', 'take_picture'),
+    'stream/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
+    'stream/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
+    'stream/live_from_test.c': ('from test:', 'halo_live_read_test'),
+    'stream/live_input.c': ('from a decoder', 'halo_live_input_receive'),
+    'stream/source_ops.c': ('from sources of all kinds to the source thread', 'halo_live_input_read'),
+    'stream/live_source.c': ('into the queue to the gate', 'take_picture'),
     'gate/adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),
     'picture/hw_frame.c': ('raw pictures in a device\'s memory', '''
@@ -70,13 +70,13 @@ OUTPUT = {
         halo_output_picture_destroy halo_gate_blank allocate_card halo_gate_card'''),
     'picture/card.c': ('words, into memory that showed nothing', 'is_full halo_card_draw'),
     'output/encode.c': ('encoders', 'encoder_frame choose_frame prepare halo_encoder_send'),
-    'run/stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
-    'live/live_format.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
-    'live/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
+    'stream/stage_encode.c': ('the encode stage of a run', 'send_picture encode_picture'),
+    'stream/live_format.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
+    'stream/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
-    'live/live_filter.c': ('what left the gate, to encodings and snapshots',
+    'stream/live_filter.c': ('what left the gate, to encodings and snapshots',
                       'give_encoding give_encodings'),
-    'live/live_snapshots.c': ('what left the gate, into snapshots', 'halo_live_snapshots_give'),
+    'stream/live_snapshots.c': ('what left the gate, into snapshots', 'halo_live_snapshots_give'),
     'gate/again.c': ('what left the gate, through another one, for previews',
                      'as_input halo_gate_again'),
 }
@@ -89,24 +89,24 @@ EITHER = {
     'base/canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_check'),
     'base/stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
     'output/audio.c': ('sound', 'resample'),
-    'run/stage_source.c': ('items that are packets', 'pass_packet'),
-    'run/held_packets.c': ('the same', 'halo_held_add halo_held_take'),
+    'stream/stage_source.c': ('items that are packets', 'pass_packet'),
+    'stream/held_packets.c': ('the same', 'halo_held_add halo_held_take'),
     'region/mask_image.c': ('mask images: files that the settings name, and no picture of an input',
                      'convert decode is_gray take_weights'),
     'gate/queue.c': ('items pass as they are: who gets one out sees the type that its kind says',
                 '''is_picture halo_item_finish put halo_queue_put halo_queue_put_newest get
                 halo_queue_get halo_queue_try'''),
-    'run/stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
-    'run/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item take pass_all'),
-    'live/live_filter.c': ('the same', 'enter_all take_item leave'),
-    'live/live_detect.c': ('items that are raw pictures, judged, to the thread that lets them in',
+    'stream/stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
+    'stream/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item take pass_all'),
+    'stream/live_filter.c': ('the same', 'enter_all take_item leave'),
+    'stream/live_detect.c': ('items that are raw pictures, judged, to the thread that lets them in',
                            'halo_live_detect_get'),
-    'live/live_stages.c': ('items that are raw pictures, into the queue to the gates',
+    'stream/live_stages.c': ('items that are raw pictures, into the queue to the gates',
                            'halo_live_stages_give'),
-    'live/live_encodings.c': ('items that are output pictures, into the queue of an encoding',
+    'stream/live_encodings.c': ('items that are output pictures, into the queue of an encoding',
                               'halo_live_encodings_give'),
-    'live/live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
-    'run/stage_encode.c': ('the same', 'encode_item'),
+    'stream/live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
+    'stream/stage_encode.c': ('the same', 'encode_item'),
 }
 
 # Who may know what is in a raw picture; tests put them before what they test.
@@ -121,8 +121,8 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
-FIELDS = '''live/live.c live/live_aside.c live/live_cards.c live/live_lineup.c live/live_sound.c
-    live/live_stages.c picture/picture_pool.c run/piece.c run/stream.c'''
+FIELDS = '''stream/live.c stream/live_aside.c stream/live_cards.c stream/live_lineup.c stream/live_sound.c
+    stream/live_stages.c picture/picture_pool.c stream/piece.c stream/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
 CALLS = {
@@ -139,11 +139,11 @@ CALLS = {
     'sws_scale': 'pipeline/base/av.c pipeline/region/mask_image.c',
     'sws_scale_frame': '',
     'halo_av_scale': '''pipeline/gate/adapt.c pipeline/base/av.c pipeline/detect/detect_frame.c
-        pipeline/output/encode.c pipeline/live/live_codec.c''',
-    'halo_gate_enter': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/live/live_filter.c
-        pipeline/run/stage_filter.c''',
-    'halo_gate_leave': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/live/live_filter.c
-        pipeline/run/stage_filter.c''',
+        pipeline/output/encode.c pipeline/stream/live_codec.c''',
+    'halo_gate_enter': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/live_filter.c
+        pipeline/stream/stage_filter.c''',
+    'halo_gate_leave': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/live_filter.c
+        pipeline/stream/stage_filter.c''',
     # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures.
     'MAP_SHARED': '''daemon/view/frames.c pipeline/camera/camera_buffers.c
         pipeline/output/packet_memory.c''',

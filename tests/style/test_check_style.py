@@ -35,9 +35,9 @@ class CheckStyle(unittest.TestCase):
         result = self.check('includes')
         self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
         places = [self.append(name, line) for name, line in (
-                ('pipeline/gate/gate.c', '#include "pipeline/live/live.h"'),
+                ('pipeline/gate/gate.c', '#include "pipeline/stream/live.h"'),
                 ('pipeline/base/av.h', '#  include "pipeline/region/shapes.h"'),
-                ('pipeline/live/live.c', '#include "daemon/link/link.h"'),
+                ('pipeline/stream/live.c', '#include "daemon/link/link.h"'),
                 ('kernels/conv.c', '#include "config/log.h"'),
                 ('config/log.c', '#include "pipeline/base/path.h"'),
                 ('daemon/view/viewers.c', '#include "daemon/supervisor/supervisor.h"'),

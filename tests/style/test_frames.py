@@ -120,7 +120,7 @@ class Tree:
         for name, function in sorted(declared):
             if function not in functions:
                 yield f'{name}: {function}() takes pictures, and nobody defines it'
-        for name, pointer in sorted(self.pointers() - {('pipeline/run/stage_filter.c', 'pass')}):
+        for name, pointer in sorted(self.pointers() - {('pipeline/stream/stage_filter.c', 'pass')}):
             yield f'{name}: {pointer} points to functions that take pictures: call them by name'
         for name in sorted(self.knowing.keys() - {name for name, _ in known} -
                            in_pipeline(frames.FIELDS)):
@@ -184,7 +184,7 @@ ADDED = (
     ('pipeline/gate/gate.c', 'int halo_gate_raw(struct halo_pending *p)\n{\n    return 0;\n}\n',
      r'halo_gate_raw\(\) takes'),
     ('daemon/engine/engine_stream.c', 'struct look {\n    const AVFrame *frame;\n};\n', 'knows of pictures'),
-    ('pipeline/live/live.h', 'struct more {\n    void (*seen)(void *arg, const AVFrame *frame);\n};\n',
+    ('pipeline/stream/live.h', 'struct more {\n    void (*seen)(void *arg, const AVFrame *frame);\n};\n',
      'seen points to'),
     ('pipeline/base/trace.c', '#include "pipeline/picture/raw_picture_private.h"\n', 'raw pictures are for the gate'),
     ('pipeline/gate/queue.h', '#define PICTURE AVFrame\n', 'macro'),
@@ -192,7 +192,7 @@ ADDED = (
     ('pipeline/picture/card.c', 'struct halo_output_picture {\n    int x;\n};\n', 'only the gate makes'),
     ('pipeline/input/decode.c', 'static int x(void)\n{\n    return memfd_create("x", 0);\n}\n',
      'memfd_create may be in'),
-    ('pipeline/live/live_codec.c', 'static int x(void *c)\n{\n    return avcodec_receive_frame(c, 0);\n}\n',
+    ('pipeline/stream/live_codec.c', 'static int x(void *c)\n{\n    return avcodec_receive_frame(c, 0);\n}\n',
      'avcodec_receive_frame may be in'),
 )
 

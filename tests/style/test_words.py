@@ -58,7 +58,7 @@ class Words(unittest.TestCase):
         places = [f"{self.plant(name, text)}'{word}'" for name, text, word in (
                 ('config/log.c', '/* It is\n * opened anew. */', 'anew'),
                 ('config/log.h', '// an URL', 'an URL'),
-                ('pipeline/live/live.c', 'static const char *s = "it is opened anew";', 'anew'),
+                ('pipeline/stream/live.c', 'static const char *s = "it is opened anew";', 'anew'),
                 ('docs/control.md', 'A stream\nis started anew.', 'anew'),
                 ('docs/haloctl.1.scd', 'What is no message, what is no call.', 'what is no'),
                 ('systemd/sandbox.in', '# an URL of it', 'an URL'))]

@@ -9,7 +9,7 @@
 #include "pipeline/filter/leaves.h"
 #include "pipeline/filter/privacy.h"
 #include "pipeline/gate/gate.h"
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/filter/judge.h"
 

@@ -7,7 +7,7 @@
 #include <libavcodec/avcodec.h>
 #include <stdint.h>
 
-#include "pipeline/live/live.h"
+#include "pipeline/stream/live.h"
 #include "pipeline/output/output.h"
 
 enum {

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The extra thread of a live stream (live_aside.h). */
+#include "pipeline/stream/live_aside.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
+#include "pipeline/stream/live.h"
+#include "pipeline/stream/live_encodings.h"
+#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_lineup.h"
+#include "pipeline/stream/live_lineups.h"
+#include "pipeline/stream/live_listener.h"
+#include "pipeline/stream/live_format.h"
+#include "pipeline/stream/live_snapshots.h"
+#include "pipeline/stream/live_stream.h"
+
+enum { REQUESTS = 16 }; /* changes that may wait */
+
+static const int64_t SECOND = INT64_C(1000000000);
+static const double SET_TIME = 1.5; /* seconds */
+
+/* A halo_live_set() whose lineup has been built but is not confirmed yet. */
+struct change {
+    uint64_t id;
+    int64_t epoch;
+    /* ns: from then on it is confirmed even if no frame has passed the new filters */
+    int64_t until;
+};
+
+struct halo_live_aside {
+    struct halo_thread thread;
+    bool started; /* the thread is to be joined */
+
+    struct halo_mutex lock; /* of what follows */
+    struct halo_cond changed;
+    bool news;                           /* something has changed since the thread last checked */
+    bool over;                           /* no more requests are accepted */
+    struct halo_lineup *asked[REQUESTS]; /* lineups to be built, in order */
+    int asked_count;
+    struct change change[REQUESTS]; /* in order; owned by the thread, except for their count */
+    int changes;
+};
+
+int halo_live_aside_create(struct halo_live_aside **ret)
+{
+    struct halo_live_aside *aside = av_mallocz(sizeof *aside);
+    if (!aside)
+        return -ENOMEM;
+    *ret = aside;
+    return 0;
+}
+
+void halo_live_aside_destroy(struct halo_live_aside *aside)
+{
+    if (!aside)
+        return;
+    for (int i = 0; i < aside->asked_count; i++)
+        halo_lineup_destroy(aside->asked[i]);
+    av_free(aside);
+}
+
+/* ---- other threads ---- */
+
+/* Under the lock. */
+static void wake(struct halo_live_aside *aside)
+{
+    aside->news = true;
+    halo_cond_broadcast(&aside->changed);
+}
+
+void halo_live_aside_wake(struct halo_live_aside *aside)
+{
+    halo_lock(&aside->lock);
+    wake(aside);
+    halo_unlock(&aside->lock);
+}
+
+void halo_live_aside_went_on(struct halo_live_aside *aside)
+{
+    halo_lock(&aside->lock);
+    if (aside->changes)
+        wake(aside);
+    halo_unlock(&aside->lock);
+}
+
+int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains,
+                  struct halo_error *err)
+{
+    struct halo_live_aside *aside = live->aside;
+    struct halo_lineup *lineup;
+    int code = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
+                                 (enum halo_privacy)live->settings.privacy, err);
+    if (code < 0)
+        return code;
+    lineup->id = id;
+    halo_lock(&aside->lock);
+    const bool over = atomic_load(&live->done) || aside->over;
+    if (over || aside->asked_count == REQUESTS)
+        code = over ? halo_fail(err, -ECANCELED, "the stream has ended")
+                    : halo_fail(err, -EBUSY, "too many changes are waiting: try again later");
+    else
+        aside->asked[aside->asked_count++] = lineup;
+    wake(aside);
+    halo_unlock(&aside->lock);
+    if (code < 0)
+        halo_lineup_destroy(lineup);
+    return code;
+}
+
+/* ---- changes ---- */
+
+static void report_set(struct halo_live *live, uint64_t id, const struct halo_error *err)
+{
+    halo_live_tell_set(live->listener, id, err);
+}
+
+/* From now on, what is known about the chains in force is about these. */
+static void confirm(struct halo_live *live, uint64_t id, int64_t epoch)
+{
+    halo_live_forget_coverage(live->figures, epoch);
+    report_set(live, id, NULL);
+}
+
+static void refuse_over(struct halo_live *live, uint64_t id)
+{
+    struct halo_error err = {0};
+    halo_fail(&err, -ECANCELED, "the stream has ended");
+    report_set(live, id, &err);
+}
+
+/* The first lineup requested, which stays in the list; NULL: none, or too many changes are in
+ * progress. */
+static struct halo_lineup *first_asked(struct halo_live_aside *aside)
+{
+    halo_lock(&aside->lock);
+    const bool may = aside->changes < REQUESTS && aside->asked_count;
+    struct halo_lineup *ret = may ? aside->asked[0] : NULL;
+    halo_unlock(&aside->lock);
+    return ret;
+}
+
+static void drop_first_asked(struct halo_live_aside *aside)
+{
+    halo_lock(&aside->lock);
+    aside->asked_count--;
+    memmove(aside->asked, aside->asked + 1, (size_t)aside->asked_count * sizeof *aside->asked);
+    halo_unlock(&aside->lock);
+}
+
+static void add_change(struct halo_live_aside *aside, const struct halo_lineup *lineup)
+{
+    halo_lock(&aside->lock);
+    aside->change[aside->changes++] = (struct change){
+        .id = lineup->id,
+        .epoch = lineup->epoch,
+        .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
+    };
+    halo_unlock(&aside->lock);
+}
+
+static void drop_first_change(struct halo_live_aside *aside)
+{
+    halo_lock(&aside->lock);
+    aside->changes--;
+    memmove(aside->change, aside->change + 1, (size_t)aside->changes * sizeof *aside->change);
+    halo_unlock(&aside->lock);
+}
+
+/* The oldest epoch of which a frame is between the filter thread and the end of an encoding;
+ * INT64_MAX: none is. The parts are checked in the order in which frames pass them, so that none is
+ * missed. */
+static int64_t oldest_inside(const struct halo_live *live)
+{
+    const int64_t oldest = halo_live_lineups_oldest(live->lineups);
+    return FFMIN(oldest, halo_live_encodings_oldest(live->encodings));
+}
+
+/* Answers the first change if all older frames are out. oldest: of the frames inside, determined
+ * before it was checked that no snapshot has one. */
+static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
+{
+    if (!live->aside->changes)
+        return false;
+    const struct change first = live->aside->change[0];
+    const bool sure = oldest >= first.epoch && atomic_load(&live->stop) != 2;
+    const bool enough =
+        halo_live_lineups_passed(live->lineups) >= first.epoch || halo_now_ns() >= first.until;
+    if (!over && !(sure && enough))
+        return false;
+    drop_first_change(live->aside);
+    if (sure)
+        confirm(live, first.id, first.epoch);
+    else
+        refuse_over(live, first.id);
+    return true;
+}
+
+/* Builds a lineup and makes it active: from now on no frame enters under older chains. */
+static void install(struct halo_live *live, struct halo_lineup *lineup)
+{
+    struct halo_error err = {0};
+    const int code =
+        halo_lineup_build(lineup, live->ring, &live->format->input, live->region_feed, &err);
+    if (code < 0) {
+        halo_fail(&err, code, "the new filters failed to start: %s", strerror(-code));
+        report_set(live, lineup->id, &err);
+        halo_lineup_destroy(lineup);
+        return;
+    }
+    add_change(live->aside, lineup);
+    halo_live_lineups_put(live->lineups, lineup);
+}
+
+/* Reads the files that a lineup needs; if that fails, the change is answered with the error and
+ * dropped. */
+static void load(struct halo_live *live, struct halo_lineup *asked)
+{
+    struct halo_error err = {0};
+    asked->loaded = halo_lineup_load(asked, live->region_feed, &err) >= 0;
+    if (asked->loaded)
+        return;
+    report_set(live, asked->id, &err);
+    drop_first_asked(live->aside);
+    halo_lineup_destroy(asked);
+}
+
+/* Processes the first requested lineup; false: not possible yet. */
+static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over)
+{
+    const uint64_t id = asked->id;
+    const enum halo_live_forming forming = halo_live_lineups_take_up(live->lineups, asked);
+    if (forming == HALO_LIVE_TURNING)
+        return false;
+    drop_first_asked(live->aside);
+    if (forming == HALO_LIVE_UNFORMED) {
+        confirm(live, id, INT64_MAX); /* they become the chains to begin with */
+        return true;
+    }
+    if (over) {
+        refuse_over(live, id);
+        halo_lineup_destroy(asked);
+    } else {
+        install(live, asked);
+    }
+    halo_live_lineups_used(live->lineups);
+    return true;
+}
+
+/* ---- the thread ---- */
+
+/* Does one thing that is possible now; false: nothing was. Snapshots come first: they may show a
+ * frame from before the change that is answered next. */
+static bool do_one(struct halo_live *live, bool over)
+{
+    const int64_t oldest = oldest_inside(live);
+    if (halo_live_snapshots_answer(live, over))
+        return true;
+    if (answer_change(live, oldest, over))
+        return true;
+    struct halo_lineup *asked = first_asked(live->aside);
+    if (asked && !asked->loaded) {
+        load(live, asked);
+        return true;
+    }
+    return asked && take_up(live, asked, over);
+}
+
+/* Changes after this call end the next wait. Returns whether no more requests will come. */
+static bool begin_looking(struct halo_live_aside *aside)
+{
+    halo_lock(&aside->lock);
+    aside->news = false;
+    const bool over = aside->over;
+    halo_unlock(&aside->lock);
+    return over;
+}
+
+static void wait_for_news(struct halo_live *live)
+{
+    struct halo_live_aside *aside = live->aside;
+    const bool timed = halo_live_snapshots_wait(live->snapshots) || aside->changes;
+    halo_lock(&aside->lock);
+    if (!aside->news)
+        halo_cond_wait(&aside->changed, &aside->lock,
+                       timed ? halo_now_ns() + SECOND / 10 : INT64_MAX);
+    halo_unlock(&aside->lock);
+}
+
+static void *run(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_live_aside *aside = live->aside;
+    halo_log_set_stream(live->settings.name);
+    for (;;) {
+        const bool over = begin_looking(aside);
+        if (do_one(live, over))
+            continue;
+        if (over)
+            return NULL;
+        /* If no frame follows, nothing else makes an encoder output the frames that it holds. */
+        if (aside->changes && halo_now_ns() >= aside->change[0].until)
+            halo_live_encodings_let_go(live->encodings, aside->change[0].epoch);
+        wait_for_news(live);
+    }
+}
+
+int halo_live_aside_start(struct halo_live *live, struct halo_error *err)
+{
+    const int code = halo_thread_start(&live->aside->thread, "aside", run, live, err);
+    live->aside->started = code == 0;
+    return code;
+}
+
+void halo_live_aside_end(struct halo_live *live)
+{
+    struct halo_live_aside *aside = live->aside;
+    halo_live_snapshots_close(live->snapshots);
+    halo_lock(&aside->lock);
+    aside->over = true;
+    wake(aside);
+    halo_unlock(&aside->lock);
+    if (aside->started)
+        halo_thread_join(aside->thread);
+}

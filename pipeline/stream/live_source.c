@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The source thread of a live stream: from the start of the device to the end of the last
+ * thread. */
+#include "pipeline/stream/live_source.h"
+
+#include <errno.h>
+#include <libavutil/mem.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/log.h"
+#include "kernels/clock.h"
+#include "pipeline/base/thread.h"
+#include "pipeline/gate/queue.h"
+#include "pipeline/gate/ring.h"
+#include "pipeline/stream/live.h"
+#include "pipeline/stream/live_aside.h"
+#include "pipeline/stream/live_cards.h"
+#include "pipeline/stream/live_clock.h"
+#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_input.h"
+#include "pipeline/stream/live_loop.h"
+#include "pipeline/stream/live_sound.h"
+#include "pipeline/stream/live_stages.h"
+#include "pipeline/stream/live_stalls.h"
+#include "pipeline/stream/live_status.h"
+#include "pipeline/stream/live_stream.h"
+#include "pipeline/stream/source_ops.h"
+#include "pipeline/picture/raw_picture.h"
+
+enum { HELD = 256 }; /* audio packets before the first frame */
+
+static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
+
+struct halo_live_reader *halo_live_reader_create(const atomic_int *stop)
+{
+    struct halo_live_reader *reader = av_mallocz(sizeof *reader);
+    if (!reader)
+        return NULL;
+    reader->limits.stop = stop;
+    reader->damage.keep_going = true;
+    return reader;
+}
+
+void halo_live_reader_destroy(struct halo_live_reader *reader)
+{
+    av_free(reader);
+}
+
+static int open_ring(struct halo_live *live, struct halo_error *err)
+{
+    struct halo_ring_settings ring = halo_ring_settings_of(&live->settings.device);
+    ring.live = live->live;
+    if (!halo_live_stalls_begin_ring(live->stalls))
+        return halo_fail(err, -ECANCELED, "the stream was stopped before it started");
+    const int code = halo_ring_create(&live->ring, &ring, err);
+    halo_live_stalls_end_ring(live->stalls);
+    atomic_store(&live->ready, code >= 0);
+    return code;
+}
+
+static void end_all(struct halo_live *live)
+{
+    halo_live_cards_end(live->cards);
+    halo_live_end_stages(live);
+    halo_live_aside_end(live);
+    halo_live_stages_close(live->stages);
+}
+
+/* ---- a session ---- */
+
+/* Audio that arrives before the first frame cannot be given a timestamp of the stream yet. */
+struct held {
+    AVPacket *packet[HELD];
+    int count;
+};
+
+static void drop_held(struct held *held)
+{
+    for (int i = 0; i < held->count; i++)
+        av_packet_free(&held->packet[i]);
+    held->count = 0;
+}
+
+static void take_sound(struct halo_live *live, struct halo_live_input *in, struct held *held,
+                       AVPacket *pkt)
+{
+    if (live->reader->clock.set)
+        halo_live_sound_spread(live, in, pkt);
+    else if (held->count < HELD)
+        held->packet[held->count++] = pkt;
+    else
+        av_packet_free(&pkt);
+}
+
+static int take_picture(struct halo_live *live, struct halo_live_input *in, struct held *held,
+                        struct halo_raw_picture *raw)
+{
+    halo_live_clock_pass(live, in, raw);
+    for (int i = 0; i < held->count; i++)
+        halo_live_sound_spread(live, in, held->packet[i]);
+    held->count = 0;
+    halo_live_count(live->figures, HALO_COUNT_DECODED, 1);
+    const struct halo_item item = {
+        .kind = HALO_ITEM_RAW,
+        .raw = raw,
+        .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
+    };
+    const int code = halo_live_stages_give(live, &item);
+    halo_live_drop(live->figures, HALO_DROP_LATE, code);
+    return code;
+}
+
+/* Passes on frames and audio until the end: 0, -ECANCELED, or -errno with err filled. */
+static int run_session(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    struct held held = {.count = 0};
+    struct halo_raw_picture *raw;
+    AVPacket *sound;
+    int code = 0;
+    while (!halo_live_stopped(live) &&
+           (code = halo_live_input_read(live, in, &raw, &sound, err)) > 0) {
+        if (sound)
+            take_sound(live, in, &held, sound);
+        if (raw && (code = take_picture(live, in, &held, raw)) < 0)
+            break;
+    }
+    drop_held(&held);
+    return FFMIN(code, 0);
+}
+
+/* Files that loop continue without being reopened, as long as that is possible. */
+static int run_turns(struct halo_live *live, struct halo_live_input *in, struct halo_error *err)
+{
+    int code;
+    do {
+        live->reader->clock.set = false;
+        code = run_session(live, in, err);
+        live->reader->clock.joined = true;
+    } while (code == 0 && halo_live_loop_again(live, in));
+    return code;
+}
+
+/* Explains why a session without an error of its own ended, if that is not the regular end. */
+static int say_end(const struct halo_live *live, int64_t pictures, struct halo_error *err)
+{
+    const char *name = live->name;
+    if (halo_live_is_late(live))
+        return halo_live_fail_late(live, err);
+    if (pictures == 0 && !live->ops->endless)
+        return halo_fail(err, -ENODATA, "%s: no frame could be decoded", name);
+    if (!live->local && !live->settings.loop)
+        return halo_fail(err, -EPIPE, "%s: the sender ended the stream", name);
+    return 0;
+}
+
+/* Text for the card. */
+static const char *words_of(const struct halo_live *live)
+{
+    if (live->ops->words)
+        return live->ops->words(live);
+    return live->reader->clock.last ? "no signal" : "connecting";
+}
+
+/* 0: the regular end; -errno with err filled: retry, unless *ret_fatal is set. The caller closes
+ * in. */
+static int hold_session(struct halo_live *live, struct halo_live_input *in, double *pause,
+                        bool *ret_fatal, struct halo_error *err)
+{
+    int code = halo_live_input_open(live, in, err);
+    if (code >= 0) {
+        halo_live_count(live->figures, HALO_COUNT_OPENED, 1);
+        code = halo_live_begin_stages(live, in, ret_fatal, err);
+    }
+    if (code >= 0) {
+        halo_live_wait_described(live);
+        code = run_turns(live, in, err);
+    }
+    if (code == 0)
+        code = say_end(live, in->pictures, err);
+    if (in->pictures > 0)
+        *pause = 0;
+    live->reader->clock.joined = code == 0 && !live->ops->endless;
+    if (live->ops->end)
+        live->ops->end(live, code < 0);
+    return code;
+}
+
+static bool is_over(const struct halo_live *live, int ret)
+{
+    return halo_live_stopped(live) || (ret == 0 && !live->settings.loop && !live->ops->endless);
+}
+
+/* Makes a format for a source that is still away, because cards need one. */
+static int make_early(struct halo_live *live, bool *ret_fatal, struct halo_error *err)
+{
+    struct halo_live_input in;
+    int code = live->ops->describe(live, &in, err);
+    if (code >= 0)
+        code = halo_live_begin_stages(live, &in, ret_fatal, err);
+    halo_live_input_close(&in);
+    return code;
+}
+
+/* Assumes a format, according to the settings, if there is no format yet. Card thread. */
+static void make_up(struct halo_live *live)
+{
+    struct halo_error err = {0};
+    bool fatal = false;
+    const int code = live->ops->describe ? make_early(live, &fatal, &err)
+                                         : halo_live_begin_stages(live, NULL, &fatal, &err);
+    if (code < 0 && fatal)
+        live->fail(live, &err);
+}
+
+/* Waits until the next attempt; true: a stop. */
+static bool wait_again(struct halo_live *live, double *pause)
+{
+    double first = FIRST_PAUSE, last = LAST_PAUSE;
+    if (live->ops->pauses)
+        first = live->ops->pauses(live, &last);
+    const double seconds = FFMIN(FFMAX(*pause, first), last);
+    const int64_t until = halo_now_ns() + (int64_t)(seconds * 1e9);
+    *pause = 2 * seconds;
+    return live->ops->wait ? live->ops->wait(live, until) : halo_live_wait(live->status, until);
+}
+
+/* Called before a session; true: a stop, or the end. */
+static bool rest(struct halo_live *live)
+{
+    struct halo_error err = {0};
+    bool fatal = false;
+    if (!live->ops->rests || !live->ops->rests(live))
+        return false;
+    if (make_early(live, &fatal, &err) < 0 && fatal) {
+        live->fail(live, &err);
+        return true;
+    }
+    return live->ops->rest(live);
+}
+
+/* Reports a failed session; true: the stream has failed for good. */
+static bool lose(struct halo_live *live, int code, bool fatal, struct halo_error *err)
+{
+    const char *words = words_of(live);
+    struct halo_error why = {0};
+    halo_fail(err, code, "%s: %s", live->name, strerror(-code));
+    if (!fatal && live->ops->describe && make_early(live, &fatal, &why) < 0 && fatal)
+        *err = why;
+    if (fatal || halo_error_is_lost(err))
+        live->fail(live, err);
+    else
+        halo_live_report_away(live->status, words, err);
+    return fatal || halo_error_is_lost(err);
+}
+
+/* Runs sessions until the stream ends. */
+static void live_on(struct halo_live *live)
+{
+    double pause = 0;
+    while (!rest(live)) {
+        struct halo_live_input in;
+        struct halo_error err = {0};
+        bool fatal = false;
+        const int code = hold_session(live, &in, &pause, &fatal, &err);
+        const bool ends = is_over(live, code) || (code != 0 && lose(live, code, fatal, &err));
+        halo_live_input_close(&in); /* only now: drivers may be slow, and cards must not wait */
+        if (ends || (code != 0 && wait_again(live, &pause)))
+            return;
+    }
+}
+
+static void *run(void *arg)
+{
+    struct halo_live *live = arg;
+    struct halo_error err = {0};
+    halo_log_set_stream(live->settings.name);
+    const int code = halo_live_aside_start(live, &err);
+    if (code >= 0 && open_ring(live, &err) >= 0 && halo_live_cards_start(live, make_up, &err) >= 0)
+        live_on(live);
+    else if (!halo_live_stopped(live))
+        live->fail(live, &err);
+    end_all(live);
+    if (atomic_load(&live->stop) != 2)
+        halo_live_report(live->status, HALO_LIVE_ENDED, NULL);
+    atomic_store(&live->done, true);
+    return NULL;
+}
+
+/* ---- the loop ---- */
+
+int halo_live_source_start(struct halo_live *live, struct halo_error *err)
+{
+    const int code = halo_thread_start(&live->reader->thread, "source", run, live, err);
+    live->reader->started = code == 0;
+    return code;
+}
+
+/* If a read began after the first signal, the next signal interrupts it. */
+void halo_live_source_wake(struct halo_live *live)
+{
+    if (live->reader->started && halo_live_stopped(live) && !atomic_load(&live->done))
+        halo_thread_wake(live->reader->thread);
+}
+
+void halo_live_source_join(struct halo_live *live)
+{
+    if (live->reader->started)
+        halo_thread_join(live->reader->thread);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ * The source stage: passes packets from the input, and frames from the decoders, to the filter
+ * stage. */
+#include <errno.h>
+
+#include "pipeline/input/decoders.h"
+#include "pipeline/picture/raw_picture.h"
+#include "pipeline/stream/stream_private.h"
+
+enum {
+    REORDERED_US = 1000000, /* more than frames are reordered by */
+    LATE_US = 10000000,     /* streams are interleaved more closely than this */
+};
+
+static int receive_picture(struct halo_stream *s, struct halo_decoders *decoders,
+                           struct halo_raw_picture **ret, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
+    const int received = halo_decoders_receive(decoders, ret, err);
+    halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
+    if (received > 0)
+        halo_stats_frame(s->stats, HALO_STAGE_DECODE);
+    return received;
+}
+
+/* pkt NULL: end of the stream */
+static int send_packet(struct halo_stream *s, struct halo_decoders *decoders, const AVPacket *pkt,
+                       struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_DECODE);
+    const int code = halo_decoders_send(decoders, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_DECODE, begin);
+    return code;
+}
+
+static int read_packet(struct halo_stream *s, AVPacket *pkt, struct halo_error *err)
+{
+    const int64_t begin = halo_stats_begin(s->stats, HALO_STAGE_READ);
+    int code = halo_source_read(s->source, pkt, err);
+    halo_stats_end(s->stats, HALO_STAGE_READ, begin);
+    if (code > 0 && halo_piece_is_segment(&s->piece))
+        code = halo_piece_take(s, pkt);
+    return code;
+}
+
+/* Whether frames of the track are still to come, perhaps long after their packets were read. */
+static bool is_ahead(const struct halo_track *t)
+{
+    return t->role == HALO_ROLE_FILTER && !t->over && halo_decoders_are_ahead(t->decoders);
+}
+
+/* Passes on the packets that were read before the frames so far; `all`: every packet. */
+static int pass_held(struct halo_stream *s, bool all)
+{
+    int64_t latest = INT64_MAX;
+    struct halo_item item;
+    int code = 0;
+    for (int i = 0; i < s->tracks.count && !all; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        if (is_ahead(t))
+            latest = FFMIN(latest, t->latest);
+    }
+    while (code >= 0 && halo_held_take(&s->held, latest, &item))
+        code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+    return code;
+}
+
+/* A stop does not wait for what was read ahead. */
+static bool gives_up(const struct halo_stream *s, const struct halo_track *t)
+{
+    return (atomic_load(&s->stop) & HALO_STOP_ASKED) && halo_decoders_are_ahead(t->decoders);
+}
+
+/* Puts all frames that the decoder has into the queue: 0 or -errno. */
+static int drain_decoder(struct halo_stream *s, int index, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[index];
+    struct halo_raw_picture *raw;
+    int code = 0;
+    while (!gives_up(s, t) && (code = receive_picture(s, t->decoders, &raw, err)) > 0) {
+        const int64_t pts =
+            halo_source_shift(s->source, halo_raw_picture_pts(raw), t->in->time_base);
+        const int where = halo_source_window(s->source, pts, t->in->time_base);
+        halo_raw_picture_set_pts(raw, pts);
+        t->over |= where > 0;
+        if (where != 0) {
+            halo_raw_picture_destroy(raw);
+            continue;
+        }
+        t->pictures++;
+        t->latest = av_rescale_q(pts, t->in->time_base, AV_TIME_BASE_Q);
+        code =
+            halo_stage_put(s, s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}},
+                           HALO_STAGE_DECODED_WAIT);
+        if (code >= 0)
+            code = pass_held(s, false);
+        if (code < 0)
+            return code;
+    }
+    return FFMIN(code, 0);
+}
+
+/* The last group of a stream is decoded when it is complete. If a stream ends or pauses long before
+ * the others, they do not wait for that. */
+static int go_on_without(struct halo_stream *s, int64_t time, struct halo_error *err)
+{
+    int code = 0;
+    for (int i = 0; i < s->tracks.count && code >= 0; i++) {
+        struct halo_track *t = &s->tracks.track[i];
+        if (!is_ahead(t))
+            continue;
+        if (t->sent == INT64_MIN)
+            t->sent = time; /* counts from here */
+        if (time - t->sent <= LATE_US)
+            continue;
+        halo_decoders_stop_cutting(t->decoders, "its packets are far behind other streams'");
+        code = drain_decoder(s, i, err);
+    }
+    return code;
+}
+
+/* Passes a packet on, or holds it until the frames of all streams have come so far. */
+static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t time,
+                       struct halo_error *err)
+{
+    bool ahead = s->held.first != NULL;
+    for (int i = 0; i < s->tracks.count; i++)
+        ahead |= is_ahead(&s->tracks.track[i]);
+    if (!ahead)
+        return halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+    int code = halo_held_add(&s->held, item, time);
+    if (code >= 0 && time != INT64_MIN)
+        code = go_on_without(s, time, err);
+    return code < 0 ? code : pass_held(s, false);
+}
+
+/* A subtitle that is already visible at the time of -ss begins there. */
+static void cut_subtitle(AVPacket *pkt)
+{
+    if (pkt->pts == AV_NOPTS_VALUE || pkt->pts >= 0 || pkt->pts + pkt->duration <= 0)
+        return;
+    pkt->duration += pkt->pts;
+    pkt->pts = pkt->dts = 0;
+}
+
+/* Audio that the input's edit list hides would be audible if the output has no edit list. The
+ * packet before the first audible one is kept, because the decoder needs it. 1: copy pkt; 0: it was
+ * stored or dropped. */
+static int keep_hidden(struct halo_track *t, AVPacket *pkt)
+{
+    const bool hidden = pkt->flags & AV_PKT_FLAG_DISCARD;
+    if (t->audio || !hidden || (t->hides && !t->heard)) {
+        t->heard |= !hidden;
+        return 1;
+    }
+    const bool primes = !t->heard && t->in->codecpar->codec_type == AVMEDIA_TYPE_AUDIO;
+    av_packet_free(&t->priming);
+    if (primes)
+        t->priming = pkt;
+    else
+        av_packet_free(&pkt);
+    return 0;
+}
+
+static int copy_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    if (s->damage.keep_going && (pkt->flags & AV_PKT_FLAG_CORRUPT))
+        return 0; /* already counted; damaged audio is useless */
+    AVPacket *copy = av_packet_clone(pkt);
+    if (!copy)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    copy->pts = halo_source_shift(s->source, copy->pts, t->in->time_base);
+    copy->dts = halo_source_shift(s->source, copy->dts, t->in->time_base);
+    if (t->in->codecpar->codec_type == AVMEDIA_TYPE_SUBTITLE && s->settings->part.seek >= 0)
+        cut_subtitle(copy);
+    const int64_t ts = copy->pts != AV_NOPTS_VALUE ? copy->pts : copy->dts;
+    const int where = halo_source_window(s->source, ts, t->in->time_base);
+    t->over |= where > 0;
+    if (where != 0 ||
+        (t->says_once && !halo_adts_goes_on(&t->coded, s->settings->source.input, t->in, pkt,
+                                            "use -c:a aac to keep all of the audio"))) {
+        av_packet_free(&copy);
+        return 0;
+    }
+    if (!keep_hidden(t, copy))
+        return 0;
+    const int64_t time =
+        ts == AV_NOPTS_VALUE ? INT64_MIN : av_rescale_q(ts, t->in->time_base, AV_TIME_BASE_Q);
+    AVPacket *both[] = {t->priming, copy};
+    t->priming = NULL;
+    int code = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct halo_item item = {HALO_ITEM_PACKET, pkt->stream_index, {.packet = both[i]}};
+        if (both[i] && code >= 0)
+            code = pass_packet(s, item, time, err);
+        else
+            av_packet_free(&both[i]);
+    }
+    return code;
+}
+
+/* Whether no frame in the packet, or in a later one, is before the end that -t sets. Where decoding
+ * is ahead, such packets are not sent, so that the input is not read far beyond that end, where it
+ * may be damaged. */
+static bool is_beyond_end(const struct halo_stream *s, const struct halo_track *t,
+                          const AVPacket *pkt)
+{
+    const AVRational tb = t->in->time_base;
+    int64_t time = pkt->dts;
+    if (time == AV_NOPTS_VALUE && pkt->pts != AV_NOPTS_VALUE)
+        time = pkt->pts - av_rescale_q(REORDERED_US, AV_TIME_BASE_Q, tb);
+    return halo_decoders_are_ahead(t->decoders) && time != AV_NOPTS_VALUE &&
+           halo_source_window(s->source, halo_source_shift(s->source, time, tb), tb) > 0;
+}
+
+static int take_packet(struct halo_stream *s, const AVPacket *pkt, struct halo_error *err)
+{
+    struct halo_track *t = &s->tracks.track[pkt->stream_index];
+    if (t->role == HALO_ROLE_DROP || (t->over && t->role == HALO_ROLE_FILTER))
+        return 0;
+    if (t->role == HALO_ROLE_COPY)
+        return copy_packet(s, pkt, err);
+    if (halo_piece_joins(&s->piece))
+        return halo_piece_join(s, pkt, err);
+    const bool last = is_beyond_end(s, t, pkt);
+    const int64_t ts = pkt->dts != AV_NOPTS_VALUE ? pkt->dts : pkt->pts;
+    if (ts != AV_NOPTS_VALUE)
+        t->sent = av_rescale_q(halo_source_shift(s->source, ts, t->in->time_base), t->in->time_base,
+                               AV_TIME_BASE_Q);
+    int code = send_packet(s, t->decoders, last ? NULL : pkt, err);
+    if (code >= 0)
+        code = drain_decoder(s, pkt->stream_index, err);
+    t->over |= last;
+    return code;
+}
+
+static int check_pictures(const struct halo_stream *s, struct halo_error *err)
+{
+    for (int i = 0; i < s->tracks.count; i++)
+        if (s->tracks.track[i].pictures > 0)
+            return 0;
+    if (atomic_load(&s->stop) || halo_piece_is_segment(&s->piece))
+        return 0;
+    return halo_fail(err, -ENODATA, "%s: no frame could be decoded%s", s->settings->source.input,
+                     s->settings->part.duration >= 0 ? ": -t ends before its first frame"
+                     : s->settings->part.seek > 0    ? " at or after -ss"
+                                                     : "");
+}
+
+/* Restricts the reports of damage to the requested part. */
+static void set_windows(struct halo_stream *s)
+{
+    for (int i = 0; i < s->tracks.count; i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        int64_t from, until;
+        halo_source_bounds(s->source, t->in->time_base, &from, &until);
+        if (t->role == HALO_ROLE_FILTER)
+            halo_decoders_set_window(t->decoders, from, until);
+    }
+}
+
+int halo_stream_demux(struct halo_stream *s, struct halo_error *err)
+{
+    set_windows(s);
+    AVPacket *pkt = av_packet_alloc();
+    if (!pkt)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    int code;
+    while ((code = read_packet(s, pkt, err)) > 0) {
+        code = take_packet(s, pkt, err);
+        if (code < 0 || halo_tracks_over(&s->tracks))
+            break;
+    }
+    av_packet_free(&pkt);
+    if (code >= 0 && halo_piece_joins(&s->piece))
+        code = halo_piece_join(s, NULL, err);
+    for (int i = 0; i < s->tracks.count && code >= 0 && !halo_piece_joins(&s->piece); i++) {
+        const struct halo_track *t = &s->tracks.track[i];
+        if (t->role != HALO_ROLE_FILTER || t->over || gives_up(s, t))
+            continue;
+        code = send_packet(s, t->decoders, NULL, err);
+        if (code >= 0)
+            code = drain_decoder(s, i, err);
+    }
+    if (code >= 0)
+        code = pass_held(s, !(atomic_load(&s->stop) & HALO_STOP_ASKED));
+    if (code >= 0 && !halo_piece_is_segment(&s->piece))
+        code = halo_source_check_whole(s->source, err);
+    return code < 0 ? code : check_pictures(s, err);
+}
