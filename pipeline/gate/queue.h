@@ -10,7 +10,7 @@ enum { HALO_QUEUE_PICTURES = 4 }; /* frames that may wait between two stages */
 struct halo_raw_picture;
 struct halo_pending;
 struct halo_output_picture;
-struct halo_lineup;
+struct halo_graph;
 
 enum halo_item_kind {
     HALO_ITEM_PACKET,  /* packet of copied audio or subtitles; NULL: only wakes the consumer */
@@ -23,16 +23,16 @@ enum halo_item_kind {
 /* An item owns the object to which it points. */
 struct halo_item {
     enum halo_item_kind kind;
-    int track; /* index of the track; in a live stream, index of the gate or of the audio track */
+    int track; /* index of the track; PENDING: of the gate in its graph */
     union {
         AVPacket *packet;
         struct halo_raw_picture *raw;
         struct halo_pending *pending;
         struct halo_output_picture *output;
     };
+    struct halo_graph *graph; /* PENDING: graph (graph.h) of the frame's gate; not owned */
     /* The fields below are used only in live streams. */
-    struct halo_lineup *lineup; /* PENDING: lineup (live_lineup.h) of the frame's gate; not owned */
-    int64_t epoch;              /* OUTPUT: epoch of the lineup that filtered the frame */
+    int64_t epoch; /* OUTPUT: epoch of the graph that filtered the frame */
     /* halo_now_ns() when the frame was decoded, and when it entered the gate. */
     int64_t decoded, entered;
 };

@@ -21,14 +21,13 @@
 #include "pipeline/stream/live_encoding.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
-#include "pipeline/stream/live_lineup.h"
-#include "pipeline/stream/live_lineups.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_settings.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_snapshots.h"
 #include "pipeline/stream/live_source.h"
-#include "pipeline/stream/live_stages.h"
+#include "pipeline/stream/stages.h"
 #include "pipeline/stream/live_stalls.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
@@ -91,7 +90,7 @@ static void wake_all(struct halo_live *live)
 static void break_off(struct halo_live *live)
 {
     atomic_store(&live->stop, 2);
-    halo_live_stages_abort(live->stages);
+    halo_stages_abort(live->stages);
     if (atomic_load(&live->ready))
         halo_ring_abort(live->ring);
     halo_live_encodings_abort(live->encodings);
@@ -104,6 +103,29 @@ static void fail(struct halo_live *live, const struct halo_error *err)
     break_off(live);
 }
 
+/* ---- frames that cannot be filtered ---- */
+
+/* A frame that was not completely filtered is not output. One failure may be an accident, but an
+ * error of the device is final. */
+static int lose_frame(void *arg, int code, struct halo_error *err)
+{
+    struct halo_live *live = arg;
+    halo_fail(err, code, "a filter failed, so no frame is shown: %s", strerror(-code));
+    halo_live_drop(live->figures, HALO_DROP_FILTER, 1);
+    if (halo_error_is_lost(err))
+        live->fail(live, err);
+    else
+        halo_live_report_away(live->status, err->scarce ? "out of GPU memory" : "filter failed",
+                              err);
+    return 0;
+}
+
+static void fail_to_filter(void *arg, int code, struct halo_error *err)
+{
+    (void)code;
+    fail(arg, err);
+}
+
 /* ---- creation ---- */
 
 static int create_parts(struct halo_live *live, const struct halo_live_events *events, void *arg)
@@ -114,11 +136,10 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
     live->controls = halo_live_controls_create();
     live->reader = halo_live_reader_create(&live->stop);
     live->snapshots = halo_live_snapshots_create();
+    live->stages = halo_stages_create();
     const bool all = live->reader && live->listener && live->figures && live->stalls &&
-                     live->controls && live->snapshots;
-    int code = all ? halo_live_stages_create(&live->stages) : -ENOMEM;
-    if (code >= 0)
-        code = halo_live_lineups_create(&live->lineups);
+                     live->controls && live->snapshots && live->stages;
+    int code = all ? halo_graphs_create(&live->graphs) : -ENOMEM;
     if (code >= 0)
         code = halo_live_aside_create(&live->aside);
     if (code >= 0)
@@ -130,19 +151,19 @@ static int create_parts(struct halo_live *live, const struct halo_live_events *e
 
 static int parse_own(struct halo_live *live, struct halo_error *err)
 {
-    const char *chains[HALO_LIVE_CHAINS] = {live->settings.filters};
+    const char *chains[HALO_GRAPH_CHAINS] = {live->settings.filters};
     for (int i = 0; i < live->settings.renditions; i++)
         chains[i + 1] = live->settings.rendition[i].filters;
     for (int i = 0; i <= live->settings.renditions; i++)
         if (!chains[i])
             return halo_fail_usage(err, "the stream has no filters");
-    struct halo_lineup *wanted;
-    const int code = halo_lineup_parse(&wanted, chains, live->settings.renditions + 1,
-                                       (enum halo_privacy)live->settings.privacy, err);
+    struct halo_graph *wanted;
+    const int code = halo_graph_parse(&wanted, chains, live->settings.renditions + 1,
+                                      (enum halo_privacy)live->settings.privacy, err);
     if (code < 0)
         return code;
-    halo_live_lineups_want(live->lineups, wanted);
-    return halo_lineup_load(wanted, live->region_feed, err);
+    halo_graphs_want(live->graphs, wanted);
+    return halo_graph_load(wanted, live->region_feed, err);
 }
 
 int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *settings,
@@ -184,6 +205,14 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
         halo_live_destroy(live);
         return code;
     }
+    live->stages->set = (struct halo_stages_settings){.name = live->settings.name,
+                                                      .drops = live->live,
+                                                      .detect = halo_live_detector(live->detect),
+                                                      .graphs = live->graphs,
+                                                      .live = live,
+                                                      .lose = lose_frame,
+                                                      .fail = fail_to_filter,
+                                                      .arg = live};
     *ret = live;
     return 0;
 }
@@ -220,6 +249,7 @@ static void check_ring(struct halo_ring *ring, struct halo_live_stats *ret)
 void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
 {
     bool runs[HALO_MAX_ENCODINGS];
+    halo_live_drop(live->figures, HALO_DROP_LATE, halo_live_detect_dropped(live->detect));
     for (int i = 0; i < live->encodings->count; i++)
         runs[i] = halo_live_encoding_runs(&live->encodings->at[i]);
     halo_live_figures_read(live->figures, runs, live->encodings->count, ret);
@@ -239,7 +269,7 @@ void halo_live_stats(struct halo_live *live, struct halo_live_stats *ret)
         ret->gpu = halo_ring_device(live->ring);
     if (atomic_load(&live->ready))
         check_ring(live->ring, ret);
-    const struct halo_live_outline outline = halo_live_lineups_outline(live);
+    const struct halo_outline outline = halo_graphs_outline(live->graphs);
     ret->width = outline.width;
     ret->height = outline.height;
 }
@@ -304,9 +334,9 @@ void halo_live_destroy(struct halo_live *live)
         halo_live_source_join(live);
     }
     halo_live_encodings_destroy(live->encodings);
-    halo_live_stages_destroy(live->stages);
+    halo_stages_destroy(live->stages);
     halo_live_detect_destroy(live->detect);
-    halo_live_lineups_destroy(live->lineups);
+    halo_graphs_destroy(live->graphs);
     halo_live_aside_destroy(live->aside);
     halo_live_snapshots_destroy(live->snapshots);
     halo_live_cards_destroy(live->cards);

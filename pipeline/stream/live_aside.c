@@ -12,8 +12,7 @@
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
-#include "pipeline/stream/live_lineup.h"
-#include "pipeline/stream/live_lineups.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_snapshots.h"
@@ -24,7 +23,7 @@ enum { REQUESTS = 16 }; /* changes that may wait */
 static const int64_t SECOND = INT64_C(1000000000);
 static const double SET_TIME = 1.5; /* seconds */
 
-/* A halo_live_set() whose lineup has been built but is not confirmed yet. */
+/* A halo_live_set() whose graph has been built but is not confirmed yet. */
 struct change {
     uint64_t id;
     int64_t epoch;
@@ -38,9 +37,9 @@ struct halo_live_aside {
 
     struct halo_mutex lock; /* of what follows */
     struct halo_cond changed;
-    bool news;                           /* something has changed since the thread last checked */
-    bool over;                           /* no more requests are accepted */
-    struct halo_lineup *asked[REQUESTS]; /* lineups to be built, in order */
+    bool news;                          /* something has changed since the thread last checked */
+    bool over;                          /* no more requests are accepted */
+    struct halo_graph *asked[REQUESTS]; /* graphs to be built, in order */
     int asked_count;
     struct change change[REQUESTS]; /* in order; owned by the thread, except for their count */
     int changes;
@@ -60,7 +59,7 @@ void halo_live_aside_destroy(struct halo_live_aside *aside)
     if (!aside)
         return;
     for (int i = 0; i < aside->asked_count; i++)
-        halo_lineup_destroy(aside->asked[i]);
+        halo_graph_destroy(aside->asked[i]);
     av_free(aside);
 }
 
@@ -92,23 +91,23 @@ int halo_live_set(struct halo_live *live, uint64_t id, const char *const *chains
                   struct halo_error *err)
 {
     struct halo_live_aside *aside = live->aside;
-    struct halo_lineup *lineup;
-    int code = halo_lineup_parse(&lineup, chains, live->settings.renditions + 1,
-                                 (enum halo_privacy)live->settings.privacy, err);
+    struct halo_graph *graph;
+    int code = halo_graph_parse(&graph, chains, live->settings.renditions + 1,
+                                (enum halo_privacy)live->settings.privacy, err);
     if (code < 0)
         return code;
-    lineup->id = id;
+    graph->id = id;
     halo_lock(&aside->lock);
     const bool over = atomic_load(&live->done) || aside->over;
     if (over || aside->asked_count == REQUESTS)
         code = over ? halo_fail(err, -ECANCELED, "the stream has ended")
                     : halo_fail(err, -EBUSY, "too many changes are waiting: try again later");
     else
-        aside->asked[aside->asked_count++] = lineup;
+        aside->asked[aside->asked_count++] = graph;
     wake(aside);
     halo_unlock(&aside->lock);
     if (code < 0)
-        halo_lineup_destroy(lineup);
+        halo_graph_destroy(graph);
     return code;
 }
 
@@ -133,13 +132,13 @@ static void refuse_over(struct halo_live *live, uint64_t id)
     report_set(live, id, &err);
 }
 
-/* The first lineup requested, which stays in the list; NULL: none, or too many changes are in
+/* The first graph requested, which stays in the list; NULL: none, or too many changes are in
  * progress. */
-static struct halo_lineup *first_asked(struct halo_live_aside *aside)
+static struct halo_graph *first_asked(struct halo_live_aside *aside)
 {
     halo_lock(&aside->lock);
     const bool may = aside->changes < REQUESTS && aside->asked_count;
-    struct halo_lineup *ret = may ? aside->asked[0] : NULL;
+    struct halo_graph *ret = may ? aside->asked[0] : NULL;
     halo_unlock(&aside->lock);
     return ret;
 }
@@ -152,12 +151,12 @@ static void drop_first_asked(struct halo_live_aside *aside)
     halo_unlock(&aside->lock);
 }
 
-static void add_change(struct halo_live_aside *aside, const struct halo_lineup *lineup)
+static void add_change(struct halo_live_aside *aside, const struct halo_graph *graph)
 {
     halo_lock(&aside->lock);
     aside->change[aside->changes++] = (struct change){
-        .id = lineup->id,
-        .epoch = lineup->epoch,
+        .id = graph->id,
+        .epoch = graph->epoch,
         .until = halo_now_ns() + (int64_t)(SET_TIME * (double)SECOND),
     };
     halo_unlock(&aside->lock);
@@ -176,7 +175,7 @@ static void drop_first_change(struct halo_live_aside *aside)
  * missed. */
 static int64_t oldest_inside(const struct halo_live *live)
 {
-    const int64_t oldest = halo_live_lineups_oldest(live->lineups);
+    const int64_t oldest = halo_graphs_oldest(live->graphs);
     return FFMIN(oldest, halo_live_encodings_oldest(live->encodings));
 }
 
@@ -189,7 +188,7 @@ static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
     const struct change first = live->aside->change[0];
     const bool sure = oldest >= first.epoch && atomic_load(&live->stop) != 2;
     const bool enough =
-        halo_live_lineups_passed(live->lineups) >= first.epoch || halo_now_ns() >= first.until;
+        halo_graphs_passed(live->graphs) >= first.epoch || halo_now_ns() >= first.until;
     if (!over && !(sure && enough))
         return false;
     drop_first_change(live->aside);
@@ -200,54 +199,54 @@ static bool answer_change(struct halo_live *live, int64_t oldest, bool over)
     return true;
 }
 
-/* Builds a lineup and makes it active: from now on no frame enters under older chains. */
-static void install(struct halo_live *live, struct halo_lineup *lineup)
+/* Builds a graph and makes it active: from now on no frame enters under older chains. */
+static void install(struct halo_live *live, struct halo_graph *graph)
 {
     struct halo_error err = {0};
     const int code =
-        halo_lineup_build(lineup, live->ring, &live->format->input, live->region_feed, &err);
+        halo_graph_build(graph, live->ring, &live->format->input, live->region_feed, &err);
     if (code < 0) {
         halo_fail(&err, code, "the new filters failed to start: %s", strerror(-code));
-        report_set(live, lineup->id, &err);
-        halo_lineup_destroy(lineup);
+        report_set(live, graph->id, &err);
+        halo_graph_destroy(graph);
         return;
     }
-    add_change(live->aside, lineup);
-    halo_live_lineups_put(live->lineups, lineup);
+    add_change(live->aside, graph);
+    halo_graphs_put(live->graphs, graph);
 }
 
-/* Reads the files that a lineup needs; if that fails, the change is answered with the error and
+/* Reads the files that a graph needs; if that fails, the change is answered with the error and
  * dropped. */
-static void load(struct halo_live *live, struct halo_lineup *asked)
+static void load(struct halo_live *live, struct halo_graph *asked)
 {
     struct halo_error err = {0};
-    asked->loaded = halo_lineup_load(asked, live->region_feed, &err) >= 0;
+    asked->loaded = halo_graph_load(asked, live->region_feed, &err) >= 0;
     if (asked->loaded)
         return;
     report_set(live, asked->id, &err);
     drop_first_asked(live->aside);
-    halo_lineup_destroy(asked);
+    halo_graph_destroy(asked);
 }
 
-/* Processes the first requested lineup; false: not possible yet. */
-static bool take_up(struct halo_live *live, struct halo_lineup *asked, bool over)
+/* Processes the first requested graph; false: not possible yet. */
+static bool take_up(struct halo_live *live, struct halo_graph *asked, bool over)
 {
     const uint64_t id = asked->id;
-    const enum halo_live_forming forming = halo_live_lineups_take_up(live->lineups, asked);
-    if (forming == HALO_LIVE_TURNING)
+    const enum halo_forming forming = halo_graphs_take_up(live->graphs, asked);
+    if (forming == HALO_REFORMING)
         return false;
     drop_first_asked(live->aside);
-    if (forming == HALO_LIVE_UNFORMED) {
+    if (forming == HALO_UNFORMED) {
         confirm(live, id, INT64_MAX); /* they become the chains to begin with */
         return true;
     }
     if (over) {
         refuse_over(live, id);
-        halo_lineup_destroy(asked);
+        halo_graph_destroy(asked);
     } else {
         install(live, asked);
     }
-    halo_live_lineups_used(live->lineups);
+    halo_graphs_used(live->graphs);
     return true;
 }
 
@@ -262,7 +261,7 @@ static bool do_one(struct halo_live *live, bool over)
         return true;
     if (answer_change(live, oldest, over))
         return true;
-    struct halo_lineup *asked = first_asked(live->aside);
+    struct halo_graph *asked = first_asked(live->aside);
     if (asked && !asked->loaded) {
         load(live, asked);
         return true;

@@ -12,7 +12,7 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_encoding.h"
-#include "pipeline/stream/live_lineups.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
@@ -140,7 +140,7 @@ static void make(struct halo_live *live, const char *words)
 {
     struct halo_live_cards *cards = live->cards;
     struct halo_output_picture *card = NULL;
-    if (!halo_live_lineups_use(live->lineups))
+    if (!halo_graphs_use(live->graphs))
         return;
     const int64_t pts = place(cards);
     cards->at = halo_now_ns();
@@ -160,21 +160,21 @@ static void make(struct halo_live *live, const char *words)
         live->post(live, HALO_LIVE_CARD, 0);
         halo_lock(&cards->lock);
     }
-    halo_live_lineups_used(live->lineups);
+    halo_graphs_used(live->graphs);
 }
 
 /* ---- the thread ---- */
 
 /* When the next card, or an assumed format for it, is due; ns; INT64_MAX: not before a change.
  * Under the lock. */
-static int64_t due(const struct halo_live *live, const struct halo_live_outline *outline,
+static int64_t due(const struct halo_live *live, const struct halo_outline *outline,
                    const struct halo_live_standing *now)
 {
     const struct halo_live_cards *cards = live->cards;
     const struct halo_stream_settings *set = &live->settings;
-    if (outline->forming < HALO_LIVE_FORMED)
+    if (outline->forming < HALO_FORMED)
         return live->may_make_up && !cards->made_up ? cards->began + GRACE_MS * MS : INT64_MAX;
-    if (outline->forming < HALO_LIVE_SHAPED || !is_away(now) || set->on_error == HALO_ON_ERROR_STOP)
+    if (outline->forming < HALO_SHAPED || !is_away(now) || set->on_error == HALO_ON_ERROR_STOP)
         return INT64_MAX;
     const bool starts = now->state == HALO_LIVE_STARTING;
     int64_t first = now->since + (starts ? GRACE_MS : PATIENCE_MS) * MS;
@@ -193,12 +193,12 @@ static void do_one(struct halo_live *live)
 {
     struct halo_live_cards *cards = live->cards;
     /* Read in this order: setting the format restarts the time of the state. */
-    const struct halo_live_outline outline = halo_live_lineups_outline(live);
+    const struct halo_outline outline = halo_graphs_outline(live->graphs);
     const struct halo_live_standing now = halo_live_status_read(live->status);
     const int64_t at = due(live, &outline, &now);
     if (halo_now_ns() < at) {
         halo_cond_wait(&cards->changed, &cards->lock, at);
-    } else if (outline.forming >= HALO_LIVE_FORMED) {
+    } else if (outline.forming >= HALO_FORMED) {
         make(live, now.words);
     } else {
         cards->made_up = true;

@@ -5,7 +5,7 @@
  *
  * The card thread makes the cards; the encodings' threads encode them. The lock guards the newest
  * card and the latest timestamp. Only live_cards.c uses it. It is acquired under no other lock; the
- * locks of the status and of the lineups are acquired under it. */
+ * locks of the status and of the graphs are acquired under it. */
 #ifndef HALO_LIVE_CARDS_H
 #define HALO_LIVE_CARDS_H
 

@@ -8,21 +8,16 @@
 #include <stdio.h>
 
 #include "pipeline/detect/detect.h"
-#include "pipeline/gate/queue.h"
-#include "pipeline/stream/live_figures.h"
-#include "pipeline/stream/live_lineups.h"
 #include "pipeline/stream/live_load.h"
 #include "pipeline/stream/live_listener.h"
-#include "pipeline/stream/live_stages.h"
 #include "pipeline/stream/live_stream.h"
 
 struct halo_live_detect {
     struct halo_detect_calls calls;
     struct halo_detect_settings settings;
     struct halo_detect *detect;
-    int64_t dropped;            /* frames whose loss was counted; filter thread, as is the next */
-    bool used;                  /* the filters have needed a detector */
-    struct halo_live_load load; /* owned by the thread that calls halo_live_detect_load() */
+    int64_t dropped; /* frames whose loss was counted; loop thread, as is the next */
+    struct halo_live_load load;
 };
 
 static void want(void *arg, enum halo_find find)
@@ -74,30 +69,19 @@ void halo_live_detect_destroy(struct halo_live_detect *detect)
     av_free(detect);
 }
 
-static void count_dropped(struct halo_live *live)
+struct halo_detect *halo_live_detector(struct halo_live_detect *detect)
+{
+    return detect->detect;
+}
+
+int64_t halo_live_detect_dropped(struct halo_live_detect *detect)
 {
     struct halo_detect_stats ignored[HALO_FINDS];
     struct halo_detect_counts counts;
-    halo_detect_stats(live->detect->detect, ignored, &counts);
-    if (counts.dropped > live->detect->dropped)
-        halo_live_drop(live->figures, HALO_DROP_LATE,
-                       (int)(counts.dropped - live->detect->dropped));
-    live->detect->dropped = counts.dropped;
-}
-
-int halo_live_detect_get(struct halo_live *live, struct halo_item *ret, struct halo_error *err)
-{
-    struct halo_detect *detect = live->detect->detect;
-    struct halo_chain_needs needs;
-    halo_live_lineups_needs(live->lineups, &needs);
-    int code = halo_detect_need(detect, &needs);
-    if (code < 0)
-        return halo_fail(err, code, "out of memory");
-    code = halo_detect_get(detect, live->stages->to_filter, ret, err);
-    live->detect->used |= (needs.hidden | needs.shown) != 0; /* frames may be dropped after that */
-    if (live->detect->used)
-        count_dropped(live);
-    return code;
+    halo_detect_stats(detect->detect, ignored, &counts);
+    const int64_t more = counts.dropped - detect->dropped;
+    detect->dropped = counts.dropped;
+    return more;
 }
 
 void halo_live_detect_wake(struct halo_live_detect *detect)

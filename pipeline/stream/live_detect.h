@@ -9,7 +9,7 @@
 
 #include "pipeline/stream/live.h"
 
-struct halo_item;
+struct halo_detect;
 struct halo_live_detect;
 
 /* live must exist as long as the result; its settings and its listener are used, and whether it
@@ -18,12 +18,12 @@ struct halo_live_detect;
 int halo_live_detect_create(struct halo_live_detect **ret, struct halo_live *live);
 void halo_live_detect_destroy(struct halo_live_detect *detect); /* NULL: does nothing */
 
-/* Works like halo_queue_get() with the queue to the filters, but frames come with what was found in
- * them, as the newest chains need it. Frames that detectors pass over are counted as dropped.
- * Returns 0, -ECANCELED, or -ENOMEM with err filled. Filter thread. */
-int halo_live_detect_get(struct halo_live *live, struct halo_item *ret, struct halo_error *err);
+/* What judges the frames, for the stages. */
+struct halo_detect *halo_live_detector(struct halo_live_detect *detect);
+/* Returns how many frames detectors have passed over since the last call. Loop thread. */
+int64_t halo_live_detect_dropped(struct halo_live_detect *detect);
 
-/* Makes halo_live_detect_get() notice a stop: of a file, it drops what is not judged. Any
+/* Makes the filter thread notice a stop: of a file, it drops what is not judged. Any
  * thread. */
 void halo_live_detect_wake(struct halo_live_detect *detect);
 /* As halo_live_connect(). Any thread. */

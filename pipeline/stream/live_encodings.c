@@ -6,10 +6,15 @@
 #include <libavutil/mem.h>
 
 #include "config/output_kinds.h"
+#include "kernels/clock.h"
 #include "pipeline/base/thread.h"
+#include "pipeline/gate/gate.h"
 #include "pipeline/gate/queue.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_encoding.h"
+#include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_snapshots.h"
 #include "pipeline/stream/live_stream.h"
 
 enum { SOUNDS = 512 }; /* audio packets that may wait for an encoding */
@@ -182,7 +187,8 @@ static void count_waiting(struct halo_live_encoding *e, int by)
         e->live->post(e->live, HALO_LIVE_WENT_ON, 0);
 }
 
-int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item)
+/* Queues a filtered frame. Returns the number of frames that were dropped for it, or -ECANCELED. */
+static int give(struct halo_live_encoding *e, const struct halo_item *item)
 {
     count_waiting(e, 1);
     const int code =
@@ -190,6 +196,44 @@ int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_ite
     if (code != 0) /* so many older frames were dropped, or this one */
         count_waiting(e, code > 0 ? -code : -1);
     return code;
+}
+
+static void give_encoding(struct halo_live *live, struct halo_live_encoding *e,
+                          const struct halo_item *item, const struct halo_output_picture *picture)
+{
+    struct halo_item out = {.kind = HALO_ITEM_OUTPUT,
+                            .epoch = halo_output_picture_epoch(picture),
+                            .decoded = item->decoded,
+                            .output = halo_output_picture_ref(picture)};
+    const int dropped = out.output ? give(e, &out) : 1;
+    halo_live_drop(live->figures, HALO_DROP_ENCODER, dropped);
+    if (dropped > 0)
+        halo_live_count_late(live->figures, e->number, dropped);
+}
+
+static void count_left(struct halo_live *live, const struct halo_graph *graph)
+{
+    const struct halo_coverage *coverage[HALO_GRAPH_CHAINS];
+    for (int i = 0; i < graph->chains; i++)
+        coverage[i] = halo_gate_coverage(graph->gate[graph->of[i]].gate);
+    halo_live_count_left(live->figures, graph->epoch, coverage, graph->chains);
+}
+
+void halo_live_left(struct halo_live *live, const struct halo_item *item,
+                    struct halo_output_picture *picture)
+{
+    halo_live_time(live->figures, HALO_LIVE_FILTER, halo_now_ns() - item->entered);
+    if (item->track == 0) {
+        count_left(live, item->graph);
+        halo_live_snapshots_give(live, picture);
+        live->post(live, HALO_LIVE_LEFT, halo_output_picture_frame(picture)->pts);
+    }
+    for (int i = 0; i < live->encodings->count; i++) {
+        struct halo_live_encoding *e = &live->encodings->at[i];
+        if (item->graph->of[e->what->rendition] == item->track && halo_live_encoding_runs(e))
+            give_encoding(live, e, item, picture);
+    }
+    halo_output_picture_destroy(picture);
 }
 
 void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch)

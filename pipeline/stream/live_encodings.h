@@ -12,6 +12,7 @@
 #include "pipeline/stream/live_encoding.h"
 
 struct halo_item;
+struct halo_output_picture;
 
 struct halo_live_encodings {
     int count; /* this and the next two fields are constant */
@@ -57,9 +58,10 @@ void halo_live_encodings_abort(struct halo_live_encodings *all);
 
 /* ---- frames ---- */
 
-/* Queues a filtered frame and takes ownership of it. In streams that drop late frames (see
- * halo_live.live), works like halo_queue_put_newest(). Collect thread. */
-int halo_live_encodings_give(struct halo_live_encoding *e, const struct halo_item *item);
+/* Passes on a frame that has left a gate, to every encoding that wants it and to snapshots. Takes
+ * ownership of picture. Collect thread. */
+void halo_live_left(struct halo_live *live, const struct halo_item *item,
+                    struct halo_output_picture *picture);
 /* The encoding's thread calls these two functions. halo_live_encodings_take() records that the
  * thread now encodes a frame of this epoch. halo_live_encodings_note() records that the thread has
  * finished `pictures` frames, and whether the encoder still holds any frames. */

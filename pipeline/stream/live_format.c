@@ -13,8 +13,7 @@
 #include "pipeline/input/first_picture.h"
 #include "pipeline/stream/live_figures.h"
 #include "pipeline/stream/live_input.h"
-#include "pipeline/stream/live_lineup.h"
-#include "pipeline/stream/live_lineups.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/stream/tracks.h"
@@ -128,29 +127,30 @@ int halo_live_card_draw(const struct halo_live *live, const struct halo_output_p
     return halo_gate_card(like, &card, pts, ret);
 }
 
-/* Builds the first lineup, of the chains that are wanted by now. */
-static int make_lineup(struct halo_live *live, struct halo_live_format *format,
-                       struct halo_error *err)
+/* Builds the first graph, of the chains that are wanted by now. */
+static int make_graph(struct halo_live *live, struct halo_live_format *format,
+                      struct halo_error *err)
 {
     live->format = format;
-    struct halo_lineup *first = halo_live_lineups_make(live->lineups);
-    int code = halo_lineup_build(first, live->ring, &format->input, live->region_feed, err);
+    struct halo_graph *first =
+        halo_graphs_make(live->graphs, format->input.width, format->input.height, format->made_up);
+    int code = halo_graph_build(first, live->ring, &format->input, live->region_feed, err);
     if (code < 0)
         return code;
-    format->format = halo_gate_format(first->gate[0]);
-    code = halo_gate_blank(first->gate[0], true, &format->blank[1]);
+    format->format = halo_gate_format(first->gate[0].gate);
+    code = halo_gate_blank(first->gate[0].gate, true, &format->blank[1]);
     if (code >= 0)
         code = halo_live_card_draw(live, format->blank[1], "one moment", 0, &format->blank[0]);
     if (code < 0)
         return halo_fail(err, code, "out of memory");
     halo_live_status_restart(live->status);
-    halo_live_lineups_formatted(live->lineups);
+    halo_graphs_formed(live->graphs);
     live->post(live, HALO_LIVE_FORM, 0);
     return 0;
 }
 
-int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *in,
-                          struct halo_error *err)
+int halo_live_make_graph(struct halo_live *live, const struct halo_live_input *in,
+                         struct halo_error *err)
 {
     struct halo_live_format *format = av_mallocz(sizeof *format);
     if (!format)
@@ -160,5 +160,5 @@ int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *
         halo_live_format_destroy(format);
         return code;
     }
-    return make_lineup(live, format, err);
+    return make_graph(live, format, err);
 }

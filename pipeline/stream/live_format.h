@@ -3,9 +3,9 @@
  * parameters of its audio. Later frames in another format are converted to this one.
  *
  * It is constant once it is made. Either the source thread or the card thread makes and removes it,
- * never both at once (live_stages.h). live->format may be read by the thread that made it; by the
+ * never both at once (stages.h). live->format may be read by the thread that made it; by the
  * threads of the stages, which start after it was made and end before it is removed; and between
- * halo_live_lineups_use() and halo_live_lineups_used(). */
+ * halo_graphs_use() and halo_graphs_used(). */
 #ifndef HALO_LIVE_FORMAT_H
 #define HALO_LIVE_FORMAT_H
 
@@ -33,10 +33,10 @@ struct halo_live_format {
     struct halo_output_picture *blank[2];
 };
 
-/* Makes live->format and the first lineup for it. `in` is NULL if only the settings are known.
+/* Makes live->format and the first graph for it. `in` is NULL if only the settings are known.
  * Returns 0, or -errno with err filled; on an error live->format may or may not be set. */
-int halo_live_make_lineup(struct halo_live *live, const struct halo_live_input *in,
-                          struct halo_error *err);
+int halo_live_make_graph(struct halo_live *live, const struct halo_live_input *in,
+                         struct halo_error *err);
 void halo_live_format_destroy(struct halo_live_format *format); /* NULL: does nothing */
 
 /* Draws a card with the stream's name, in the same way as halo_gate_card(). */

@@ -13,7 +13,7 @@
 #include "pipeline/gate/gate.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_codec.h"
-#include "pipeline/stream/live_lineups.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_stream.h"
 
@@ -105,7 +105,7 @@ void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_p
         struct snapshot *shot = &s->waiting[i];
         if (shot->picture || !(shot->picture = halo_output_picture_ref(picture)))
             continue;
-        halo_live_lineups_lend(live->lineups);
+        halo_graphs_lend(live->graphs);
     }
     halo_unlock(&s->lock);
     if (some)
@@ -171,7 +171,7 @@ bool halo_live_snapshots_answer(struct halo_live *live, bool all)
     halo_chain_destroy(shot.chain);
     if (shot.picture) {
         halo_output_picture_destroy(shot.picture);
-        halo_live_lineups_used(live->lineups);
+        halo_graphs_used(live->graphs);
     }
     return true;
 }

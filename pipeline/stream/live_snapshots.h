@@ -4,7 +4,7 @@
  *
  * The loop adds them (halo_live_snapshot()); the collect thread adds their frames; the extra thread
  * encodes and answers them. They have their own lock, which only live_snapshots.c uses. It is
- * acquired under no other lock, and only the lock of the lineups is acquired under it. */
+ * acquired under no other lock, and only the lock of the graphs is acquired under it. */
 #ifndef HALO_LIVE_SNAPSHOTS_H
 #define HALO_LIVE_SNAPSHOTS_H
 
@@ -20,7 +20,7 @@ void halo_live_snapshots_destroy(struct halo_live_snapshots *s); /* NULL: does n
 /* Returns whether any requested snapshot is still waiting. Any thread. */
 bool halo_live_snapshots_wait(struct halo_live_snapshots *s);
 /* Gives a filtered frame to all snapshots that have no frame yet. From then on, each of these
- * snapshots counts as a user of the format (live_lineups.h) until the snapshot has been encoded.
+ * snapshots counts as a user of the format (graph.h) until the snapshot has been encoded.
  * Collect thread. */
 void halo_live_snapshots_give(struct halo_live *live, const struct halo_output_picture *picture);
 /* Makes all further requests for snapshots fail. Source thread. */

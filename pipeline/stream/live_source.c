@@ -15,20 +15,27 @@
 #include "pipeline/gate/ring.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_aside.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_cards.h"
 #include "pipeline/stream/live_clock.h"
+#include "pipeline/stream/live_encoding.h"
+#include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
+#include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_loop.h"
 #include "pipeline/stream/live_sound.h"
-#include "pipeline/stream/live_stages.h"
+#include "pipeline/stream/stages.h"
 #include "pipeline/stream/live_stalls.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/stream/source_ops.h"
 #include "pipeline/picture/raw_picture.h"
 
-enum { HELD = 256 }; /* audio packets before the first frame */
+enum {
+    HELD = 256,     /* audio packets before the first frame */
+    DESCRIBE_S = 5, /* how long frames wait until all encoders are described */
+};
 
 static const double FIRST_PAUSE = 0.25, LAST_PAUSE = 5; /* seconds */
 
@@ -59,12 +66,64 @@ static int open_ring(struct halo_live *live, struct halo_error *err)
     return code;
 }
 
+/* Lets everything out that was decoded, and joins the threads after this one. */
+static void end_stages(struct halo_live *live)
+{
+    halo_stages_end(live->stages);
+    halo_live_encodings_end(live->encodings);
+}
+
 static void end_all(struct halo_live *live)
 {
     halo_live_cards_end(live->cards);
-    halo_live_end_stages(live);
+    end_stages(live);
     halo_live_aside_end(live);
-    halo_live_stages_close(live->stages);
+    halo_stages_close(live->stages);
+}
+
+/* ---- the format, and the stages that depend on it ---- */
+
+/* Whether the format must be kept. Under `forming`. */
+static bool is_bound(struct halo_live *live)
+{
+    if (!live->format || !live->format->made_up)
+        return true;
+    return halo_live_encodings_are_bound(live->encodings);
+}
+
+/* Removes the format and everything made for it, except the chains, and resets the encodings. */
+static void take_down(struct halo_live *live)
+{
+    /* requests wait from now on, while older frames are output */
+    halo_graphs_turn(live->graphs);
+    end_stages(live);
+    halo_graphs_keep(live->graphs);
+    halo_live_encodings_reset(live->encodings, halo_live_cards_drop(live->cards));
+    halo_live_format_destroy(live->format);
+    live->format = NULL;
+    halo_graphs_turned(live->graphs);
+    live->post(live, HALO_LIVE_FORM, 0);
+}
+
+/* If there is no format yet, or the format was assumed and can be replaced, sets the format and
+ * starts the threads. in NULL: nothing is known about the source. Sets *ret_fatal if the failure
+ * occurred after a format had been set, because a retry would then fail again. Source and card
+ * thread. */
+static int begin_stages(struct halo_live *live, const struct halo_live_input *in, bool *ret_fatal,
+                        struct halo_error *err)
+{
+    halo_lock(&live->forming);
+    if (in && !is_bound(live))
+        take_down(live);
+    const bool needed = !live->format;
+    int code = needed ? halo_live_make_graph(live, in, err) : 0;
+    if (code >= 0 && needed)
+        code = halo_live_encodings_start(live->encodings, halo_live_encode_main, err);
+    if (code >= 0 && needed)
+        code = halo_stages_start(live->stages, err);
+    *ret_fatal = code < 0 && live->format;
+    halo_unlock(&live->forming);
+    return code;
 }
 
 /* ---- a session ---- */
@@ -106,7 +165,7 @@ static int take_picture(struct halo_live *live, struct halo_live_input *in, stru
         .raw = raw,
         .decoded = in->absolute ? halo_raw_picture_pts(raw) * 1000 : halo_now_ns(),
     };
-    const int code = halo_live_stages_give(live, &item);
+    const int code = halo_stages_give(live->stages, item);
     halo_live_drop(live->figures, HALO_DROP_LATE, code);
     return code;
 }
@@ -170,10 +229,11 @@ static int hold_session(struct halo_live *live, struct halo_live_input *in, doub
     int code = halo_live_input_open(live, in, err);
     if (code >= 0) {
         halo_live_count(live->figures, HALO_COUNT_OPENED, 1);
-        code = halo_live_begin_stages(live, in, ret_fatal, err);
+        code = begin_stages(live, in, ret_fatal, err);
     }
     if (code >= 0) {
-        halo_live_wait_described(live);
+        /* Viewers get cards even if the first frame crashes the process. */
+        halo_live_encodings_wait(live, halo_now_ns() + DESCRIBE_S * INT64_C(1000000000));
         code = run_turns(live, in, err);
     }
     if (code == 0)
@@ -197,7 +257,7 @@ static int make_early(struct halo_live *live, bool *ret_fatal, struct halo_error
     struct halo_live_input in;
     int code = live->ops->describe(live, &in, err);
     if (code >= 0)
-        code = halo_live_begin_stages(live, &in, ret_fatal, err);
+        code = begin_stages(live, &in, ret_fatal, err);
     halo_live_input_close(&in);
     return code;
 }
@@ -208,7 +268,7 @@ static void make_up(struct halo_live *live)
     struct halo_error err = {0};
     bool fatal = false;
     const int code = live->ops->describe ? make_early(live, &fatal, &err)
-                                         : halo_live_begin_stages(live, NULL, &fatal, &err);
+                                         : begin_stages(live, NULL, &fatal, &err);
     if (code < 0 && fatal)
         live->fail(live, &err);
 }

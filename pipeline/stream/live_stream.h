@@ -5,17 +5,17 @@
  *   live_source.h     the source thread: sessions (live_input.h), their loops (live_loop.h),
  *                     timestamps (live_clock.h), audio (live_sound.h), camera (live_camera.h,
  *                     live_controls.h)
- *   live_stages.h     the threads after it, and the format of their frames (live_format.h)
+ *   stages.h          the threads after it, and the format of their frames (live_format.h)
  *   live_detect.h     what detectors find in frames, before the gates
- *   live_lineups.h    the chains with their gates (live_lineup.h), and the frames in them
+ *   graph.h           the chains with their gates, and the frames in them
  *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
  *   live_aside.h      the extra thread for changes and snapshots (live_snapshots.h)
  *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks
  *   live_stalls.h     calls that do not return
  *
- * Locks, in the order in which they are acquired: forming (live_stages.h); cards or snapshots;
- * status, lineups or encodings; then those under which no other is acquired: listener, figures,
+ * Locks, in the order in which they are acquired: forming; cards or snapshots;
+ * status, graphs or encodings; then those under which no other is acquired: listener, figures,
  * controls, aside, queues. */
 #ifndef HALO_LIVE_STREAM_H
 #define HALO_LIVE_STREAM_H
@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "config/daemon.h"
+#include "pipeline/base/thread.h"
 
 /* What parts post: the stream alone knows whom it concerns. Any thread, under no lock of a part. */
 enum halo_live_news {
@@ -71,9 +72,11 @@ struct halo_live {
     const struct halo_source_ops *ops; /* the functions for this kind of source (source_ops.h) */
     struct halo_live_camera *camera;   /* NULL: the input is not a camera */
     struct halo_live_controls *controls;
-    struct halo_live_stages *stages;
+    struct halo_stages *stages;
+    /* admits one of the source and the card thread at a time, to start the stages and end them */
+    struct halo_mutex forming;
     struct halo_live_detect *detect;
-    struct halo_live_lineups *lineups;
+    struct halo_graphs *graphs;
     struct halo_live_encodings *encodings;
     struct halo_live_cards *cards;
     struct halo_live_aside *aside;

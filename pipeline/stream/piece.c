@@ -21,31 +21,6 @@ void halo_stream_set_piece(struct halo_stream *s, struct halo_segments *segments
         s->piece.frozen = halo_segments_frozen(segments);
 }
 
-bool halo_piece_enter(struct halo_stream *s)
-{
-    struct halo_piece *p = &s->piece;
-    if (!p->frozen)
-        return true;
-    p->frozen->missing = false;
-    /* Without answers, all objects appear in the first frame. */
-    p->frozen->frame = p->replay             ? halo_replay_frame(p->replay)
-                       : halo_piece_takes(p) ? p->frozen->entered
-                                             : INT32_MAX;
-    p->frozen->entered += halo_piece_takes(p);
-    return !halo_piece_takes(p) ||
-           halo_frozen_count(p->frozen, p->frozen->frame, p->frozen->frame + 1) > 0;
-}
-
-int halo_piece_check_entered(const struct halo_stream *s, struct halo_error *err)
-{
-    const struct halo_piece *p = &s->piece;
-    return p->frozen && p->frozen->mode == HALO_FROZEN_SHOW && p->frozen->missing
-               ? halo_fail(err, -ESTALE,
-                           "frame %lld shows an object whose cells halod job merge has not taken",
-                           (long long)p->frozen->frame)
-               : 0;
-}
-
 /* The encoder of each segment must give what one encoder would: it cannot know the frames
  * before. */
 static int check_output(const struct halo_stream *s, const struct halo_track *t,
@@ -241,7 +216,7 @@ int halo_piece_join(struct halo_stream *s, const AVPacket *pkt, struct halo_erro
         p->last = p->joined++ ? FFMAX(p->last, p->pkt->pts) : p->pkt->pts;
         p->pkt = NULL;
         t->pictures++;
-        code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+        code = halo_stages_give(s->stages, item);
         if (code < 0)
             return code;
     }

@@ -67,12 +67,6 @@ static inline bool halo_piece_encodes(const struct halo_piece *p)
     return !(p->segments && p->joins) && !halo_piece_detects(p) && !halo_piece_takes(p);
 }
 
-/* Says which frame enters the gate next. Returns false if it must not. Filter thread. */
-bool halo_piece_enter(struct halo_stream *s);
-/* Checks the frame that has entered the gate. Returns 0; or -ESTALE, with err filled, if it is not
- * known what to show in place of an object. Filter thread. */
-int halo_piece_check_entered(const struct halo_stream *s, struct halo_error *err);
-
 static inline bool halo_piece_joins(const struct halo_piece *p)
 {
     return p->segments && p->joins;

@@ -160,7 +160,7 @@ void *halo_stream_encode_main(void *arg)
     struct halo_error err = {0};
     struct halo_item item;
     set_writing(s, true);
-    while (halo_stage_get(s, s->to_encode, &item, HALO_STAGE_ENCODE_WAIT) == 0) {
+    while (halo_stage_get(s->stats, s->to_encode, &item, HALO_STAGE_ENCODE_WAIT) == 0) {
         const bool end = item.kind == HALO_ITEM_END;
         const int code = encode_item(s, &item, &err);
         halo_item_finish(&item);

@@ -61,7 +61,7 @@ static int pass_held(struct halo_stream *s, bool all)
             latest = FFMIN(latest, t->latest);
     }
     while (code >= 0 && halo_held_take(&s->held, latest, &item))
-        code = halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+        code = halo_stages_give(s->stages, item);
     return code;
 }
 
@@ -89,9 +89,7 @@ static int drain_decoder(struct halo_stream *s, int index, struct halo_error *er
         }
         t->pictures++;
         t->latest = av_rescale_q(pts, t->in->time_base, AV_TIME_BASE_Q);
-        code =
-            halo_stage_put(s, s->to_filter, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}},
-                           HALO_STAGE_DECODED_WAIT);
+        code = halo_stages_give(s->stages, (struct halo_item){HALO_ITEM_RAW, index, {.raw = raw}});
         if (code >= 0)
             code = pass_held(s, false);
         if (code < 0)
@@ -127,7 +125,7 @@ static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t tim
     for (int i = 0; i < s->tracks.count; i++)
         ahead |= is_ahead(&s->tracks.track[i]);
     if (!ahead)
-        return halo_stage_put(s, s->to_filter, item, HALO_STAGE_DECODED_WAIT);
+        return halo_stages_give(s->stages, item);
     int code = halo_held_add(&s->held, item, time);
     if (code >= 0 && time != INT64_MIN)
         code = go_on_without(s, time, err);

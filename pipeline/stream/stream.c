@@ -30,13 +30,25 @@ static void fail(struct halo_stream *s, const struct halo_error *err)
         s->error = *err;
     halo_unlock(&s->lock);
     atomic_fetch_or(&s->stop, HALO_STOP_FAILED);
-    struct halo_queue *queues[] = {s->to_filter, s->in_gate, s->to_encode};
-    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
-        if (queues[i]) /* NULL once the stages have ended */
-            halo_queue_abort(queues[i]);
+    halo_stages_abort(s->stages);
+    if (s->to_encode) /* NULL once the stages have ended */
+        halo_queue_abort(s->to_encode);
     if (s->ring)
         halo_ring_abort(s->ring);
     s->notify(s->arg); /* the loop wakes threads that are blocked in a read or a write */
+}
+
+/* A run ends with the first frame that cannot be filtered. */
+static void fail_to_filter(void *arg, int code, struct halo_error *err)
+{
+    halo_fail(err, code, "the filter stage failed: %s", strerror(-code));
+    fail(arg, err);
+}
+
+static int lose_frame(void *arg, int code, struct halo_error *err)
+{
+    fail_to_filter(arg, code, err);
+    return -ECANCELED;
 }
 
 int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings *settings,
@@ -54,14 +66,13 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
     s->notify = notify;
     s->arg = arg;
     atomic_store(&s->duration_us, -1);
-    s->to_filter = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
-    s->in_gate = halo_queue_create(settings->device.depth, QUEUE_PACKETS);
+    s->stages = halo_stages_create();
     s->to_encode = halo_queue_create(HALO_QUEUE_PICTURES, QUEUE_PACKETS);
     int code = 0;
     s->detect_settings = (struct halo_detect_settings){.stream = settings->source.input,
                                                        .detector = settings->detector,
                                                        .calls = &s->detect_calls};
-    if (!s->to_filter || !s->in_gate || !s->to_encode ||
+    if (!s->stages || !s->to_encode || halo_graphs_create(&s->graphs) < 0 ||
         halo_detect_create(&s->detect, &s->detect_settings) < 0)
         code = halo_fail(err, -ENOMEM, "out of memory");
     if (code >= 0)
@@ -80,6 +91,14 @@ int halo_stream_create(struct halo_stream **ret, const struct halo_run_settings 
         halo_stream_destroy(s);
         return code;
     }
+    s->stages->set = (struct halo_stages_settings){.detect = s->detect,
+                                                   .graphs = s->graphs,
+                                                   .stats = s->stats,
+                                                   .piece = &s->piece,
+                                                   .to_encode = s->to_encode,
+                                                   .lose = lose_frame,
+                                                   .fail = fail_to_filter,
+                                                   .arg = s};
     *ret = s;
     return 0;
 }
@@ -213,17 +232,25 @@ static int open_input_and_ring(struct halo_stream *s, struct halo_error *err)
 
 static int open_tracks(struct halo_stream *s, struct halo_error *err)
 {
+    struct halo_graph *graph = av_mallocz(sizeof *graph);
+    if (!graph)
+        return halo_fail(err, -ENOMEM, "out of memory");
+    halo_graphs_want(s->graphs, graph);
+    if (!halo_piece_joins(&s->piece))
+        halo_chain_add_needs(s->chain, &graph->needs);
     const struct halo_route route = {.settings = s->settings,
                                      .source = s->source,
                                      .damage = &s->damage,
                                      .chain = s->chain,
                                      .ring = s->ring,
+                                     .graph = graph,
                                      .sink = s->sink,
                                      .only_filtered = halo_piece_is_segment(&s->piece),
                                      .in_segments = s->piece.segments != NULL,
                                      .cpu_decodes = s->place == HALO_WORKLOAD_FILTER,
                                      .frozen = s->piece.frozen};
     int code = halo_tracks_open(&s->tracks, &route, err);
+    halo_graphs_make(s->graphs, 0, 0, false);
     if (code >= 0)
         expect_total(s);
     if (code >= 0 && s->piece.segments)
@@ -234,11 +261,10 @@ static int open_tracks(struct halo_stream *s, struct halo_error *err)
 /* Begins to start detectors, which takes them a second or so. */
 static int start_detectors(struct halo_stream *s, struct halo_error *err)
 {
-    struct halo_chain_needs needs = {0};
+    struct halo_chain_needs needs;
     if (halo_piece_joins(&s->piece))
         return 0;
-    halo_chain_add_needs(s->chain, &needs);
-    s->detects = needs.hidden || needs.shown;
+    halo_graphs_needs(s->graphs, &needs);
     for (int i = 0; i < s->tracks.count; i++) {
         const struct halo_track *t = &s->tracks.track[i];
         if (t->role != HALO_ROLE_FILTER)
@@ -291,32 +317,22 @@ static int open_all(struct halo_stream *s, struct halo_error *err)
 /* Runs the stages; the source stage runs on this thread. */
 static void run_stages(struct halo_stream *s)
 {
-    const struct {
-        struct halo_thread *thread;
-        const char *name;
-        void *(*main)(void *);
-    } stages[] = {
-        {&s->filter_thread, "filter", halo_stream_filter_main},
-        {&s->collect_thread, "collect", halo_stream_collect_main},
-        {&s->encode_thread, "encode", halo_stream_encode_main},
-    };
     struct halo_error err = {0};
-    int code = 0, running = 0;
     halo_stats_running(s->stats, true); /* before any stage records a span of the run */
-    for (; running < 3 && code == 0; running += code == 0)
-        code = halo_thread_start(stages[running].thread, stages[running].name, stages[running].main,
-                                 s, &err);
+    int code = halo_thread_start(&s->encode_thread, "encode", halo_stream_encode_main, s, &err);
+    const bool encodes = code >= 0;
+    if (code >= 0)
+        code = halo_stages_start(s->stages, &err);
     atomic_store(&s->running, code >= 0);
     if (code >= 0)
         code = halo_stream_demux(s, &err);
-    if (code >= 0)
-        code = halo_queue_put(s->to_filter, (struct halo_item){.kind = HALO_ITEM_END});
     if (code < 0 && code != -ECANCELED)
         halo_fail(&err, code, "the source stage failed: %s", strerror(-code));
     if (code < 0)
         fail(s, &err); /* a stage that was cancelled has no error of its own */
-    while (running > 0)
-        halo_thread_join(*stages[--running].thread);
+    halo_stages_end(s->stages);
+    if (encodes)
+        halo_thread_join(s->encode_thread);
     halo_stats_running(s->stats, false);
 }
 
@@ -341,17 +357,6 @@ static void finish_sink(struct halo_stream *s, struct halo_error *err)
     atomic_store(&s->bytes, FFMAX(atomic_load(&s->bytes), halo_sink_bytes(s->sink)));
 }
 
-/* After the stages: waits here for frames that are still in a gate, while the loop still watches
- * the device. */
-static void drop_queues(struct halo_stream *s)
-{
-    struct halo_queue **queues[] = {&s->to_filter, &s->in_gate, &s->to_encode};
-    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
-        halo_queue_destroy(*queues[i]);
-        *queues[i] = NULL;
-    }
-}
-
 static void *source_main(void *arg)
 {
     struct halo_stream *s = arg;
@@ -363,7 +368,9 @@ static void *source_main(void *arg)
                  HALO_STOP_ASKED)) { /* an error caused by a stop is not the input's fault */
         fail(s, &err);
     }
-    drop_queues(s);
+    halo_stages_close(s->stages);
+    halo_queue_destroy(s->to_encode);
+    s->to_encode = NULL;
     atomic_store(&s->running, false);
     if (!s->error.code && halo_piece_is_segment(&s->piece))
         finish_segment(s, &err);
@@ -509,10 +516,12 @@ void halo_stream_destroy(struct halo_stream *s)
         halo_stream_stop(s);
         halo_thread_join(s->source_thread);
     }
-    drop_queues(s);
+    halo_stages_destroy(s->stages);
+    halo_queue_destroy(s->to_encode);
     halo_held_clear(&s->held);
     halo_piece_close(&s->piece);
     halo_tracks_close(&s->tracks);
+    halo_graphs_destroy(s->graphs);
     halo_source_close(s->source);
     halo_sink_destroy(s->sink);
     halo_detect_destroy(s->detect);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Declarations that only stream.c (the life of a stream) shares with stage_source.c, stage_filter.c
- * and stage_encode.c (the work of its threads, in the order in which a frame passes through
- * them). */
+ * Declarations that only stream.c (the life of a stream) shares with stage_source.c and
+ * stage_encode.c (the work of its threads; stages.c has that of the threads between them). */
 #ifndef HALO_STREAM_PRIVATE_H
 #define HALO_STREAM_PRIVATE_H
 
@@ -11,9 +10,10 @@
 #include "pipeline/base/stats.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/detect/detect.h"
-#include "pipeline/gate/queue.h"
 #include "pipeline/stream/held_packets.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/piece.h"
+#include "pipeline/stream/stages.h"
 #include "pipeline/stream/stream.h"
 #include "pipeline/stream/tracks.h"
 #include "pipeline/stream/workload.h"
@@ -35,7 +35,6 @@ struct halo_stream {
     struct halo_detect_calls detect_calls; /* `want` NULL: there are no detectors */
     struct halo_detect_settings detect_settings;
     struct halo_detect *detect; /* used by the filter thread */
-    bool detects;               /* detectors judge the frames */
 
     struct halo_stats *stats; /* NULL if no statistics were requested */
     struct halo_damage damage;
@@ -49,8 +48,10 @@ struct halo_stream {
     bool trial, only_opens;
     double estimates[HALO_WORKLOAD_PLACES]; /* of the run's length; 0: none were made */
     enum halo_workload_place place;         /* HALO_WORKLOAD_GPU: or what the settings say */
-    struct halo_queue *to_filter, *in_gate, *to_encode;
-    struct halo_thread source_thread, filter_thread, collect_thread, encode_thread;
+    struct halo_graphs *graphs;
+    struct halo_stages *stages;
+    struct halo_queue *to_encode;
+    struct halo_thread source_thread, encode_thread;
     bool started;
 
     atomic_int stop;  /* bits of enum halo_stop; if any is set, source and sink no longer wait */
@@ -70,26 +71,6 @@ struct halo_stream {
     const char *path;
 };
 
-/* These functions work like halo_queue_put() and halo_queue_get(), and also record the waiting time
- * for the stage `wait`. */
-static inline int halo_stage_put(struct halo_stream *s, struct halo_queue *to,
-                                 struct halo_item item, enum halo_stage wait)
-{
-    const int64_t begin = halo_stats_begin(s->stats, wait);
-    const int code = halo_queue_put(to, item);
-    halo_stats_end(s->stats, wait, begin);
-    return code;
-}
-
-static inline int halo_stage_get(struct halo_stream *s, struct halo_queue *from,
-                                 struct halo_item *ret, enum halo_stage wait)
-{
-    const int64_t begin = halo_stats_begin(s->stats, wait);
-    const int got = halo_queue_get(from, ret);
-    halo_stats_end(s->stats, wait, begin);
-    return got;
-}
-
 /* Runs the source stage in the caller's thread: reads the input to its end, decodes it, and checks
  * that it was complete. Returns 0, -ECANCELED if another stage failed, or another -errno with err
  * filled. */
@@ -98,11 +79,7 @@ int halo_stream_demux(struct halo_stream *s, struct halo_error *err);
 /* Prints what is done with each stream of the input (describe.c). */
 void halo_stream_describe(const struct halo_stream *s, FILE *to);
 
-/* Thread functions of the other stages; arg is the stream. The filter thread puts frames into the
- * gate, and the collect thread takes them out (stage_filter.c); the encode thread encodes, muxes
- * and writes. */
-void *halo_stream_filter_main(void *arg);
-void *halo_stream_collect_main(void *arg);
+/* Thread function of the encode stage, which encodes, muxes and writes; arg is the stream. */
 void *halo_stream_encode_main(void *arg);
 
 #endif

@@ -27,6 +27,7 @@
 #include "pipeline/output/tags.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/memory.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/starts.h"
 #include "pipeline/stream/workload.h"
 
@@ -190,7 +191,10 @@ static int open_gate(struct halo_track *t, const struct halo_route *route, struc
     struct halo_gate_input input = halo_track_gate_input(t->in, privacy);
     input.frozen = route->frozen;
     say_alpha_lost(t->in);
-    return halo_gate_create(&t->gate, route->chain, route->ring, &input, err);
+    code = halo_gate_create(&t->gate, route->chain, route->ring, &input, err);
+    if (code >= 0 && halo_graph_add(route->graph, t->gate, t->in->index) < 0)
+        code = halo_fail(err, -ENOMEM, "out of memory");
+    return code;
 }
 
 static bool is_mov(const AVOutputFormat *container)
@@ -517,7 +521,6 @@ void halo_tracks_close(struct halo_tracks *tracks)
 {
     for (int i = 0; i < tracks->count; i++) {
         halo_decoders_close(tracks->track[i].decoders);
-        halo_gate_destroy(tracks->track[i].gate);
         halo_encoder_close(tracks->track[i].encoder);
         halo_audio_close(tracks->track[i].audio);
         halo_subtitle_close(tracks->track[i].subtitle);

@@ -15,6 +15,8 @@
 #include "pipeline/output/subtitle.h"
 #include "pipeline/stream/copy_streams.h"
 
+struct halo_graph;
+
 /* A stream of the input and the objects that process it. The source thread uses decoder; the filter
  * and collect threads use gate; the encode thread uses encoder. In the comments, FILTER and COPY
  * mark fields that are used only in tracks with that role. */
@@ -23,7 +25,7 @@ struct halo_track {
     AVStream *in;
     AVStream *out;                  /* NULL if the stream is dropped or the output is `null:` */
     struct halo_decoders *decoders; /* FILTER */
-    struct halo_gate *gate;         /* FILTER */
+    struct halo_gate *gate;         /* FILTER; owned by the graph */
     struct halo_encoder *encoder;   /* FILTER; NULL if the sink discards everything */
     struct halo_subtitle *subtitle; /* only for COPY, if the subtitles are converted to another
                                        format; otherwise NULL; used by the encode thread */
@@ -73,6 +75,7 @@ struct halo_route {
     struct halo_damage *damage; /* damage in the input, counted by the decoders */
     const struct halo_chain *chain;
     struct halo_ring *ring;
+    struct halo_graph *graph; /* gets the gates */
     struct halo_sink *sink;
     bool only_filtered;         /* other tracks are dropped */
     bool in_segments;           /* the encoder's output must not depend on the machine */

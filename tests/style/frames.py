@@ -74,8 +74,8 @@ OUTPUT = {
     'stream/live_format.c': ('cards, in the shape of a blank picture', 'halo_live_card_draw'),
     'stream/live_codec.c': ('encodings of a live stream, raw ones too, and snapshots',
                      'encode_one scale halo_live_codec_pack halo_live_codec_image'),
-    'stream/live_filter.c': ('what left the gate, to encodings and snapshots',
-                      'give_encoding give_encodings'),
+    'stream/live_encodings.c': ('what left the gate, to encodings and snapshots',
+                      'give_encoding halo_live_left'),
     'stream/live_snapshots.c': ('what left the gate, into snapshots', 'halo_live_snapshots_give'),
     'gate/again.c': ('what left the gate, through another one, for previews',
                      'as_input halo_gate_again'),
@@ -96,16 +96,10 @@ EITHER = {
     'gate/queue.c': ('items pass as they are: who gets one out sees the type that its kind says',
                 '''is_picture halo_item_finish put halo_queue_put halo_queue_put_newest get
                 halo_queue_get halo_queue_try'''),
-    'stream/stream_private.h': ('the same, with the time taken', 'halo_stage_put halo_stage_get'),
-    'stream/stage_filter.c': ('items into the gate and out of it', 'enter_item leave_item take pass_all'),
-    'stream/live_filter.c': ('the same', 'enter_all take_item leave'),
-    'stream/live_detect.c': ('items that are raw pictures, judged, to the thread that lets them in',
-                           'halo_live_detect_get'),
-    'stream/live_stages.c': ('items that are raw pictures, into the queue to the gates',
-                           'halo_live_stages_give'),
-    'stream/live_encodings.c': ('items that are output pictures, into the queue of an encoding',
-                              'halo_live_encodings_give'),
+    'stream/stages.c': ('items into the gates and out of them', '''
+        halo_stage_put halo_stage_get halo_stages_give take enter enter_all leave'''),
     'stream/live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
+    'stream/live_encodings.c': ('the same, into the queue of an encoding', 'give'),
     'stream/stage_encode.c': ('the same', 'encode_item'),
 }
 
@@ -121,8 +115,8 @@ INCLUDES = '''pipeline/camera/camera_read.c pipeline/input/decode.c pipeline/gat
 
 # Files with such words and no function that takes one: fields, items of sound and of the end, and
 # memory for pictures.
-FIELDS = '''stream/live.c stream/live_aside.c stream/live_cards.c stream/live_lineup.c stream/live_sound.c
-    stream/live_stages.c picture/picture_pool.c stream/piece.c stream/stream.c'''
+FIELDS = '''stream/graph.c stream/live_aside.c stream/live_cards.c stream/live_sound.c
+    picture/picture_pool.c stream/piece.c stream/stream.c'''
 
 # Calls by which pictures come from FFmpeg, change owner or reach memory of other processes.
 CALLS = {
@@ -140,10 +134,8 @@ CALLS = {
     'sws_scale_frame': '',
     'halo_av_scale': '''pipeline/gate/adapt.c pipeline/base/av.c pipeline/detect/detect_frame.c
         pipeline/output/encode.c pipeline/stream/live_codec.c''',
-    'halo_gate_enter': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/live_filter.c
-        pipeline/stream/stage_filter.c''',
-    'halo_gate_leave': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/live_filter.c
-        pipeline/stream/stage_filter.c''',
+    'halo_gate_enter': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/stages.c''',
+    'halo_gate_leave': '''pipeline/gate/again.c pipeline/gate/gate.c pipeline/stream/stages.c''',
     # A camera's buffers, which are its driver's; packets; images of snapshots; finished pictures.
     'MAP_SHARED': '''daemon/view/frames.c pipeline/camera/camera_buffers.c
         pipeline/output/packet_memory.c''',
