@@ -28,6 +28,8 @@ struct encoding {
     int64_t number, unknown; /* of the last frame that showed one, and frames since */
     int chain;
     int64_t packet_at, card_at; /* ns */
+    int64_t row_at;             /* ns: since when its cards come in a row; and how many came */
+    int row;
 };
 
 struct asked {
@@ -320,6 +322,20 @@ static void on_packet(void *arg, int encoding, const AVPacket *pkt)
     e->number = number < 0 ? e->number : number;
 }
 
+/* Cards come twice a second; one at once after a change of state or of viewers, and one that an
+ * encoder had from before. */
+static void check_row(struct encoding *e)
+{
+    int64_t from = check.since > e->begun_at ? check.since : e->begun_at;
+    for (int i = 0; i < check.stream.encodings; i++)
+        from = check.encoding[i].watched_at > from ? check.encoding[i].watched_at : from;
+    if (e->row_at != from)
+        e->row = 0;
+    e->row_at = from;
+    if (++e->row > seconds_since(from) / 0.5 + 2)
+        world_fail("cards come more often than twice a second");
+}
+
 static void on_card(void *arg, int encoding, const AVPacket *pkt)
 {
     struct encoding *e = take(encoding, pkt, "card");
@@ -327,6 +343,7 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
     (void)arg;
     check.cards++;
     e->card_at = box_now();
+    check_row(e);
     if (!(pkt->flags & AV_PKT_FLAG_KEY))
         world_fail("a card is not a keyframe");
     if (check.stream.on_error == HALO_ON_ERROR_STOP || !check.stream.bounded)

@@ -626,15 +626,13 @@ class Cards(LiveTest):
         return server.getsockname()[1], serve
 
     def test_a_source_that_ends(self):
-        """Twice a second, key frames all, after the pictures and before those that come
-        again; files get none."""
+        """Key frames all, after the pictures and before those that come again; files get none."""
         port, serve = self.sender(open(silent_clip('.ts', 2), 'rb').read())
         live = self.live(f'dump={self.folder}', 'name=front-door', f'input=tcp://127.0.0.1:{port}',
                          'input_timeout=60', *VIEWED, *RAW)
         live.tell('watch 0 on')
         connection = serve()
         live.wait_state('running')
-        closed = time.monotonic() * 1e6
         connection.close()
         live.wait_state('waiting')
         self.wait_cards(live, 3)
@@ -646,8 +644,6 @@ class Cards(LiveTest):
         stats = live.stop()
         cards, packets = self.cards(live), live.packets()
         self.assertTrue(all(c['key'] for c in cards))
-        first = [c['now'] for c in cards if closed < c['now'] < back['now']]
-        self.assertGreaterEqual(first[-1] - closed, (len(first) - 1) * 500000)
         self.assert_grow([dict(f, dts=f['pts']) for k, f, _ in live.lines
                           if k in ('card', 'packet') and f['enc'] == 0])
         line = [(k, f) for k, f, _ in live.lines if k in ('card', 'packet') and f['enc'] == 0]
