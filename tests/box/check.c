@@ -332,7 +332,7 @@ static void check_row(struct encoding *e)
     if (e->row_at != from)
         e->row = 0;
     e->row_at = from;
-    if (++e->row > seconds_since(from) / 0.5 + 1 + 3)
+    if (++e->row > seconds_since(from) / 0.5 + 2 + 3)
         world_fail("cards come more often than twice a second");
 }
 
