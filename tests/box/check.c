@@ -358,7 +358,11 @@ static void on_card(void *arg, int encoding, const AVPacket *pkt)
     if (!can_read(e))
         return;
     AVFrame *f = luma_in(e, pkt, &luma);
-    if (read_number(&luma, 0) >= 0)
+    /* Words look like a number now and then, but no chain has painted the left half. */
+    bool painted = true;
+    for (int i = 0; i < 6; i++)
+        painted &= is_about(sample(&luma, i % 2, i / 2), sample(&luma, 0, 0), 6);
+    if (painted && read_number(&luma, 0) >= 0)
         world_fail("a card shows a frame");
     av_frame_free(&f);
 }
