@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 
 socklen_t halo_address_parse(const char *text, struct sockaddr_storage *ret)
 {

@@ -213,7 +213,7 @@ bool halo_controls_next(const char **at, char *ret_name, size_t size, int64_t *r
 /* Returns whether these bytes are valid as the name of a stream or a rendition. */
 bool halo_is_name(const char *text, size_t length);
 
-struct halo_error_list; /* config/error_list.h */
+struct halo_error_list; /* config/base/error_list.h */
 
 /* Functions that check chains, encoders, cameras and outputs. The caller of the loader passes these
  * functions, because their code is in folders on which config/ does not depend. Each function

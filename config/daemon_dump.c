@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/secrets.h"
 #include "config/daemon_json.h"
 #include "config/daemon_tables.h"
-#include "config/secrets.h"
 
 struct writer {
     FILE *to;

@@ -2,12 +2,13 @@
  * The daemon's files: the one whose name is given, and conf.d in the same folder. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/log.h"
+#include "config/base/read_file.h"
 #include "config/daemon_load.h"
-#include "config/log.h"
-#include "config/read_file.h"
 #include "config/state.h"
 
 enum { MAX_FILES = 256 }; /* of conf.d */

@@ -3,6 +3,7 @@
 #ifndef HALO_DAEMON_LOAD_H
 #define HALO_DAEMON_LOAD_H
 
+#include "config/daemon.h"
 #include "config/tree.h"
 
 /* Converts a tree to settings. Returns 0 (the caller owns *ret), -EINVAL (the reasons have been

@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/run.h"
 
 static const char *const on_errors[] = {

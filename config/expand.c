@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/read_file.h"
+#include "config/base/read_file.h"
 
 enum {
     LONGEST_NAME = 128,

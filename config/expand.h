@@ -3,7 +3,7 @@
 #ifndef HALO_EXPAND_H
 #define HALO_EXPAND_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Copies text and replaces each ${NAME} in it with the contents of the file NAME in
  * $CREDENTIALS_DIRECTORY, without its last newline. If there is no file NAME, the value of the

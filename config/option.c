@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 
 enum {
     MAX_NAME = 48, /* longer names have no suggestions */

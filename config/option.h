@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum halo_option_type {
     HALO_OPTION_FLAG,   /* bool; has no argument on a command line, and is 0 or 1 in a chain */

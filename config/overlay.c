@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
-#include "config/read_file.h"
+#include "config/base/log.h"
+#include "config/base/read_file.h"
+#include "config/base/write_file.h"
 #include "config/tree.h"
-#include "config/write_file.h"
 
 static int parse(json_t **ret, const char *path, const char *text, struct halo_error *err)
 {

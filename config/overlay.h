@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Sets the keys in `settings` for this stream, or removes all of its keys if settings is NULL, and
  * writes the file. *ret_before is what the file contained, for halo_overlay_restore(); NULL: there

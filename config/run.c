@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
-#include "config/path_name.h"
+#include "config/base/log.h"
+#include "config/base/path_name.h"
 
 const char *const halo_log_levels[] = {
     [HALO_LOG_QUIET] = "quiet", [HALO_LOG_ERROR] = "error", [HALO_LOG_WARNING] = "warning",

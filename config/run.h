@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
+#include "config/base/error.h"
 #include "config/detectors.h"
 #include "config/device.h"
-#include "config/error.h"
 #include "config/option.h"
 #include "config/source.h"
 

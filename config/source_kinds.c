@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "config/path_name.h"
+#include "config/base/path_name.h"
 #include "config/pipewire.h"
 
 static bool starts(const char *input, const char *with)

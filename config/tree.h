@@ -6,7 +6,9 @@
 #ifndef HALO_TREE_H
 #define HALO_TREE_H
 
-#include "config/error_list.h"
+#include <stddef.h>
+
+#include "config/base/error_list.h"
 
 enum {
     HALO_TREE_MAX_BYTES = 1 << 20, /* of a file */

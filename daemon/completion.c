@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * halod --completion: a script for bash, from the tables of commands, options and filters. */
+#include "config/base/log.h"
 #include "config/completion.h"
-#include "config/log.h"
 
 #include <stdio.h>
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "config/base/error_list.h"
+#include "config/base/log.h"
 #include "config/encoding.h"
-#include "config/error_list.h"
-#include "config/log.h"
 #include "config/overlay.h"
 #include "config/state.h"
 #include "daemon/commands.h"

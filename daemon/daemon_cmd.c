@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/error_list.h"
-#include "config/log.h"
+#include "config/base/error_list.h"
+#include "config/base/log.h"
 #include "config/output_kinds.h"
 #include "daemon/commands.h"
 #include "daemon/detector/probe.h"

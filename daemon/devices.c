@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/commands.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/camera/camera_pipewire.h"

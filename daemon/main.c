@@ -10,8 +10,8 @@
 #include <string.h>
 #include <uv.h>
 
-#include "config/error.h"
-#include "config/log.h"
+#include "config/base/error.h"
+#include "config/base/log.h"
 #include "config/option.h"
 #include "daemon/commands.h"
 #include "daemon/control/build.h"

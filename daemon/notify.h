@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 void halo_notify_ready(void);
 void halo_notify_reloading(void); /* a reload begins; the next halo_notify_ready() ends it */

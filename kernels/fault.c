@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    EXIT_BAD_WISH = 64, /* as HALO_EXIT_USAGE in config/error.h */
+    EXIT_BAD_WISH = 64, /* as HALO_EXIT_USAGE in config/base/error.h */
     MAX_WISHES = 32,
     MAX_TEXT = 1000,
     MAX_FILE = 200,

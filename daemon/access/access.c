@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
-#include "config/read_file.h"
+#include "config/base/log.h"
+#include "config/base/read_file.h"
+#include "config/base/write_file.h"
 #include "config/state.h"
-#include "config/write_file.h"
 
 enum {
     QUEUE = 16, /* requests that wait */

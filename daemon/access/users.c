@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "config/base/read_file.h"
 #include "config/daemon.h"
-#include "config/read_file.h"
 
 enum { FILE_MAX = 1 << 20, SHA256 = 32 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/option.h"
 #include "daemon/control/methods.h"
 #include "daemon/control/varlink.h"

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/control/shown.h"
 #include "daemon/control/varlink.h"
 #include "daemon/link/send_fds.h"

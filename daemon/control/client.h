@@ -9,7 +9,7 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/role.h"
 #include "daemon/control/control.h"
 

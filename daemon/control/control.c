@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/control/client.h"
 #include "daemon/control/facts.h"
 #include "daemon/control/history.h"

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "daemon/supervisor/supervisor.h"
 
 struct halo_control;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Every text is searched for paths, so that a new field cannot show one. */
 #include "daemon/control/shown.h"
-#include "config/secrets.h"
+#include "config/base/secrets.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/detector/spawn.h"
 
 enum {

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "daemon/detector/command.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"

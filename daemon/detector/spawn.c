@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/detector/become.h"
 #include "daemon/detector/command.h"
 #include "daemon/engine/refusals.h"

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "daemon/engine/confine_files.h"
 
 struct halo_confinement {

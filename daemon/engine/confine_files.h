@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum halo_files_how {
     HALO_FILES_READ, /* a file, or a folder with everything in it */

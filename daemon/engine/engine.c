@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/engine/confine.h"
 #include "daemon/engine/engine.h"
 #include "daemon/engine/engine_private.h"

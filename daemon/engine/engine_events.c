@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/engine/engine_private.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"

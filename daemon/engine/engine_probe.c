@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 #include "daemon/engine/engine_probe.h"

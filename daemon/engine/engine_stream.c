@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/engine/engine_private.h"
 #include "daemon/engine/engine_probe.h"
 #include "kernels/fault.h"

@@ -9,7 +9,7 @@
 #ifndef HALO_HIDE_H
 #define HALO_HIDE_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Hides the process's memory from other processes; call it before the first byte of a frame is
  * read. The effect lasts until another program is executed, so every kind of process calls this for

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "config/address.h"
-#include "config/log.h"
-#include "config/read_file.h"
+#include "config/base/log.h"
+#include "config/base/read_file.h"
 #include "daemon/http/http_live.h"
 #include "daemon/http/http_pages.h"
 #include "daemon/http/http_private.h"

@@ -16,8 +16,8 @@
 
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "daemon/access/access.h"
 #include "daemon/control/control.h"
 #include "daemon/supervisor/supervisor.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 struct halo_http_client {
     struct halo_http_client *next;

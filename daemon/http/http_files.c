@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/read_file.h"
+#include "config/base/read_file.h"
 #include "daemon/http/page_dir.h"
 
 enum { FILES = 64, FILE_MAX = 1 << 20, NAME = 64 };

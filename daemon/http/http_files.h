@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_http_files;
 

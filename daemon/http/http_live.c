@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/control/shown.h"
 #include "daemon/http/http_media.h"
 #include "daemon/http/http_pages.h"

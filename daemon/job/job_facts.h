@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <time.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum { HALO_SHA256_TEXT = 65 };
 

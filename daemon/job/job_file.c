@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/log.h"
-#include "config/path_name.h"
+#include "config/base/atomic_file.h"
+#include "config/base/log.h"
+#include "config/base/path_name.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/run/run_confine.h"

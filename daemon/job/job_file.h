@@ -20,7 +20,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "pipeline/detect/detections.h"
 #include "pipeline/filter/filter.h"

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/log.h"
+#include "config/base/atomic_file.h"
+#include "config/base/log.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_facts.h"

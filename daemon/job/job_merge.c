@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_detections.h"
 #include "daemon/job/job_failed.h"

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
+#include "config/base/error.h"
 #include "config/detectors.h"
-#include "config/error.h"
 #include "config/option.h"
 
 enum halo_job_engine {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/option.h"
 #include "daemon/engine/hide.h"
 #include "daemon/job/job.h"

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/engine/hide.h"
 #include "daemon/run/run_end.h"
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_job_task {
     int index; /* from 0 */

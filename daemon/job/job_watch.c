@@ -18,7 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/job/job.h"
 #include "daemon/job/job_facts.h"
 #include "daemon/job/job_failed.h"

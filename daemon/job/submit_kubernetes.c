@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/job/job_submit.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/job/job_submit.h"
 #include "daemon/job/job_task.h"
 #include "kernels/clock.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/secrets.h"
+#include "config/base/secrets.h"
 #include "pipeline/output/output.h"
 
 struct row {

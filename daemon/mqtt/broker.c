@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/mqtt/library.h"
 
 struct halo_mqtt_broker {

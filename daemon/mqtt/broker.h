@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "daemon/mqtt/session.h"
 
 /* The pause before a new attempt doubles with each failure, from the first to the last of these. It

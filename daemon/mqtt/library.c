@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "config/library.h"
+#include "config/base/library.h"
 
 static const struct halo_library_row rows[] = {
 #define ROW(name) {"mosquitto_" #name, offsetof(struct halo_mosquitto, name)},

@@ -6,7 +6,7 @@
 
 #include <mosquitto.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 #define HALO_MOSQUITTO_NAME "libmosquitto.so.1"
 

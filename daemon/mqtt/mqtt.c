@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/mqtt/announce.h"
 #include "daemon/mqtt/command.h"
 #include "daemon/mqtt/data.h"

@@ -15,8 +15,8 @@
 
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "daemon/supervisor/supervisor.h"
 
 struct halo_mqtt;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/secrets.h"
+#include "config/base/secrets.h"
 #include "daemon/mqtt/announce.h"
 
 /* ---- a switch ---- */

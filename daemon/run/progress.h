@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/stream/stream.h"
 
 struct halo_progress;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/run.h"
 #include "config/source_kinds.h"
 #include "daemon/engine/hide.h"

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "config/log.h"
-#include "config/path_name.h"
+#include "config/base/log.h"
+#include "config/base/path_name.h"
 #include "config/pipewire.h"
 #include "config/source_kinds.h"
 #include "daemon/engine/confine.h"

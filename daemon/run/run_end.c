@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 enum { ECHO_MS = 1000 };
 

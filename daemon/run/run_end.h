@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* The caller fills in stop, abandon and arg. This struct must outlive the loop. */
 struct halo_run_end {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/log.h"
 #include "config/encoding.h"
-#include "config/log.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"

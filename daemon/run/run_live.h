@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "config/run.h"
 #include "pipeline/filter/filter.h"
 

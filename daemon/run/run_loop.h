@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "daemon/run/run_end.h"
 
 struct halo_run_loop {

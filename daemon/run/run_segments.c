@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"

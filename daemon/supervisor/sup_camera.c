@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/output_kinds.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_event.h"

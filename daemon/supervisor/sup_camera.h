@@ -5,7 +5,7 @@
 #ifndef HALO_SUP_CAMERA_H
 #define HALO_SUP_CAMERA_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct sv_stream;
 

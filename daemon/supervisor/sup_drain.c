@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_lost.h"
 #include "daemon/supervisor/sup_ring.h"

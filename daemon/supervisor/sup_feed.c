@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/output_kinds.h"
 #include "daemon/supervisor/sup_camera.h"
 #include "daemon/supervisor/sup_data.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/base/path_name.h"
 #include "config/output_kinds.h"
-#include "config/path_name.h"
 #include "daemon/engine/file_list.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_stream_data.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <uv.h>
 
-#include "config/log.h"
-#include "config/read_file.h"
+#include "config/base/log.h"
+#include "config/base/read_file.h"
+#include "config/base/write_file.h"
 #include "config/state.h"
-#include "config/write_file.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_stream_data.h"

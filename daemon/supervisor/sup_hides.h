@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 
 struct halo_supervisor;
 struct sv_stream;

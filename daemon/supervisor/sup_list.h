@@ -4,8 +4,8 @@
 #ifndef HALO_SUP_LIST_H
 #define HALO_SUP_LIST_H
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 
 struct halo_supervisor;
 struct sv_stream;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/run.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/engine/refusals.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/engine/refusals.h"
 #include "daemon/link/link.h"
 #include "daemon/supervisor/sup_data.h"

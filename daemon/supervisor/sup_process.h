@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_supervisor;
 struct sv_engine;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "daemon/supervisor/sup_ready.h"
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/supervisor/sup_choose.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_engine.h"

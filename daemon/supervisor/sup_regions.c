@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/link/regions.h"
 #include "daemon/supervisor/sup_data.h"

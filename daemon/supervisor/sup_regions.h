@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct sv_stream;
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_hides.h"

@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/source_kinds.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/checks.h"

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "daemon/supervisor/supervisor.h"
 
 enum sv_request_kind { SV_SET, SV_CONTROL, SV_SNAPSHOT };

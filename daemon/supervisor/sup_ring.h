@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct sv_outlet;
 struct sv_stream;

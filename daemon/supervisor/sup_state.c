@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_event.h"
 #include "daemon/supervisor/sup_stream_data.h"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/secrets.h"
 #include "config/output_kinds.h"
 #include "config/run.h"
-#include "config/secrets.h"
 #include "daemon/link/link_stats.h"
 #include "daemon/supervisor/checks.h"
 #include "daemon/supervisor/sup_data.h"

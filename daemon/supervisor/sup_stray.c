@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/supervisor/sup_data.h"
 #include "daemon/supervisor/sup_lost.h"
 #include "daemon/supervisor/supervisor.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/output_kinds.h"
 #include "config/run.h"
 #include "daemon/link/link_stats.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/output_kinds.h"
 #include "daemon/link/link.h"
 #include "daemon/supervisor/checks.h"

@@ -20,9 +20,9 @@
 #include <jansson.h>
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
 #include "config/encoding.h"
-#include "config/error.h"
 #include "daemon/view/feed.h"
 
 enum {

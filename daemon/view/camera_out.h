@@ -21,9 +21,9 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
 #include "config/encoding.h"
-#include "config/error.h"
 #include "daemon/view/feed.h"
 
 struct halo_camera_out;

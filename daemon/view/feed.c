@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/view/begin.h"
 #include "daemon/view/takers.h"
 #include "kernels/clock.h"

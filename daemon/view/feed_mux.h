@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/output/begin_wire.h"
 
 struct halo_feed_mux;

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/view/passed.h"
 
 enum { BACKLOG = 128, MODE = 0660 };

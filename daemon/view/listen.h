@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_listen {
     int fd; /* non-blocking, SOCK_STREAM */

@@ -4,7 +4,7 @@
 #ifndef HALO_LISTEN_TCP_H
 #define HALO_LISTEN_TCP_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Listens on address, which is "ADDRESS:PORT" with an IPv4 address, an IPv6 address in brackets, or
  * localhost. Returns a non-blocking descriptor that the caller owns. On failure, fills err and

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 static struct passed {
     int fd;

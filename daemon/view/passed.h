@@ -9,7 +9,7 @@
 
 #include <sys/socket.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum { HALO_PASSED_MAX = 512 };
 

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/viewer_format.h"
 #include "daemon/view/feed.h"
 #include "kernels/clock.h"

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/log.h"
 #include "config/encoding.h"
-#include "config/log.h"
 #include "config/output_kinds.h"
 #include "daemon/view/frames.h"
 #include "daemon/view/listen.h"

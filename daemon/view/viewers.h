@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <uv.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "daemon/view/feed.h"
 
 struct halo_viewers;

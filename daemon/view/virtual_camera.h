@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "pipeline/base/histogram.h"
 #include "pipeline/camera/v4l2.h"
 

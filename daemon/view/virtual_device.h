@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "pipeline/camera/v4l2.h"
 
 /* What the readers of a device need at the moment. */

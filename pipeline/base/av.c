@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "config/address.h"
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/option.h"
 #include "pipeline/base/thread.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Returns the negative errno that is nearest to averror. Any thread. */
 int halo_av_errno(int averror);

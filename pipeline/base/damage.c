@@ -2,7 +2,7 @@
  * Damaged input: an error, or counted and skipped (damage.h). */
 #include "pipeline/base/damage.h"
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 enum { SAID = 3 }; /* damaged places that are reported one by one; the others are only counted */
 

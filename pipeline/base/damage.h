@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_damage {
     bool keep_going;

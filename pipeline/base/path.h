@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "config/path_name.h"
+#include "config/base/path_name.h"
 
 /* Returns whether an input can be opened a second time, with the same content, while it is open.
  * This is possible for a file and for a URL to which halod connects, but not for a pipe or for a

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/log.h"
+#include "config/base/atomic_file.h"
+#include "config/base/log.h"
 #include "pipeline/base/path.h"
 
 struct halo_report_file {

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_report_file;
 

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "kernels/frame.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/stats_private.h"
 
 static const char *const thread_names[] = {

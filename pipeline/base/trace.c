@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/report_file.h"
 
 enum { THREADS = 1, LANES = 2 }; /* "processes" in the trace: groups of tracks */

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum halo_track_of {
     HALO_TRACK_SOURCE,

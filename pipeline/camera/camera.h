@@ -29,8 +29,8 @@
 #include <libavcodec/avcodec.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "pipeline/camera/camera_find.h"
 #include "pipeline/camera/v4l2.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/option.h"
 #include "pipeline/camera/camera_private.h"
 

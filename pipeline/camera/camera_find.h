@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum { HALO_DEVICE_TEXT = 128, HALO_CAMERA_ID_TEXT = 6 * HALO_DEVICE_TEXT };
 

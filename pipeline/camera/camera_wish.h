@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/camera/camera_find.h"
 
 struct halo_camera_wish {

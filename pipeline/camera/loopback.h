@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/camera/v4l2.h"
 
 struct halo_loopback;

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Reasons why a device does not work. Every errno of every call maps to one of these, so that
  * messages, events and cards get their wording from halo_v4l2_states alone. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "config/library.h"
+#include "config/base/library.h"
 #include "pipeline/base/thread.h"
 
 static const struct halo_library_row rows[] = {

@@ -6,7 +6,7 @@
 #include <pipewire/impl.h>
 #include <pipewire/pipewire.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 #define HALO_PIPEWIRE_LIBRARY "libpipewire-0.3.so.0"
 

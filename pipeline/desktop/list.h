@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum { HALO_PIPEWIRE_TEXT = 128, HALO_PIPEWIRE_MODES = 64 };
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 enum { HALO_PIPEWIRE_STUCK_S = 5 };
 

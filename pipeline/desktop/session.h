@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/desktop/library.h"
 
 struct halo_pipewire_session {

@@ -3,7 +3,7 @@
 #ifndef HALO_PIPEWIRE_SOCKET_H
 #define HALO_PIPEWIRE_SOCKET_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Returns the path of the server's socket, which libpipewire chooses by the same environment
  * variables, or NULL with err filled if this process belongs to no session. malloc'ed. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_pipewire_source;
 

@@ -10,7 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
 #include "pipeline/base/display.h"

@@ -20,8 +20,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "config/base/error.h"
 #include "config/detectors.h"
-#include "config/error.h"
 #include "pipeline/detect/detect_calls.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/gate/queue.h"

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/detect/cuts.h"
 #include "pipeline/detect/detect_wire.h"
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/detectors.h"
-#include "config/error.h"
 
 enum {
     HALO_DETECT_VERSION = 1,

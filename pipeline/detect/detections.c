@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/beside.h"
+#include "config/base/atomic_file.h"
 
 static const char magic[] = "halod d1";
 

@@ -21,8 +21,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/detectors.h"
-#include "config/error.h"
 #include "pipeline/detect/cuts.h"
 #include "pipeline/detect/detect_wire.h"
 #include "pipeline/gate/frozen.h"

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/picture/memory.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/region/mask_image.h"

@@ -7,7 +7,7 @@
 #ifndef HALO_REPLAY_H
 #define HALO_REPLAY_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/detect/detections.h"
 #include "pipeline/detect/judge.h"
 

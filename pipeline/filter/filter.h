@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/option.h"
 #include "kernels/frame.h"
 #include "pipeline/region/shapes.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "pipeline/filter/filter.h"
 
 enum { MODE_SQUARE, MODE_ROW, MODE_COLUMN };

@@ -2,7 +2,7 @@
  * gblur: Gaussian blur. */
 #include <math.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/filter/filter.h"
 
 struct settings {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
-#include "config/number.h"
+#include "config/base/log.h"
+#include "config/base/number.h"
 #include "pipeline/filter/filter.h"
 
 enum { MAX_PART = 32, SHOWN = 80 };

@@ -6,7 +6,7 @@
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/hw_frame.h"

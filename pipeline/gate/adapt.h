@@ -8,7 +8,7 @@
 #include <libavutil/frame.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/picture/format.h"
 

@@ -6,7 +6,7 @@
 #ifndef HALO_GATE_AGAIN_H
 #define HALO_GATE_AGAIN_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_chain;
 struct halo_output_picture;

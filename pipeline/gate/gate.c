@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/fault.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/stats.h"

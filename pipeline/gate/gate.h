@@ -19,8 +19,8 @@
 
 #include <libavutil/frame.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/picture/card.h"

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/display.h"
 #include "pipeline/filter/coverage.h"
 #include "pipeline/filter/privacy.h"

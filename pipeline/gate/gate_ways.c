@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 static void close_way(struct halo_gate_way *way)
 {

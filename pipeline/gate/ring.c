@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/log.h"
 #include "config/cache.h"
-#include "config/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/stats.h"
 #include "pipeline/base/thread.h"

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/device.h"
-#include "config/error.h"
 #include "kernels/frame.h"
 #include "pipeline/base/arrival.h"
 #include "pipeline/picture/memory.h"

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/backend.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"

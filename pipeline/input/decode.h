@@ -7,7 +7,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/input/decode_hw.h"
 
 struct halo_memory;

@@ -7,7 +7,7 @@
 #include <libavutil/pixdesc.h>
 #include <stdio.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/input/decode_traits.h"

@@ -6,7 +6,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/picture/raw_picture.h"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 enum {
     LEAST_RUN = 32, /* characters of base64 or hex: shorter ones cannot hold an image */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Returns whether data is a font file (TrueType, OpenType, a collection of them, WOFF or WOFF2)
  * whose tables account for all of its bytes. */

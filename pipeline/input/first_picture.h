@@ -6,7 +6,7 @@
 
 #include <libavformat/avformat.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/input/hdr.h"
 #include "pipeline/input/source_file.h"
 

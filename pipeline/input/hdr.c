@@ -7,7 +7,7 @@
 #include <libavutil/dovi_meta.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/input/first_picture.h"
 

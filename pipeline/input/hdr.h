@@ -11,7 +11,7 @@
 #include <libavutil/mastering_display_metadata.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_first_picture;
 

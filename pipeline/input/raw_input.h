@@ -6,7 +6,7 @@
 
 #include <libavutil/dict.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/source.h"
 
 /* Checks the settings' values. Returns 0, or a usage error if a setting is invalid. */

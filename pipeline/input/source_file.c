@@ -11,7 +11,7 @@
 #include <libavutil/mem.h>
 #include <stdbool.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/damage.h"

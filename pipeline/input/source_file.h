@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/source.h"
 #include "pipeline/input/source_open.h"
 

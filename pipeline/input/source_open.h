@@ -6,7 +6,7 @@
 
 #include <libavformat/avformat.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/source.h"
 
 struct halo_complaints;

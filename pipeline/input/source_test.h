@@ -14,7 +14,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/picture/memory.h"
 
 struct halo_raw_picture;

@@ -5,7 +5,7 @@
 #include <libavutil/intreadwrite.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 
 enum { ADTS = 7 }; /* bytes of the shortest header */

@@ -7,7 +7,7 @@
 
 #include <libavformat/avformat.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_audio;
 

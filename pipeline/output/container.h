@@ -8,8 +8,8 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "config/run.h"
 
 /* Returns whether the container can store this stream without transcoding. Only the stream's type

@@ -10,7 +10,7 @@
 #include <libavutil/pixdesc.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/thread.h"

@@ -8,7 +8,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/input/hdr.h"
 
 struct halo_output_picture;

@@ -6,7 +6,7 @@
 
 #include <libavcodec/avcodec.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Checks one setting of an encoder. `codec` is a name for halo_av_find_encoder(); if no encoder has
  * this name, any setting is accepted. `key` is "bitrate", "crf" or "preset". Returns 0, a usage

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/picture/hw_device.h"
 

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/output_kinds.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"

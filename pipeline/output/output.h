@@ -8,8 +8,8 @@
 
 #include <libavcodec/avcodec.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "pipeline/output/begin_wire.h"
 
 struct halo_output;

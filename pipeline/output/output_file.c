@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/log.h"
+#include "config/base/atomic_file.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/secrets.h"
+#include "config/base/secrets.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/output/container.h"

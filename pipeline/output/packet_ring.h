@@ -20,7 +20,7 @@
 #include <libavcodec/avcodec.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/output/begin_wire.h"
 
 struct halo_packet_writer;

@@ -15,8 +15,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/error.h"
+#include "config/base/atomic_file.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 #define ITUNES                                                                                     \
     "album,album_artist,artist,comment,compilation,composer,copyright,creation_time,date,"         \

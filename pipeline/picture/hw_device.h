@@ -6,7 +6,7 @@
 #include <libavutil/hwcontext.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Returns an AVHWDeviceContext of type CUDA on the primary context of GPU number `gpu`, whatever
  * the context's flags. The kernels of the cuda backend run in the same context, so FFmpeg and the

@@ -11,7 +11,7 @@
 #include <libavutil/frame.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "kernels/frame.h"
 #include "pipeline/picture/memory.h"
 

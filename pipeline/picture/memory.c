@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 enum { ALIGNMENT = 256, MEBIBYTE = 1 << 20 };
 

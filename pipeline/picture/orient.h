@@ -7,7 +7,7 @@
 
 #include <libavutil/pixfmt.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_memory;
 struct halo_orient;

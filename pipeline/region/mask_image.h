@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "kernels/region.h"
 
 enum {

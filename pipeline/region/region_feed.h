@@ -47,8 +47,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/daemon.h"
-#include "config/error.h"
 #include "pipeline/region/shapes.h"
 
 enum {

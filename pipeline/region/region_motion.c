@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* The largest lengths that are accepted; STEP: between the ellipses of a path, in half axes. */
 static const double MAX_PIXELS = 1e5, MAX_PARTS = 100, STEP = 0.5;

@@ -35,8 +35,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/error.h"
 #include "config/detectors.h"
-#include "config/error.h"
 #include "kernels/region.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "config/option.h"
 #include "pipeline/region/mask_image.h"
 #include "pipeline/region/shapes_private.h"

@@ -7,7 +7,7 @@
 #include <libavutil/mem.h>
 #include <libavutil/murmur3.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/base/path.h"

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "pipeline/input/source_file.h"
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* What was written as video. */
 struct halo_joined {

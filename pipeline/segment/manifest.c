@@ -13,7 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "config/beside.h"
+#include "config/base/atomic_file.h"
 #include "kernels/version.h"
 #include "pipeline/output/container.h"
 #include "pipeline/region/mask_image.h"

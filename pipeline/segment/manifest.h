@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/segment/part_file.h"

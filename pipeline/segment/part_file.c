@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/beside.h"
+#include "config/base/atomic_file.h"
 
 enum { END = -1 }; /* the size in the record after the last packet */
 

@@ -9,7 +9,7 @@
 
 #include <libavcodec/avcodec.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/segment/cut_list.h"
 
 /* What a part was made from: input, settings and versions (manifest.h). */

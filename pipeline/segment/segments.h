@@ -15,7 +15,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "pipeline/filter/filter.h"
 #include "pipeline/segment/joined.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/log.h"
+#include "config/base/atomic_file.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/detect/detections.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/input/embedded.h"

@@ -11,7 +11,7 @@
 #include <libavformat/avformat.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 
 enum halo_role {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/secrets.h"
+#include "config/base/secrets.h"
 #include "config/source_kinds.h"
 #include "kernels/clock.h"
 #include "pipeline/base/turn.h"

@@ -84,7 +84,7 @@
 
 #include "config/daemon.h"
 #include "config/encoding.h"
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/base/histogram.h"
 #include "pipeline/base/degradation.h"
 #include "pipeline/detect/detect_calls.h"

@@ -6,7 +6,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/stream/live.h"

@@ -9,7 +9,7 @@
 #ifndef HALO_LIVE_ASIDE_H
 #define HALO_LIVE_ASIDE_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_live;
 struct halo_live_aside;

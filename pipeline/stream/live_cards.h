@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_live;
 struct halo_live_cards;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/gate/gate.h"

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct SwsContext;
 struct halo_encoder;

@@ -7,7 +7,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/queue.h"

@@ -6,7 +6,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/base/display.h"
 #include "pipeline/gate/gate.h"

@@ -3,7 +3,7 @@
 #ifndef HALO_LIVE_SETTINGS_H
 #define HALO_LIVE_SETTINGS_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 struct halo_live;
 

@@ -7,7 +7,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av_version.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/source_file.h"

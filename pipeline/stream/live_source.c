@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"

@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "config/base/error.h"
 #include "config/encoding.h"
-#include "config/error.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode_hw.h"
 

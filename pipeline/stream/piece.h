@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/gate/frozen.h"
 #include "pipeline/segment/segments.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/detect/replay.h"

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/base/stats.h"
 #include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"

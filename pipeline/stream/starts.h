@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "pipeline/input/source_file.h"
 

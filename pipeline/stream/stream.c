@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/stats.h"

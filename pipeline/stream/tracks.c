@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "kernels/device_memory.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"

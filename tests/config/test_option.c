@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "config/option.h"
 #include "tests/cmocka_all.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/error_list.h"
 #include "config/daemon.h"
-#include "config/error_list.h"
 #include "config/source_kinds.h"
 #include "pipeline/camera/camera_find.h"
 #include "pipeline/filter/privacy.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/run.h"
 #include "tests/cmocka_all.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/error_list.h"
 #include "config/daemon.h"
-#include "config/error_list.h"
 #include "tests/cmocka_all.h"
 
 static long fails_at = -1, calls; /* -1: none fails */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/error_list.h"
+#include "config/base/log.h"
 #include "config/daemon.h"
 #include "config/encoding.h"
-#include "config/error_list.h"
-#include "config/log.h"
 #include "config/output_kinds.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/cmocka_all.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/error_list.h"
-#include "config/number.h"
+#include "config/base/error_list.h"
+#include "config/base/number.h"
 #include "config/tree.h"
 
 static json_t *scalar(const struct halo_node *node)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/control/control.h"
 #include "daemon/http/http.h"
 #include "tests/daemon/standin_supervisor.h"

@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "config/error_list.h"
+#include "config/base/error_list.h"
 #include "daemon/commands.h"
 #include "daemon/supervisor/checks.h"
 #include "kernels/backend.h"

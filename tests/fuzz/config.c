@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/error_list.h"
 #include "config/daemon.h"
-#include "config/error_list.h"
 #include "pipeline/filter/privacy.h"
 #include "tests/fuzz/fuzz.h"
 

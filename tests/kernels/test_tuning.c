@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/base/write_file.h"
 #include "config/cache.h"
-#include "config/write_file.h"
 #include "kernels/tuning.h"
 #include "kernels/version.h"
 #include "tests/cmocka_all.h"

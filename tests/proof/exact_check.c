@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/base/canary.h"
 #include "tests/proof/exact.h"
 #include "tests/proof/example.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/picture/format.h"
 
 enum { MAX_FORMATS = 64 };

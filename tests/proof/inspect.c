@@ -5,7 +5,7 @@
 #include <libavformat/avformat.h>
 #include <stdio.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "tests/proof/eye.h"
 
 static int open_file(AVFormatContext **ret, const char *name)

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/error.h"
-#include "config/log.h"
+#include "config/base/error.h"
+#include "config/base/log.h"
 #include "config/run.h"
 #include "pipeline/base/av.h"
 #include "tests/proof/chains.h"

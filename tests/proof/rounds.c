@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "kernels/fault.h"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "pipeline/base/canary.h"
 #include "tests/standin/spot.h"
 

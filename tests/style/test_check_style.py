@@ -38,8 +38,8 @@ class CheckStyle(unittest.TestCase):
                 ('pipeline/gate/gate.c', '#include "pipeline/stream/live.h"'),
                 ('pipeline/base/av.h', '#  include "pipeline/region/shapes.h"'),
                 ('pipeline/stream/live.c', '#include "daemon/link/link.h"'),
-                ('kernels/conv.c', '#include "config/log.h"'),
-                ('config/log.c', '#include "pipeline/base/path.h"'),
+                ('kernels/conv.c', '#include "config/base/log.h"'),
+                ('config/base/log.c', '#include "pipeline/base/path.h"'),
                 ('daemon/view/viewers.c', '#include "daemon/supervisor/supervisor.h"'),
                 ('daemon/run/run.c', '#include "daemon/commands.h"'),
                 ('daemon/supervisor/sup_feed.c', '#include "daemon/supervisor/sup_lost.h"'),
@@ -52,8 +52,8 @@ class CheckStyle(unittest.TestCase):
 
     def test_text(self):
         breaches = (
-            ('config/log.c', 'int a; \n', 'trailing blanks'),
-            ('config/log.h', '\n', 'empty lines'),
+            ('config/base/log.c', 'int a; \n', 'trailing blanks'),
+            ('config/base/log.h', '\n', 'empty lines'),
             ('config/tree.c', 'int a;', 'no newline at the end'),
             ('config/tree.h', '\tint a;\n', 'a tab'),
             ('kernels/conv.c', '/* ' + 'x' * 100 + ' */\n', 'longer than 100 columns'))
@@ -66,7 +66,7 @@ class CheckStyle(unittest.TestCase):
             self.assertRegex(result.stdout, rf'(?m)^{name}:\d+: [^:]*{what}')
 
     def test_names(self):
-        breaches = [(self.append('config/log.c', text), what) for text, what in (
+        breaches = [(self.append('config/base/log.c', text), what) for text, what in (
             ('enum { HALO_MOST_SHAPES = 3 };', 'an upper limit is MAX'),
             ('int a = sizeof(*b);', 'sizeof x'), ('int a = sizeof(b->c);', 'sizeof x'))]
         result = self.check('code')
@@ -98,7 +98,7 @@ class CheckStyle(unittest.TestCase):
             'clock_gettime(0, &t)', 'gettimeofday(&t, NULL)', 'time(NULL)', 'timespec_get(&t, 1)',
             'nanosleep(&t, NULL)', 'clock_nanosleep(0, 0, &t, NULL)', 'usleep(1)', 'sleep(1)',
             'av_gettime()', 'av_gettime_relative()', 'av_usleep(1)', 'uv_hrtime()', 'uv_sleep(1)')
-            for name in ('kernels/conv.c', 'pipeline/base/thread.c', 'config/log.c')]
+            for name in ('kernels/conv.c', 'pipeline/base/thread.c', 'config/base/log.c')]
         breaches += [(name, line, wait) for line in (
             'int a = pthread_cond_wait(&c, &m);', 'int a = pthread_cond_timedwait(&c, &m, &t);',
             'int a = pthread_mutex_lock(&m);', 'int a = pthread_create(&t, NULL, run, NULL);',
@@ -111,7 +111,7 @@ class CheckStyle(unittest.TestCase):
         for name, line in (
                 ('kernels/clock.h', 'int a = clock_gettime(0, &t);'),
                 ('kernels/cpu/pool.c', 'int a = pthread_join(t, NULL);'),
-                ('config/log.c', 'int a = poll(&p, 1, -1);'),
+                ('config/base/log.c', 'int a = poll(&p, 1, -1);'),
                 ('pipeline/base/thread.c', 'int a = pthread_join(t, NULL) + ppoll(&p, 1, &t, 0);'),
                 ('pipeline/base/av.c', 'int a = b->ops->time(b) + b->poll(b) + halo_sleep(1);'),
                 ('daemon/view/feed.c', 'int a = uv_now(l) + uv_poll_stop(p) + of_time(b);')):
@@ -146,7 +146,7 @@ class CheckStyle(unittest.TestCase):
         six = 'int a, int b, int c, void (*done)(int, int, int), int e,\n          int f'
         body = '\n{\n}'
         samples = (  # a file, an innocent and a breach
-            ('config/log.h', f'int x({six});', f'int x({seven});'),
+            ('config/base/log.h', f'int x({six});', f'int x({seven});'),
             ('kernels/conv.c', f'__attribute__((format(printf, 1, 2))) int x({six}){body}',
              f'static int *x({seven}){body}'),
             ('kernels/cpu/rows_fir_tmpl.h', f'static void HALO_NAME(x)({six}){body}',

@@ -56,8 +56,8 @@ class Words(unittest.TestCase):
     def test_banned_words(self):
         self.assertEqual(self.words('check'), '')
         places = [f"{self.plant(name, text)}'{word}'" for name, text, word in (
-                ('config/log.c', '/* It is\n * opened anew. */', 'anew'),
-                ('config/log.h', '// an URL', 'an URL'),
+                ('config/base/log.c', '/* It is\n * opened anew. */', 'anew'),
+                ('config/base/log.h', '// an URL', 'an URL'),
                 ('pipeline/stream/live.c', 'static const char *s = "it is opened anew";', 'anew'),
                 ('docs/control.md', 'A stream\nis started anew.', 'anew'),
                 ('docs/haloctl.1.scd', 'What is no message, what is no call.', 'what is no'),
@@ -68,7 +68,7 @@ class Words(unittest.TestCase):
 
     def test_code_is_not_prose(self):
         """Identifiers and includes are no words that a person reads."""
-        self.plant('config/log.c', '#include "anew/anew.h"\nint anew;')
+        self.plant('config/base/log.c', '#include "anew/anew.h"\nint anew;')
         self.assertEqual(self.words('check'), '')
 
     def test_warn(self):
@@ -89,7 +89,7 @@ class Words(unittest.TestCase):
     def test_a_long_file_does_not_dominate(self):
         """A file with a third of all messages is drawn from two or three times of fifty (at most nine
         times in 1000 lots)."""
-        self.plant('config/log.c', 'static const char *words[] = {\n' + '\n'.join(
+        self.plant('config/base/log.c', 'static const char *words[] = {\n' + '\n'.join(
             f'    "the {chr(97 + i // 26)}{chr(97 + i % 26)} table is long",'
             for i in range(26 * 26)) + '\n};')
         self.plant('config/load.c', 'static const char *words[] = {\n' + '\n'.join(
@@ -100,7 +100,7 @@ class Words(unittest.TestCase):
 
     def test_messages_are_whole(self):
         """Literals side by side are one message, and what is no message is left out."""
-        place = self.plant('config/log.c', r'''void f(void)
+        place = self.plant('config/base/log.c', r'''void f(void)
 {
     log("stream %s: waited for %" PRId64
         " ms" /* not read */ ", and then no more");
@@ -114,13 +114,13 @@ class Words(unittest.TestCase):
                                  (-1, 'out of memory'), (-1, 'the limit is <LIMIT>')])
 
     def test_header_comments_have_their_code(self):
-        self.plant('config/log.h', '''/* Waits for all who
+        self.plant('config/base/log.h', '''/* Waits for all who
  * read. Any thread. Words of a list:
  *   first    the one before all others
  *   second   the one that follows the first */
 void f(void);
 int waits; /* number of those that wait now */''')
-        found = [text for _, text in self.program().header_comments('config/log.h')][-4:]
+        found = [text for _, text in self.program().header_comments('config/base/log.h')][-4:]
         self.assertEqual(found, ['Waits for all who read. [void f(void);]',
                                  'first the one before all others [void f(void);]',
                                  'second the one that follows the first [void f(void);]',
@@ -149,7 +149,7 @@ int waits; /* number of those that wait now */''')
     def test_strings_of_ffmpeg_are_no_messages(self):
         """Text that is searched for in FFmpeg's messages is not halod's; each such text of a table
         still exists."""
-        self.plant('config/log.c', '''bool f(const char *text)
+        self.plant('config/base/log.c', '''bool f(const char *text)
 {
     halo_log("this line is our own");
     return strstr(text, "Failed setup for format") == text || strstr(text,
@@ -157,7 +157,7 @@ int waits; /* number of those that wait now */''')
         sscanf(text, "frames of %d exceed it", &n) == 1;
 }''')
         words = self.program()
-        self.assertEqual([text for _, text in words.messages('config/log.c')][-1],
+        self.assertEqual([text for _, text in words.messages('config/base/log.c')][-1],
                          'this line is our own')
         files = 'pipeline/input/decode_traits.c', 'pipeline/output/nvenc.c'
         found = {text for name in files for _, text in words.messages(name)}

@@ -230,9 +230,9 @@ def paths_of_http():
 
 
 def exit_codes():
-    """{name without HALO_EXIT_: number}, from config/error.h."""
+    """{name without HALO_EXIT_: number}, from config/base/error.h."""
     return {name: int(number) for name, number in
-            re.findall(r'(?m)^    HALO_EXIT_(\w+) = (\d+),$', read('config/error.h'))}
+            re.findall(r'(?m)^    HALO_EXIT_(\w+) = (\d+),$', read('config/base/error.h'))}
 
 
 class Code(unittest.TestCase):

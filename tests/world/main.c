@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/error_list.h"
+#include "config/base/error_list.h"
+#include "config/base/write_file.h"
 #include "config/mqtt.h"
 #include "config/state.h"
-#include "config/write_file.h"
 #include "daemon/commands.h"
 #include "daemon/supervisor/checks.h"
 #include "kernels/backend.h"

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 enum { LINE = 1200, LAST = 100, EVENTS_MAX = 1 << 20, TEXTS = EVENTS_MAX * 40, SEEDS = 3 };
 

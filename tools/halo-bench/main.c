@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "tools/halo-bench/commands.h"
 
 /* ---- the list ---- */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/number.h"
+#include "config/base/number.h"
 #include "config/option.h"
 
 static const char *const kind_names[] = {

@@ -3,7 +3,7 @@
 #ifndef HALO_BENCH_MASK_H
 #define HALO_BENCH_MASK_H
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "kernels/conv.h"
 
 enum { HALO_BENCH_MAX_MASKS = 128 };

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/error.h"
+#include "config/base/log.h"
 #include "config/cache.h"
-#include "config/error.h"
-#include "config/log.h"
 #include "tools/halo-bench/commands.h"
 
 static const char *launch_of(const struct halo_bench_run *run)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/number.h"
 #include "config/completion.h"
-#include "config/number.h"
 #include "config/option.h"
 
 /* ---- rings ---- */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "kernels/backend.h"
 #include "tools/halo-bench/mask.h"
 

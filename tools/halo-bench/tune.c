@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/write_file.h"
 #include "config/cache.h"
-#include "config/write_file.h"
 #include "kernels/tuning.h"
 #include "tools/halo-bench/commands.h"
 #include "tools/halo-bench/measure.h"

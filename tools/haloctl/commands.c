@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "config/beside.h"
-#include "config/error.h"
+#include "config/base/atomic_file.h"
+#include "config/base/error.h"
 #include "config/option.h"
 #include "config/role.h"
 #include "daemon/control/varlink.h"

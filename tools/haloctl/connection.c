@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "daemon/control/varlink.h"
 #include "kernels/clock.h"
 #include "pipeline/base/thread.h"

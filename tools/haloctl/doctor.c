@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 static void print_case(const char *mark, const char *name, const char *what, const char *fix)
 {

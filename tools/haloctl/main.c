@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "config/error.h"
-#include "config/number.h"
+#include "config/base/error.h"
+#include "config/base/number.h"
 #include "config/option.h"
 #include "kernels/version.h"
 #include "tools/haloctl/haloctl.h"

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "tools/haloctl/haloctl.h"
 
 enum { TEXTS = 8 };

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 #include "daemon/engine/engine_private.h"
 #include "tests/cmocka_all.h"
 

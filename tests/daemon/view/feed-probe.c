@@ -22,7 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "daemon/view/viewers.h"
 
 enum { MAX_SOCKETS = 8, LINE = 256, RATE_OF_SOUND = 48000 };

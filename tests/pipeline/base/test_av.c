@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/av_version.h"
 #include "tests/cmocka_all.h"
 

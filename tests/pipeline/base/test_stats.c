@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/base/histogram.h"
 #include "pipeline/base/stats_private.h"
 #include "tests/cmocka_all.h"

@@ -4,7 +4,7 @@
 #include <libavutil/intreadwrite.h>
 #include <libavutil/mem.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/input/embedded.h"
 #include "tests/cmocka_all.h"
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/output_hook.h"
 #include "pipeline/output/output_names.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <utime.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/output/hls_list.h"
 #include "pipeline/output/output.h"
 #include "tests/cmocka_all.h"

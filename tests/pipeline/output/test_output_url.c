@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "pipeline/output/output.h"
 #include "tests/cmocka_all.h"
 #include "tests/pipeline/output/clip.h"

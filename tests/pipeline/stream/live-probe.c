@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/log.h"
 #include "config/daemon_tables.h"
-#include "config/log.h"
 #include "config/run.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"

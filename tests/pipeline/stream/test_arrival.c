@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/run.h"
 #include "kernels/backends.h"
 #include "kernels/frame.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 #include "config/run.h"
 #include "pipeline/base/av.h"
 #include "pipeline/filter/filter.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Parses numbers from outside: first with a strict grammar, then with strtod in the C locale. */
-#include "config/number.h"
+#include "config/base/number.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Hides addresses. Cameras have passwords in every part of their URLs and under any name, so only
  * what cannot be one is shown: the scheme and the host. */
-#include "config/secrets.h"
+#include "config/base/secrets.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Checks that files can be created in path's directory, so that a long job fails at its beginning
  * rather than at its end. Returns 0, or -errno with err filled. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * URLs and paths, by their names (path_name.h). */
-#include "config/path_name.h"
+#include "config/base/path_name.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Writes whole files (write_file.h). */
-#include "config/write_file.h"
+#include "config/base/write_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/beside.h"
+#include "config/base/atomic_file.h"
 
 /* Creates the missing folders above path. Errors are not reported here, but when the file is
  * created. */

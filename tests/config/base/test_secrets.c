@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/base/error_list.h"
+#include "config/base/secrets.h"
 #include "config/daemon.h"
-#include "config/error_list.h"
 #include "config/expand.h"
-#include "config/secrets.h"
 #include "tests/cmocka_all.h"
 
 static void hiding(void **state)

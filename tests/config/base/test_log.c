@@ -9,8 +9,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "config/log.h"
-#include "config/log_repeat.h"
+#include "config/base/log.h"
+#include "config/base/log_repeat.h"
 #include "tests/cmocka_all.h"
 
 /* Runs say() with standard error going to fd; cmocka's own messages must not. */

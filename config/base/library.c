@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/library.h"
+#include "config/base/library.h"
 
 #include <dlfcn.h>
 #include <errno.h>

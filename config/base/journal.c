@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config/journal.h"
+#include "config/base/journal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "config/daemon.h"
+struct halo_error_list;
 
 /* Errors in the order in which they were added or sorted, each as "FILE:LINE: PATH.OF.KEY:
  * MESSAGE". If a name is unknown, the message suggests the nearest known name. */

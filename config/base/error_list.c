@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * All errors of a file. */
-#include "config/error_list.h"
+#include "config/base/error_list.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "config/base/error.h"
 
 enum {
     LIMIT = 200,    /* errors, at most: nobody reads more */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Keeps the last few different lines. If there are more, the oldest one is removed after its count
  * was written, so that no count is lost. */
-#include "config/log_repeat.h"
+#include "config/base/log_repeat.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "config/log.h"
+#include "config/base/log.h"
 
 enum { HALO_LOG_REPEAT_S = 30 };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* Writes text to the file at path with the given mode, completely or not at all, syncs it to disk,
  * and creates missing folders. Returns 0, or -errno with err filled. */

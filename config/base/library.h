@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "config/error.h"
+#include "config/base/error.h"
 
 /* One function of a library. A table of functions is a struct of pointers to functions. */
 struct halo_library_row {

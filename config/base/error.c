@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Keeps the first error, as text that any terminal can show. */
-#include "config/error.h"
+#include "config/base/error.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Reads whole files. */
-#include "config/read_file.h"
+#include "config/base/read_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

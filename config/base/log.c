@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Log lines on stderr. Each call writes whole lines at once under a lock, so lines are never
  * torn. */
-#include "config/log.h"
+#include "config/base/log.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,10 +14,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "config/error.h"
-#include "config/journal.h"
-#include "config/log_repeat.h"
-#include "config/secrets.h"
+#include "config/base/error.h"
+#include "config/base/journal.h"
+#include "config/base/log_repeat.h"
+#include "config/base/secrets.h"
 
 #define CLEAR_LINE "\r\033[K"
 

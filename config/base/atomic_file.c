@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Temporary files that later replace another file (beside.h). */
-#include "config/beside.h"
+ * Temporary files that later replace another file (atomic_file.h). */
+#include "config/base/atomic_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

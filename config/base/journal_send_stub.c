@@ -2,7 +2,7 @@
  * Replaces journal_send.c in builds without libsystemd. */
 #include <errno.h>
 
-#include "config/journal.h"
+#include "config/base/journal.h"
 
 int halo_journal_send(int priority, const char *line)
 {

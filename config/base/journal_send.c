@@ -5,7 +5,7 @@
 #include <string.h>
 #include <systemd/sd-journal.h>
 
-#include "config/journal.h"
+#include "config/base/journal.h"
 
 /* Finds the stream of a line: all lines about a stream begin with "stream NAME: ", where NAME
  * matches HALO_NAME_PATTERN. */
