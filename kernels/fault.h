@@ -29,8 +29,8 @@
  *     answer  what is asked of an engine is waited for without a limit
  *     exit    and so is the end of an engine that has closed its link, or of a stream in an engine
  *     upload  poison  launch  download  event  such a call of the device fails
- *     heap  code  time  any call in pipeline/ that base/fault_calls.h lists: runs out of memory,
- *             returns an error, or reports a timeout
+ *     heap  code  time  any call in pipeline/ that base/fault_calls.h lists, or of HALO_FAULT_IS():
+ *             runs out of memory, returns an error, or reports a timeout
  *     leak    a part of an unfiltered frame is put into an output frame (gate/leak.c): for the
  *             tests of leak checkers
  *
@@ -61,6 +61,13 @@ struct halo_fault_point {
 bool halo_fault(const char *who, const char *kind);
 bool halo_fault_at(struct halo_fault_point *point);
 
+/* Whether this place in the source code has to fail as if `call` had. */
+#define HALO_FAULT_IS(kind, call)                                                                  \
+    __extension__({                                                                                \
+        static struct halo_fault_point halo_point = {kind, __FILE__, __func__, call, 0, NULL};     \
+        halo_fault_at(&halo_point);                                                                \
+    })
+
 /* Returns whether the last fault that this thread encountered is permanent. */
 bool halo_fault_stays(void);
 /* Returns whether the last fault that this thread met still applies. A fault stops applying only if
@@ -79,6 +86,7 @@ int halo_fault_points(void);
  * backend. */
 extern _Thread_local bool halo_fault_hangs;
 #else
+#define HALO_FAULT_IS(kind, call) false
 static inline bool halo_fault(const char *who, const char *kind)
 {
     (void)who;

@@ -4,8 +4,6 @@
 #include "config/base/log.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,6 +16,8 @@
 #include "config/base/journal.h"
 #include "config/base/log_repeat.h"
 #include "config/base/secrets.h"
+#include "config/base/thread.h"
+#include "kernels/clock.h"
 
 #define CLEAR_LINE "\r\033[K"
 
@@ -25,7 +25,7 @@ enum { LINE_SIZE = 2048, STATUS_SIZE = 512 };
 
 static atomic_int max_level = HALO_LOG_INFO;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct halo_mutex lock;
 static char status[STATUS_SIZE]; /* under lock; "": no status */
 
 void halo_log_set_level(enum halo_log_level level)
@@ -56,7 +56,7 @@ static void write_all(const char *text, size_t length)
             length -= (size_t)n;
         } else if (n < 0 && errno == EAGAIN) {
             struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
-            if (poll(&room, 1, 1000) <= 0)
+            if (halo_poll(&room, 1, halo_now_ns() + 1000000000) == 0)
                 break;
         } else if (n == 0 || errno != EINTR) {
             break;
@@ -135,12 +135,12 @@ void halo_log(enum halo_log_level level, const char *format, ...)
 
     /* Threads of a live stream repeatedly reopen its source, and log the same lines about it. */
     const bool counts = level <= (*of_stream ? HALO_LOG_INFO : HALO_LOG_WARNING);
-    pthread_mutex_lock(&lock);
+    halo_lock(&lock);
     if (is_service)
         halo_log_repeat_due(write_line);
     if (!is_service || !counts || halo_log_repeat_is_new(level, line, write_line))
         write_line(level, line);
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
 }
 
 void halo_log_be_service(void)
@@ -151,9 +151,9 @@ void halo_log_be_service(void)
 
 void halo_log_flush(void)
 {
-    pthread_mutex_lock(&lock);
+    halo_lock(&lock);
     halo_log_repeat_due(write_line);
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
 }
 
 /* Truncates text before it would wrap: a wrapped line cannot be cleared with one carriage return.
@@ -178,7 +178,7 @@ void halo_log_set_status(const char *line)
 {
     if (!is_terminal())
         return;
-    pthread_mutex_lock(&lock);
+    halo_lock(&lock);
     const bool shown = status[0];
     snprintf(status, sizeof status, "%s", line ? line : "");
     halo_sanitise(status);
@@ -190,7 +190,7 @@ void halo_log_set_status(const char *line)
         const int length = snprintf(all, sizeof all, CLEAR_LINE "%s", status);
         write_all(all, (size_t)length);
     }
-    pthread_mutex_unlock(&lock);
+    halo_unlock(&lock);
 }
 
 int halo_end_print(void)

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "config/base/error.h"
+#include "config/base/thread.h"
 #include "daemon/detector/command.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 
 static const char standard[] = "halo-detect", prefix[] = "halo-detect: ";
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "daemon/engine/engine_private.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 
 enum {
     RING_CODED = 8 << 20,

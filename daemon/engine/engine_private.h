@@ -18,13 +18,14 @@
 #include <stdatomic.h>
 #include <uv.h>
 
+#include "config/base/thread.h"
 #include "config/daemon.h"
 #include "config/encoding.h"
 #include "config/output_kinds.h"
 #include "daemon/link/link.h"
 #include "daemon/link/link_stats.h"
 #include "kernels/device_memory.h"
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/output/output.h"
 #include "pipeline/output/packet_ring.h"

@@ -17,7 +17,7 @@
 
 #include "config/base/log.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "daemon/engine/engine_probe.h"
 
 static void say(const char *what, bool done)

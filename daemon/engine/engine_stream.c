@@ -7,10 +7,10 @@
 #include <sys/ptrace.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "daemon/engine/engine_private.h"
 #include "daemon/engine/engine_probe.h"
 #include "kernels/fault.h"
-#include "pipeline/base/thread.h"
 
 /* ---- statistics ---- */
 

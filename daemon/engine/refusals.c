@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "daemon/engine/confine.h"
-#include "pipeline/base/thread.h"
 
 struct halo_refusals {
     uv_poll_t poll;

@@ -3,7 +3,7 @@
 
 #include <sys/socket.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 void halo_http_suspend(struct halo_http_pause *pause)
 {

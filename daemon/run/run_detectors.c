@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/base/thread.h"
 #include "daemon/link/send_fds.h"
 #include "daemon/run/run_confine.h"
-#include "pipeline/base/thread.h"
 
 struct halo_run_detectors {
     halo_run_connect *connect;

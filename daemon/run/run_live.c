@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "config/encoding.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include <stdatomic.h>
 #include <uv.h>
 #include "daemon/run/progress.h"

@@ -10,12 +10,12 @@
 #include <uv.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "daemon/run/progress.h"
 #include "daemon/run/run_detectors.h"
 #include "daemon/run/run_end.h"
 #include "daemon/run/run_loop.h"
 #include "pipeline/base/av.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/gate/frozen.h"
 #include "pipeline/picture/memory.h"
 #include "pipeline/stream/stream.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "config/encoding.h"
 #include "config/output_kinds.h"
 #include "daemon/view/frames.h"
@@ -19,7 +20,6 @@
 #include "daemon/view/listen_tcp.h"
 #include "daemon/view/viewer.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 
 enum {
     MAX_VIEWERS = 256,

@@ -2,7 +2,7 @@
  * Whether a device is there yet (arrival.h). */
 #include "pipeline/base/arrival.h"
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 void halo_arrival_set(struct halo_arrival *a, enum halo_arrival_state state)
 {

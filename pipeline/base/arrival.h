@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 enum halo_arrival_state {
     HALO_ARRIVAL_DUE,   /* it is being started */

@@ -15,8 +15,8 @@
 
 #include "config/address.h"
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "config/option.h"
-#include "pipeline/base/thread.h"
 
 static struct halo_mutex log_lock;                   /* for the lines of codecs */
 static _Thread_local char thread_line[HALO_AV_LINE]; /* of what this thread has called */

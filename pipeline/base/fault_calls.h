@@ -15,18 +15,11 @@
 #include <libavutil/hwcontext.h>
 #include <libavutil/mem.h>
 #include <libswscale/swscale.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/fault.h"
 
-#define HALO_FAULT_IS(kind, call)                                                                  \
-    __extension__({                                                                                \
-        static struct halo_fault_point halo_point = {kind, __FILE__, __func__, call, 0, NULL};     \
-        halo_fault_at(&halo_point);                                                                \
-    })
 #define HALO_NO_MEMORY(function, ...)                                                              \
     (HALO_FAULT_IS("heap", #function) ? NULL : function(__VA_ARGS__))
 #define HALO_NO_ROOM(function, ...)                                                                \
@@ -89,12 +82,5 @@
 #define av_bsf_send_packet(...)         HALO_ERROR(av_bsf_send_packet, __VA_ARGS__)
 #define av_bsf_receive_packet(...)      HALO_ERROR(av_bsf_receive_packet, __VA_ARGS__)
 #define av_hwframe_ctx_init(...)        HALO_ERROR(av_hwframe_ctx_init, __VA_ARGS__)
-
-#define pthread_create(...)                                                                        \
-    (HALO_FAULT_IS("code", "pthread_create") ? EAGAIN : pthread_create(__VA_ARGS__))
-#define pthread_cond_clockwait(...)                                                                \
-    (HALO_FAULT_IS("time", "pthread_cond_clockwait") ? ETIMEDOUT                                   \
-                                                     : pthread_cond_clockwait(__VA_ARGS__))
-#define ppoll(...) (HALO_FAULT_IS("time", "ppoll") ? 0 : ppoll(__VA_ARGS__))
 
 #endif

@@ -7,10 +7,10 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "kernels/ranges.h"
 #include "pipeline/base/stats_private.h"
-#include "pipeline/base/thread.h"
 
 #define SOURCE(name, kind, ...)                                                                    \
     {                                                                                              \

@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
+#include "config/base/thread.h"
 #include "pipeline/base/histogram.h"
 #include "pipeline/base/report_file.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/base/trace.h"
 
 enum halo_stage_kind {

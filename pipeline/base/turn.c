@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 static struct halo_mutex lock;
 static struct halo_cond moved;

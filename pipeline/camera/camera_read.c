@@ -4,9 +4,9 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av_version.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/camera/camera_private.h"
 #include "pipeline/picture/raw_picture_private.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "config/base/library.h"
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 static const struct halo_library_row rows[] = {
 #define ROW(name) {"pw_" #name, offsetof(struct halo_pipewire, name)},

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/desktop/formats.h"
 #include "pipeline/desktop/session.h"
 

@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/backend.h"
 #include "kernels/clock.h"
 #include "pipeline/base/display.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/detect/detect_private.h"
 #include "pipeline/detect/replay.h"
 #include "pipeline/picture/hw_frame.h"

@@ -6,7 +6,7 @@
 
 #include <libavutil/buffer.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/detect/cuts.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/detect/detect_frame.h"

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/detect/detect_private.h"
 
 void halo_held_mask_clear(struct halo_held_mask *mask)

@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "kernels/frame.h"
 #include "kernels/region.h"
-#include "pipeline/base/thread.h"
 
 /* ---- means ---- */
 

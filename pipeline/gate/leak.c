@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/fault.h"
-#include "pipeline/base/thread.h"
 
 const char *const halo_leak_names[HALO_LEAKS] = {
     "a whole unfiltered frame",

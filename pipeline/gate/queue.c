@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/picture/raw_picture.h"
 

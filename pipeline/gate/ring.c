@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "config/cache.h"
 #include "kernels/clock.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/base/thread.h"
 
 enum { FIRST_PATIENCE = 12, OPENING_PATIENCE = 12 }; /* in deadlines */
 

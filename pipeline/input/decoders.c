@@ -8,7 +8,7 @@
 
 #include "config/base/log.h"
 #include "pipeline/base/av.h"
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/input/decode_cuts.h"

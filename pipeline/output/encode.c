@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/encode_check.h"

@@ -6,8 +6,8 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "pipeline/base/av_version.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/output/begin_wire.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/sink_file.h"

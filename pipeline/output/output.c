@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "config/output_kinds.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/output/output_place.h"
 #include "pipeline/output/output_queue.h"
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 
 enum {
     MAX_RUNNING = 4,

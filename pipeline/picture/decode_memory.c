@@ -6,7 +6,7 @@
 #include <libavutil/imgutils.h>
 #include <libavutil/mem.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/picture/format.h"
 
 enum {

@@ -8,7 +8,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 enum {
     ROW_ALIGNMENT = 128, /* two cache lines, and whole memory transactions of a GPU */

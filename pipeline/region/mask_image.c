@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/base/thread.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/display.h"
-#include "pipeline/base/thread.h"
 
 static const struct {
     const char *begin;

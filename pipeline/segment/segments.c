@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * The segments of a run (segments.h). */
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/segment/segments_private.h"
 
 #include <dirent.h>

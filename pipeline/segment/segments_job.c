@@ -11,8 +11,8 @@
 
 #include "config/base/atomic_file.h"
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/detect/detections.h"
 #include "pipeline/segment/manifest.h"
 #include "pipeline/segment/segments_private.h"

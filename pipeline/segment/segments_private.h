@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/segment/segments.h"
 
 enum halo_segment_state {

@@ -6,7 +6,7 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 int halo_graph_parse(struct halo_graph **ret, const char *const *chains, int count,
                      enum halo_privacy privacy, struct halo_error *err)

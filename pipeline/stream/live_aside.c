@@ -8,7 +8,7 @@
 
 #include "config/base/log.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"

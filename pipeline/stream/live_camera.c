@@ -9,8 +9,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/camera/camera.h"
 #include "pipeline/stream/live.h"
 #include "pipeline/stream/live_listener.h"

@@ -11,8 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/thread.h"
+#include "config/base/thread.h"
 #include "config/encoding.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/stream/live_codec.h"
 #include "pipeline/stream/live_sound.h"
 

@@ -5,9 +5,10 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 
+#include "config/base/thread.h"
+#include "config/base/thread.h"
 #include "config/output_kinds.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/stream/graph.h"

@@ -8,7 +8,7 @@
 #ifndef HALO_LIVE_ENCODINGS_H
 #define HALO_LIVE_ENCODINGS_H
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/stream/live_encoding.h"
 
 struct halo_item;

@@ -6,8 +6,9 @@
 #include <libavutil/mem.h>
 #include <stdio.h>
 
+#include "config/base/thread.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/stream/live_load.h"
 
 enum { RATE = 256 }; /* frames from which the rate is computed */

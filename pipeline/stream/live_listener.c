@@ -4,7 +4,7 @@
 
 #include <libavutil/mem.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 struct halo_live_listener *halo_live_listener_create(const struct halo_live_events *events,
                                                      void *arg)

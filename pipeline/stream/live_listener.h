@@ -8,7 +8,7 @@
 #ifndef HALO_LIVE_LISTENER_H
 #define HALO_LIVE_LISTENER_H
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/stream/live.h"
 
 struct halo_live_listener {

@@ -6,9 +6,9 @@
 #include <libavutil/mem.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "kernels/fault.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/gate/again.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/stream/live.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/stream/live.h"

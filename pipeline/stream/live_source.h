@@ -10,8 +10,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "config/base/thread.h"
 #include "pipeline/base/damage.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/stream/live_clock.h"
 

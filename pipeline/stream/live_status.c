@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 
 const char *const halo_live_state_names[HALO_LIVE_STATES + 1] = {"starting", "running", "waiting",
                                                                  "ended",    "failed",  NULL};

@@ -24,8 +24,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "config/base/thread.h"
 #include "config/daemon.h"
-#include "pipeline/base/thread.h"
 
 /* What parts post: the stream alone knows whom it concerns. Any thread, under no lock of a part. */
 enum halo_live_news {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/stream/stream_private.h"
 
 static int write_packet(struct halo_stream *s, AVPacket *pkt, int index, AVRational tb,

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 
 #include "config/base/error.h"
+#include "config/base/thread.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/gate/queue.h"
 
 struct halo_detect;

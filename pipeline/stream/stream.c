@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "config/base/log.h"
+#include "config/base/thread.h"
 #include "kernels/clock.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/input/raw_input.h"
 #include "pipeline/output/container.h"
 #include "pipeline/stream/stream_private.h"

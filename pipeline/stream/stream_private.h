@@ -6,9 +6,9 @@
 
 #include <stdatomic.h>
 
+#include "config/base/thread.h"
 #include "pipeline/base/damage.h"
 #include "pipeline/base/stats.h"
-#include "pipeline/base/thread.h"
 #include "pipeline/detect/detect.h"
 #include "pipeline/stream/held_packets.h"
 #include "pipeline/stream/graph.h"

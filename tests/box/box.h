@@ -34,7 +34,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 #include "pipeline/stream/live.h"
 #include "tests/world/play.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Threads of which one runs at a time (box.h): base/thread.h, in place of pipeline/base/thread.c,
+ * Threads of which one runs at a time (box.h): config/base/thread.h, in place of thread.c,
  * and libc's clock. */
 #include <errno.h>
 #include <stdlib.h>
@@ -230,7 +230,7 @@ static void wait_for(enum wait wait, void *on, int64_t until)
     pass();
 }
 
-/* ---- base/thread.h ---- */
+/* ---- config/base/thread.h ---- */
 
 void halo_lock(struct halo_mutex *mutex)
 {

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 /* Where all wait until each of them is ready. */
 struct start {

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "config/base/error.h"
+#include "config/base/thread.h"
 #include "daemon/control/varlink.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "tools/haloctl/haloctl.h"
 
 enum {

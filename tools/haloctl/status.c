@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "config/base/error.h"
+#include "config/base/thread.h"
 #include "daemon/control/varlink.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "tools/haloctl/haloctl.h"
 
 enum { PATIENCE_MS = 10000 }; /* beyond the interval, for the next look */

@@ -7,8 +7,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/base/thread.h"
 #include "tests/cmocka_all.h"
 
 static struct halo_mutex lock;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Threads on pthreads (thread.h). All zeros is how C libraries of Linux initialise a mutex and a
  * condition. */
-#include "pipeline/base/thread.h"
+#include "config/base/thread.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "kernels/clock.h"
+#include "kernels/fault.h"
 
 enum { WAKE_SIGNAL = SIGUSR2 };
 
@@ -28,7 +29,8 @@ bool halo_cond_wait(struct halo_cond *cond, struct halo_mutex *mutex, int64_t un
     const struct timespec t = {ns / 1000000000, ns % 1000000000};
     if (until == INT64_MAX)
         return pthread_cond_wait(&cond->os, &mutex->os) == 0;
-    return pthread_cond_clockwait(&cond->os, &mutex->os, CLOCK_MONOTONIC, &t) != ETIMEDOUT;
+    return !HALO_FAULT_IS("time", "pthread_cond_clockwait") &&
+           pthread_cond_clockwait(&cond->os, &mutex->os, CLOCK_MONOTONIC, &t) != ETIMEDOUT;
 }
 
 void halo_cond_broadcast(struct halo_cond *cond)
@@ -46,7 +48,9 @@ int halo_thread_start(struct halo_thread *ret, const char *name, void *(*run)(vo
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&blocked, faults[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
-    const int code = -pthread_create(&ret->os, NULL, run, arg);
+    const int code = HALO_FAULT_IS("code", "pthread_create")
+                         ? -EAGAIN
+                         : -pthread_create(&ret->os, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (code < 0)
         return halo_fail(err, code, "cannot start a thread: %s", strerror(-code));
@@ -88,7 +92,9 @@ int halo_poll(struct pollfd *fds, int count, int64_t until)
         const struct timespec t = {left / 1000000000, left % 1000000000};
         if (until && until <= now)
             return 0;
-        const int ready = ppoll(fds, (nfds_t)count, until == INT64_MAX ? NULL : &t, NULL);
+        const int ready = HALO_FAULT_IS("time", "ppoll")
+                              ? 0
+                              : ppoll(fds, (nfds_t)count, until == INT64_MAX ? NULL : &t, NULL);
         if (ready >= 0 || errno != EINTR)
             return ready < 0 ? 0 : ready;
     }
