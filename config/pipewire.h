@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * What the settings need to know about PipeWire (pipeline/desktop). */
+ * What the settings need to know about PipeWire (pipeline/pipewire). */
 #ifndef HALO_CONFIG_PIPEWIRE_H
 #define HALO_CONFIG_PIPEWIRE_H
 

@@ -24,7 +24,7 @@
 #include "config/run.h"
 #include "config/source_kinds.h"
 #include "daemon/detector/probe.h"
-#include "pipeline/desktop/list.h"
+#include "pipeline/pipewire/list.h"
 
 /* ---- kernel nodes ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Nodes of the PipeWire graph as devices of virtual cameras (desktop/node.h). */
+ * Nodes of the PipeWire graph as devices of virtual cameras (pipewire/node.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +7,8 @@
 
 #include "daemon/view/virtual_device.h"
 #include "pipeline/camera/camera_pipewire.h"
-#include "pipeline/desktop/node.h"
-#include "pipeline/desktop/socket.h"
+#include "pipeline/pipewire/node.h"
+#include "pipeline/pipewire/socket.h"
 
 struct desktop {
     struct halo_pipewire_node *node;

@@ -15,7 +15,7 @@
 #include "pipeline/camera/camera_pipewire.h"
 #include "pipeline/camera/camera_wish.h"
 #include "pipeline/camera/watch.h"
-#include "pipeline/desktop/socket.h"
+#include "pipeline/pipewire/socket.h"
 
 enum { MAX_NODES = 256 };
 

@@ -9,8 +9,8 @@
 
 #include "config/pipewire.h"
 #include "pipeline/camera/camera_private.h"
-#include "pipeline/desktop/list.h"
-#include "pipeline/desktop/source.h"
+#include "pipeline/pipewire/list.h"
+#include "pipeline/pipewire/source.h"
 
 static const char DRIVER[] = "pipewire";
 

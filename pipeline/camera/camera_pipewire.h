@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Cameras that are nodes of the PipeWire graph (pipeline/desktop), for the other files of this
+ * Cameras that are nodes of the PipeWire graph (pipeline/pipewire), for the other files of this
  * folder: they are found, opened and read like V4L2 cameras.
  *
  *   pipewire:NAME    the node with this node.name, otherwise the one with this node.description
@@ -21,7 +21,7 @@ struct halo_camera_fault;
 struct halo_camera_offer;
 struct halo_camera_taken;
 
-/* Returns what a result of pipeline/desktop means, of which 0 is FINE. */
+/* Returns what a result of pipeline/pipewire means, of which 0 is FINE. */
 enum halo_v4l2_trouble halo_camera_pipewire_judge(int code);
 
 /* Implements halo_camera_find() for inputs called "pipewire:...". */

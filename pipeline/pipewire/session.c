@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/session.h"
+#include "pipeline/pipewire/session.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernels/clock.h"
-#include "pipeline/desktop/socket.h"
+#include "pipeline/pipewire/socket.h"
 
 enum { TURN_MS = 100 };
 

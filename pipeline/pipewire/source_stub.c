@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * In builds without the headers of libpipewire: no node is ever found, so none is opened. */
-#include "pipeline/desktop/source.h"
+#include "pipeline/pipewire/source.h"
 
 #include <errno.h>
 
-#include "pipeline/desktop/list.h"
+#include "pipeline/pipewire/list.h"
 
 int halo_pipewire_list(struct halo_pipewire_listed **ret, struct halo_error *err)
 {

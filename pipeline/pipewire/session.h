@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "config/base/error.h"
-#include "pipeline/desktop/library.h"
+#include "pipeline/pipewire/library.h"
 
 struct halo_pipewire_session {
     const struct halo_pipewire *pw;

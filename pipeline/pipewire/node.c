@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/node.h"
+#include "pipeline/pipewire/node.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "config/pipewire.h"
 #include "kernels/clock.h"
-#include "pipeline/desktop/session.h"
+#include "pipeline/pipewire/session.h"
 
 enum {
     STUCK_S = HALO_PIPEWIRE_STUCK_S,

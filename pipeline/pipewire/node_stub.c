@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * In builds without the headers of libpipewire. The settings refuse such outputs, so these
  * functions are never called with a node. */
-#include "pipeline/desktop/node.h"
+#include "pipeline/pipewire/node.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/socket.h"
+#include "pipeline/pipewire/socket.h"
 
 #include <errno.h>
 #include <stdio.h>

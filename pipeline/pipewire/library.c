@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/library.h"
+#include "pipeline/pipewire/library.h"
 
 #include <stdlib.h>
 

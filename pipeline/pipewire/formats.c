@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/formats.h"
+#include "pipeline/pipewire/formats.h"
 
 #include <spa/param/format.h>
 #include <spa/pod/iter.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/list.h"
+#include "pipeline/pipewire/list.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/desktop/formats.h"
-#include "pipeline/desktop/session.h"
+#include "pipeline/pipewire/formats.h"
+#include "pipeline/pipewire/session.h"
 
 enum { MAX_NODES = 64 };
 

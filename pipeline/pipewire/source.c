@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "pipeline/desktop/source.h"
+#include "pipeline/pipewire/source.h"
 
 #include <errno.h>
 #include <spa/param/video/format-utils.h>
@@ -9,8 +9,8 @@
 
 #include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/desktop/formats.h"
-#include "pipeline/desktop/session.h"
+#include "pipeline/pipewire/formats.h"
+#include "pipeline/pipewire/session.h"
 
 enum {
     MAX_BUFFERS = 32,
