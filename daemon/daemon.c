@@ -14,7 +14,7 @@
 #include "config/encoding.h"
 #include "config/overlay.h"
 #include "config/state.h"
-#include "daemon/commands.h"
+#include "daemon/daemon.h"
 #include "daemon/control/control.h"
 #include "daemon/engine/confine.h"
 #include "daemon/engine/hide.h"

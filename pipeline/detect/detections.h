@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Detections: what detectors answered about the frames of a file, kept so that other processes can
- * hide the same objects without detectors (daemon/job).
+ * hide the same objects without detectors (daemon/cli/job).
  *
  *   process of a segment           one process                     process of a segment
  *   frames ─► detectors ─► file ─► halo_detections_append() ─► file ─► replay.h ─► verdicts

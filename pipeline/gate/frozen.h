@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Kept frozen cells: the values that gates show in place of objects (gate_cells.h), for a run whose
- * gates are in several processes (daemon/job). All of them must show the same values of an object,
- * although only one has the frame in which it appears:
+ * gates are in several processes (daemon/cli/job). All of them must show the same values of an
+ * object, although only one has the frame in which it appears:
  *
  *   PLAN   Nothing is read: it is found out which object gets values in which frame.
  *   TAKE   The gate for such a frame takes the values of its objects.

@@ -22,7 +22,7 @@
 
 enum { LOCK_TRIES = 50 };
 
-/* Says that the job was submitted (daemon/job/job_submit.c). */
+/* Says that the job was submitted (daemon/cli/job/job_submit.c). */
 #define MARK "submitted.json"
 
 /* ---- the folder ---- */

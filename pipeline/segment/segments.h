@@ -68,12 +68,12 @@ int halo_segments_open(struct halo_segments **ret, const struct halo_run_setting
 /* Returns the folder for settings->output; NULL if memory runs out. The caller frees it. */
 char *halo_segments_folder_of(const struct halo_run_settings *settings);
 
-/* Opens the folder of a job (daemon/job), whose manifest was made with settings and is complete:
- * the list of segments and the terms are those of the manifest. Any number of processes may have it
- * open, so it is not locked, only parts and their records are written into it, and a part that
- * another process has completed is left as it is. All segments are of other processes until
- * halo_segments_want() is called. settings and job->facts must outlive *ret, which the caller owns.
- * Returns 0, or -errno with err filled. */
+/* Opens the folder of a job (daemon/cli/job), whose manifest was made with settings and is
+ * complete: the list of segments and the terms are those of the manifest. Any number of processes
+ * may have it open, so it is not locked, only parts and their records are written into it, and a
+ * part that another process has completed is left as it is. All segments are of other processes
+ * until halo_segments_want() is called. settings and job->facts must outlive *ret, which the caller
+ * owns. Returns 0, or -errno with err filled. */
 int halo_segments_open_job(struct halo_segments **ret, const struct halo_run_settings *settings,
                            const json_t *manifest, const struct halo_segments_job *job,
                            struct halo_error *err);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "config/base/error_list.h"
-#include "daemon/commands.h"
+#include "daemon/daemon.h"
 #include "daemon/supervisor/checks.h"
 #include "kernels/backend.h"
 

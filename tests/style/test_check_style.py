@@ -41,7 +41,7 @@ class CheckStyle(unittest.TestCase):
                 ('kernels/conv.c', '#include "config/base/log.h"'),
                 ('config/base/log.c', '#include "pipeline/base/path.h"'),
                 ('daemon/view/viewers.c', '#include "daemon/supervisor/supervisor.h"'),
-                ('daemon/run/run.c', '#include "daemon/commands.h"'),
+                ('daemon/cli/run/run.c', '#include "daemon/cli/commands.h"'),
                 ('daemon/supervisor/sup_feed.c', '#include "daemon/supervisor/sup_lost.h"'),
                 ('daemon/supervisor/sup_ring.h', '#include "daemon/supervisor/sup_stream.h"'),
                 ('kernels/conv.c', '#include "conv.h"'))]
@@ -75,13 +75,13 @@ class CheckStyle(unittest.TestCase):
             self.assertRegex(result.stdout, f'(?m)^{place}.*{what}')
 
     def test_versions_of_ffmpeg(self):
-        """Printing a version is allowed, as daemon/main.c does."""
+        """Printing a version is allowed, as daemon/cli/main.c does."""
         lines = ('#if LIBAVCODEC_VERSION_MAJOR < 60', '#if LIBSWSCALE_VERSION_INT > 9',
                  '#ifdef FF_API_INIT_PACKET', 'int a = AV_VERSION_INT(59, 1, 0);')
         for line in lines:
             self.append('pipeline/base/av_version.c', line)
             self.append('pipeline/base/av_version.h', line)
-        self.append('daemon/main.c', 'unsigned major = AV_VERSION_MAJOR(avformat_version());')
+        self.append('daemon/cli/main.c', 'unsigned major = AV_VERSION_MAJOR(avformat_version());')
         result = self.check('code')
         self.assertEqual((result.returncode, result.stdout), (0, ''), result.stderr)
         places = [self.append('pipeline/base/av.c', line) for line in lines]

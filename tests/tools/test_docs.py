@@ -159,7 +159,7 @@ class Tables(unittest.TestCase):
         names = re.search(r'(?s)pipeline_folders = \[(.*?)\]', read('pipeline/meson.build'))[1]
         order += [f'pipeline/{name}' for name in re.findall(r"'(\w+)'", names)]
         order += [f'daemon/{name}' for name in
-                  re.findall(r"(?m)^subdir\('(\w+)'\)", read('daemon/meson.build'))]
+                  re.findall(r"(?m)^subdir\('([\w/]+)'\)", read('daemon/meson.build'))]
         self.assertEqual([name for name in listed if re.match(r'(pipeline|daemon)/', name)], order)
 
     def test_strategies(self):
@@ -264,8 +264,8 @@ class Code(unittest.TestCase):
         self.check_exit_codes(entries, codes)
         # halod run has no file of settings.
         self.assertNotIn('HALO_EXIT_CONFIG', ''.join(
-            read(os.path.join('daemon/run', name))
-            for name in os.listdir(os.path.join(ROOT, 'daemon/run')) if name.endswith('.c')))
+            read(os.path.join('daemon/cli/run', name))
+            for name in os.listdir(os.path.join(ROOT, 'daemon/cli/run')) if name.endswith('.c')))
         self.check_exit_codes(
             table(section(read('docs/transcoding.md'), 'Exit status'), '| |'),
             {name: code for name, code in codes.items() if name != 'CONFIG'})

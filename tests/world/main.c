@@ -12,7 +12,7 @@
 #include "config/base/write_file.h"
 #include "config/mqtt.h"
 #include "config/state.h"
-#include "daemon/commands.h"
+#include "daemon/daemon.h"
 #include "daemon/supervisor/checks.h"
 #include "kernels/backend.h"
 #include "tests/world/world.h"
