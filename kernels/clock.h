@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The time. All code asks it here, or by uv_now() on a loop of libuv (tools/check-style enforces
- * this), so that a program for tests can play it: by its own clock_gettime() and clock_nanosleep().
+ * The time. All code asks it here, or by uv_now() on a loop of libuv (tools/dev/check-style
+ * enforces this), so that a program for tests can play it: by its own clock_gettime() and
+ * clock_nanosleep().
  * Any thread. */
 #ifndef HALO_CLOCK_H
 #define HALO_CLOCK_H

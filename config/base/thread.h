@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  * Threads, and how they wait for each other and for descriptors. But for kernels/, no other code
- * calls pthreads or poll() (tools/check-style enforces this), so that a program for tests can
+ * calls pthreads or poll() (tools/dev/check-style enforces this), so that a program for tests can
  * replace thread.c and decide which thread runs when.
  *
  * Times are those of halo_now_ns(); INT64_MAX never comes. Any thread may call these functions.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tools/check-style finds what is planted into a copy of the sources.
+# tools/dev/check-style finds what is planted into a copy of the sources.
 import os
 import shutil
 import subprocess
@@ -17,12 +17,13 @@ class CheckStyle(unittest.TestCase):
         self.folder = folder.name
         for name in FOLDERS:
             shutil.copytree(os.path.join(ROOT, name), os.path.join(self.folder, name))
-        os.mkdir(os.path.join(self.folder, 'tools'))
-        shutil.copy(os.path.join(ROOT, 'tools', 'check-style'), os.path.join(self.folder, 'tools'))
+        os.makedirs(os.path.join(self.folder, 'tools', 'dev'))
+        self.program = os.path.join(self.folder, 'tools', 'dev', 'check-style')
+        shutil.copy(os.path.join(ROOT, 'tools', 'dev', 'check-style'), self.program)
 
     def check(self, *parts, **more):
-        return subprocess.run([os.path.join(self.folder, 'tools', 'check-style'), *parts],
-                              capture_output=True, text=True, check=False, **more)
+        return subprocess.run([self.program, *parts], capture_output=True, text=True, check=False,
+                              **more)
 
     def append(self, name, text):
         """Returns the line's place as check-style names it."""

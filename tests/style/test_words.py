@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# tools/words finds what is planted into a copy of the sources, and draws a lot that is fair.
+# tools/dev/words finds what is planted into a copy of the sources, and draws a lot that is fair.
 import importlib.machinery
 import importlib.util
 import os
@@ -21,19 +21,18 @@ class Words(unittest.TestCase):
         cls.folder = folder.name
         for name in FOLDERS:
             shutil.copytree(os.path.join(ROOT, name), os.path.join(cls.folder, name))
-        os.mkdir(os.path.join(cls.folder, 'tools'))
-        shutil.copy(os.path.join(ROOT, 'tools', 'words'), os.path.join(cls.folder, 'tools'))
+        os.makedirs(os.path.join(cls.folder, 'tools', 'dev'))
+        cls.script = os.path.join(cls.folder, 'tools', 'dev', 'words')
+        shutil.copy(os.path.join(ROOT, 'tools', 'dev', 'words'), cls.script)
 
     def words(self, *args, code=0):
-        done = subprocess.run([os.path.join(self.folder, 'tools', 'words'), *args],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([self.script, *args], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout
 
     def program(self):
-        """The functions of tools/words, over the copy."""
-        loader = importlib.machinery.SourceFileLoader(
-            'words', os.path.join(self.folder, 'tools', 'words'))
+        """The functions of tools/dev/words, over the copy."""
+        loader = importlib.machinery.SourceFileLoader('words', self.script)
         module = importlib.util.module_from_spec(
             importlib.util.spec_from_loader('words', loader))
         loader.exec_module(module)

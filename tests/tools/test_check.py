@@ -47,11 +47,12 @@ class Check(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        for name in ('bin', 'tools', 'tests/kernels', 'tests/gpu', 'tests/vm',
+        for name in ('bin', 'tools/dev', 'tests/kernels', 'tests/gpu', 'tests/vm',
                      'tests/tools', 'tests/pipeline/input'):
             os.makedirs(self.path(name))
-        for name in ('check', 'progress.py', 'test_results.py', 'test_targets.py'):
-            shutil.copy(os.path.join(ROOT, 'tools', name), self.path('tools'))
+        for name in ('tools/check', 'tools/dev/progress.py', 'tools/dev/test_results.py',
+                     'tools/dev/test_targets.py'):
+            shutil.copy(os.path.join(ROOT, name), self.path(name))
         self.program('bin/meson', MESON)
         self.program('bin/meson-program', '#!/bin/sh\necho 3 passed, 0 failed, 0 skipped\n')
         self.program('bin/cc', '#!/bin/sh\nexec cp /bin/true "$3"\n')

@@ -364,7 +364,7 @@ class Traces(HaloTest):
     def test_picture(self):
         path, picture = self.path('trace.json'), self.path('trace.svg')
         self.halod('run', '-i', silent_clip(), '-vf', 'gblur=sigma=8', '-trace', path, 'null:')
-        tool = os.path.join(os.path.dirname(__file__), '../../..', 'tools', 'trace-picture')
+        tool = os.path.join(os.path.dirname(__file__), '../../..', 'tools', 'dev', 'trace-picture')
         halotest.call([tool, path, picture])
         with open(picture, encoding='utf-8') as file:
             text = file.read()
