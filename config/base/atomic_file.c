@@ -18,7 +18,7 @@ enum {
     TRIES = 100,
 };
 
-int halo_beside_check(const char *path, struct halo_error *err)
+int halo_atomic_file_check(const char *path, struct halo_error *err)
 {
     const char *slash = strrchr(path, '/');
     char *dir = slash ? strndup(path, slash - path + 1) : strdup(".");
@@ -68,7 +68,7 @@ static int make_new(char *name, mode_t mode)
     return -EEXIST;
 }
 
-int halo_beside_make(const char *path, mode_t mode, char **ret_name)
+int halo_atomic_file_open(const char *path, mode_t mode, char **ret_name)
 {
     const char *slash = strrchr(path, '/');
     char *name;
@@ -86,7 +86,7 @@ int halo_beside_make(const char *path, mode_t mode, char **ret_name)
     return fd;
 }
 
-int halo_beside_rename(const char *temporary, const char *path)
+int halo_atomic_file_replace(const char *temporary, const char *path)
 {
     struct stat before, now;
     const bool known = stat(temporary, &before) == 0;
@@ -106,11 +106,11 @@ static bool is_same_file(const char *a, const char *b)
            st.st_dev == other.st_dev;
 }
 
-int halo_beside_link(const char *temporary, const char *path)
+int halo_atomic_file_link(const char *temporary, const char *path)
 {
     const int code = link(temporary, path) < 0 ? -errno : 0;
     if (code == -EPERM || code == -EOPNOTSUPP || code == -ENOSYS)
-        return access(path, F_OK) == 0 ? -EEXIST : halo_beside_rename(temporary, path);
+        return access(path, F_OK) == 0 ? -EEXIST : halo_atomic_file_replace(temporary, path);
     if (code < 0 && !(code == -EEXIST && is_same_file(temporary, path))) /* a lost answer */
         return code;
     unlink(temporary);
@@ -127,7 +127,7 @@ static int open_folder(const char *path)
     return fd;
 }
 
-void halo_beside_sync_folder(const char *path)
+void halo_sync_folder(const char *path)
 {
     const int fd = open_folder(path);
     if (fd < 0)
@@ -136,7 +136,7 @@ void halo_beside_sync_folder(const char *path)
     close(fd);
 }
 
-void halo_beside_look_again(const char *path)
+void halo_refresh_folder(const char *path)
 {
     const int fd = open_folder(path);
     if (fd >= 0)

@@ -39,20 +39,20 @@ static int write_all(int fd, const char *text, size_t size)
 int halo_write_file(const char *path, mode_t mode, const char *text, size_t size,
                     struct halo_error *err)
 {
-    char *beside;
+    char *temporary;
     make_folders(path);
-    const int fd = halo_beside_make(path, mode, &beside);
+    const int fd = halo_atomic_file_open(path, mode, &temporary);
     if (fd < 0)
         return halo_fail(err, fd, "cannot write %s: %s", path, strerror(-fd));
     int code = write_all(fd, text, size);
     if (close(fd) < 0 && code == 0)
         code = -errno;
-    if (code == 0 && rename(beside, path) < 0)
+    if (code == 0 && rename(temporary, path) < 0)
         code = -errno;
     if (code == 0)
-        halo_beside_sync_folder(path);
+        halo_sync_folder(path);
     else
-        unlink(beside);
-    free(beside);
+        unlink(temporary);
+    free(temporary);
     return code < 0 ? halo_fail(err, code, "cannot write %s: %s", path, strerror(-code)) : 0;
 }

@@ -15,10 +15,10 @@
 
 struct halo_report_file {
     const char *option, *name;
-    FILE *file;   /* direct: open from the start; otherwise only while it is written */
-    char *path;   /* with symbolic links followed; NULL: written directly */
-    char *beside; /* the temporary file while it is written */
-    mode_t mode;  /* of the existing file; 0 if there is none */
+    FILE *file;      /* direct: open from the start; otherwise only while it is written */
+    char *path;      /* with symbolic links followed; NULL: written directly */
+    char *temporary; /* the temporary file while it is written */
+    mode_t mode;     /* of the existing file; 0 if there is none */
 };
 
 /* A descriptor is duplicated, not opened again: both share one offset, so the report does not
@@ -63,7 +63,7 @@ static int open_report(struct halo_report_file *report, struct halo_error *err)
         return 0;
     report->mode = exists ? st.st_mode & 07777 : 0;
     struct halo_error inner = {0};
-    code = halo_beside_check(report->path, &inner);
+    code = halo_atomic_file_check(report->path, &inner);
     return code < 0 ? halo_fail(err, code, "%s %s", report->option, inner.text) : 0;
 }
 
@@ -83,12 +83,12 @@ int halo_report_open(struct halo_report_file **ret, const char *option, const ch
     return code;
 }
 
-static void drop_beside(struct halo_report_file *report)
+static void drop_temporary(struct halo_report_file *report)
 {
-    if (report->beside)
-        unlink(report->beside);
-    free(report->beside);
-    report->beside = NULL;
+    if (report->temporary)
+        unlink(report->temporary);
+    free(report->temporary);
+    report->temporary = NULL;
 }
 
 void halo_report_destroy(struct halo_report_file *report)
@@ -97,7 +97,7 @@ void halo_report_destroy(struct halo_report_file *report)
         return;
     if (report->file)
         fclose(report->file);
-    drop_beside(report);
+    drop_temporary(report);
     free(report->path);
     free(report);
 }
@@ -112,14 +112,14 @@ FILE *halo_report_begin(struct halo_report_file *report)
 {
     if (!report->path)
         return report->file;
-    const int fd = halo_beside_make(report->path, report->mode, &report->beside);
+    const int fd = halo_atomic_file_open(report->path, report->mode, &report->temporary);
     if (fd >= 0)
         report->file = fdopen(fd, "w");
     if (!report->file) {
         warn(report, fd < 0 ? -fd : errno);
         if (fd >= 0)
             close(fd);
-        drop_beside(report);
+        drop_temporary(report);
     }
     return report->file;
 }
@@ -128,12 +128,12 @@ FILE *halo_report_begin(struct halo_report_file *report)
 static int finish(struct halo_report_file *report)
 {
     int code = fflush(report->file) || ferror(report->file) ? errno : 0;
-    if (!code && report->beside && fsync(fileno(report->file)) < 0)
+    if (!code && report->temporary && fsync(fileno(report->file)) < 0)
         code = errno;
     if (fclose(report->file) && !code)
         code = errno;
     report->file = NULL;
-    if (!code && report->beside && rename(report->beside, report->path) < 0)
+    if (!code && report->temporary && rename(report->temporary, report->path) < 0)
         code = errno;
     return code;
 }
@@ -143,8 +143,8 @@ void halo_report_end(struct halo_report_file *report)
     const int code = finish(report);
     if (code) {
         warn(report, code);
-        drop_beside(report);
+        drop_temporary(report);
     }
-    free(report->beside);
-    report->beside = NULL;
+    free(report->temporary);
+    report->temporary = NULL;
 }

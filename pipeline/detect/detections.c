@@ -219,7 +219,7 @@ int halo_detections_save(struct halo_detections *d, const char *path, bool once,
                          struct halo_error *err)
 {
     char *temporary;
-    const int fd = halo_beside_make(path, 0600, &temporary);
+    const int fd = halo_atomic_file_open(path, 0600, &temporary);
     if (fd < 0)
         return halo_fail(err, fd, "%s: cannot be written: %s", path, strerror(-fd));
     FILE *file = fdopen(fd, "wb");
@@ -229,11 +229,12 @@ int halo_detections_save(struct halo_detections *d, const char *path, bool once,
     else
         close(fd);
     if (code == 0)
-        code = once ? halo_beside_link(temporary, path) : halo_beside_rename(temporary, path);
+        code = once ? halo_atomic_file_link(temporary, path)
+                    : halo_atomic_file_replace(temporary, path);
     if (code < 0)
         unlink(temporary);
     else
-        halo_beside_sync_folder(path);
+        halo_sync_folder(path);
     free(temporary);
     return code < 0 ? halo_fail(err, code, "%s: cannot be written: %s", path, strerror(-code)) : 0;
 }

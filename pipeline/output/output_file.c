@@ -202,7 +202,7 @@ static int close_file(struct halo_place *place, struct halo_error *err)
         code = -errno;
     if (code < 0)
         fail(f, code, NULL, err);
-    halo_beside_sync_folder(f->path);
+    halo_sync_folder(f->path);
     if (place->finished && access(f->path, F_OK) == 0)
         place->finished(place->output, f->path);
     if (f->keep_size > 0)

@@ -192,7 +192,7 @@ static int choose_file(struct halo_target *target, const struct halo_run_setting
         return halo_fail_usage(err, "%s: this file already exists: use -y to replace it", out);
     if (exists)
         target->mode = st.st_mode & 07777;
-    return halo_beside_check(target->path, err);
+    return halo_atomic_file_check(target->path, err);
 }
 
 /* Compares OUT, IN and the files of -progress, -stats_json and -trace with each other and with
@@ -233,8 +233,8 @@ struct halo_sink {
     const char *within;     /* begin of the temporary name; NULL: as the file's */
     halo_sink_check *check; /* NULL: none */
     void *check_arg;
-    char *beside;           /* the temporary file; NULL: no such file */
-    atomic_bool unfinished; /* the file at `beside` exists, for halo_sink_abandon */
+    char *temporary;        /* the temporary file; NULL: no such file */
+    atomic_bool unfinished; /* the file at `temporary` exists, for halo_sink_abandon */
     int64_t bytes;          /* set when the file is closed */
     bool started;
     int64_t packets;     /* passed to the muxer */
@@ -334,7 +334,7 @@ void halo_sink_destroy(struct halo_sink *sink)
     halo_sink_abandon(sink);
     avformat_free_context(sink->format);
     target_finish(&sink->target);
-    free(sink->beside);
+    free(sink->temporary);
     av_free(sink);
 }
 
@@ -404,13 +404,13 @@ void halo_sink_set_check(struct halo_sink *sink, halo_sink_check *check, void *a
 int64_t halo_sink_inode(const struct halo_sink *sink)
 {
     struct stat st;
-    return sink->beside && stat(sink->beside, &st) == 0 ? (int64_t)st.st_ino : 0;
+    return sink->temporary && stat(sink->temporary, &st) == 0 ? (int64_t)st.st_ino : 0;
 }
 
-static int make_beside(struct halo_sink *sink, struct halo_error *err)
+static int open_temporary(struct halo_sink *sink, struct halo_error *err)
 {
     const char *like = sink->within ? sink->within : sink->target.path;
-    const int fd = halo_beside_make(like, sink->target.mode, &sink->beside);
+    const int fd = halo_atomic_file_open(like, sink->target.mode, &sink->temporary);
     if (fd < 0)
         return halo_fail(err, fd, "%s: cannot be written: %s", sink->target.path, strerror(-fd));
     close(fd);
@@ -421,7 +421,7 @@ static int make_beside(struct halo_sink *sink, struct halo_error *err)
 void halo_sink_abandon(struct halo_sink *sink)
 {
     if (atomic_exchange(&sink->unfinished, false))
-        unlink(sink->beside);
+        unlink(sink->temporary);
 }
 
 static int open_file(struct halo_sink *sink, struct halo_error *err)
@@ -429,10 +429,10 @@ static int open_file(struct halo_sink *sink, struct halo_error *err)
     AVFormatContext *of = sink->format;
     const char *out = sink->settings->output;
     if (sink->target.kind == HALO_TARGET_FILE) {
-        const int code = make_beside(sink, err);
+        const int code = open_temporary(sink, err);
         if (code < 0)
             return code;
-        of->url = av_asprintf("file:%s", sink->beside);
+        of->url = av_asprintf("file:%s", sink->temporary);
     } else if (!strcmp(out, "-")) {
         of->url = av_strdup("pipe:1");
     } else {
@@ -498,13 +498,13 @@ static int rename_to(const struct halo_sink *sink, const char *name)
 {
     const bool replace = sink->settings->overwrite;
     struct stat st;
-    if (!replace && renameat2(AT_FDCWD, sink->beside, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
+    if (!replace && renameat2(AT_FDCWD, sink->temporary, AT_FDCWD, name, RENAME_NOREPLACE) == 0)
         return 0;
     if (!replace && errno != EINVAL && errno != ENOSYS)
         return -errno;
     if (!replace && lstat(name, &st) == 0) /* the file system has no atomic check and rename */
         return -EEXIST;
-    return halo_beside_rename(sink->beside, name);
+    return halo_atomic_file_replace(sink->temporary, name);
 }
 
 /* Files that earlier interruptions left must not be replaced either: uses the next free name. */
@@ -522,9 +522,9 @@ static int rename_to_partial(struct halo_sink *sink)
 static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                   struct halo_error *err)
 {
-    int code = sync_path(sink->beside);
+    int code = sync_path(sink->temporary);
     if (code >= 0 && sink->check && !partial) {
-        const int checked = sink->check(sink->check_arg, sink->beside, err);
+        const int checked = sink->check(sink->check_arg, sink->temporary, err);
         if (checked < 0)
             return checked;
     }
@@ -536,7 +536,7 @@ static int commit(struct halo_sink *sink, bool partial, const char **ret_path,
                          "%s: cannot sync the completed file or rename it to this name: %s",
                          name ? name : sink->target.path, strerror(-code));
     atomic_store(&sink->unfinished, false);
-    halo_beside_sync_folder(name);
+    halo_sync_folder(name);
     *ret_path = name;
     return 0;
 }

@@ -334,7 +334,7 @@ int halo_manifest_read(json_t **ret, const char *folder)
 static int write_text(const char *text, const char *path)
 {
     char *temporary;
-    const int fd = halo_beside_make(path, 0, &temporary);
+    const int fd = halo_atomic_file_open(path, 0, &temporary);
     if (fd < 0)
         return fd;
     FILE *file = fdopen(fd, "w");
@@ -347,11 +347,11 @@ static int write_text(const char *text, const char *path)
     else
         close(fd);
     if (code == 0)
-        code = halo_beside_rename(temporary, path);
+        code = halo_atomic_file_replace(temporary, path);
     if (code < 0)
         unlink(temporary);
     else
-        halo_beside_sync_folder(path);
+        halo_sync_folder(path);
     free(temporary);
     return code;
 }

@@ -64,7 +64,7 @@ int halo_part_create(struct halo_part_writer **ret, const char *path, const stru
         return halo_fail(err, -ENOMEM, "out of memory");
     }
     av_murmur3_init(w->hash);
-    int code = halo_beside_make(path, 0, &w->temporary);
+    int code = halo_atomic_file_open(path, 0, &w->temporary);
     if (code < 0)
         fail_write(w, code, err);
     else if (!(w->file = fdopen(code, "wb"))) {
@@ -107,12 +107,12 @@ int halo_part_finish(struct halo_part_writer *w, int64_t frames, struct halo_par
     if (fwrite(&end, sizeof end, 1, w->file) != 1 || fflush(w->file) != 0 ||
         fsync(fileno(w->file)) < 0)
         return fail_write(w, -errno, err);
-    code = halo_beside_rename(w->temporary, w->path);
+    code = halo_atomic_file_replace(w->temporary, w->path);
     if (code < 0)
         return fail_write(w, code, err);
     free(w->temporary);
     w->temporary = NULL;
-    halo_beside_sync_folder(w->path);
+    halo_sync_folder(w->path);
     *ret = (struct halo_part_content){frames, end.hash};
     return 0;
 }

@@ -52,7 +52,7 @@ static bool is_part(const char *name)
     return ret;
 }
 
-/* Whether halo_beside_make() gave the name to a file of this folder. */
+/* Whether halo_atomic_file_open() gave the name to a file of this folder. */
 static bool is_temporary(const char *name)
 {
     static const char mark[] = ".halod-";
@@ -333,19 +333,19 @@ static int compare_seal(const char *path, const char *seal)
 static int remove_sealed(const char *path, const char *seal)
 {
     char *aside;
-    halo_beside_look_again(path);
+    halo_refresh_folder(path);
     int code = compare_seal(path, seal);
     if (code < 0)
         return code;
-    const int fd = halo_beside_make(path, 0, &aside);
+    const int fd = halo_atomic_file_open(path, 0, &aside);
     if (fd < 0)
         return fd;
     close(fd);
     unlink(aside);
-    halo_beside_rename(path, aside); /* over NFS, it may have succeeded in any case */
-    halo_beside_look_again(aside);
+    halo_atomic_file_replace(path, aside); /* over NFS, it may have succeeded in any case */
+    halo_refresh_folder(aside);
     if ((code = compare_seal(aside, seal)) == -ESTALE)
-        halo_beside_link(aside, path); /* unless there is a newer one */
+        halo_atomic_file_link(aside, path); /* unless there is a newer one */
     else if (code == 0)
         unlink(aside);
     free(aside);
@@ -390,7 +390,7 @@ void halo_segments_remove(const char *folder, const char *seal)
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
         remove_folder(folder, fd, seal ? seal : "");
-        halo_beside_sync_folder(folder);
+        halo_sync_folder(folder);
         close(fd);
     } else if (errno != ENOENT) {
         halo_log(HALO_LOG_WARNING, "%s: cannot be removed: %s", folder, strerror(errno));
@@ -452,7 +452,7 @@ void halo_segments_close(struct halo_segments *s, bool remove)
     const bool is_empty = !s->job.facts && s->fd >= 0 && walk(s->folder, s->fd, is_no_part);
     if (s->fd >= 0 && (remove || is_empty)) {
         halo_segments_abandon(s);
-        halo_beside_sync_folder(s->folder);
+        halo_sync_folder(s->folder);
     } else if (s->fd >= 0) {
         forget_output(s);
     }

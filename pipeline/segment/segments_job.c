@@ -183,7 +183,7 @@ static bool is_merged(const struct halo_segments *s)
     char *path;
     if (asprintf(&path, "%s/" HALO_SEGMENTS_ALL_DETECTIONS, s->folder) < 0)
         return false;
-    halo_beside_look_again(path);
+    halo_refresh_folder(path);
     const bool ret = access(path, F_OK) == 0;
     free(path);
     return ret;

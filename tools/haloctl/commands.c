@@ -376,18 +376,18 @@ static int copy_image(int from, int to)
 /* Beside it and renamed, so that there is never half a picture under its name. */
 static int write_file(int from, const char *path)
 {
-    char *beside;
-    const int fd = halo_beside_make(path, 0, &beside);
+    char *temporary;
+    const int fd = halo_atomic_file_open(path, 0, &temporary);
     if (fd < 0)
         return ctl_say("%s: %s", path, strerror(-fd));
     int code = copy_image(from, fd);
     if (close(fd) && !code)
         code = -errno;
-    if (!code && rename(beside, path))
+    if (!code && rename(temporary, path))
         code = -errno;
     if (code)
-        unlink(beside);
-    free(beside);
+        unlink(temporary);
+    free(temporary);
     return code ? ctl_say("%s: %s", path, strerror(-code)) : HALO_EXIT_OK;
 }
 

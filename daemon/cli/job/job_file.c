@@ -85,10 +85,10 @@ int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error
 void halo_job_look_again(const struct halo_job_file *job)
 {
     char *manifest;
-    halo_beside_look_again(job->output);
+    halo_refresh_folder(job->output);
     if (asprintf(&manifest, "%s/manifest.json", job->folder) < 0)
         return;
-    halo_beside_look_again(manifest);
+    halo_refresh_folder(manifest);
     free(manifest);
 }
 

@@ -118,9 +118,9 @@ static int save_audit(const struct halo_job_file *job, const json_t *audit)
         return -ENOMEM;
     int code = halo_manifest_save(audit, path);
     if (code >= 0)
-        code = halo_beside_rename(path, job->audit);
+        code = halo_atomic_file_replace(path, job->audit);
     if (code >= 0)
-        halo_beside_sync_folder(job->audit);
+        halo_sync_folder(job->audit);
     free(path);
     return code;
 }
