@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What tools/attack counts, and, where numpy and Pillow are installed, its attacks on halod.
+# What tools/bench/attack counts, and, where numpy and Pillow are installed, its attacks on halod.
 import os
 import re
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDER = os.path.join(HERE, '..', '..', 'tools', 'attack')
+FOLDER = os.path.join(HERE, '..', '..', 'tools', 'bench', 'attack')
 sys.path.insert(0, FOLDER)
 
 import scoring  # noqa: E402

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# What bench-people counts, where numpy is installed: planted faults must be found, and only these.
+# What tools/bench/people counts, where numpy is installed: planted faults must be found, and only these.
 import os
 import subprocess
 import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDER = os.path.join(HERE, '..', '..', 'tools', 'bench-people')
+FOLDER = os.path.join(HERE, '..', '..', 'tools', 'bench', 'people')
 PYTHON = '/usr/bin/python3'  # the distribution's, which has the distribution's numpy
 sys.path.insert(0, FOLDER)
 
@@ -144,7 +144,7 @@ class Mattes(unittest.TestCase):
 
 class Program(unittest.TestCase):
     def run_it(self, *arguments, **environment):
-        return subprocess.run([sys.executable, os.path.join(FOLDER, 'bench-people'), *arguments],
+        return subprocess.run([sys.executable, os.path.join(FOLDER, 'people'), *arguments],
                               env={**os.environ, **environment}, capture_output=True, text=True,
                               check=False)
 

@@ -25,10 +25,10 @@ SECONDS = 60
 SKIPPED = (
     (r'\bsudo\b|\bapt-get\b|\bsystemctl\b|\busermod\b|^d /run', 'changes the machine'),
     (r'^dpkg-buildpackage|^(\w+=\S+ )*(meson|ninja)\b|^tools/(setup|demo|check|prove-privacy|'
-     r'bundle|format|attack|bench-transcode|bench-choice|bench-jobs)\b|tests/(vm|world|box)/|^tar ',
+     r'bundle|dev/format|bench/\w+)\b|tests/(vm|world|box)/|^tar ',
      'builds, or takes minutes'),
     (r'^halod/', 'needs a bundle'),
-    (r'--peers|tools/bench-peers|many-streams', 'needs other libraries'),
+    (r'--peers|many-streams', 'needs other libraries'),
     (r'bench-camera|^PYTHONPATH=tests ', 'is a test of its own'),
     (r'^halo-detect', 'needs models'),
     (r'--engine (slurm|kubernetes)|--engine parallel --workers|^halod job watch', 'needs a scheduler'),

@@ -284,7 +284,7 @@ class Reuse(Bench):
 
 
 class Peers(Bench):
-    SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools/bench-peers.py')
+    SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../tools/bench/peers.py')
 
     def run_script(self, *arguments):
         return subprocess.run([sys.executable, self.SCRIPT, *arguments], text=True, timeout=200,
@@ -331,7 +331,7 @@ class Words(Bench):
                             (('--backend', 'cpu', '--strategies', 'refrence'), 'reference'),
                             (('--masks', 'gauss:4'), 'odd'), (('--rounds', '0'), 'rounds'),
                             (('--csv', '--json'), '--csv'), (('--size',), '--size'),
-                            (('--peers', '--backend', 'cpu'), 'bench-peers'),
+                            (('--peers', '--backend', 'cpu'), 'tools/bench/peers.py'),
                             (('--tune', '--list'), '--tune'), (('--tune', '--csv'), '--tune'),
                             (('--frame', 'yuv422'), 'yuv420'),
                             (('--frame', 'yuv420', '--channels', 2), '--frame'),

@@ -335,7 +335,7 @@ static int resolve(struct halo_bench_settings *s, struct halo_error *err)
         return halo_fail_usage(err, "--tune cannot be used with --csv, --json or --strategies");
     if (s->peers && s->backend_name && !strcmp(s->backend_name, "cpu"))
         return halo_fail_usage(err,
-                               "--peers measures on a GPU; for the CPU, use tools/bench-peers.py");
+                               "--peers measures on a GPU; for the CPU, use tools/bench/peers.py");
     if (s->frame != HALO_BENCH_PLANE && (s->list || s->reuse || s->peers || s->tune || s->ring))
         return halo_fail_usage(
             err, "--frame cannot be used with --list, --reuse, --peers, --tune or --ring");

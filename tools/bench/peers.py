@@ -454,7 +454,7 @@ def main():
         peer, threads, folder, size, count = sys.argv[2:]
         work(peer, int(threads), folder, parse_size(size), int(count))
         return 0
-    build = os.path.join(HERE, '..', 'build-release')
+    build = os.path.join(HERE, '..', '..', 'build-release')
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--halo-bench', default=os.path.join(build, 'tools/halo-bench/halo-bench'))
@@ -470,7 +470,7 @@ def main():
     arguments = parser.parse_args()
     for program in (arguments.halo_bench, arguments.halod):
         if not os.access(program, os.X_OK):
-            print(f'bench-peers: no program {program}: build a release, or name it',
+            print(f'peers: no program {program}: build a release, or name it',
                   file=sys.stderr)
             return 1
     with tempfile.TemporaryDirectory() as folder:

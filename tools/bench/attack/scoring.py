@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tools/attack counts: rates with their intervals, the bound that a chain promises, and the
+"""What attack counts: rates with their intervals, the bound that a chain promises, and the
 verdict about both."""
 import math
 from collections import namedtuple

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bench-people counts: open cores of faces, needlessly hidden pixels, and quality of mattes.
+"""What people counts: open cores of faces, needlessly hidden pixels, and quality of mattes.
 
 A frame is a list of planes (Y, U, V: arrays of bytes); chroma has half the width and height. A
 frame's truth is a plane of labels with the size of luma: 0 if no core of a face is there, otherwise

@@ -30,7 +30,7 @@ CHOICES = {'default': [],
 
 
 def fail(code, text):
-    print(f'bench-choice: {text}', file=sys.stderr)
+    print(f'choice: {text}', file=sys.stderr)
     sys.exit(code)
 
 

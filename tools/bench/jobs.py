@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What halod job costs beyond the work itself, on this machine, and what follows for more machines.
 
-    tools/bench-jobs.py [--halod PATH] [--seconds N] [--size WxH] [--segment N] [--workers N,N,...]
+    tools/bench/jobs.py [--halod PATH] [--seconds N] [--size WxH] [--segment N] [--workers N,N,...]
 
 Makes a clip, encodes it as a whole, with -segments, and as a job with each number of workers, and
 compares the bytes. Prints wall-clock and processor seconds. The model for more machines has the

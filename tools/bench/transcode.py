@@ -43,7 +43,7 @@ def timed(command):
 
 
 def fail(code, text):
-    print(f'bench-transcode: {text}', file=sys.stderr)
+    print(f'transcode: {text}', file=sys.stderr)
     sys.exit(code)
 
 

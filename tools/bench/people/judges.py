@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Detectors that bench-people asks itself, without halod: any program that keeps to
+"""Detectors that people asks itself, without halod: any program that keeps to
 docs/detectors.md, or OpenCV's cascade."""
 import os
 import sys
@@ -7,7 +7,7 @@ import sys
 import cv2
 import numpy
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
 sys.path.insert(0, os.path.join(ROOT, 'tests'))
 
 from halotest import detector  # noqa: E402
