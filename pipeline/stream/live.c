@@ -8,29 +8,89 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/base/error.h"
 #include "config/base/secrets.h"
 #include "config/source_kinds.h"
 #include "kernels/clock.h"
+#include "pipeline/base/av.h"
 #include "pipeline/base/turn.h"
 #include "pipeline/gate/ring.h"
+#include "pipeline/output/audio.h"
+#include "pipeline/output/encode.h"
+#include "pipeline/output/encode_choose.h"
+#include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_aside.h"
 #include "pipeline/stream/live_camera.h"
 #include "pipeline/stream/live_cards.h"
-#include "pipeline/stream/live_controls.h"
+#include "pipeline/stream/live_codec.h"
 #include "pipeline/stream/live_detect.h"
 #include "pipeline/stream/live_encoding.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
-#include "pipeline/stream/graph.h"
-#include "pipeline/stream/live_listener.h"
-#include "pipeline/stream/live_settings.h"
 #include "pipeline/stream/live_format.h"
+#include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_snapshots.h"
 #include "pipeline/stream/live_source.h"
-#include "pipeline/stream/stages.h"
 #include "pipeline/stream/live_stalls.h"
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
+#include "pipeline/stream/source_ops.h"
+#include "pipeline/stream/stages.h"
+
+/* ---- settings ---- */
+
+static int check_encoding(const struct halo_encoding *e, struct halo_error *err)
+{
+    int width, height;
+    if (e->view)
+        return 0; /* a view that cannot be encoded fails by itself */
+    if (e->rendition < 0)
+        return halo_fail_usage(err,
+                               "an output refers to a rendition that the stream does not have");
+    if (e->video && e->video->size && halo_live_size(e->video->size, 2, 2, &width, &height) < 0)
+        return halo_fail_usage(err, "size %.80s: must be a size such as 640x480, 640x-1 or hd720",
+                               e->video->size);
+    if (e->audio && strcmp(e->audio, "copy") != 0 && !halo_audio_find(e->audio, err))
+        return -EINVAL;
+    if (e->kind != HALO_ENCODING_CODED)
+        return 0;
+    const AVCodec *codec =
+        halo_av_find_encoder("codec", halo_video_codec(e->video), AVMEDIA_TYPE_VIDEO, err);
+    return codec ? halo_encode_check_preset(codec, e->video->preset, err) : -EINVAL;
+}
+
+/* Whether this encoding allows frames, without audio, before the source is known. Files and URLs
+ * could not change to the source's format later; viewers over HTTP can. */
+static bool fits_any_source(const struct halo_encoding *e)
+{
+    return !e->writes && (!e->audio || e->view);
+}
+
+/* Checks all settings that can be checked without opening anything, and sets live->live and other
+ * constant fields. Returns 0 or a usage error. Called by the event loop's thread before the stream
+ * is started. */
+static int live_check(struct halo_live *live, struct halo_error *err)
+{
+    const struct halo_stream_settings *set = &live->settings;
+    if (!set->source.input)
+        return halo_fail_usage(err, "the stream has no input");
+    const struct halo_source_row *row = halo_source_row(set->source.input);
+    if (row->refused)
+        return halo_fail_usage(err, "input %s: %s", set->source.input, row->refused);
+    live->ops = halo_source_ops[row->kind];
+    live->live = row->live || set->realtime;
+    live->paced = row->pace == HALO_PACE_ALWAYS || (row->pace == HALO_PACE_ASKED && set->realtime);
+    live->local = row->place != HALO_FROM_NETWORK;
+    live->may_make_up = live->live && row->fails && set->on_error != HALO_ON_ERROR_STOP;
+    for (int i = 0; i < live->encodings->count && !row->captures; i++)
+        live->may_make_up &= fits_any_source(&live->encodings->what[i]);
+    int code = live->ops->check(set->source.input, err);
+    for (int i = 0; i < live->encodings->count && code >= 0; i++)
+        code = check_encoding(&live->encodings->what[i], err);
+    return code;
+}
+
+/* ---- what parts post ---- */
 
 /* ---- what parts post ---- */
 
@@ -198,7 +258,7 @@ int halo_live_create(struct halo_live **ret, const struct halo_stream_settings *
     if (code >= 0 && settings->source.input && halo_source_row(settings->source.input)->captures)
         code = halo_live_camera_create(&live->camera, settings->source.input, err);
     if (code >= 0)
-        code = halo_live_check(live, err);
+        code = live_check(live, err);
     if (code >= 0 && halo_live_detect_create(&live->detect, live) < 0)
         code = halo_fail(err, -ENOMEM, "out of memory");
     if (code < 0) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libavutil/mem.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,8 +15,9 @@
 #include "pipeline/camera/camera.h"
 #include "pipeline/gate/ring.h"
 #include "pipeline/input/decode.h"
+#include "pipeline/picture/orient.h"
+#include "pipeline/picture/raw_picture.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/stream/live_controls.h"
 #include "pipeline/stream/live_figures.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_listener.h"
@@ -23,8 +25,92 @@
 #include "pipeline/stream/live_status.h"
 #include "pipeline/stream/live_stream.h"
 #include "pipeline/stream/source_ops.h"
-#include "pipeline/picture/orient.h"
-#include "pipeline/picture/raw_picture.h"
+
+/* ---- controls ---- */
+
+enum { LIMIT = 16 }; /* controls that may wait */
+
+struct control {
+    uint64_t id; /* of the halo_live_control() that requested it */
+    char name[68];
+    int64_t value;
+};
+
+struct halo_live_controls {
+    struct halo_mutex lock;
+    struct control control[LIMIT];
+    int count;
+};
+
+struct halo_live_controls *halo_live_controls_create(void)
+{
+    return av_mallocz(sizeof(struct halo_live_controls));
+}
+
+void halo_live_controls_destroy(struct halo_live_controls *c)
+{
+    av_free(c);
+}
+
+int halo_live_control(struct halo_live *live, uint64_t id, const char *name, int64_t value,
+                      struct halo_error *err)
+{
+    struct halo_live_controls *c = live->controls;
+    int code = 0;
+    if (!live->camera)
+        return halo_fail_usage(err, "control %.64s: the stream's input is not a camera", name);
+    halo_lock(&c->lock);
+    if (atomic_load(&live->done) || c->count == LIMIT) {
+        code = halo_fail(err, -EBUSY, "too many changes are waiting: try again later");
+    } else {
+        struct control *control = &c->control[c->count++];
+        control->id = id;
+        control->value = value;
+        snprintf(control->name, sizeof control->name, "%s", name);
+    }
+    halo_unlock(&c->lock);
+    live->post(live, HALO_LIVE_ASKED, 0);
+    return code;
+}
+
+/* Stores the value for later sessions, too. */
+static void keep(struct halo_live *live, const struct control *control)
+{
+    struct halo_capture_settings *set = &live->settings.capture;
+    char *all = halo_controls_put(set->controls, control->name, control->value);
+    if (!all)
+        return;
+    free(set->controls);
+    set->controls = all;
+}
+
+static bool next(struct halo_live_controls *c, struct control *ret)
+{
+    halo_lock(&c->lock);
+    const bool some = c->count > 0;
+    if (some) {
+        *ret = c->control[0];
+        memmove(c->control, c->control + 1, sizeof *c->control * (size_t)--c->count);
+    }
+    halo_unlock(&c->lock);
+    return some;
+}
+
+/* Sets all camera controls that are waiting, and answers the requests. camera is NULL while the
+ * camera is unavailable; the controls are then set when it becomes available again. Source
+ * thread. */
+static void live_controls_set(struct halo_live *live, struct halo_camera *camera)
+{
+    struct control control;
+    while (next(live->controls, &control)) {
+        struct halo_error err = {0};
+        if (!camera || halo_camera_control(camera, control.name, control.value, &err) >= 0)
+            keep(live, &control);
+        halo_live_tell_set(live->listener, control.id, err.code ? &err : NULL);
+    }
+}
+
+/* ---- camera ---- */
 
 static const int64_t SECOND = INT64_C(1000000000);
 static const int64_t REST_AFTER = INT64_C(5000000000); /* ns without viewers */
@@ -111,7 +197,7 @@ static bool wait_once(struct halo_live *live, int64_t until)
         return false;
     if (on[0].revents) {
         drain(c);
-        halo_live_controls_set(live, NULL);
+        live_controls_set(live, NULL);
     }
     return on[1].revents && halo_camera_watch_drain(c->watch);
 }
@@ -232,7 +318,7 @@ static int read_camera(struct halo_live *live, struct halo_live_input *in,
         if (code == 0)
             drain(c);
         if (code >= 0) /* a camera that always has frames does not return 0 */
-            halo_live_controls_set(live, in->camera);
+            live_controls_set(live, in->camera);
         if (code < 0 || (code > 0 && !may_rest(live)))
             return code;
         if (code > 0) {
@@ -428,7 +514,7 @@ static int open_camera(struct halo_live *live, struct halo_live_input *in, struc
     atomic_store(&c->trouble, code == -EEXIST ? HALO_V4L2_UNFIT : HALO_V4L2_ABSENT);
     if (code < 0)
         return code;
-    halo_live_controls_set(live, NULL);
+    live_controls_set(live, NULL);
     code = halo_camera_open(&in->camera, &id, &live->settings.capture, halo_ring_memory(live->ring),
                             c->wake, &fault);
     /* BROKEN: for failures from here on that are not specified further. */

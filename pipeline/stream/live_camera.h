@@ -25,4 +25,9 @@ void halo_live_camera_wake(struct halo_live_camera *c);
 /* Returns the camera's state in one word, for halo_live_stats; "" if c is NULL. Any thread. */
 const char *halo_live_camera_state(const struct halo_live_camera *c);
 
+/* Controls that are waiting to be set (halo_live_control()). The loop adds them; the source thread
+ * sets them in order. They have their own lock, under which no other is acquired. */
+struct halo_live_controls *halo_live_controls_create(void);    /* returns NULL if out of memory */
+void halo_live_controls_destroy(struct halo_live_controls *c); /* NULL: does nothing */
+
 #endif

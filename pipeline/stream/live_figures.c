@@ -4,12 +4,61 @@
 
 #include <inttypes.h>
 #include <libavutil/mem.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "config/base/thread.h"
-#include "config/base/thread.h"
 #include "kernels/clock.h"
-#include "pipeline/stream/live_load.h"
+
+/* ---- load ---- */
+
+static const int64_t WINDOW = INT64_C(10000000000); /* ns */
+
+/* It is behind if more than half is lost, and keeps up again if at most one in five is. */
+void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed)
+{
+    if (load->since && now - load->since < WINDOW)
+        return;
+    const int64_t bad = lost - load->lost, good = passed - load->passed;
+    if (load->since && bad > good) {
+        load->behind = true;
+        load->of[0] = bad;
+        load->of[1] = bad + good;
+    } else if (bad * 4 <= good) {
+        load->behind = false;
+    }
+    load->since = now;
+    load->lost = lost;
+    load->passed = passed;
+}
+
+/* The same for decoding; slipped: seconds by which it fell behind the clock so far. A few seconds
+ * once may come from a machine that was asleep. */
+static void judge_decoding(struct halo_live_load *load, int64_t now, int64_t slipped)
+{
+    enum { MANY = 3 };
+    if (load->since && now - load->since < WINDOW)
+        return;
+    const int64_t slips = slipped - load->lost;
+    load->of[0] = slips;
+    load->of[1] = (now - load->since) / 1000000000;
+    load->behind = load->since && (slips >= MANY || (slips > 0 && load->behind));
+    load->since = now;
+    load->lost = slipped;
+}
+
+/* If load->behind is true and `words` is empty, writes text such as "40 of 50 WHAT" into
+ * `words`. */
+static void say_load(const struct halo_live_load *load, const char *what, char *words,
+                        size_t size)
+{
+    if (load->behind && !words[0])
+        snprintf(words, size, "%" PRId64 " of %" PRId64 " %s", load->of[0], load->of[1], what);
+}
+
+/* ---- counters ---- */
 
 enum { RATE = 256 }; /* frames from which the rate is computed */
 
@@ -189,7 +238,7 @@ static void check_encoding(struct encoding *e, bool runs, int64_t now, struct ha
     halo_live_load_judge(&e->load, now, e->late, e->made);
     if (!runs)
         e->load.behind = false;
-    halo_live_load_say(&e->load, "frames were dropped: an encoding is too slow", late,
+    say_load(&e->load, "frames were dropped: an encoding is too slow", late,
                        HALO_DEGRADATION_WORDS);
     char *degradation =
         ret->degradation[e->no_session ? HALO_DEGRADED_SESSIONS : HALO_DEGRADED_ENCODER];
@@ -200,9 +249,9 @@ static void check_encoding(struct encoding *e, bool runs, int64_t now, struct ha
 static void check_load(struct halo_live_figures *f, int64_t now, struct halo_live_stats *ret)
 {
     halo_live_load_judge(&f->filters, now, f->stats.dropped[HALO_DROP_LATE], f->stats.filtered);
-    halo_live_load_say(&f->filters, "frames were dropped: the filters are too slow",
+    say_load(&f->filters, "frames were dropped: the filters are too slow",
                        ret->degradation[HALO_DEGRADED_LATE], HALO_DEGRADATION_WORDS);
-    halo_live_load_judge_decoding(&f->decoding, now, f->slipped);
+    judge_decoding(&f->decoding, now, f->slipped);
     if (f->decoding.behind)
         snprintf(ret->degradation[HALO_DEGRADED_LATE_DECODER], HALO_DEGRADATION_WORDS,
                  "the stream fell behind by %" PRId64 " s in the last %" PRId64

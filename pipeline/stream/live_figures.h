@@ -26,6 +26,18 @@ enum halo_count {
     HALO_COUNTS,
 };
 
+/* Whether a part of a stream keeps up, judged over windows of ten seconds. */
+struct halo_live_load {
+    /* since: start of the current window in ns; lost, passed: the running totals at that time */
+    int64_t since, lost, passed;
+    bool behind;
+    /* of the most recent window that made `behind` true: of[0] frames out of of[1] were lost. For
+     * decoding, both are seconds instead of frames. */
+    int64_t of[2];
+};
+/* Updates load->behind. `lost` and `passed` are the total counts so far. `now` is in ns. */
+void halo_live_load_judge(struct halo_live_load *load, int64_t now, int64_t lost, int64_t passed);
+
 struct halo_live_figures;
 
 struct halo_live_figures *halo_live_figures_create(void);    /* returns NULL if out of memory */

@@ -4,7 +4,7 @@
  *
  *   live_source.h     the source thread: sessions (live_input.h), their loops (live_loop.h),
  *                     timestamps (live_clock.h), audio (live_sound.h), camera (live_camera.h,
- *                     live_controls.h)
+ *                     live_camera.h)
  *   stages.h          the threads after it, and the format of their frames (live_format.h)
  *   live_detect.h     what detectors find in frames, before the gates
  *   graph.h           the chains with their gates, and the frames in them
@@ -40,7 +40,7 @@ enum halo_live_news {
 
 struct halo_live {
     /* The following fields are constant after halo_live_create(). */
-    /* a copy; constant except for camera controls, see live_controls.h */
+    /* a copy; constant except for camera controls, see live_camera.h */
     struct halo_stream_settings settings;
     struct halo_source_settings source; /* copied from the settings, but with `name` as its input */
     /* name of the input for messages; secrets in a URL are removed */

@@ -58,8 +58,6 @@ extern const struct halo_source_ops *const halo_source_ops[HALO_SOURCE_KINDS];
  * is called by halo_live_input_read(). */
 int halo_live_read_camera(struct halo_live *live, struct halo_live_input *in,
                           struct halo_raw_picture **ret, struct halo_error *err);
-int halo_live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
-                        struct halo_error *err);
 int halo_live_read_file(struct halo_live *live, struct halo_live_input *in,
                         struct halo_raw_picture **ret_raw, AVPacket **ret_sound,
                         struct halo_error *err);

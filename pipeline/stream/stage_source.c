@@ -2,10 +2,84 @@
  * The source stage: passes packets from the input, and frames from the decoders, to the filter
  * stage. */
 #include <errno.h>
+#include <libavutil/mem.h>
+#include <stdbool.h>
+#include <stdint.h>
 
+#include "pipeline/gate/queue.h"
 #include "pipeline/input/decoders.h"
 #include "pipeline/picture/raw_picture.h"
 #include "pipeline/stream/stream_private.h"
+
+/* ---- packets that wait for frames ---- */
+
+enum { EARLY_US = 500000 };
+
+struct halo_held_packet {
+    struct halo_item item;
+    int64_t time;
+    struct halo_held_packet *next;
+};
+
+/* Adds an item, which belongs to the list from now on, with its time in microseconds (INT64_MIN:
+ * that of the item before it). Returns 0, or -ENOMEM after freeing the item. */
+static int held_add(struct halo_held_packets *held, struct halo_item item, int64_t time)
+{
+    struct halo_held_packet *one = av_mallocz(sizeof *one);
+    if (!one) {
+        halo_item_finish(&item);
+        return -ENOMEM;
+    }
+    one->item = item;
+    one->time = time;
+    *(held->last ? &held->last->next : &held->first) = one;
+    held->last = one;
+    return 0;
+}
+
+static bool is_due(const struct halo_held_packet *one, int64_t until)
+{
+    return until == INT64_MAX || one->time == INT64_MIN || one->time <= until + EARLY_US;
+}
+
+/* Packets of one stream stay in their order. */
+static bool follows_another(const struct halo_held_packets *held,
+                            const struct halo_held_packet *one)
+{
+    const struct halo_held_packet *before = held->first;
+    while (before != one && before->item.track != one->item.track)
+        before = before->next;
+    return before != one;
+}
+
+/* Removes the first item that may follow frames up to the time `until` (INT64_MAX: in any case),
+ * with some allowance for codecs that store their packets early. Items of one track stay in order.
+ * Returns whether there is one. */
+static bool held_take(struct halo_held_packets *held, int64_t until, struct halo_item *ret)
+{
+    struct halo_held_packet *before = NULL, *one = held->first;
+    while (one && (!is_due(one, until) || follows_another(held, one))) {
+        before = one;
+        one = one->next;
+    }
+    if (!one)
+        return false;
+    *ret = one->item;
+    *(before ? &before->next : &held->first) = one->next;
+    if (held->last == one)
+        held->last = before;
+    av_free(one);
+    return true;
+}
+
+void halo_held_clear(struct halo_held_packets *held)
+{
+    struct halo_item item;
+    while (held_take(held, INT64_MAX, &item))
+        halo_item_finish(&item);
+}
+
+/* ---- the source thread ---- */
 
 enum {
     REORDERED_US = 1000000, /* more than frames are reordered by */
@@ -60,7 +134,7 @@ static int pass_held(struct halo_stream *s, bool all)
         if (is_ahead(t))
             latest = FFMIN(latest, t->latest);
     }
-    while (code >= 0 && halo_held_take(&s->held, latest, &item))
+    while (code >= 0 && held_take(&s->held, latest, &item))
         code = halo_stages_give(s->stages, item);
     return code;
 }
@@ -126,7 +200,7 @@ static int pass_packet(struct halo_stream *s, struct halo_item item, int64_t tim
         ahead |= is_ahead(&s->tracks.track[i]);
     if (!ahead)
         return halo_stages_give(s->stages, item);
-    int code = halo_held_add(&s->held, item, time);
+    int code = held_add(&s->held, item, time);
     if (code >= 0 && time != INT64_MIN)
         code = go_on_without(s, time, err);
     return code < 0 ? code : pass_held(s, false);

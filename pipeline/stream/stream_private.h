@@ -10,7 +10,6 @@
 #include "pipeline/base/damage.h"
 #include "pipeline/base/stats.h"
 #include "pipeline/detect/detect.h"
-#include "pipeline/stream/held_packets.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/piece.h"
 #include "pipeline/stream/stages.h"
@@ -23,6 +22,15 @@ enum halo_stop {
                              until then */
     HALO_STOP_FAILED = 2, /* the output is discarded */
 };
+
+/* Packets of copied streams that wait for the frames before which they were read. If several
+ * decoders work on a stream (decoders.h), packets are read many seconds before its frames; without
+ * this, audio would arrive at the muxer so early that it would no longer be interleaved with the
+ * video. Source thread. */
+struct halo_held_packets {
+    struct halo_held_packet *first, *last;
+};
+void halo_held_clear(struct halo_held_packets *held); /* frees all items */
 
 struct halo_stream {
     /* Stores the first error and stops all stages: later errors are only consequences of it. Any

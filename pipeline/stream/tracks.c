@@ -4,15 +4,20 @@
 
 #include <errno.h>
 #include <libavcodec/avcodec.h>
+#include <libavformat/avformat.h>
 #include <libavutil/avstring.h>
 #include <libavutil/display.h>
 #include <libavutil/mem.h>
 #include <libavutil/pixdesc.h>
 #include <libavutil/stereo3d.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "config/base/error.h"
 #include "config/base/log.h"
+#include "config/run.h"
 #include "kernels/device_memory.h"
 #include "pipeline/base/av.h"
 #include "pipeline/base/av_version.h"
@@ -22,14 +27,140 @@
 #include "pipeline/input/decoders.h"
 #include "pipeline/input/first_picture.h"
 #include "pipeline/input/nal_units.h"
+#include "pipeline/input/source_file.h"
 #include "pipeline/output/container.h"
 #include "pipeline/output/nvenc.h"
 #include "pipeline/output/tags.h"
 #include "pipeline/picture/format.h"
 #include "pipeline/picture/memory.h"
 #include "pipeline/stream/graph.h"
-#include "pipeline/stream/starts.h"
 #include "pipeline/stream/workload.h"
+
+/* ---- when the streams of a file begin ---- */
+
+/* Determines when the streams of a file begin, and whether the output's container can store these
+ * times. */
+
+enum {
+    SPARE_US = 50000,   /* audio before the first frame that may be lost: mostly priming */
+    USUAL_FRAME = 1024, /* samples */
+    MAX_SEARCHED = 100,    /* packets read ahead to find the first of a stream */
+};
+
+/* Start times in the output; earliest and picture are INT64_MAX if no stream has one. */
+struct starts {
+    int64_t earliest, picture; /* us */
+    AVStream *video;
+};
+
+/* Finds the time of the first packet that is kept (stage_source.c): edit lists hide earlier
+ * packets, which the stream's start time ignores. AV_NOPTS_VALUE: it is not among the first
+ * packets. */
+static int find_sound(struct halo_source *source, const AVStream *st, int64_t *ret,
+                      struct halo_error *err)
+{
+    const AVPacket *pkt;
+    int r = 1;
+    *ret = AV_NOPTS_VALUE;
+    for (int i = 0; i < MAX_SEARCHED && (r = halo_source_peek(source, i, &pkt, err)) > 0; i++) {
+        const bool hidden = pkt->flags & AV_PKT_FLAG_DISCARD;
+        if (pkt->stream_index != st->index)
+            continue;
+        if (hidden || *ret == AV_NOPTS_VALUE)
+            *ret = pkt->pts;
+        if (!hidden)
+            break;
+    }
+    return FFMIN(r, 0);
+}
+
+static bool has_edits(const AVInputFormat *input)
+{
+    return av_match_name("mov", input->name);
+}
+
+static int note(struct starts *all, struct halo_source *source, AVStream *st,
+                const struct halo_run_settings *settings, struct halo_error *err)
+{
+    const AVInputFormat *from = halo_source_format(source)->iformat;
+    const enum AVMediaType type = st->codecpar->codec_type;
+    const bool video = halo_av_is_video(st);
+    const bool sound = type == AVMEDIA_TYPE_AUDIO && !settings->source.no_audio;
+    int64_t first = st->start_time;
+    int code = 0;
+    if (sound && has_edits(from))
+        code = find_sound(source, st, &first, err);
+    if (code < 0 || first == AV_NOPTS_VALUE || (!video && !sound))
+        return code;
+    const int64_t start = av_rescale_q(first, st->time_base, AV_TIME_BASE_Q);
+    if (video && start < all->picture) {
+        all->video = st;
+        all->picture = start;
+    }
+    all->earliest = FFMIN(all->earliest, start);
+    return 0;
+}
+
+/* Puts the first frame at a whole number of frames after 0, and audio at 0 or a little later. */
+static int64_t on_a_frame(AVFormatContext *input, const struct starts *all)
+{
+    const AVRational rate = av_guess_frame_rate(input, all->video, NULL);
+    const int64_t before = all->picture - all->earliest - SPARE_US;
+    if (before <= 0 || rate.num <= 0)
+        return all->picture;
+    const AVRational frame = av_inv_q(rate);
+    const int64_t frames = av_rescale_q_rnd(before, AV_TIME_BASE_Q, frame, AV_ROUND_UP);
+    return all->picture - av_rescale_q(frames, frame, AV_TIME_BASE_Q);
+}
+
+/* Computes the offset that must be subtracted from all timestamps so that the streams begin at
+ * times that the container can store. Sets *ret to this offset, in units of AV_TIME_BASE. The
+ * offset is 0 if the container can store the original times, or if -ss defines time 0. May read
+ * ahead in the source. Returns 0, or -errno with err filled. */
+static int starts_offset(struct halo_source *source, const AVOutputFormat *container,
+                       const struct halo_run_settings *settings, int64_t *ret,
+                       struct halo_error *err)
+{
+    AVFormatContext *input = halo_source_format(source);
+    struct starts all = {INT64_MAX, INT64_MAX, NULL};
+    *ret = 0;
+    if (settings->part.seek >= 0)
+        return 0;
+    for (unsigned i = 0; i < input->nb_streams; i++) {
+        const int code = note(&all, source, input->streams[i], settings, err);
+        if (code < 0)
+            return code;
+    }
+    if (!all.video)
+        return 0;
+    switch (halo_container_starts(container, AV_CODEC_ID_NONE)) {
+    case HALO_STARTS_NOWHERE:
+        *ret = on_a_frame(input, &all);
+        break;
+    case HALO_STARTS_HIDDEN: /* audio before 0 that the input hides stays hidden */
+        if (all.picture < 0)
+            *ret = has_edits(input->iformat) ? all.picture : all.earliest;
+        break;
+    case HALO_STARTS_LATER:
+        *ret = FFMIN(all.earliest, 0);
+        break;
+    }
+    return 0;
+}
+
+/* Returns whether audio that begins at start (in units of tb) must be preceded by silence that
+ * begins at time 0. Silence is needed if the container counts samples from time 0 and players would
+ * therefore play the audio too early, by more than a packet. */
+static bool starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
+                          int64_t start, AVRational tb)
+{
+    const int samples = par->frame_size > 0 ? par->frame_size : USUAL_FRAME;
+    return halo_container_starts(container, par->codec_id) == HALO_STARTS_NOWHERE &&
+           start != AV_NOPTS_VALUE && par->sample_rate > 0 &&
+           av_compare_ts(start, tb, samples, (AVRational){1, par->sample_rate}) > 0;
+}
+
+/* ---- tracks ---- */
 
 /* ---- decoders ---- */
 
@@ -383,7 +514,7 @@ static int open_sound(struct halo_track *t, const struct halo_route *route, stru
     const int64_t start = halo_source_shift(route->source, t->in->start_time, t->in->time_base);
     if (halo_audio_is_coded(settings))
         return open_audio(t, settings, halo_audio_find(settings->audio_codec, err), container, err);
-    if (halo_starts_too_late(container, par, start, t->in->time_base))
+    if (starts_too_late(container, par, start, t->in->time_base))
         return open_audio(t, settings, find_refill(t->in, container, err), container, err);
     t->from_zero = halo_container_starts(container, par->codec_id) == HALO_STARTS_NOWHERE;
     t->says_once = !par->extradata_size && halo_container_says_once(container, par->codec_id);
@@ -474,7 +605,7 @@ static int move_starts(struct halo_source *source, const struct halo_run_setting
                        const AVOutputFormat *container, struct halo_error *err)
 {
     int64_t offset = 0;
-    const int code = halo_starts_offset(source, container, settings, &offset, err);
+    const int code = starts_offset(source, container, settings, &offset, err);
     halo_source_move(source, offset);
     if (offset)
         halo_log(FFABS(offset) < LITTLE_US ? HALO_LOG_DEBUG : HALO_LOG_INFO,
