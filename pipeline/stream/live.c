@@ -24,7 +24,6 @@
 #include "pipeline/stream/live_cards.h"
 #include "pipeline/stream/live_codec.h"
 #include "pipeline/stream/live_detect.h"
-#include "pipeline/stream/live_encoding.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
 #include "pipeline/stream/live_format.h"

@@ -11,7 +11,7 @@
 #include "config/base/thread.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/stream/live.h"
-#include "pipeline/stream/live_encoding.h"
+#include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_format.h"
 #include "pipeline/stream/live_status.h"

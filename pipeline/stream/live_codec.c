@@ -17,7 +17,7 @@
 #include "pipeline/base/av_version.h"
 #include "pipeline/gate/gate.h"
 #include "pipeline/gate/ring.h"
-#include "pipeline/stream/live_encoding.h"
+#include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
 #include "pipeline/stream/live_listener.h"
 #include "pipeline/stream/live_format.h"
@@ -60,7 +60,7 @@ static void size_of(const struct halo_live *live, const struct halo_encoding *wh
     const struct halo_gate_input *input = &live->format->input;
     *ret_width = input->width;
     *ret_height = input->height;
-    if (what->video && what->video->size) /* already checked (live_settings.c) */
+    if (what->video && what->video->size) /* already checked (live.c) */
         halo_live_size(what->video->size, input->width, input->height, ret_width, ret_height);
 }
 

@@ -1,18 +1,74 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * The encodings of a live stream, as its other threads see them: which of them run, how many frames
- * wait in them, and to which epochs these frames belong.
+ * The encodings of a live stream. Each has a thread, started and joined with the stages, which
+ * takes frames and audio from its queue and passes packets to the listener. An error affects only
+ * this encoding: it is retried, and the others continue.
  *
- * Each encoding has a thread (live_encoding.h), started and joined with the stages. The lock guards
- * the field `passing` of all encodings. Only live_encodings.c uses it, and only the locks of queues
- * are acquired under it. */
+ * The lock guards the field `passing` of all encodings. Only live_encodings.c uses it, and only the
+ * locks of queues are acquired under it. */
 #ifndef HALO_LIVE_ENCODINGS_H
 #define HALO_LIVE_ENCODINGS_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "config/base/thread.h"
-#include "pipeline/stream/live_encoding.h"
+#include "config/encoding.h"
+#include "pipeline/stream/live_codec.h"
+#include "pipeline/stream/live_sound.h"
 
 struct halo_item;
+struct halo_live;
 struct halo_output_picture;
+struct halo_queue;
+
+/* The frames that this encoding still holds; guarded by the lock of all. */
+struct halo_live_passing {
+    int waiting;    /* number of frames that the encoding has not finished yet */
+    bool holds;     /* the encoder holds frames of `epoch` or of older epochs */
+    bool let_go;    /* the encoder must output the frames that it holds, because a change of filters
+                       is waiting for these frames */
+    int64_t epoch;  /* epoch of the frame that the encoding's thread received last */
+    bool described; /* `begin` has been reported, or preparing it has failed */
+};
+
+/* Owner: its thread, except for fields whose comments name another owner. */
+struct halo_live_encoding {
+    struct halo_live *live; /* this and the next five fields are constant */
+    int number;
+    const struct halo_encoding *what;
+    struct halo_queue *queue;
+    bool pushes; /* a URL or a live playlist gets the encoding's packets, and so cards */
+    /* the encoder of the audio, "copy", or NULL (no audio); constant while the thread runs */
+    const char *audio;
+    bool bound; /* the container for the encoding's viewers cannot announce new parameters */
+    /* watched: the encoding has a receiver; key: a keyframe is requested; any thread may use both
+     * fields */
+    atomic_bool watched, key;
+    struct halo_live_passing passing;
+    struct halo_thread
+        thread;   /* this field and `running` are set by the thread that starts and joins the
+                         encoding's thread */
+    bool running; /* the thread is to be joined */
+
+    struct halo_live_codec codec;
+    struct halo_live_track sound;
+    int64_t epoch;    /* epoch of the frame that the encoding's thread received last */
+    int64_t cards;    /* number of the last card that the encoding's thread has seen */
+    bool after_card;  /* the last frame that the encoding sent was a card */
+    int64_t last_pts; /* timestamp of the last encoded frame */
+    int64_t due; /* earliest time (us) at which the next frame may be encoded without exceeding the
+                    frame rate */
+    int64_t last_dts[2]; /* last decoding timestamp of the video (0) and of the audio (1) */
+    int64_t retry;       /* time from which the encoder may be retried (as from halo_now_ns()) */
+    double pause;        /* seconds */
+};
+
+/* Returns whether frames are being encoded for this encoding now. Any thread. */
+static inline bool halo_live_encoding_runs(struct halo_live_encoding *e)
+{
+    return e->what->writes || atomic_load(&e->watched);
+}
 
 struct halo_live_encodings {
     int count; /* this and the next two fields are constant */
@@ -30,9 +86,7 @@ void halo_live_encodings_destroy(struct halo_live_encodings *all);
 
 /* ---- called by the thread that starts and ends the stages ---- */
 
-/* main: the function of their threads; its argument is a struct halo_live_encoding. */
-int halo_live_encodings_start(struct halo_live_encodings *all, void *(*main)(void *),
-                              struct halo_error *err);
+int halo_live_encodings_start(struct halo_live_encodings *all, struct halo_error *err);
 /* Makes the encodings output all of their frames, then joins their threads. */
 void halo_live_encodings_end(struct halo_live_encodings *all);
 /* Resets all encodings to the state in which they were before they were started. cards is the
@@ -62,17 +116,6 @@ void halo_live_encodings_abort(struct halo_live_encodings *all);
  * ownership of picture. Collect thread. */
 void halo_live_left(struct halo_live *live, const struct halo_item *item,
                     struct halo_output_picture *picture);
-/* The encoding's thread calls these two functions. halo_live_encodings_take() records that the
- * thread now encodes a frame of this epoch. halo_live_encodings_note() records that the thread has
- * finished `pictures` frames, and whether the encoder still holds any frames. */
-void halo_live_encodings_take(struct halo_live_encoding *e, int64_t epoch);
-void halo_live_encodings_note(struct halo_live_encoding *e, int pictures, bool holds);
-/* The encoding's thread calls these two functions. halo_live_encodings_described() records that
- * `begin` was reported. halo_live_encodings_lets_go() returns whether the encoder must output the
- * frames that it holds; it returns true only once for each request. */
-void halo_live_encodings_described(struct halo_live_encoding *e);
-bool halo_live_encodings_lets_go(struct halo_live_encoding *e);
-
 /* Returns the oldest epoch from which an encoding still has a frame, or INT64_MAX if no encoding
  * has any. Extra thread. */
 int64_t halo_live_encodings_oldest(struct halo_live_encodings *all);

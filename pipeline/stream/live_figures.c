@@ -51,8 +51,7 @@ static void judge_decoding(struct halo_live_load *load, int64_t now, int64_t sli
 
 /* If load->behind is true and `words` is empty, writes text such as "40 of 50 WHAT" into
  * `words`. */
-static void say_load(const struct halo_live_load *load, const char *what, char *words,
-                        size_t size)
+static void say_load(const struct halo_live_load *load, const char *what, char *words, size_t size)
 {
     if (load->behind && !words[0])
         snprintf(words, size, "%" PRId64 " of %" PRId64 " %s", load->of[0], load->of[1], what);
@@ -239,7 +238,7 @@ static void check_encoding(struct encoding *e, bool runs, int64_t now, struct ha
     if (!runs)
         e->load.behind = false;
     say_load(&e->load, "frames were dropped: an encoding is too slow", late,
-                       HALO_DEGRADATION_WORDS);
+             HALO_DEGRADATION_WORDS);
     char *degradation =
         ret->degradation[e->no_session ? HALO_DEGRADED_SESSIONS : HALO_DEGRADED_ENCODER];
     if (e->instead[0] && !degradation[0])
@@ -250,7 +249,7 @@ static void check_load(struct halo_live_figures *f, int64_t now, struct halo_liv
 {
     halo_live_load_judge(&f->filters, now, f->stats.dropped[HALO_DROP_LATE], f->stats.filtered);
     say_load(&f->filters, "frames were dropped: the filters are too slow",
-                       ret->degradation[HALO_DEGRADED_LATE], HALO_DEGRADATION_WORDS);
+             ret->degradation[HALO_DEGRADED_LATE], HALO_DEGRADATION_WORDS);
     judge_decoding(&f->decoding, now, f->slipped);
     if (f->decoding.behind)
         snprintf(ret->degradation[HALO_DEGRADED_LATE_DECODER], HALO_DEGRADATION_WORDS,

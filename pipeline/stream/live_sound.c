@@ -12,7 +12,6 @@
 #include "pipeline/gate/queue.h"
 #include "pipeline/input/source_file.h"
 #include "pipeline/stream/live_clock.h"
-#include "pipeline/stream/live_encoding.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_input.h"
 #include "pipeline/stream/live_format.h"

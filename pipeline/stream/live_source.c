@@ -18,7 +18,6 @@
 #include "pipeline/stream/graph.h"
 #include "pipeline/stream/live_cards.h"
 #include "pipeline/stream/live_clock.h"
-#include "pipeline/stream/live_encoding.h"
 #include "pipeline/stream/live_encodings.h"
 #include "pipeline/stream/live_figures.h"
 #include "pipeline/stream/live_format.h"
@@ -118,7 +117,7 @@ static int begin_stages(struct halo_live *live, const struct halo_live_input *in
     const bool needed = !live->format;
     int code = needed ? halo_live_make_graph(live, in, err) : 0;
     if (code >= 0 && needed)
-        code = halo_live_encodings_start(live->encodings, halo_live_encode_main, err);
+        code = halo_live_encodings_start(live->encodings, err);
     if (code >= 0 && needed)
         code = halo_stages_start(live->stages, err);
     *ret_fatal = code < 0 && live->format;

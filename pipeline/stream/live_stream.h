@@ -8,7 +8,7 @@
  *   stages.h          the threads after it, and the format of their frames (live_format.h)
  *   live_detect.h     what detectors find in frames, before the gates
  *   graph.h           the chains with their gates, and the frames in them
- *   live_encodings.h  the encodings and their threads (live_encoding.h, live_codec.h)
+ *   live_encodings.h  the encodings and their threads (live_encodings.h, live_codec.h)
  *   live_cards.h      the thread that makes cards
  *   live_aside.h      the extra thread for changes and snapshots (live_snapshots.h)
  *   live_status.h     the state; live_figures.h: the counters; live_listener.h: the callbacks

@@ -31,7 +31,7 @@ static int open_test(struct halo_live *live, struct halo_live_input *in, struct 
 }
 
 static int live_read_test(struct halo_live_input *in, struct halo_raw_picture **ret,
-                        struct halo_error *err)
+                          struct halo_error *err)
 {
     const int code = halo_test_source_read(in->test, ret);
     in->pictures += code > 0;

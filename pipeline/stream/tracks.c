@@ -44,7 +44,7 @@
 enum {
     SPARE_US = 50000,   /* audio before the first frame that may be lost: mostly priming */
     USUAL_FRAME = 1024, /* samples */
-    MAX_SEARCHED = 100,    /* packets read ahead to find the first of a stream */
+    MAX_SEARCHED = 100, /* packets read ahead to find the first of a stream */
 };
 
 /* Start times in the output; earliest and picture are INT64_MAX if no stream has one. */
@@ -118,8 +118,8 @@ static int64_t on_a_frame(AVFormatContext *input, const struct starts *all)
  * offset is 0 if the container can store the original times, or if -ss defines time 0. May read
  * ahead in the source. Returns 0, or -errno with err filled. */
 static int starts_offset(struct halo_source *source, const AVOutputFormat *container,
-                       const struct halo_run_settings *settings, int64_t *ret,
-                       struct halo_error *err)
+                         const struct halo_run_settings *settings, int64_t *ret,
+                         struct halo_error *err)
 {
     AVFormatContext *input = halo_source_format(source);
     struct starts all = {INT64_MAX, INT64_MAX, NULL};
@@ -152,7 +152,7 @@ static int starts_offset(struct halo_source *source, const AVOutputFormat *conta
  * begins at time 0. Silence is needed if the container counts samples from time 0 and players would
  * therefore play the audio too early, by more than a packet. */
 static bool starts_too_late(const AVOutputFormat *container, const AVCodecParameters *par,
-                          int64_t start, AVRational tb)
+                            int64_t start, AVRational tb)
 {
     const int samples = par->frame_size > 0 ? par->frame_size : USUAL_FRAME;
     return halo_container_starts(container, par->codec_id) == HALO_STARTS_NOWHERE &&

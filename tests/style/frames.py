@@ -33,9 +33,9 @@ RAW = {
         read_camera take_camera halo_live_read_camera'''),
     'stream/live_clock.c': ('the time of a raw picture', 'halo_live_clock_pass'),
     'stream/live_from_file.c': ('from the decoder', 'halo_live_read_file'),
-    'stream/live_from_test.c': ('from test:', 'halo_live_read_test'),
     'stream/live_input.c': ('from a decoder', 'halo_live_input_receive'),
-    'stream/source_ops.c': ('from sources of all kinds to the source thread', 'halo_live_input_read'),
+    'stream/source_ops.c': ('from test:, and from sources of all kinds to the source thread',
+                            'live_read_test halo_live_input_read'),
     'stream/live_source.c': ('into the queue to the gate', 'take_picture'),
     'gate/adapt.c': ('raw pictures into the gate\'s format, for gate.c alone', '''
         width_of height_of change convert download halo_adapter_to_host halo_adapter_pass'''),
@@ -89,8 +89,7 @@ EITHER = {
     'base/canary.c': ('whether a picture has that code', 'is_flat is_plain halo_canary_check'),
     'base/stats.c': ('counts bytes by the shape', 'halo_stats_copied'),
     'output/audio.c': ('sound', 'resample'),
-    'stream/stage_source.c': ('items that are packets', 'pass_packet'),
-    'stream/held_packets.c': ('the same', 'halo_held_add halo_held_take'),
+    'stream/stage_source.c': ('items that are packets', 'held_add held_take pass_packet'),
     'region/mask_image.c': ('mask images: files that the settings name, and no picture of an input',
                      'convert decode is_gray take_weights'),
     'gate/queue.c': ('items pass as they are: who gets one out sees the type that its kind says',
@@ -98,8 +97,7 @@ EITHER = {
                 halo_queue_get halo_queue_try'''),
     'stream/stages.c': ('items into the gates and out of them', '''
         halo_stage_put halo_stage_get halo_stages_give take enter enter_all leave'''),
-    'stream/live_encode.c': ('items that are output pictures', 'encode pack take_picture'),
-    'stream/live_encodings.c': ('the same, into the queue of an encoding', 'give'),
+    'stream/live_encodings.c': ('items that are output pictures', 'give encode pack take_picture'),
     'stream/stage_encode.c': ('the same', 'encode_item'),
 }
 
