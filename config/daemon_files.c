@@ -57,8 +57,8 @@ static void drop_orphans(const struct halo_node *root, struct halo_node *overlay
         if (!is_orphan(halo_node_get(root, "streams"), streams->child[i]))
             continue;
         halo_log(HALO_LOG_WARNING,
-                 "%s: stream %s is no longer in the settings file, so what was "
-                 "kept for it is ignored",
+                 "%s: stream %s is no longer in the settings file, so the settings kept for it "
+                 "(haloctl keep) are ignored",
                  overlay->source->name, streams->child[i]->key);
         halo_node_destroy(streams->child[i]);
         memmove(&streams->child[i], &streams->child[i + 1],
@@ -76,9 +76,9 @@ static void check_overlay(struct files *files, const struct halo_source *source,
     if (!code && streams && streams->kind == HALO_NODE_MAP)
         return;
     halo_error_list_add(files->errors, source, 0, "",
-                        "is %s. It holds what was kept for streams (haloctl keep), which may hide "
-                        "more than the settings file does: restore it from a backup, or remove it "
-                        "if the settings file hides enough, and keep again",
+                        "is %s. It holds settings that were kept with haloctl keep and may hide "
+                        "more than the settings file does: restore it from a backup or, if the "
+                        "settings file hides enough, remove it and run haloctl keep again",
                         root ? "damaged" : "empty or damaged");
     files->bad = true;
 }
@@ -188,8 +188,8 @@ static int read_overlay(const struct files *files, char **ret_path, char **ret, 
     const bool checks = code == -EACCES && !getenv("STATE_DIRECTORY");
     if (checks)
         halo_log(HALO_LOG_WARNING,
-                 "%s cannot be read, so it is ignored: it may change the "
-                 "settings of streams",
+                 "%s cannot be read and is ignored: the settings that it holds for streams are not "
+                 "checked",
                  path);
     if (checks)
         code = -ENOENT;

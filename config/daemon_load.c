@@ -40,8 +40,8 @@ static void check_proxies(struct halo_loader *l, const struct halo_node *node, c
         snprintf(one, sizeof one, "%.*s", (int)length, at);
         if (!halo_address_is_machine(one))
             halo_loader_say_of(l, node, "proxy",
-                               "%s: must be the IP address of the proxy, such as 192.0.2.7, from "
-                               "which it connects to halod",
+                               "%s: must be the IP address from which the proxy connects to halod, "
+                               "such as 192.0.2.7",
                                one);
         at += length;
     }
@@ -55,15 +55,15 @@ static void check_reach(struct halo_loader *l, const struct halo_node *node,
     struct sockaddr_storage address;
     if (halo_address_parse(http->listen, &address) == 0)
         halo_loader_say_of(l, node, "listen",
-                           "must have an IP address of this machine, such as 127.0.0.1:8480, or "
-                           "localhost: other names are not looked up");
+                           "must begin with an IP address of this machine or with localhost, as in "
+                           "127.0.0.1:8480 (other names are not looked up)");
     else if (!halo_address_is_loopback(&address) && !http->certificate && !http->proxy &&
              !http->metrics)
-        halo_loader_say_of(
-            l, node, "listen",
-            "other machines could see all streams, and passwords would cross the network in the "
-            "clear: listen on 127.0.0.1, set certificate and key, or name the proxy that adds TLS "
-            "(proxy); for /metrics and /healthz alone, set 'metrics: network'");
+        halo_loader_say_of(l, node, "listen",
+                           "other machines could see all streams, and passwords would cross the "
+                           "network unencrypted: listen on 127.0.0.1, set certificate and key, or "
+                           "name the proxy that adds TLS "
+                           "(proxy); for /metrics and /healthz alone, set 'metrics: network'");
 }
 
 static void load_http(struct halo_loader *l, void *settings, struct halo_node *node)

@@ -245,8 +245,8 @@ static json_t *definitions(void)
     json_t *defs = json_object();
     halo_json_put(defs, "outside",
                   json_pack("{s:s,s:s,s:s}", "type", "string", "pattern", "\\$\\{", "description",
-                            "a value that contains ${...}, to be taken from a credential or the "
-                            "environment"));
+                            "a value that contains ${...}, which is replaced by a credential or an "
+                            "environment variable"));
     halo_json_put(defs, "number",
                   json_pack("{s:[{s:s},{s:s,s:s}]}", "anyOf", "type", "number", "type", "string",
                             "pattern", "^[-+0-9./e]+$"));

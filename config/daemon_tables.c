@@ -69,8 +69,9 @@ const struct halo_option halo_daemon_options[] = {
     {"version", NULL, HALO_OPTION_INT, offsetof(struct halo_daemon_settings, version), 1, 1, 1,
      .help = "version of the settings file's format"},
     {"state", NULL, HALO_OPTION_STRING, offsetof(struct halo_daemon_settings, state),
-     .help = "folder for users, for hiding that was added to streams, and for what the page keeps "
-             "(default $STATE_DIRECTORY, which systemd sets for the service)",
+     .help = "folder for the users of HTTP, for filters added with haloctl hide, and for settings "
+             "kept with haloctl keep or on the page (default $STATE_DIRECTORY, which systemd sets "
+             "for the service)",
      .pattern = "^/", .must_be = "an absolute path"},
     {NULL},
 };
@@ -112,8 +113,8 @@ const struct halo_option halo_http_options[] = {
      .pattern = "^" ADDRESS "( *, *" ADDRESS ")*$", .must_be = "IP addresses separated by commas",
      .list = true},
     {"metrics", NULL, HALO_OPTION_STRING, offsetof(struct halo_http_settings, metrics),
-     .help = "'network' lets other machines read /metrics and /healthz, without a login and in the "
-             "clear",
+     .help = "'network' lets other machines read /metrics and /healthz, without a login and "
+             "without encryption",
      .pattern = "^network$", .must_be = "network"},
     {NULL},
 };
@@ -188,11 +189,11 @@ const struct halo_option halo_stream_options[] = {
      .help = "how long the last filtered frame is shown if on_error is 'last'"},
     {"privacy", NULL, HALO_OPTION_CHOICE, AT(privacy), HALO_PRIVACY_STRICT,
      .choices = halo_privacy_names,
-     .help =
-         "anonymous: what is left of each region must have a bound (hide, solid); strict: every "
-         "chain must remove detail from every plane; changed: every chain must change at least "
-         "one plane; off: filters may be \"null\". As a default for all streams, only "
-         "anonymous and strict are accepted"},
+     .help = "anonymous: every chain must limit what remains of each region (hide, solid); strict: "
+             "every "
+             "chain must remove detail from every plane; changed: every chain must change at least "
+             "one plane; off: filters may be \"null\". As a default for all streams, only "
+             "anonymous and strict are accepted"},
     {"min_coverage", NULL, HALO_OPTION_PART, AT(min_coverage), 0, 0, 1,
      .help = "chains with fixed regions must hide at least this fraction of every plane"},
     {"restart", NULL, HALO_OPTION_CHOICE, AT(restart), HALO_RESTART_ON_FAILURE, .choices = restarts,
@@ -216,7 +217,7 @@ const struct halo_option halo_capture_options[] = {
      .help = "the camera's pixel format; auto: one that allows the requested size and fps, "
              "preferably uncompressed"},
     {"open", NULL, HALO_OPTION_CHOICE, AT(open), HALO_CAPTURE_ALWAYS, .choices = opens,
-     .help = "when the camera is open: always, or (on-demand) only while someone is watching"},
+     .help = "when the camera is open: always, or (on-demand) only while there is a viewer"},
     {"rotate", NULL, HALO_OPTION_CHOICE, AT(rotate), 0, .choices = turns,
      .help = "clockwise rotation of the camera's frames in degrees"},
     {"mirror", NULL, HALO_OPTION_CHOICE, AT(mirror), HALO_MIRROR_NONE, .choices = mirrors,

@@ -24,8 +24,9 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              wait_s,                                                                               \
              0,                                                                                    \
              10,                                                                                   \
-             .help = "how long a live frame waits for its verdict before everything is hidden; "   \
-                     "0: do not wait, and move the newest verdict's regions instead"},             \
+             .help = "how long a live frame waits for the detector's result before the whole "     \
+                     "frame is hidden; 0: do not wait, and use the regions of the latest result, " \
+                     "moved to where they are expected"},                                          \
             {"ahead",                                                                              \
              NULL,                                                                                 \
              HALO_OPTION_TIME,                                                                     \
@@ -33,8 +34,9 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              ahead_s,                                                                              \
              0,                                                                                    \
              2,                                                                                    \
-             .help = "how long a live frame that was judged waits for the frames after it, which " \
-                     "show what enters earlier; without effect if wait is 0"},                     \
+             .help =                                                                               \
+                 "how long a live frame is then held back for the results of later frames, so "    \
+                 "that whoever enters is hidden from the first frame on; no effect if wait is 0"}, \
             {"enter",                                                                              \
              NULL,                                                                                 \
              HALO_OPTION_INT,                                                                      \
@@ -42,8 +44,8 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              5,                                                                                    \
              1,                                                                                    \
              100,                                                                                  \
-             .help = "consecutive frames that must agree before anything is shown at the start, "  \
-                     "after a cut and after a silence"},                                           \
+             .help = "number of consecutive frames whose results must agree before anything is "   \
+                     "shown: at the start, after a cut, and after a gap in the results"},          \
             {"hold",                                                                               \
              NULL,                                                                                 \
              HALO_OPTION_TIME,                                                                     \
@@ -67,7 +69,7 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              0.5,                                                                                  \
              0,                                                                                    \
              1,                                                                                    \
-             .help = "the lowest score of a box where nothing was seen before"},                   \
+             .help = "the lowest score of a box where nothing was detected in earlier frames"},    \
             {"low",                                                                                \
              NULL,                                                                                 \
              HALO_OPTION_REAL,                                                                     \
@@ -75,7 +77,7 @@ const char *const halo_find_names[HALO_FINDS] = {"faces", "people"};
              0.25,                                                                                 \
              0,                                                                                    \
              1,                                                                                    \
-             .help = "the lowest score of a box where something was seen before"},                 \
+             .help = "the lowest score of a box where something was detected in earlier frames"},  \
             {NULL},                                                                                \
     }
 static const struct halo_option faces[] = ROWS(0.1, 0.3, 1, 0.25);

@@ -45,8 +45,10 @@ bool halo_loader_passes(struct halo_loader *l, const struct halo_node *node, int
     else if (code && !halo_node_is_expanded(node))
         halo_loader_say(l, node, "%s", why);
     else if (code)
-        halo_loader_say(l, node, "%.*s%sis refused (the reason would reveal the value of ${})",
-                        SHOWN, is_text ? halo_node_shown(node) : "", is_text ? ": " : "");
+        halo_loader_say(
+            l, node,
+            "%.*s%sis invalid (the reason is not shown, because it would reveal the value of ${})",
+            SHOWN, is_text ? halo_node_shown(node) : "", is_text ? ": " : "");
     return code == 0;
 }
 

@@ -49,7 +49,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
     }
     if (strstr(video->size, "-1") || sscanf(video->size, "%dx%d", &width, &height) != 2)
         halo_loader_say_of(l, node, "video",
-                           "size: %s: a camera of the desktop needs both a width and a height, "
+                           "size: %s: a PipeWire camera needs both a width and a height, "
                            "because programs read its size before the first frame",
                            video->size);
     else if (width % 8 || height % 2)
@@ -61,7 +61,7 @@ static void check(struct halo_loader *l, struct halo_output_settings *output,
 
 const struct halo_output_row halo_output_pipewire = {
     .key = "pipewire",
-    .help = "a camera of the desktop, which programs of the user's session can choose",
+    .help = "a PipeWire camera, which programs in the user's session can select",
     .target = HALO_AT_NODE,
     .writer = HALO_WRITER_SUPERVISOR,
     .keys = (const char *const[]){"rendition", "video", NULL},

@@ -19,10 +19,11 @@ static int parse(json_t **ret, const char *path, const char *text, struct halo_e
     if (json_is_object(json_object_get(*ret, "streams")))
         return 0;
     json_decref(*ret);
-    return halo_fail(err, -EBADMSG,
-                     "%s is damaged or was changed by hand, so halod does not change it: make it "
-                     "JSON with \"streams\" again, restore it from a backup, or remove it",
-                     path);
+    return halo_fail(
+        err, -EBADMSG,
+        "%s is not JSON with the key \"streams\", because it was damaged or edited, so halod does "
+        "not write to it: correct it, restore it from a backup, or remove it",
+        path);
 }
 
 static int change(json_t *root, const char *stream, const json_t *settings, struct halo_error *err)

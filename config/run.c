@@ -80,7 +80,7 @@ const struct halo_option halo_run_options[] = {
              "the same as on the CPU"},
     {"decoders", NULL, HALO_OPTION_INT, AT(decoders), 0, 0, 64,
      .help = "number of decoders that work on parts of each video stream at the same time; 0: as "
-             "many as pay"},
+             "many as make the run faster"},
     {"segments", NULL, HALO_OPTION_FLAG, AT(segments),
      .help = "encode several segments of IN at the same time, and join them into OUT"},
     {"segment_time", NULL, HALO_OPTION_TIME, AT(segment_time), -1, 0.1, 86400,
@@ -89,10 +89,10 @@ const struct halo_option halo_run_options[] = {
          "to no earlier one"},
     {"workers", NULL, HALO_OPTION_STRING, AT(workers_name), .argument = "N",
      .help = "number of segments that are encoded at the same time; auto (the default): as many as "
-             "pay"},
+             "make the run faster"},
     {"resume", NULL, HALO_OPTION_FLAG, AT(resume),
-     .help = "as -segments, and keep finished segments if the run is interrupted, so that the same "
-             "command continues it"},
+     .help = "like -segments, but keep finished segments if the run is interrupted, so that the "
+             "same command can continue"},
     {"gpu", NULL, HALO_OPTION_STRING, AT(gpu_name), .argument = "N",
      .help = "number of the GPU; auto (the default): the one with the most free memory"},
     {"depth", NULL, HALO_OPTION_INT, AT(device.depth), 3, 1, 16,
@@ -238,17 +238,17 @@ static int check_segments(const struct halo_run_settings *s, struct halo_error *
 {
     if (!strcmp(s->output, "-") || halo_path_is_url(s->output) || !strcmp(s->output, "null:"))
         return halo_fail_usage(err,
-                               "-segments: %.80s is not a file: segments are encoded into a "
-                               "folder beside OUT",
+                               "-segments: OUT (%.80s) must be a file, because segments are "
+                               "written to a folder next to it",
                                s->output);
     if (s->keep_going)
-        return halo_fail_usage(err, "-segments and -keep-going contradict each other: a damaged "
-                                    "file is decoded from its start");
+        return halo_fail_usage(err, "-segments and -keep-going cannot be combined: a damaged file "
+                                    "must be decoded from its start");
     if (s->bitrate)
         return halo_fail_usage(err, "-segments: -b:v would give every segment the same number of "
-                                    "bits, whatever it shows: use -crf");
+                                    "bits, regardless of its content: use -crf");
     if (s->trace || s->stats_json || s->stats)
-        return halo_fail_usage(err, "-%s is about a run without -segments",
+        return halo_fail_usage(err, "-%s cannot be combined with -segments",
                                s->trace   ? "trace"
                                : s->stats ? "stats"
                                           : "stats_json");
@@ -284,9 +284,9 @@ static int check(const struct halo_run_settings *s, struct halo_error *err)
     if (s->segments)
         return check_segments(s, err);
     if (s->segment_time >= 0)
-        return halo_fail_usage(err, "-segment_time is the length of segments: add -segments");
+        return halo_fail_usage(err, "-segment_time sets the length of segments: add -segments");
     if (s->workers_name)
-        return halo_fail_usage(err, "-workers is the number of segments that are encoded at the "
+        return halo_fail_usage(err, "-workers sets the number of segments that are encoded at the "
                                     "same time: add -segments");
     return 0;
 }
@@ -344,13 +344,12 @@ void halo_run_print_help(const char *name)
     struct halo_option rows[ROWS + 1] = {format_options[0]};
     memcpy(rows + 1, halo_run_options, sizeof halo_run_options);
     const bool plans = !strcmp(name, "plan");
-    printf(
-        "usage: halod %s [-f FORMAT] -i IN -vf CHAIN [options] OUT\n\n%s\n\noptions:\n", name,
-        plans
-            ? "Says what halod run would do with the same arguments, after trying its beginning.\n"
-              "Writes nothing."
-            : "Runs one stream in the foreground: every frame of IN passes through CHAIN into "
-              "OUT.");
+    printf("usage: halod %s [-f FORMAT] -i IN -vf CHAIN [options] OUT\n\n%s\n\noptions:\n", name,
+           plans ? "Shows what halod run would do with the same arguments, by trying the first "
+                   "seconds.\n"
+                   "Writes nothing."
+                 : "Runs one stream in the foreground: every frame of IN passes through CHAIN into "
+                   "OUT.");
     halo_options_print(rows, "-", stdout);
     puts(
         "\n"

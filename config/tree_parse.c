@@ -221,9 +221,9 @@ static const char *remedy_of(const struct halo_reader *r)
         {"found unexpected document indicator", "a quote is not closed"},
         {"expected ',' or '", "close the bracket, and put a value that contains , [ ] { or } in "
                               "quotes"},
-        {"escape character", "in double quotes, \\ has a meaning: use single quotes"},
+        {"escape character", "in double quotes, \\ begins an escape sequence: use single quotes"},
         {"did not find expected hexdecimal",
-         "in double quotes, \\ has a meaning: use single quotes"},
+         "in double quotes, \\ begins an escape sequence: use single quotes"},
         {"scanning an alias", "put a value that begins with * in quotes"},
         {"scanning an anchor", "put a value that begins with & in quotes"},
         {"scanning a tag", "put a value that begins with ! in quotes"},

@@ -389,7 +389,7 @@ static void defaults(void **state)
 static void from_outside(void **state)
 {
     (void)state;
-#define WHY "is refused (the reason would reveal the value of ${})"
+#define WHY "is invalid (the reason is not shown, because it would reveal the value of ${})"
     assert_int_equal(setenv("HUSH", "hush", 1), 0);
     REFUSE("version: ${HUSH}\nstreams: {}\n",
            "f:1: version: ${HUSH}: this halod supports only version 1");
@@ -423,8 +423,9 @@ static void not_yaml(void **state)
     REFUSE("a: \"x\n",
            "f:2: a quote is not closed (found unexpected end of stream, while scanning a "
            "quoted scalar from line 1)");
-    REFUSE("a: \"\\w\"\n", "f:1: in double quotes, \\ has a meaning: use single quotes (found "
-                           "unknown escape character, while parsing a quoted scalar from line 1)");
+    REFUSE("a: \"\\w\"\n",
+           "f:1: in double quotes, \\ begins an escape sequence: use single quotes (found "
+           "unknown escape character, while parsing a quoted scalar from line 1)");
     REFUSE("a: 1\n b: 2\n",
            "f:2: put a value that contains ': ' in quotes, and check the indentation "
            "(mapping values are not allowed in this context)");
@@ -545,7 +546,7 @@ static void http(void **state)
     "network in the clear: listen on 127.0.0.1, set certificate and key, or name the proxy that "  \
     "adds TLS (proxy); for /metrics and /healthz alone, set 'metrics: network'"
 #define NO_PROXY                                                                                   \
-    ": must be the IP address of the proxy, such as 192.0.2.7, from which it connects to halod"
+    ": must be the IP address from which the proxy connects to halod, such as 192.0.2.7"
     static const char *const open[] = {"0.0.0.0:80", "'[::]:80'", "192.0.2.1:80", "'[fe80::1]:80'"};
     static const char *const proxies[] = {
         "0.0.0.0", "'::'", "0.0.0.1", "224.0.0.1", "255.255.255.255",
@@ -568,8 +569,8 @@ static void http(void **state)
         REFUSE(text, line);
     }
     REFUSE("http: {listen: 'cam.example:80'}\nstreams: {}\n",
-           "f:1: http.listen: must have an IP address of this machine, such as 127.0.0.1:8480, or "
-           "localhost: other names are not looked up");
+           "f:1: http.listen: must begin with an IP address of this machine or with localhost, as "
+           "in 127.0.0.1:8480 (other names are not looked up)");
     REFUSE("http: {metrics: all}\nstreams: {}\n", "f:1: http.metrics: all: must be network");
 }
 
