@@ -111,7 +111,7 @@ static void check_sockets(const struct halo_daemon_settings *settings)
 static void print_leaves(const char *stream, const char *rendition, const char *filters)
 {
     char prefix[200];
-    snprintf(prefix, sizeof prefix, "stream %s%s%s: leaves of ", stream,
+    snprintf(prefix, sizeof prefix, "stream %s%s%s: what is left of ", stream,
              rendition ? ", rendition " : "", rendition ? rendition : "");
     (void)halo_leaves_print(strcmp(filters, "none") ? filters : "null", prefix, stdout, NULL);
 }

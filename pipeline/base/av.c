@@ -222,7 +222,8 @@ const char *halo_av_reason(int averror, struct halo_complaints *complaints, char
     halo_av_last_line(complaints, line, sizeof line);
     if (averror == AVERROR(EAFNOSUPPORT) || /* systemd's RestrictAddressFamilies= */
         (strstr(line, "resolve hostname") && !halo_address_has_network()))
-        snprintf(words, sizeof words, "no network: as a service, halod needs network.conf");
+        snprintf(words, sizeof words,
+                 "no network (a halod service needs the drop-in network.conf)");
     if (averror == AVERROR_EXIT) /* FFmpeg: "Immediate exit requested" */
         snprintf(words, sizeof words, "interrupted");
     if (*line)

@@ -103,7 +103,7 @@ static void print_text(const struct halo_stats *s, const struct summary *sum, FI
             once(s, HALO_STAGE_OPEN_OUTPUT), once(s, HALO_STAGE_FINISH));
     print_stages(s, sum, to);
     print_copies(s, sum, to);
-    fprintf(to, "  picture memory: %" PRId64 " buffers, %.1f MB, allocated in %.3f s\n",
+    fprintf(to, "  frame memory: %" PRId64 " buffers, %.1f MB, allocated in %.3f s\n",
             sum->memory.count, (double)sum->memory.bytes / 1e6, seconds(sum->memory.ns));
     if (about->frames == 0)
         fputs("  bound: none, because no frame was output\n", to);

@@ -275,7 +275,7 @@ int halo_camera_agree(struct halo_camera *c, const struct halo_camera_fault *fau
         return halo_camera_fail(c, fault, HALO_V4L2_ENUM, a.modes);
     a.taken = choose(&a);
     snprintf(what, sizeof what, "the camera has no format %s",
-             a.format ? a.format : "that halod knows");
+             a.format ? a.format : "that halod supports");
     const int code = a.taken ? descend(c, &a, fault) : fail_unfit(c, fault, what);
     free(a.mode);
     if (code >= 0)

@@ -136,7 +136,8 @@ static int set_format(struct halo_loopback *l, const struct fault *f)
         return fail(f, HALO_V4L2_S_FMT, code, "S_FMT");
     /* The program that opened it first, or keep_format, determines the format. */
     if (!is_agreed(pix, l))
-        return fail_as(f, HALO_V4L2_BUSY, -EBUSY, "the device is fixed to another format or size");
+        return fail_as(f, HALO_V4L2_BUSY, -EBUSY,
+                       "another program has set the device to another format or size");
     l->size = mode->format->coded ? pix->sizeimage : halo_loopback_size(mode);
     if (!is_as_expected(pix, mode))
         return fail_as(f, HALO_V4L2_UNFIT, -ENOTSUP,

@@ -82,9 +82,10 @@ static void detect_attach(struct halo_detect *d, struct halo_held *held,
     for (int find = 0; verdict && find < HALO_FINDS; find++) {
         struct halo_error err = {0};
         if (step->known & halo_find_bit(find) && add_find(d, verdict, find, held, step, &err) < 0)
-            halo_log(HALO_LOG_WARNING,
-                     "the %s in a frame remain unknown, so all of it is hidden: %s",
-                     halo_find_names[find], err.text[0] ? err.text : "out of memory");
+            halo_log(
+                HALO_LOG_WARNING,
+                "a frame is hidden entirely, because detection of %s gave no result for it: %s",
+                halo_find_names[find], err.text[0] ? err.text : "out of memory");
     }
     halo_raw_picture_judge(held->item.raw, verdict);
 }
@@ -261,11 +262,10 @@ static int take_frame(struct halo_detect *d, struct halo_item *item, struct halo
     struct halo_held *held;
     if (d->track >= 0 && item->track != d->track) {
         halo_item_finish(item);
-        return halo_fail(
-            err, -ENOTSUP,
-            "the input has several video streams, but faces and people can be found "
-            "in one only: copy it to a file of its own (ffmpeg -i IN -map 0:v:0 -c copy "
-            "ONE.mkv)");
+        return halo_fail(err, -ENOTSUP,
+                         "the input has several video streams, but detectors can work on only one: "
+                         "copy that stream to a file of its own (ffmpeg -i IN -map 0:v:0 -c copy "
+                         "ONE.mkv)");
     }
     d->track = item->track;
     int code = bring_to_host(d, item->raw, err);

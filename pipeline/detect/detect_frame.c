@@ -286,8 +286,9 @@ int halo_detect_frame_make(struct halo_detect_frame *f, const struct halo_raw_pi
                            struct halo_error *err)
 {
     if (raw->turn < 0 || raw->turn >= HALO_DISPLAYS)
-        return halo_fail(err, -ENOTSUP,
-                         "the rotation of a frame is ambiguous, so no detector can judge it");
+        return halo_fail(
+            err, -ENOTSUP,
+            "the rotation of a frame is ambiguous, so it cannot be sent to a detector");
     if (!halo_hw_frame_is(raw->frame))
         return make(f, raw->frame, raw->turn, as, ret, err);
     if (!f->download && !(f->download = halo_hw_download_create(f->memory)))

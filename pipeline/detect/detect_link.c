@@ -332,13 +332,13 @@ static int check_turn(const struct halo_detect_link *link, int64_t n, struct hal
         return 0;
     for (int i = 1; i < link->count; i++)
         if (n == link->unanswered[i].n)
-            return halo_fail(err, -EPROTO,
-                             "the detector judged frame %lld before frame %lld, which was sent "
-                             "earlier",
-                             (long long)n, (long long)link->unanswered[0].n);
+            return halo_fail(
+                err, -EPROTO,
+                "the detector answered about frame %lld before frame %lld, which was sent earlier",
+                (long long)n, (long long)link->unanswered[0].n);
     return halo_fail(err, -EPROTO,
-                     "the detector sent a verdict about frame %lld, which was not sent or was "
-                     "already judged",
+                     "the detector sent a verdict about frame %lld, which was not sent to it or "
+                     "was already answered",
                      (long long)n);
 }
 
@@ -405,9 +405,9 @@ static int wait_on(struct halo_detect_link *link, int64_t now, struct halo_error
         return 0;
     }
     if (link->count > 0 && now - link->unanswered[0].since >= link->verdict_limit)
-        return halo_fail(err, -ETIMEDOUT, "the detector did not judge frame %lld within %lld s",
-                         (long long)link->unanswered[0].n,
-                         (long long)(link->verdict_limit / 1000000000));
+        return halo_fail(
+            err, -ETIMEDOUT, "the detector did not answer about frame %lld within %lld s",
+            (long long)link->unanswered[0].n, (long long)(link->verdict_limit / 1000000000));
     return halo_fail(err, -ETIMEDOUT, "the detector was not ready within %lld s",
                      (long long)(link->ready_limit / 1000000000));
 }

@@ -111,8 +111,8 @@ static int read_answers(struct halo_detect_ready *ret, const json_t *message,
         return 0;
     if (!answers || strcmp(answers, "mask") != 0 || json_array_size(mask) != 2)
         return halo_fail(err, -EPROTO,
-                         "sent a message \"ready\" that says neither that it answers with boxes "
-                         "nor that it answers with a mask [width, height]");
+                         "sent a message \"ready\" with neither \"answers\": \"boxes\" nor "
+                         "\"answers\": \"mask\" and \"mask\": [width, height]");
     ret->mask = true;
     const int code = read_side(json_array_get(mask, 0), "mask's width", HALO_DETECT_MAX_MASK_SIDE,
                                &ret->mask_width, err);

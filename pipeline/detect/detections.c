@@ -84,15 +84,17 @@ static int agree(struct halo_detections *d, const struct halo_detections *next,
             continue;
         if (d->name[find][0] && strcmp(d->name[find], next->name[find]) != 0)
             return halo_fail(err, -ESTALE,
-                             "segment %lld: its %s were found by another detector (%s) than those "
-                             "before it (%s)",
+                             "segment %lld: its %s were found by the detector %s, those of earlier "
+                             "segments by %s",
                              (long long)d->segments, halo_find_names[find], next->name[find],
                              d->name[find]);
         memcpy(d->name[find], next->name[find], sizeof d->name[find]);
     }
     if (d->segments && (d->width != next->width || d->height != next->height))
-        return halo_fail(err, -ESTALE, "segment %lld: has frames of another size",
-                         (long long)d->segments);
+        return halo_fail(
+            err, -ESTALE,
+            "segment %lld: its frames have another size than those of earlier segments",
+            (long long)d->segments);
     d->finds |= next->finds;
     d->width = next->width;
     d->height = next->height;
@@ -395,8 +397,8 @@ int halo_detections_fail(const char *path, int code, struct halo_error *err)
     switch (code) {
     case -EPERM:
         return halo_fail(err, -ESTALE,
-                         "%s: says where people are, but others than its owner can read it: chmod "
-                         "600 it, and let nobody else into the folder",
+                         "%s: other users can read this file, which records where people are: run "
+                         "chmod 600 on it, and keep other users out of its folder",
                          path);
     case -EBADMSG:
         return halo_fail(err, code, "%s: is damaged", path);

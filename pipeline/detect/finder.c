@@ -45,13 +45,13 @@ static bool is_patient(const struct halo_detect *d)
 static void fail(struct halo_detect *d, enum halo_find find, const char *why)
 {
     if (!is_patient(d) && !d->error.code)
-        halo_fail(&d->error, -EIO, "no %s can be found: %s", halo_find_names[find], why);
+        halo_fail(&d->error, -EIO, "detection of %s failed: %s", halo_find_names[find], why);
 }
 
 static void want(struct halo_detect *d, enum halo_find find)
 {
     if (!d->settings->calls->want)
-        fail(d, find, "there are no detectors here");
+        fail(d, find, "this process cannot start detectors");
     else if (!d->finder[find].wanted)
         d->settings->calls->want(d->settings->arg, find);
     d->finder[find].wanted = true;
@@ -110,7 +110,7 @@ static bool try_again(struct halo_detect *d, enum halo_find find, const char *wh
     char frame[96], all[HALO_DETECT_WHY + 200];
     describe_next(d, finder, frame);
     if (++finder->lost < HALO_DETECT_TRIES) {
-        halo_log(HALO_LOG_WARNING, "%s is sent to another detector of %s: %s", frame,
+        halo_log(HALO_LOG_WARNING, "%s is sent to a new detector of %s: %s", frame,
                  halo_find_names[find], why);
         return true;
     }
@@ -268,8 +268,8 @@ static void hear(struct halo_detect *d, enum halo_find find, struct halo_detect_
     if (answer->mask && d->settings->record) {
         if (!d->error.code)
             halo_fail_usage(&d->error,
-                            "the detector for %s answers with masks, which depend on the frames "
-                            "before: a job needs one that answers with boxes",
+                            "the detector for %s answers with masks, which depend on earlier "
+                            "frames: a job needs one that answers with boxes",
                             halo_find_names[find]);
         return;
     }
@@ -384,13 +384,14 @@ void halo_finder_send(struct halo_detect *d, enum halo_find find, struct halo_he
         return;
     }
     if (err.code && !finder->said) {
-        halo_log(HALO_LOG_WARNING, "no %s can be found in some frames, which are hidden: %s",
+        halo_log(HALO_LOG_WARNING,
+                 "some frames are hidden entirely, because detection of %s failed: %s",
                  halo_find_names[find], err.text);
         finder->said = true;
     }
     if (!d->settings->live && code != -EPIPE && !d->error.code) {
         d->error = err;
-        halo_fail(&d->error, code, "no %s can be found: %s", halo_find_names[find],
+        halo_fail(&d->error, code, "detection of %s failed: %s", halo_find_names[find],
                   strerror(-code));
     }
     set_gone(d, find, false, now); /* until the detector has answered everything */

@@ -95,8 +95,8 @@ int halo_replay_next(struct halo_replay *r, int64_t pts, const struct halo_judge
     const struct halo_detections *d = r->settings.detections;
     if (r->next == r->settings.from + r->settings.count || d->frame[r->next].pts != pts)
         return halo_fail(err, -ESTALE,
-                         "frame %lld is not the one that detectors have judged, so it is not known "
-                         "what it shows",
+                         "frame %lld differs from the frame that detectors examined, so their "
+                         "results do not apply to it",
                          (long long)r->next);
     run(r, ++r->next);
     *ret = &r->step;
@@ -106,9 +106,10 @@ int halo_replay_next(struct halo_replay *r, int64_t pts, const struct halo_judge
 int halo_replay_end(const struct halo_replay *r, struct halo_error *err)
 {
     const int64_t missing = r->settings.from + r->settings.count - r->next;
-    return missing ? halo_fail(err, -ESTALE,
-                               "%lld frames that detectors have judged are missing at the end",
-                               (long long)missing)
+    return missing ? halo_fail(
+                         err, -ESTALE,
+                         "the input ends %lld frames before the last frame that detectors examined",
+                         (long long)missing)
                    : 0;
 }
 

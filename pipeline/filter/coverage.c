@@ -184,7 +184,7 @@ void halo_coverage_words(const struct halo_coverage *coverage, char *ret, size_t
     for (int p = 1; p < coverage->planes; p++)
         same &= fabs(coverage->part[p] - coverage->part[0]) < 0.0005;
     if (coverage->feed) {
-        snprintf(ret, size, "what is found in each frame");
+        snprintf(ret, size, "the regions that are detected in each frame");
     } else if (!coverage->known) {
         snprintf(ret, size, "a part that depends on the size of the frames or on a mask image");
     } else if (same) {

@@ -25,22 +25,22 @@ enum { COLOUR = 1, LEAST = 4, EPSILON = 5 }; /* rows of options */
 
 static const struct halo_option options[] = {
     {"how", NULL, HALO_OPTION_CHOICE, AT(how), SOLID, .choices = hows,
-     .help = "solid: one colour; cells: few cells for each object, frozen while it is followed; "
-             "noise: such cells with noise"},
+     .help = "solid: one colour; cells: a few cells for each object, which do not change while it "
+             "is followed; noise: such cells with noise added"},
     {"color", "colour|c", HALO_OPTION_STRING, AT(colour), .argument = "COLOUR",
-     .help = "the colour of solid, and of what has no cells: one of FFmpeg's colour names, "
-             "RRGGBB in hexadecimal after # or 0x, or mean, the mean of what is not filtered "
-             "(default gray)"},
+     .help = "colour of solid regions, and of objects without cells: one of FFmpeg's colour names, "
+             "RRGGBB in hexadecimal after # or 0x, or mean, the mean of the part of the frame that "
+             "is not filtered (default gray)"},
     {"n", "cells", HALO_OPTION_INT, AT(cells), 6, 1, HALO_MAX_CELLS,
-     .help = "cells across an object, and down"},
+     .help = "number of cells across an object, and also of cells down it"},
     {"levels", NULL, HALO_OPTION_INT, AT(levels), 8, 2, 256,
-     .help = "cells: values that a channel of a cell can have"},
+     .help = "with cells: number of values that a channel of a cell can have"},
     {"least", NULL, HALO_OPTION_INT, AT(least), 0, LEAST_CELL, 4096,
-     .help = "an object less wide or less high than this, in luma pixels, has no cells and is "
-             "solid; at least 4 * n (default 4 * n, but at least 32)"},
+     .help = "an object narrower or lower than this, in luma pixels, gets one colour instead of "
+             "cells; at least 4 * n (default 4 * n, but at least 32)"},
     {"epsilon", NULL, HALO_OPTION_REAL, AT(epsilon), 1, 0.001, 100,
-     .help = "noise: a guess at what is hidden is right at most e^epsilon times as often; at "
-             "most three decimals"},
+     .help = "with noise: the cells make a guess about what is hidden right at most e^epsilon "
+             "times as often; at most three decimals"},
     {NULL},
 };
 
@@ -113,7 +113,7 @@ static bool cells(const void *settings, struct halo_filter_cells *ret)
 
 const struct halo_filter_kind halo_filter_hide = {
     .name = "hide",
-    .about = "hide regions so that what remains of them has a bound",
+    .about = "hide regions, with a limit on what remains of them",
     .example = "hide=cells:region=rect 10% 10% 50% 80%",
     .effect = HALO_EFFECT_HIDES,
     .bounded = true,

@@ -133,14 +133,16 @@ int halo_filter_check_region(const struct halo_filter *filter, const char **ret_
     if (halo_filter_cells(filter, &cells) && !has_objects(filter)) {
         *ret_name = filter->shapes ? "region" : NULL;
         return halo_fail(err, -EINVAL,
-                         "cells need the shapes of what they hide: use hide=solid with a mask "
-                         "image, background or invert=1, or without a region");
+                         "cells need the shape of each object: use hide=solid with a mask image, "
+                         "background or invert=1, or without a region");
     }
     if (filter->shapes)
         return 0;
     if (halo_filter_means(filter)) {
         *ret_name = "region";
-        return halo_fail(err, -EINVAL, "color=mean needs a region: it is the mean of the rest");
+        return halo_fail(
+            err, -EINVAL,
+            "color=mean needs a region, because it is the mean of the rest of the frame");
     }
     if (common->invert) {
         *ret_name = "invert";

@@ -7,7 +7,7 @@
 
 enum { ALL_PLANES = 7, CHANNELS = 3, SHOWN = 60 };
 
-#define INSTEAD "; take hide=cells or hide=solid"
+#define INSTEAD "; use hide=cells or hide=solid"
 
 static bool is_kind(const struct halo_filter *filter, const char *name)
 {
@@ -44,10 +44,9 @@ static const char *weakness_of(const struct halo_filter *filter)
     static const struct {
         const char *name, *why;
     } rows[] = {
-        {"gblur", "a blur is a known convolution, which can be undone in part, and the frames of a "
-                  "video add up" INSTEAD},
-        {"pixelize", "its blocks keep to the frame and not to what moves behind them, so each "
-                     "frame shows other means, and they add up" INSTEAD},
+        {"gblur", "a blur can be undone in part, and more so from many frames of a video" INSTEAD},
+        {"pixelize",
+         "its blocks do not move with objects, so many frames together show more than one" INSTEAD},
         {"null", "it changes nothing" INSTEAD},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -165,12 +164,11 @@ static void say_bits(struct halo_leaves *ret, const char *what, double others)
         snprintf(times, sizeof times, "; a guess is right at most %.2f times as often",
                  ceil(exp2(ret->bits) * 100) / 100);
     if (others > 0)
-        snprintf(over, sizeof over, "; %s of them where cells of other shapes lie over it", more);
-    snprintf(
-        ret->words, sizeof ret->words,
-        "at most %s bits for each object (%s%s%s; more each time it is lost and found, and where "
-        "other objects lie over it)",
-        bits, what, times, over);
+        snprintf(over, sizeof over, "; %s of them only if cells of other shapes overlap it", more);
+    snprintf(ret->words, sizeof ret->words,
+             "at most %s bits for each object (%s%s%s; more each time it is lost and found again, "
+             "and where other objects overlap it)",
+             bits, what, times, over);
 }
 
 /* Cells are those of the frame that enters the chain, so an object can also be in the cells of
@@ -205,12 +203,12 @@ static void judge_hidden(const struct halo_chain *chain, int place, int f, struc
     say(ret, HALO_LEAVES_NOTHING, "nothing");
     say_cells(chain, place, ret);
     if (place >= 0 && shows_objects(chain, place)) {
-        say(ret, HALO_LEAVES_MORE, "what is found is shown, and everything else is hidden");
+        say(ret, HALO_LEAVES_MORE, "detected regions are shown, and everything else is hidden");
     } else if (before >= 0) {
         ret->kind = HALO_LEAVES_MORE;
         snprintf(ret->words, sizeof ret->words,
-                 "no bound: filter %d, %s, runs before filter %d, %s, and may carry what is in the "
-                 "region past its edge; put hide and solid first",
+                 "no bound: filter %d, %s, runs before filter %d, %s, and may spread the region's "
+                 "content beyond its edge; put hide and solid first",
                  before + 1, chain->filter[before].kind->name, f + 1, chain->filter[f].kind->name);
     }
 }

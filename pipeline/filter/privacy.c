@@ -68,7 +68,7 @@ static int refuse_weak(const struct halo_planned_chain *planned, int f, int p,
                  100 * share, 100 * most);
     else
         snprintf(what, sizeof what,
-                 "keeps %.0f %% of its fine detail, which an inverse filter brings back, but at "
+                 "keeps %.0f %% of its fine detail, which an inverse filter can restore, but at "
                  "most %.0f %% is allowed",
                  100 * share, 100 * most);
     return halo_fail_usage(err,

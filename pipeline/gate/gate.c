@@ -92,11 +92,11 @@ static void say_hidden(const struct halo_gate *gate)
     if (gate->plan->input.frozen) /* who keeps the values says it */
         return;
     if (n.objects > 0)
-        halo_log(
-            HALO_LOG_INFO,
-            "stream %d: hide showed %lld object%s as cells, which leave at most %.0f bits in all",
-            gate->plan->input.stream, (long long)n.objects, n.objects == 1 ? "" : "s",
-            ceil(n.bits));
+        halo_log(HALO_LOG_INFO,
+                 "stream %d: hide replaced %lld object%s by cells, which reveal at most %.0f bits "
+                 "in all",
+                 gate->plan->input.stream, (long long)n.objects, n.objects == 1 ? "" : "s",
+                 ceil(n.bits));
     if (n.epsilons > 0)
         halo_log(HALO_LOG_INFO, "stream %d: the epsilons of hide=noise add up to %g",
                  gate->plan->input.stream, n.epsilons);

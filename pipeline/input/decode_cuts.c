@@ -230,14 +230,14 @@ bool halo_cuts_init(struct halo_cuts *cuts, const AVStream *stream)
     case AV_CODEC_ID_FFV1:
         break;
     default:
-        cuts->reason = "streams of its codec are not cut";
+        cuts->reason = "streams with this codec cannot be divided";
         break;
     }
     if (par->field_order > AV_FIELD_PROGRESSIVE)
         cuts->reason = "it is interlaced";
     if (par->codec_id == AV_CODEC_ID_H264 &&
         par->profile == HALO_AV_PROFILE_H264_HIGH_444_PREDICTIVE)
-        cuts->reason = "streams of its profile are not cut";
+        cuts->reason = "streams with this profile cannot be divided";
     return !cuts->reason;
 }
 
@@ -288,7 +288,7 @@ enum halo_cut halo_cuts_next(struct halo_cuts *cuts, const AVPacket *pkt)
     if (reason)
         return never(cuts, reason);
     if (!cuts->began && !here)
-        return never(cuts, "it does not begin with a frame that refers to no other");
+        return never(cuts, "it does not begin with a frame that can be decoded alone");
     if (pkt->pts == AV_NOPTS_VALUE || pkt->pts <= (here ? cuts->latest : cuts->before))
         return never(cuts, "its times do not increase from group to group");
     if (here)

@@ -390,7 +390,8 @@ static int go_single(struct halo_decoders *d, struct halo_error *err)
     settings.threads = 0;
     if (stop_workers(d))
         settings.hw.hwaccel = HALO_HWACCEL_NONE; /* it was tried, and said */
-    say_one(d, d->cuts.reason ? d->cuts.reason : "a group of its frames needs others");
+    say_one(d,
+            d->cuts.reason ? d->cuts.reason : "one of its groups of frames depends on another one");
     d->skip = d->first ? d->first->returned : 0;
     for (struct halo_group *g = d->first; g; g = g->next)
         drop_frames(g);
@@ -478,8 +479,8 @@ void halo_decoders_close(struct halo_decoders *d)
     if (!d)
         return;
     if (d->groups)
-        halo_log(HALO_LOG_DEBUG, "%s: stream %d: %d groups of frames were decoded apart", d->name,
-                 d->stream->index, d->groups);
+        halo_log(HALO_LOG_DEBUG, "%s: stream %d: %d groups of frames were decoded separately",
+                 d->name, d->stream->index, d->groups);
     stop_workers(d);
     while (d->first)
         pop_group(d);

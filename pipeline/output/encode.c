@@ -445,13 +445,14 @@ static int prepare(struct halo_encoder *e, const AVFrame *picture, AVFrame **ret
 static void say_fields_hidden(struct halo_encoder *e)
 {
     const bool first = e->last_pts == AV_NOPTS_VALUE;
-    halo_log(HALO_LOG_WARNING,
-             "stream %d: %s interlaced, and the output will not say so, because %s: players show "
-             "combs: use libx264, mpeg2video or mpeg4, or deinterlace IN first",
-             e->input.stream->index, first ? "its frames are" : "some frames are",
-             e->input.stream->codecpar->field_order > AV_FIELD_PROGRESSIVE
-                 ? "the encoder cannot"
-                 : "the first frame is progressive");
+    halo_log(
+        HALO_LOG_WARNING,
+        "stream %d: %s interlaced, but the output is not marked as interlaced, because %s, so "
+        "players show comb artefacts: use libx264, mpeg2video or mpeg4, or deinterlace IN first",
+        e->input.stream->index, first ? "its frames are" : "some frames are",
+        e->input.stream->codecpar->field_order > AV_FIELD_PROGRESSIVE
+            ? "the encoder does not support this"
+            : "the first frame is progressive");
     e->hides_fields = false;
 }
 

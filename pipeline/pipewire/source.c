@@ -112,7 +112,7 @@ static void on_param(void *data, uint32_t id, const struct spa_pod *param)
     if (id != SPA_PARAM_Format || !param)
         return;
     if (!read_format(&agreed, param)) {
-        refuse(s, "it has a format that halod does not know");
+        refuse(s, "its format is not supported by halod");
         return;
     }
     s->changed |= s->agreed.format != NULL; /* memory of the old size must not be read by the new */

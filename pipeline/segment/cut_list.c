@@ -188,8 +188,7 @@ static void say_uncut(const struct reader *r)
 static int fail_unseekable(const struct halo_run_settings *settings, struct halo_error *err)
 {
     return halo_fail_usage(err,
-                           "-segments: %s is not a file: an input that is encoded in segments is "
-                           "read several times",
+                           "-segments: IN (%s) must be a file, because it is read several times",
                            settings->source.input);
 }
 

@@ -236,8 +236,8 @@ struct halo_part_id halo_manifest_id(json_t *manifest)
 static int fail_mask(const char *folder, const char *filter, struct halo_error *err)
 {
     return halo_fail_usage(err,
-                           "%s: was made with another mask image for filter %s: continue with that "
-                           "one, or remove the folder to begin again",
+                           "%s: was made with another mask image for filter %s: use that image, or "
+                           "remove the folder to begin again",
                            folder, filter);
 }
 
@@ -247,7 +247,7 @@ static int fail_term(const char *folder, bool option, const char *name, const js
     const char *none = "(not given)";
     const char *before = json_string_value(earlier), *after = json_string_value(now);
     return halo_fail_usage(err,
-                           "%s: was made with %s%s %s instead of %s: continue with the same, or "
+                           "%s: was made with %s%s %s, not with %s: use the same as before, or "
                            "remove the folder to begin again",
                            folder, option ? "-" : "", name, before && *before ? before : none,
                            after && *after ? after : none);

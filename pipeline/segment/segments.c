@@ -371,7 +371,8 @@ static void remove_folder(const char *folder, int fd, const char *seal)
 {
     const int code = walk(folder, fd, remove_parts) ? remove_manifest(folder, fd, seal) : -EACCES;
     if (code == -ESTALE) {
-        halo_log(HALO_LOG_WARNING, "%s: was split again meanwhile, and stays", folder);
+        halo_log(HALO_LOG_WARNING, "%s: was split again in the meantime, so it is not removed",
+                 folder);
         return;
     }
     if (code == 0 || code == -ENOENT)
@@ -429,8 +430,7 @@ int halo_segments_clear(const char *folder, bool overwrite, struct halo_error *e
         return halo_fail(err, -errno, "%s: %s", folder, strerror(errno));
     int code = check_clear(folder, fd, overwrite, err);
     if (code >= 0 && !(walk(folder, fd, remove_results) && remove_file(folder, fd, MARK)))
-        code =
-            halo_fail(err, -EACCES, "%s: what an earlier job has left cannot be removed", folder);
+        code = halo_fail(err, -EACCES, "%s: the files of an earlier job cannot be removed", folder);
     if (code >= 0)
         return fd;
     close(fd);
@@ -505,10 +505,10 @@ struct halo_segment_entry *halo_segments_add(struct halo_segments *s,
 
 static int fail_stale(const struct halo_segments *s, const char *path, struct halo_error *err)
 {
-    return halo_fail_usage(err,
-                           "%s: %s was made from another file: continue with the same IN, or "
-                           "remove the folder to begin again",
-                           path, s->settings->source.input);
+    return halo_fail_usage(
+        err,
+        "%s: %s was made from another file: use the same IN, or remove the folder to begin again",
+        path, s->settings->source.input);
 }
 
 int halo_segments_look(struct halo_segments *s, struct halo_segment_entry *e)

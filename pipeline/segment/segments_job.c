@@ -175,7 +175,7 @@ int halo_segments_look_at_detections(struct halo_segments *s, struct halo_segmen
 
 static void say_faster(const struct halo_segment_entry *e)
 {
-    halo_log(HALO_LOG_INFO, "segment %d: another process was faster", e->segment.number);
+    halo_log(HALO_LOG_INFO, "segment %d: another process finished it first", e->segment.number);
 }
 
 static bool is_merged(const struct halo_segments *s)

@@ -31,13 +31,12 @@ static int check_output(const struct halo_stream *s, const struct halo_track *t,
     const enum AVCodecID codec = t->out->codecpar->codec_id;
     if (!halo_sink_is_file(s->sink))
         return halo_fail_usage(err,
-                               "-segments: %s is not a file: segments are encoded into a folder "
-                               "beside OUT",
+                               "-segments: OUT (%s) must be a file, because segments are written "
+                               "to a folder next to it",
                                s->settings->output);
     if (halo_encoder_in_hardware(t->encoder))
-        return halo_fail_usage(err,
-                               "-segments: encoders in GPUs do not always give the same bytes: "
-                               "choose one in software with -c:v");
+        return halo_fail_usage(err, "-segments: GPU encoders do not always give the same bytes: "
+                                    "choose a software encoder with -c:v");
     if (halo_container_starts(container, codec) == HALO_STARTS_NOWHERE ||
         !halo_container_skips(container, codec) || codec == AV_CODEC_ID_WRAPPED_AVFRAME)
         return halo_fail_usage(err,

@@ -185,7 +185,8 @@ static int go_on_without(struct halo_stream *s, int64_t time, struct halo_error 
             t->sent = time; /* counts from here */
         if (time - t->sent <= LATE_US)
             continue;
-        halo_decoders_stop_cutting(t->decoders, "its packets are far behind other streams'");
+        halo_decoders_stop_cutting(t->decoders,
+                                   "its packets are far behind those of other streams");
         code = drain_decoder(s, i, err);
     }
     return code;

@@ -393,14 +393,15 @@ static void say_marks_lost(const AVStream *in, const struct halo_first_picture *
     const bool round = halo_av_stream_side_data(in, AV_PKT_DATA_SPHERICAL, &size);
     if (stereo != AV_STEREO3D_2D && !kept)
         halo_log(HALO_LOG_WARNING,
-                 "stream %d: the mark that its frames show two views (%s) is lost%s", in->index,
+                 "stream %d: the metadata that its frames show two views (%s) is lost%s", in->index,
                  av_stereo3d_type_name(stereo),
                  data ? halo_container_advice(container, ": use .mkv to keep it") : "");
     if (round && !av_match_name(container->name, "matroska,webm,mp4,ipod"))
-        halo_log(HALO_LOG_WARNING,
-                 "stream %d: the mark that its frames show 360 degrees is lost: use .mp4 or .mkv "
-                 "to keep it",
-                 in->index);
+        halo_log(
+            HALO_LOG_WARNING,
+            "stream %d: the metadata that marks it as 360-degree video is lost: use .mp4 or .mkv "
+            "to keep it",
+            in->index);
     if ((kept || round) && av_match_name(container->name, "mp4,ipod"))
         output->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL; /* otherwise it leaves them out */
     if (halo_av_stream_side_data(in, AV_PKT_DATA_ICC_PROFILE, &size) || first->profile)

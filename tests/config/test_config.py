@@ -75,7 +75,7 @@ class ConfigTest(HaloTest):
         first, *others = run.out.decode().splitlines()
         self.assertEqual(first, f'{path}: ok, {streams} {word}', self.logged(run))
         for line in others:
-            self.assertRegex(line, r'^stream \w+(, rendition \w+)?: (hides|leaves of) ')
+            self.assertRegex(line, r'^stream \w+(, rendition \w+)?: (hides|what is left of) ')
         lacking = r'halod: stream \w+: the detector of \w+ cannot be started: .*'  # on this machine
         self.assertEqual([line for line in run.err.splitlines() if not re.fullmatch(lacking, line)],
                          [], self.logged(run))
@@ -368,8 +368,9 @@ class Privacy(ConfigTest):
                              'chroma (plane 2) passes unchanged'),
                             ('\'gblur=sigma=5:region=feed,gblur=sigma=0.3:region=rect 0 0 9 9\'',
                              'in the region of filter 2, gblur, luma keeps all its detail'),
-                            ('gblur=sigma=1', 'luma keeps 85 % of its fine detail, which an inverse '
-                             'filter brings back, but at most 70 % is allowed')):
+                            ('gblur=sigma=1',
+                             'luma keeps 85 % of its fine detail, which an inverse filter can '
+                             'restore, but at most 70 % is allowed')):
             stream = STREAM.replace('solid', chain) + '    region_feed: {}\n'
             with self.subTest(chain):
                 self.wrong(self.write(stream), 'FILE:4: streams.a.filters: ' + says + self.INSTEAD)
@@ -399,11 +400,11 @@ class Privacy(ConfigTest):
             "                 s: {filters: gblur=sigma=9}}\n")
         run = self.halod('--check-config', path)
         said = run.out.decode()
-        self.assertTrue(said.startswith(f'{path}: ok, 1 stream\n'
-                                        'stream a: hides what is found in each frame\n'
-                                        'stream a, rendition r: hides 1 % of every plane\n'
-                                        'stream a: leaves of region=feed: nothing\n'), said)
-        self.assertIn('stream a, rendition s: leaves of the whole frame: no bound: ', said)
+        self.assertTrue(said.startswith(
+            f'{path}: ok, 1 stream\nstream a: hides the regions that are detected in each frame\n'
+            'stream a, rendition r: hides 1 % of every plane\n'
+            'stream a: what is left of region=feed: nothing\n'), said)
+        self.assertIn('stream a, rendition s: what is left of the whole frame: no bound: ', said)
 
     def test_anonymous(self):
         for chain, refusal in (('hide=cells:region=rect 0 0 50% 50%', None),

@@ -23,14 +23,14 @@ void halo_plan_print(const struct halo_stream *stream, const struct halo_run_set
 {
     struct halo_stream_stats stats;
     halo_stream_stats(stream, &stats);
-    printf("halod run would do this with %s, as a trial of %s showed:\n", settings->source.input,
+    printf("for %s, halod run would do this (measured by a trial of %s):\n", settings->source.input,
            stopped ? "its first seconds" : "all of it");
     halo_stream_report(stream, stdout);
     print_length(&stats, halo_stream_rate(stream));
     if (settings->filters)
-        (void)halo_leaves_print(settings->filters, "leaves of ", stdout, NULL);
+        (void)halo_leaves_print(settings->filters, "what is left of ", stdout, NULL);
     if (settings->segments)
-        puts("-segments does this with several segments at the same time; the trial was of one.");
+        puts("-segments processes several segments at the same time; the trial processed one.");
 }
 
 struct cuts {

@@ -127,7 +127,7 @@ static void services_need_a_network(void **state)
     (void)state;
     halo_av_last_line(NULL, line, sizeof line);
     assert_string_equal(halo_av_reason(AVERROR(EAFNOSUPPORT), NULL, why, sizeof why),
-                        "no network: as a service, halod needs network.conf");
+                        "no network (a halod service needs the drop-in network.conf)");
 }
 
 /* Damaged files contain any times. */

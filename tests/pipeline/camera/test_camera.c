@@ -53,7 +53,7 @@ static void negotiation(void **state)
         halo_camera_close(camera);
     }
     struct halo_capture_settings set = wishes();
-    refuse(&set, "formats=h264:640x480@30\n", HALO_V4L2_UNFIT, "no format that halod knows");
+    refuse(&set, "formats=h264:640x480@30\n", HALO_V4L2_UNFIT, "no format that halod supports");
     set.format = 1;
     refuse(&set, "formats=yuyv:640x480@30\n", HALO_V4L2_UNFIT, "has no format yu12");
 }

@@ -248,7 +248,7 @@ static void test_order(void **state)
     assert_int_equal(read_at(START), 1);
     assert_int_equal(halo_detect_link_unanswered(link_), 0);
     say(NOTHING("9"));
-    expect(-EPROTO, "frame 9, which was not sent or was already judged");
+    expect(-EPROTO, "frame 9, which was not sent to it or was already answered");
     end();
     begin(BOXES, 2);
     say(NOTHING("2"));

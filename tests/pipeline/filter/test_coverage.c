@@ -31,7 +31,7 @@ static void guesses(void **state)
 {
     static const char unknown[] =
         "a part that depends on the size of the frames or on a mask image";
-    static const char expected[] = "what is found in each frame";
+    static const char expected[] = "the regions that are detected in each frame";
     static const struct {
         const char *chain;
         int width, height; /* 0: not known */

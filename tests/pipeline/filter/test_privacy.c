@@ -79,7 +79,7 @@ static const struct {
     {"convolution=0m='0.05':0rdiv=1:0bias=120", "luma keeps 99 %"},
     {"convolution=0m='0.001':0rdiv=1:0bias=127.4", "luma keeps 94 %"}, /* two levels */
     {"convolution=0m='1 1 1 1 1 1 1 1 1':1m='1 1 1 1 1 1 1 1 1':2m='1 1 1 1 1 1 1 1 1'",
-     "luma keeps 96 % of its fine detail, which an inverse filter brings back, but at most 70 % "
+     "luma keeps 96 % of its fine detail, which an inverse filter can restore, but at most 70 % "
      "is "},
     {"avgblur", "luma keeps 97 %"},
     {"avgblur=sizeX=3", "luma keeps 84 %"},

@@ -11,7 +11,7 @@ from halotest import (BT2020_PQ, FFMPEG, HaloTest, X264, audio_source, clip, sta
 
 COUNTS = (2, 3, 7)
 FEW = COUNTS if halotest.WHOLE else (3,)
-APART = re.compile(r'stream \d: (\d+) groups of frames were decoded apart')
+APART = re.compile(r'stream \d: (\d+) groups of frames were decoded separately')
 ONE = re.compile(r'stream \d is decoded by one decoder(?: from here on)?: (.*)')
 B = ['-c:v', 'libx264', '-preset', 'veryfast', '-threads', '1', '-bf', '3', '-g', '10', '-pix_fmt',
      'yuv420p']
@@ -172,7 +172,8 @@ class OneDecoder(Decoders):
         self.same(short(*x265('open-gop=1')))
 
     def test_other_codecs(self):
-        self.same(short('-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p'), reason='streams of its codec are not cut')
+        self.same(short('-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p'),
+                  reason='streams with this codec cannot be divided')
         self.same(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), reason='its codec')
 
     def test_interlaced(self):

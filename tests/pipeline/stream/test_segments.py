@@ -200,7 +200,8 @@ class OneSegment(Segments):
         self.one(short(*X264, '-frames:v', '1'), None)
 
     def test_other_codecs(self):
-        self.one(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), 'streams of its codec are not cut')
+        self.one(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'),
+                 'streams with this codec cannot be divided')
 
     def test_from_a_change_on(self):
         data = b''

@@ -43,7 +43,7 @@ class Plan(HaloTest):
     def test_why_one_decoder(self):
         source = clip('.mkv', *video_source(), '-c:v', 'mpeg4')
         text = self.plan('-i', source, '-vf', 'null', '-decoders', '3', output='null:')
-        self.assertIn('1 decoder on the CPU (streams of its codec are not cut)', text)
+        self.assertIn('1 decoder on the CPU (streams with this codec cannot be divided)', text)
         self.assertIn('encode: nothing', text)
         text = self.plan('-i', self.source(), '-vf', 'null', '-decoders', '3')
         self.assertIn('3 decoders', text)

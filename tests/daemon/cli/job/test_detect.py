@@ -401,12 +401,12 @@ class Bad(DetectTest):
 
     def test_readable_by_others(self):
         os.chmod(self.detections(1), 0o640)
-        self.refused_merge(78, 'others than its owner')
-        self.assertIn('others than its owner', self.assert_one_line(self.detect(1, code=78)))
+        self.refused_merge(78, 'other users can read')
+        self.assertIn('other users can read', self.assert_one_line(self.detect(1, code=78)))
         os.chmod(self.detections(1), 0o600)
         self.merge()
         os.chmod(self.merged, 0o604)
-        self.refused_segment(78, 'others than its owner')
+        self.refused_segment(78, 'other users can read')
         os.chmod(self.merged, 0o600)
         self.segment(1)
 
