@@ -190,7 +190,7 @@ static json_t *complete(const struct daemon *daemon, const char *name, const jso
     if (halo_daemon_stream(halo_supervisor_settings(daemon->sv), name))
         return copy;
     if (!json_object_get(copy, "input"))
-        halo_fail_usage(err, "there is no stream '%s', and a new one needs an input", name);
+        halo_fail_usage(err, "there is no stream '%s', and a new stream needs an input", name);
     json_object_set_new(copy, "outputs", json_pack("[{s:b}]", "null", 1));
     return copy;
 }
@@ -205,7 +205,7 @@ static int keep(void *arg, const char *name, const json_t *settings,
     if (!halo_is_name(name, strlen(name)))
         halo_fail_usage(err, "a stream's name must be 1 to 64 letters, digits, _ and -");
     else if (!path)
-        halo_fail_usage(err, "nothing can be kept: set 'state:' to a folder");
+        halo_fail_usage(err, "settings cannot be kept: set 'state:' to a folder");
     int code = err->code;
     if (code == 0)
         code = halo_overlay_change(path, name, all, &before, err);
@@ -312,8 +312,9 @@ static void on_watchdog(uv_timer_t *timer)
     if (alive)
         halo_notify_alive();
     else if (!daemon->dead)
-        halo_log(HALO_LOG_ERROR, "no stream makes progress, and restarting engines has not helped, "
-                                 "so the service manager gets no more watchdog pings");
+        halo_log(HALO_LOG_ERROR,
+                 "no stream makes progress, and restarting engines has not helped, "
+                 "so halod stops the service manager's watchdog pings, to be restarted by it");
     daemon->dead = !alive;
 }
 
@@ -465,7 +466,7 @@ int halo_run_daemon(struct halo_daemon_settings *settings, const char *path, con
     const int code = daemon->code;
     if (uv_loop_close(&daemon->loop) == UV_EBUSY) {
         halo_log(HALO_LOG_WARNING,
-                 "a thread still waits for a disk or for the network: exiting without waiting");
+                 "a thread still waits for a disk or for the network: exiting without it");
         halo_log_flush();
         _exit(code); /* exit() would wait for its threads */
     }

@@ -297,7 +297,7 @@ static int change(struct job *job)
         return halo_users_remove(users, job->name, &job->err);
     case HALO_ACCESS_PUT_TOKEN:
         return halo_secret(job->secret) < 0
-                   ? halo_fail(&job->err, -EIO, "there is no randomness")
+                   ? halo_fail(&job->err, -EIO, "the system gives no random numbers")
                    : halo_users_put_token(users, job->name, job->role, job->secret, &job->err);
     default:
         return halo_users_remove_token(users, job->name, &job->err);
@@ -344,10 +344,10 @@ static int check(struct job *job, uint64_t *ret_wait_ms)
         return halo_fail(&job->err, -EBUSY, "too many wrong passwords: wait %llu seconds",
                          (unsigned long long)(*ret_wait_ms + 999) / 1000);
     if (!access->path && job->what != HALO_ACCESS_LOGIN)
-        return halo_fail_usage(&job->err, "there is no folder for users: set 'state:'");
+        return halo_fail_usage(&job->err, "users cannot be stored: set 'state:' to a folder");
     if (job->what == HALO_ACCESS_SETUP &&
         (!halo_access_needs_setup(access) || !halo_secret_is(access->code, job->secret))) {
-        count_wrong(job, "wrong code");
+        count_wrong(job, "wrong one-time code");
         return -EACCES;
     }
     if (needs_new_hash(job) && strlen(job->password) < HALO_PASSWORD_MIN)

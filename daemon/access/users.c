@@ -216,7 +216,7 @@ static int put(json_t *to, const char *name, enum halo_role role, const char *ha
     if (!halo_is_name(name, strlen(name)))
         return halo_fail_usage(err, "a name must be 1 to 64 letters, digits, _ and -");
     if (json_object_size(to) >= HALO_USERS_MAX && !json_object_get(to, name))
-        return halo_fail_usage(err, "there can be at most %d of them", HALO_USERS_MAX);
+        return halo_fail_usage(err, "the limit of %d is reached: remove one first", HALO_USERS_MAX);
     json_t *entry = json_pack("{s:s, s:s}", "role", halo_role_name(role), "hash", hash);
     return json_object_set_new(to, name, entry) ? halo_fail(err, -ENOMEM, "out of memory") : 0;
 }

@@ -96,7 +96,7 @@ static int report_hidden(int argc, char **argv)
 static const struct halo_command commands[] = {
     {"run", "-i IN -vf CHAIN [options] OUT", "filter one file, URL or pipe into another",
      halo_command_run, true},
-    {"plan", "-i IN -vf CHAIN [options] OUT", "say what halod run would do, and how fast",
+    {"plan", "-i IN -vf CHAIN [options] OUT", "show what halod run would do, and how fast",
      halo_command_plan, true},
     {"job", "split|segment|join|status|submit|watch", "encode one file on many machines",
      halo_command_job, true},
@@ -104,7 +104,8 @@ static const struct halo_command commands[] = {
      halo_command_devices, false},
     {"filters", "", "list the filters", list_filters, false},
     {"filter", "NAME", "show a filter's options, ranges and defaults", show_filter, false},
-    {"hide-report", "CHAIN", "say what a chain leaves of what it hides", report_hidden, false},
+    {"hide-report", "CHAIN", "show what is left of the regions that a chain hides", report_hidden,
+     false},
     {NULL, NULL, NULL, NULL, false},
 };
 

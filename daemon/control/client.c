@@ -222,9 +222,8 @@ bool halo_clients_make_room(struct halo_clients *clients)
             (!oldest || client->heard <= oldest->heard))
             oldest = client;
     if (oldest)
-        halo_client_cut(oldest,
-                        "it had been silent for the longest time, and its place was needed for "
-                        "another client");
+        halo_client_cut(
+            oldest, "it had been idle for the longest time when another client needed its place");
     return oldest;
 }
 

@@ -261,9 +261,8 @@ const struct halo_method halo_methods[] = {
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_SET,
      HALO_ROLE_ADMIN,
-     "Changes a stream's filters, except for additions, between two frames; the answer is sent "
-     "once "
-     "they are in effect.",
+     "Changes a stream's base filters between two frames, and keeps those that Hide added; the "
+     "answer is sent once the change is in effect.",
      {STREAM_NAME, {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING}, REVISION},
      "(revision: int)",
      HALO_ANSWERS_ONE,
@@ -273,7 +272,7 @@ const struct halo_method halo_methods[] = {
      HALO_METHOD_HIDE,
      HALO_ROLE_OPERATE,
      "Adds filters that hide to a stream's chain under an id, replaces those with this id, or "
-     "removes them (\"\"); the answer is sent once this is in effect.",
+     "removes them (filters: \"\"); the answer is sent once the change is in effect.",
      {STREAM_NAME,
       {HALO_FIELD_ID, HALO_PARAMETER_STRING},
       {HALO_FIELD_FILTERS, HALO_PARAMETER_STRING},
@@ -294,9 +293,9 @@ const struct halo_method halo_methods[] = {
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_KEEP,
      HALO_ROLE_ADMIN,
-     "Keeps a stream's filters, except for additions, or these settings of it, across restarts and "
-     "reloads; adds the stream if there is none. With \"new\", the call is refused if there is "
-     "one.",
+     "Stores a stream's base filters, or the given settings, so that they survive restarts and "
+     "reloads; adds the stream if it does not exist. With \"new\", the call is refused if the "
+     "stream exists.",
      {STREAM_NAME,
       {HALO_FIELD_SETTINGS, HALO_PARAMETER_OBJECT, .optional = true},
       {HALO_FIELD_NEW, HALO_PARAMETER_BOOL, .optional = true}},
@@ -307,7 +306,7 @@ const struct halo_method halo_methods[] = {
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_FORGET,
      HALO_ROLE_ADMIN,
-     "Forgets what was kept for a stream, so that the settings file holds again.",
+     "Discards what Keep stored for a stream, so that the settings file applies again.",
      {STREAM_NAME},
      RELOADED,
      HALO_ANSWERS_ONE,
@@ -433,7 +432,8 @@ const struct halo_method halo_methods[] = {
     {HALO_VARLINK_CONTROL,
      HALO_METHOD_REVEAL,
      HALO_ROLE_ADMIN,
-     "Returns the whole addresses of a stream's input and outputs, which are hidden elsewhere.",
+     "Returns the complete addresses of a stream's input and outputs, secrets included, which "
+     "other methods hide.",
      {STREAM_NAME},
      "(input: string, outputs: []string)",
      HALO_ANSWERS_ONE,

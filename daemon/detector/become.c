@@ -154,7 +154,9 @@ static void confine(const char *program, char *const *arguments, bool gpu)
     const struct halo_confinement all = {
         .files = list.file, .count = list.count, .detector = true, .gpu = gpu};
     if (halo_confine(&all, &calls, &err) < 0) {
-        dprintf(STDERR_FILENO, "not started, because it cannot be confined: %s\n", err.text);
+        dprintf(STDERR_FILENO,
+                "not started, because its access to the system cannot be restricted: %s\n",
+                err.text);
         _exit(HALO_DETECTOR_FAILED);
     }
     if (calls >= 0)

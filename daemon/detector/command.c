@@ -97,10 +97,9 @@ static int locate(char ret[PATH_MAX], const char *name, struct halo_error *err)
     const int code =
         strcmp(name, standard) == 0 ? find_standard(ret, err) : find_named(ret, name, err);
     if (code == 0 && is_system_service() && is_ours_to_change(ret))
-        return halo_fail(err, -EACCES,
-                         "%.200s: the service's user could change this program: let it belong to "
-                         "root",
-                         ret);
+        return halo_fail(
+            err, -EACCES,
+            "%.200s: the service's user could change this program: make root its owner", ret);
     return code;
 }
 

@@ -354,7 +354,7 @@ void halo_detector_pool_broken(struct halo_detector_pool *pool, const char *stre
     if (!slot || !slot->process)
         return;
     char text[200];
-    snprintf(text, sizeof text, "killed, because it broke the contract: %.150s", why);
+    snprintf(text, sizeof text, "killed, because it violated the protocol: %.150s", why);
     fail(slot, text);
     set_timer(pool);
 }

@@ -166,7 +166,7 @@ static void on_access(void *arg, const struct halo_access_answer *answer)
     if (wait->done) /* halod is stopping */
         return;
     if (answer->err || !answer->session) {
-        const char *what = answer->err ? answer->err->text : "there is no randomness";
+        const char *what = answer->err ? answer->err->text : "the system gives no random numbers";
         wait->retry_s = (unsigned)((answer->wait_ms + 999) / 1000);
         fail(wait, answer->err ? status_of(answer->err) : MHD_HTTP_INTERNAL_SERVER_ERROR, what);
         return;

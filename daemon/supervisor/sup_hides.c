@@ -146,7 +146,7 @@ int sv_hides_put(struct sv_hides *hides, const char *id, const char *chain, stru
     if (code == 0)
         code = put_in(hides, id, chain, false);
     if (code == -E2BIG)
-        return halo_fail_usage(err, "%d additions are the most that a stream can have", SV_HIDES);
+        return halo_fail_usage(err, "a stream can have at most %d additions", SV_HIDES);
     return code == -ENOMEM ? halo_fail(err, code, "out of memory") : code;
 }
 
@@ -237,8 +237,8 @@ int sv_hides_load(struct halo_supervisor *sv, struct halo_error *err)
         sv->hides = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
     if (code == 0 && !json_is_object(sv->hides))
         code = halo_fail(err, -EBADMSG,
-                         "%s is damaged, so it is not known what has to be hidden in addition to "
-                         "the settings file: remove it if nothing has to be",
+                         "%s is damaged, so the filters that haloctl hide added to streams are "
+                         "unknown: restore it, or remove it if the settings file hides enough",
                          path);
     else if (code < 0 && code != -ENOENT)
         halo_fail(err, code, "%s: cannot be read: %s", path, strerror(-code));
@@ -261,8 +261,7 @@ static void free_chains(char *chain[SV_CHAINS])
 static void say_hidden(const char *name, const char *why)
 {
     halo_log(HALO_LOG_ERROR,
-             "stream %s: everything is hidden, because what was added to its filters cannot be "
-             "used: %s",
+             "stream %s: everything is hidden, because the filters added to it cannot be used: %s",
              name, why);
 }
 
@@ -331,7 +330,7 @@ static int begin_one(struct sv_stream *stream, const char *id, const json_t *tex
     }
     int code = err.code ? 0 : put_in(&stream->hides, id, chain, false);
     if (code == -E2BIG) {
-        halo_fail(&err, -E2BIG, "there are more than %d", SV_HIDES);
+        halo_fail(&err, -E2BIG, "there are more than %d additions", SV_HIDES);
         stream->hides.lost = true;
         code = 0;
     }
@@ -376,7 +375,7 @@ static struct writing *begin_writing(struct halo_supervisor *sv)
 static void end_writing(struct writing *writing)
 {
     if (writing->err.code)
-        halo_log(HALO_LOG_ERROR, "what was added to streams is lost if halod restarts now: %s",
+        halo_log(HALO_LOG_ERROR, "filters added to streams are lost if halod restarts now: %s",
                  writing->err.text);
     free(writing->path);
     free(writing->text);
@@ -411,8 +410,9 @@ static void write_soon(struct halo_supervisor *sv)
     if (!writing->path || !writing->text ||
         uv_queue_work(sv->loop, &writing->work, write_file, on_written) < 0) {
         if (!writing->path)
-            halo_log(HALO_LOG_WARNING, "what was added to streams is lost when halod restarts: set "
-                                       "'state:' to a folder");
+            halo_log(
+                HALO_LOG_WARNING,
+                "filters added to streams are lost when halod restarts: set 'state:' to a folder");
         end_writing(writing);
         return;
     }

@@ -201,8 +201,7 @@ static void take_hides(struct sv_stream *stream, struct sv_request *request)
     }
     if (stream->coming && sv_hides_apply(&stream->hides, stream->coming) < 0)
         halo_log(HALO_LOG_ERROR,
-                 "stream %s: out of memory: what was added to its filters takes "
-                 "effect after a reload",
+                 "stream %s: out of memory: the filters added to it take effect after a reload",
                  stream->name);
     sv_hides_store(stream);
 }

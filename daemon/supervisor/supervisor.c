@@ -137,7 +137,8 @@ static void lose_standing(struct sv_process *process, const char *why)
 static void lose_closed(struct sv_process *process)
 {
     char what[300];
-    snprintf(what, sizeof what, "killed: its link was closed (%s), but the process did not exit",
+    snprintf(what, sizeof what,
+             "killed: its connection was closed (%s), but the process did not exit",
              process->closed_why);
     lose(process, what, process->device);
 }

@@ -192,7 +192,8 @@ void halo_listen_look(struct halo_listen *listen, uv_poll_t *poll)
         return;
     uv_poll_stop(poll);
     if (listen_again(listen, &err) == 0)
-        halo_log(HALO_LOG_WARNING, "%s: the socket was removed, and is there again", listen->path);
+        halo_log(HALO_LOG_WARNING, "%s: the socket had been removed, and was created again",
+                 listen->path);
     else if (strcmp(listen->why, err.text) != 0)
         halo_log(HALO_LOG_ERROR, "a socket was removed: %s", err.text);
     snprintf(listen->why, sizeof listen->why, "%s", err.text);

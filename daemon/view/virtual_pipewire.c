@@ -100,8 +100,8 @@ static int write_it(void *device, const void *data, size_t size, int64_t time,
     const int code = halo_pipewire_node_write(((struct desktop *)device)->node, data, size, time);
     *ret_trouble = HALO_V4L2_STALLED;
     return code == -ETIMEDOUT ? halo_fail(err, code,
-                                          "a program is linked, but nothing was taken for %d s; "
-                                          "the node is added again",
+                                          "a program is connected, but has read no frame for %d s; "
+                                          "the camera is created again",
                                           HALO_PIPEWIRE_STUCK_S)
                               : code;
 }

@@ -41,11 +41,11 @@ int halo_job_check_chain(const struct halo_run_settings *settings, const struct 
     halo_chain_add_needs(chain, &needs);
     const bool people = (needs.hidden | needs.shown) & halo_find_bit(HALO_FIND_PEOPLE);
     if (has_background(chain) || (people && !settings->detector[HALO_FIND_PEOPLE].command))
-        return halo_fail_usage(err,
-                               "a job cannot use masks of people (region=background, and "
-                               "region=people with halo-detect): they are smoothed over the frames "
-                               "before, which other tasks filter; use halod run, or a detector "
-                               "that answers with boxes (-people command=...)");
+        return halo_fail_usage(
+            err,
+            "a job cannot use masks of people (region=background, and "
+            "region=people with halo-detect): each depends on earlier frames, which other tasks "
+            "filter; use halod run, or a detector that answers with boxes (-people command=...)");
     return 0;
 }
 
@@ -104,16 +104,15 @@ int halo_job_allow_detectors(const struct halo_job_file *job, char *const allowe
         if (hash && (!allowed[find] || strcmp(allowed[find], keys) != 0))
             code =
                 halo_fail_usage(err,
-                                "%s: its detector is a program that the manifest names (%s), and "
-                                "is not run: if you trust it, add --%s with the same keys",
+                                "%s: the detector command in the manifest (%s) is not run without "
+                                "confirmation: if you trust it, add --%s with the same keys",
                                 job->folder, keys, name);
         else if (hash && *hash && before && *before && strcmp(hash, before) != 0 &&
                  !json_is_true(json_object_get(part, "mixed")))
-            code =
-                halo_fail(err, -ESTALE,
-                          "%s: the detector for %s (%s) is not the same program as where the job "
-                          "was split: install the same, or split with --mixed",
-                          job->folder, name, keys);
+            code = halo_fail(err, -ESTALE,
+                             "%s: the detector for %s (%s) differs from that of the machine that "
+                             "split the job: install the same version, or split with --mixed",
+                             job->folder, name, keys);
     }
     return code;
 }
@@ -138,13 +137,13 @@ static int fail_load(const struct halo_job_file *job, const char *path, int code
     struct halo_error inner = {0};
     if (code == -ENOENT)
         return halo_fail(err, code,
-                         "%s: what detectors found in all segments is not merged yet: halod job "
-                         "detect and halod job merge come first",
+                         "%s: the detections are not merged yet: run halod job detect for all "
+                         "segments, then halod job merge",
                          job->folder);
     if (code != -EBADMSG && code != -ESTALE)
         return halo_detections_fail(path, code, err);
     halo_detections_fail(path, code, &inner);
-    return halo_fail(err, code, "%s: remove it, and start halod job detect and merge again",
+    return halo_fail(err, code, "%s: remove it, and run halod job detect and halod job merge again",
                      inner.text);
 }
 

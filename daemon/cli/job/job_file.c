@@ -68,8 +68,8 @@ int halo_job_find(struct halo_job_file *ret, const char *name, struct halo_error
     job.folder = path;
     if (length <= strlen(suffix) || strcmp(path + length - strlen(suffix), suffix)) {
         halo_job_close(&job);
-        return halo_fail_usage(err, "%s: a manifest is in a folder whose name ends with %s", name,
-                               suffix);
+        return halo_fail_usage(err, "%s: the manifest must be in a folder whose name ends with %s",
+                               name, suffix);
     }
     job.output = strndup(path, length - strlen(suffix));
     if (!job.output || asprintf(&job.audit, "%s.job.json", job.output) < 0) {
@@ -135,8 +135,8 @@ static int check_manifest(struct halo_job_file *job, struct halo_error *err)
     const json_t *segments = json_object_get(job->manifest, "segments");
     if (!json_is_object(json_object_get(job->manifest, "job")))
         return halo_fail_usage(err,
-                               "%s: is the folder of halod run -resume, not of a job: the same "
-                               "command continues it",
+                               "%s: is the folder of halod run -resume, not of a job: run that "
+                               "command again to continue it",
                                job->folder);
     if (seal(job->manifest, hash) < 0)
         return halo_fail(err, -ENOMEM, "out of memory");
@@ -156,7 +156,7 @@ int halo_job_read(struct halo_job_file *job, struct halo_error *err)
 {
     const int code = halo_manifest_read(&job->manifest, job->folder);
     if (code == -ENOENT)
-        return halo_fail(err, code, "%s: there is no manifest: halod job split writes it",
+        return halo_fail(err, code, "%s: there is no manifest: create it with halod job split",
                          job->folder);
     if (code == -EBADMSG)
         return halo_fail(err, -ESTALE,
@@ -197,11 +197,10 @@ static int check_machine(const struct halo_job_file *job, struct halo_error *err
         const char *before = json_string_value(theirs);
         if (code < 0 || json_equal(mine, theirs) || (any_flags && !strcmp(name, "flags")))
             continue;
-        code =
-            halo_fail(err, -ESTALE,
-                      "%s: was split where the %s is %s, but here it is %s, which may give other "
-                      "bytes: use like machines, or split with --mixed",
-                      job->folder, name, before ? before : "not known", json_string_value(mine));
+        code = halo_fail(err, -ESTALE,
+                         "%s: was split on a machine whose %s is %s, but here it is %s, which may "
+                         "change the output: use equal machines, or split with --mixed",
+                         job->folder, name, before ? before : "not known", json_string_value(mine));
     }
     json_decref(now);
     return code;
@@ -231,9 +230,8 @@ int halo_job_check_settings(struct halo_run_settings *settings, const char *outp
         return halo_fail_usage(err,
                                "-resume is for halod run: the segments of a job are always kept");
     if (settings->progress)
-        return halo_fail_usage(err,
-                               "-progress is for one process: halod job status --json says what "
-                               "all of them have done");
+        return halo_fail_usage(err, "-progress is about one process: use halod job status --json "
+                                    "for the progress of the job");
     if (!strcmp(input, "-") || halo_path_is_url(input))
         return halo_fail_usage(err, "%s: the input of a job must be a file", input);
     if (stat(halo_path_of(input), &st) < 0)
@@ -242,12 +240,12 @@ int halo_job_check_settings(struct halo_run_settings *settings, const char *outp
         return halo_fail_usage(err, "%s: the input of a job must be a file", input);
     if (output && strcmp(settings->output, output) != 0)
         return halo_fail(err, -ESTALE,
-                         "is the folder of %s, but its manifest was made for %s: give the folder "
-                         "its name back, or split again",
+                         "is the folder of %s, but its manifest was made for %s: rename the folder "
+                         "back, or split again",
                          output + strlen("./"), settings->output);
     if (output && lstat(output, &st) == 0 && S_ISLNK(st.st_mode))
-        return halo_fail(err, -ESTALE, "%s is a link, which a job does not follow: remove it",
-                         output);
+        return halo_fail(err, -ESTALE,
+                         "%s is a symbolic link, which a job does not follow: remove it", output);
     settings->source.alone = true;
     return 0;
 }

@@ -84,7 +84,7 @@ static int check_manifest(const struct halo_job_file *job, struct halo_error *er
     int code = halo_job_read(&now, &inner);
     if (code >= 0 &&
         !json_equal(json_object_get(now.manifest, "seal"), json_object_get(job->manifest, "seal")))
-        code = halo_fail(&inner, -ESTALE, "%s: was split again meanwhile", job->folder);
+        code = halo_fail(&inner, -ESTALE, "%s: was split again in the meantime", job->folder);
     json_decref(now.manifest);
     if (code >= 0 || code == -ENOENT)
         return 0;
@@ -187,8 +187,8 @@ static int check_parts(const struct halo_job_file *job, struct halo_segments *se
             return code;
         if (damaged)
             return halo_fail(err, -EBADMSG,
-                             "%s/%06d.part: is damaged or does not fit the manifest: halod job "
-                             "segment MANIFEST %d encodes it again",
+                             "%s/%06d.part: is damaged or does not match the manifest: encode it "
+                             "again with halod job segment MANIFEST %d",
                              job->folder, i, i);
         if (code && !missing++)
             first = i;

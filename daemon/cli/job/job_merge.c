@@ -28,8 +28,7 @@ static int fail_segment(const struct halo_job_file *job, int number, int code,
     snprintf(path, sizeof path, "%06d.detections", number);
     code = halo_detections_fail(path, code, &inner);
     return halo_fail(err, code, "%s/%s%s", job->folder, inner.text,
-                     code == -EBADMSG || code == -ENOENT ? ": halod job detect makes it (again)"
-                                                         : "");
+                     code == -EBADMSG || code == -ENOENT ? ": halod job detect creates it" : "");
 }
 
 /* Appends what is known of all segments, in their order: nothing, if no detector is needed. */
@@ -160,7 +159,7 @@ static int take_cells(struct halo_job_file *job, struct halo_detections *all,
     free(need);
     if (code >= 0 &&
         (!halo_frozen_is_complete(&all->frozen) || (!all->finds && !all->frozen.entered)))
-        code = halo_fail(err, -EIO, "%s: frames in which objects appear could not be read",
+        code = halo_fail(err, -EIO, "%s: not all frames in which objects appear could be read",
                          job->folder);
     all->frozen.mode = HALO_FROZEN_SHOW;
     return code;
@@ -218,7 +217,7 @@ static void say_merged(const struct halo_job_file *job, bool before)
              before ? "is already merged: " : "", (long long)d->frames, (long long)d->boxes);
     if (d->frozen.shown > 0)
         halo_log(HALO_LOG_INFO,
-                 "%s: hide shows %lld object%s as cells, which leave at most %.0f bits in all",
+                 "%s: hide replaces %lld object%s by cells, which reveal at most %.0f bits in all",
                  job->folder, (long long)d->frozen.shown, d->frozen.shown == 1 ? "" : "s",
                  ceil(d->frozen.bits));
     if (d->frozen.epsilons > 0)
@@ -232,7 +231,8 @@ static int merge_job(struct halo_job_file *job, struct halo_error *err)
     if (code < 0)
         return code;
     if (!halo_job_chain_merges(job->chain)) {
-        halo_log(HALO_LOG_INFO, "%s: there is nothing to merge", job->folder);
+        halo_log(HALO_LOG_INFO, "%s: the job needs no detectors, so there is nothing to merge",
+                 job->folder);
         return 0;
     }
     code = halo_job_load_detections(job, err);
@@ -264,7 +264,7 @@ static int wait_for_detections(const struct halo_job_file *job, struct halo_erro
 
 static int end_complete(const struct halo_job_file *job)
 {
-    halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job->output);
+    halo_log(HALO_LOG_INFO, "%s: was completed in the meantime", job->output);
     return HALO_EXIT_OK;
 }
 

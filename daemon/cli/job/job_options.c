@@ -19,13 +19,14 @@ const char *const halo_job_engines[] = {
 
 const struct halo_option halo_job_options[] = {
     {"engine", NULL, HALO_OPTION_CHOICE, AT(engine), HALO_JOB_NO_ENGINE,
-     .choices = halo_job_engines, .argument = "NAME", .help = "what starts the tasks"},
+     .choices = halo_job_engines, .argument = "NAME", .help = "the scheduler that runs the tasks"},
     {"tasks", NULL, HALO_OPTION_INT, AT(tasks), 1000, 1, 100000,
-     .help = "largest number of tasks; where there are more segments, a task encodes several"},
+     .help = "largest number of tasks; if there are more segments, a task encodes several"},
     {"workers", NULL, HALO_OPTION_INT, AT(workers), 0, 1, 256,
-     .help = "parallel and local: tasks at the same time; by default half as many as processors"},
+     .help = "parallel and local: number of tasks that run at the same time; by default, half the "
+             "number of processors"},
     {"cpus", NULL, HALO_OPTION_INT, AT(cpus), 2, 1, 1024,
-     .help = "slurm and kubernetes: processors for a task"},
+     .help = "slurm and kubernetes: number of processors for a task"},
     {"memory", NULL, HALO_OPTION_STRING, AT(memory), .argument = "SIZE",
      .help =
          "slurm and kubernetes: memory for a task, as the scheduler writes it, such as 4G or 4Gi; "
@@ -40,24 +41,27 @@ const struct halo_option halo_job_options[] = {
     {"claim", NULL, HALO_OPTION_STRING, AT(claim), .argument = "NAME",
      .help = "kubernetes: persistent volume claim that contains the shared folder"},
     {"folder", NULL, HALO_OPTION_STRING, AT(folder), .argument = "FOLDER",
-     .help = "kubernetes: the shared folder, here and in the containers"},
+     .help = "kubernetes: path of the shared folder, which must be the same here and in the "
+             "containers"},
     {"program", NULL, HALO_OPTION_STRING, AT(program), .argument = "PATH",
-     .help = "name of halod on the nodes; by default this program's, or halod in containers"},
-    {"print", NULL, HALO_OPTION_FLAG, AT(print), .help = "print what would be submitted, and end"},
+     .help =
+         "path of halod on the nodes; by default, that of this program or, in containers, halod"},
+    {"print", NULL, HALO_OPTION_FLAG, AT(print), .help = "only print what would be submitted"},
     {"again", NULL, HALO_OPTION_FLAG, AT(again), .help = "submit a job that was submitted before"},
     {"of", NULL, HALO_OPTION_INT, AT(of), 0, 1, 1000000,
-     .help =
-         "number of tasks that share the segments; by default what Slurm says, or one for each"},
+     .help = "number of tasks that share the segments; by default, Slurm's number of tasks, or one "
+             "task for each segment"},
     {"ended", NULL, HALO_OPTION_INT, AT(ended), -1, 0, 255, .argument = "CODE",
-     .help = "for schedulers' scripts: do nothing but note that the task has ended with this exit "
-             "code, and is not tried again"},
+     .help = "for schedulers' scripts: only record that the task has ended with this exit code and "
+             "is not tried again"},
     {"faces", NULL, HALO_OPTION_STRING, AT(detector[HALO_FIND_FACES]), .argument = "KEY=VALUE:...",
-     .help = "the detector that split was given with -faces: without this, a command of the "
-             "manifest is not run"},
+     .help = "confirms the detector that split was given with -faces; a command in the manifest is "
+             "run only if it is confirmed"},
     {"people", NULL, HALO_OPTION_STRING, AT(detector[HALO_FIND_PEOPLE]),
-     .argument = "KEY=VALUE:...", .help = "the same, for -people"},
+     .argument = "KEY=VALUE:...",
+     .help = "confirms the detector that split was given with -people"},
     {"mixed", NULL, HALO_OPTION_FLAG, AT(mixed),
-     .help = "allow machines with other processors and versions, and record them"},
+     .help = "allow machines with different processors and versions, and record them"},
     {"wait", NULL, HALO_OPTION_FLAG, AT(wait), .help = "wait until all segments are encoded"},
     {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "print JSON"},
     {"watch", NULL, HALO_OPTION_FLAG, AT(watch), .help = "show the progress until OUT is complete"},
@@ -66,8 +70,8 @@ const struct halo_option halo_job_options[] = {
      .help = "suffix of the outputs, such as mkv; by default that of the input",
      .pattern = "^[A-Za-z0-9]+$", .must_be = "letters and digits, without a dot"},
     {"settle", NULL, HALO_OPTION_TIME, AT(settle), 10, 0.1, 86400,
-     .help = "how long a file must not have changed before it becomes a job"},
-    {"once", NULL, HALO_OPTION_FLAG, AT(once), .help = "look once, and end"},
+     .help = "time without a change after which a file becomes a job"},
+    {"once", NULL, HALO_OPTION_FLAG, AT(once), .help = "look for files only once"},
     {NULL},
 };
 

@@ -45,8 +45,8 @@ static int find_share(struct share *ret, int *count, char **rest, int of, struct
     ret->of.index = task.index;
     ret->of.step = of ? of : task.count;
     if (code >= 0 && ret->of.step && task.index >= ret->of.step)
-        return halo_fail_usage(err, "task %d: there are only %lld, which count from 0", task.index,
-                               (long long)ret->of.step);
+        return halo_fail_usage(err, "task %d does not exist: there are only %lld, numbered from 0",
+                               task.index, (long long)ret->of.step);
     return code;
 }
 
@@ -75,7 +75,8 @@ static int want(const struct halo_job_file *job, struct halo_segments *segments,
             return code;
         if (damaged)
             halo_log(HALO_LOG_WARNING,
-                     "%s: segment %d is damaged or does not fit the manifest, and is done again",
+                     "%s: segment %d is damaged or does not match the manifest, so it is processed "
+                     "again",
                      job->folder, (int)number);
         missing += code;
     }
@@ -163,7 +164,7 @@ static int perform(struct halo_job_file *job, int64_t first, struct share *share
         missing = work(job, first, share, &end);
     share->device |= end.device;
     if ((end.error.code || end.signal) && halo_job_is_complete(job)) {
-        halo_log(HALO_LOG_INFO, "%s: was completed meanwhile", job->output);
+        halo_log(HALO_LOG_INFO, "%s: was completed in the meantime", job->output);
         return HALO_EXIT_OK;
     }
     if (end.signal)
@@ -223,7 +224,7 @@ static int perform_all(const struct halo_job_options *options, bool detects, int
         return halo_job_note_ended(count, rest, step_of(&share), share.of, options->ended);
     int code = halo_job_each(step_of(&share), count, rest, perform_named, &share);
     if (code == HALO_EXIT_OK && !share.of.step && share.of.index >= share.of.before) {
-        halo_fail_usage(&err, "segment %lld: there are only %lld, which count from 0",
+        halo_fail_usage(&err, "segment %lld does not exist: there are only %lld, numbered from 0",
                         (long long)share.of.index, (long long)share.of.before);
         code = halo_job_fail(&err);
     }

@@ -158,7 +158,7 @@ static int find_encoder(struct split *s, struct halo_error *err)
     const struct halo_run_settings *set = &s->job.settings;
     const AVOutputFormat *container = halo_container_guess(set->output_format, set->output);
     if (!container)
-        return halo_fail_usage(err, "%s: its suffix names no container: use .mkv or .mp4",
+        return halo_fail_usage(err, "%s: its suffix does not select a container: use .mkv or .mp4",
                                set->output);
     const AVCodec *codec = halo_container_encoder(container, set, err);
     s->encoder = codec ? codec->name : NULL;

@@ -307,7 +307,8 @@ static int watch(struct halo_job_file *job, bool json, struct halo_error *err)
     }
     halo_log_set_status(NULL);
     if (code >= 0 && err->code)
-        halo_log(HALO_LOG_INFO, "%s: halod job submit --again does what is missing", job->folder);
+        halo_log(HALO_LOG_INFO, "%s: run halod job submit --again to process the rest",
+                 job->folder);
     return err->code;
 }
 

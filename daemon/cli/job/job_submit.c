@@ -109,7 +109,7 @@ int halo_job_fail_task(const struct halo_job_submission *s, const struct halo_jo
         if ((!step || step == &s->step[i]) && note_step(s, s->step[i].command, code))
             break;
     return halo_fail(err, halo_job_may_succeed(code) ? -EAGAIN : -ECHILD,
-                     "%s ended with %d: the same command continues", what, code);
+                     "%s ended with status %d: run the same command again to continue", what, code);
 }
 
 double halo_job_pause(int tries)
@@ -140,12 +140,11 @@ static int refuse_again(const struct halo_job_file *job, struct halo_error *err)
         json_decref(mark);
         return 0;
     }
-    halo_fail_usage(
-        err,
-        "%s: was submitted to %s on %s: halod job status says what is done, and --again "
-        "submits it once more, which is safe",
-        job->folder, json_string_value(json_object_get(mark, "engine")),
-        json_string_value(json_object_get(mark, "at")));
+    halo_fail_usage(err,
+                    "%s: was already submitted to %s on %s: see halod job status; --again submits "
+                    "it once more, which is safe",
+                    job->folder, json_string_value(json_object_get(mark, "engine")),
+                    json_string_value(json_object_get(mark, "at")));
     json_decref(mark);
     return err->code;
 }
@@ -190,9 +189,8 @@ static int check_detectors(const struct halo_job_submission *s, const struct hal
             !s->options->detector[find] && !halo_job_is_merged(job))
             return halo_fail_usage(
                 err,
-                "%s: its detector is a program that the manifest names, and is "
-                "not run: if you trust it, add --%s with the keys that split was "
-                "given",
+                "%s: the detector command in the manifest is not run without confirmation: if you "
+                "trust it, add --%s with the keys that split was given",
                 job->folder, halo_find_names[find]);
     return 0;
 }
@@ -261,7 +259,8 @@ static int submit(struct halo_job_submission *s, struct halo_error *err)
              s->jobs == 1 ? "" : "s", (long long)s->segments, s->tasks,
              halo_job_engines[s->options->engine], *id ? " " : "", id,
              s->merges && engine->merges_first
-                 ? ": up to merge; submit again when halod job status says that it is merged"
+                 ? ": this includes the steps up to merge; submit again when halod job status "
+                   "shows that they are done"
                  : "");
     return 0;
 }

@@ -80,7 +80,7 @@ static struct seen *remember(struct watch *w, const char *name)
 static void tell(struct seen *seen, const char *input, const char *why)
 {
     if (!seen->told)
-        halo_log(HALO_LOG_WARNING, "%s: %s: is left alone until it changes", input, why);
+        halo_log(HALO_LOG_WARNING, "%s: %s: ignored until it changes", input, why);
     seen->told = true;
 }
 
@@ -341,12 +341,12 @@ static void look_at_settled(struct watch *w, struct seen *seen, const char *name
     const bool again = output && has_changed(seen, input, st, of);
     int code = HALO_EXIT_OK;
     if (!output) {
-        tell(seen, input, "the names that its output could have are those of other files' outputs");
+        tell(seen, input, "all names for its output are in use for the outputs of other files");
         code = HALO_EXIT_FAILED;
     } else if (again || (!is_done(output) && !is_submitted(output, &err))) {
         code = handle(w, input, output, again);
         if (code != HALO_EXIT_OK && code != HALO_EXIT_TRY_AGAIN && !seen->told)
-            halo_log(HALO_LOG_WARNING, "%s: is left alone until it changes", input);
+            halo_log(HALO_LOG_WARNING, "%s: ignored until it changes", input);
     } else if (err.code == -EAGAIN) { /* the farm was away for longer than its tasks are tried */
         halo_log(HALO_LOG_WARNING, "%s: is submitted again: %s", input, err.text);
         put_off(seen);
@@ -355,7 +355,7 @@ static void look_at_settled(struct watch *w, struct seen *seen, const char *name
         tell(seen, input, err.text);
         code = HALO_EXIT_FAILED;
     } else if (!of && is_done(output)) {
-        halo_log(HALO_LOG_INFO, "%s: is left alone: %s exists, and no job has made it", input,
+        halo_log(HALO_LOG_INFO, "%s: ignored, because %s exists and was not made by a job", input,
                  output);
     }
     if (code != HALO_EXIT_OK)
@@ -375,7 +375,7 @@ static void look_at(struct watch *w, const char *name)
     if (!seen || !has_settled(w, seen, input, &st) || (seen->output && is_done(seen->output)))
         goto end;
     if (!is_named_like_a_video(name))
-        tell(seen, input, "its suffix is not that of a video");
+        tell(seen, input, "its suffix is not that of a video file");
     else if (leads_out(w, input))
         tell(seen, input, "is a link to a file outside the folder");
     else

@@ -35,8 +35,9 @@ static int check(const struct halo_job_submission *s, struct halo_error *err)
                                    s->job[i].folder);
         if (*o->folder != '/' || strncmp(s->job[i].folder, o->folder, length) != 0 ||
             s->job[i].folder[length] != '/')
-            return halo_fail_usage(err, "%s: is not in --folder %s, which the containers see",
-                                   s->job[i].folder, o->folder);
+            return halo_fail_usage(
+                err, "%s: must be in --folder %s, because the containers see only that folder",
+                s->job[i].folder, o->folder);
     }
     return 0;
 }
@@ -150,12 +151,11 @@ static void say_needs(const struct halo_job_submission *s)
     const char *image = s->options->image;
     if (s->step->shares && s->merges)
         halo_log(HALO_LOG_INFO,
-                 "%s must contain the job's detectors, and halo-detect's models: Containerfile "
-                 "says how",
+                 "%s must contain the job's detectors, and halo-detect's models: see Containerfile",
                  image);
     if (s->options->gpu)
-        halo_log(HALO_LOG_INFO,
-                 "%s must contain halod with CUDA, for --gpu: Containerfile says how", image);
+        halo_log(HALO_LOG_INFO, "%s must contain halod with CUDA, for --gpu: see Containerfile",
+                 image);
 }
 
 /* A Job cannot be changed: one that has failed stays so until it is deleted, and to apply it once
@@ -183,8 +183,8 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
         return halo_fail(err, -EAGAIN, "kubectl did not accept the job (exit %d)", code);
     if (code == 0 && strstr(said, "unchanged") && !strstr(said, "created"))
         return halo_fail_usage(err,
-                               "%s: Kubernetes has this Job already, and starts nothing: --again "
-                               "replaces it",
+                               "%s: this Job already exists in Kubernetes, so nothing was started: "
+                               "use --again to replace it",
                                s->name);
     return code;
 }

@@ -202,7 +202,7 @@ static int submit(const struct halo_job_submission *s, char *id, size_t size,
     }
     free(l.task);
     if (l.ended_by) {
-        halo_log(HALO_LOG_INFO, "interrupted: the same command continues");
+        halo_log(HALO_LOG_INFO, "interrupted: run the same command again to continue");
         raise(l.ended_by);
     }
     sigprocmask(SIG_SETMASK, &l.before, NULL);

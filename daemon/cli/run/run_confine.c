@@ -222,21 +222,21 @@ static void collect(struct halo_file_list *list, const struct halo_run_settings 
 /* One line for -v debug. */
 static void say(const struct halo_file_list *list)
 {
-    static const char *const words[HALO_FILES_HOW] = {[HALO_FILES_READ] = " reads ",
-                                                      [HALO_FILES_WRITE] = " writes in ",
-                                                      [HALO_FILES_DEVICE] = " opens ",
-                                                      [HALO_FILES_NETWORK] = " has the network",
-                                                      [HALO_FILES_RUN] = " loads ",
+    static const char *const words[HALO_FILES_HOW] = {[HALO_FILES_READ] = " read ",
+                                                      [HALO_FILES_WRITE] = " write in ",
+                                                      [HALO_FILES_DEVICE] = " open ",
+                                                      [HALO_FILES_NETWORK] = " use the network",
+                                                      [HALO_FILES_RUN] = " load ",
                                                       [HALO_FILES_SESSION] =
-                                                          " has the session's sockets",
-                                                      [HALO_FILES_LISTEN] = " may be connected to"};
+                                                          " connect to the session's sockets",
+                                                      [HALO_FILES_LISTEN] = " accept connections"};
     char text[900] = "";
     for (int i = 0; i < list->count; i++) {
         const size_t at = strlen(text);
         snprintf(text + at, sizeof text - at, "%s%s%s", i ? "," : "", words[list->file[i].how],
                  list->file[i].path);
     }
-    halo_log(HALO_LOG_DEBUG, "confined: starts no programs,%s", text);
+    halo_log(HALO_LOG_DEBUG, "confined: it cannot start programs; it can%s", text);
 }
 
 int halo_run_confine(const struct halo_run_settings *settings, const struct halo_chain *chain,
@@ -268,7 +268,8 @@ int halo_run_confine(const struct halo_run_settings *settings, const struct halo
     else if (!halo_confine_is_built())
         halo_log(HALO_LOG_DEBUG, "not confined: this build of halod cannot filter system calls");
     else if (missing)
-        halo_log(HALO_LOG_INFO, "confined, but not in which files are opened: %s", missing);
+        halo_log(HALO_LOG_INFO,
+                 "confined, except that it can open every file that its user can: %s", missing);
     else
         say(&list);
     halo_file_list_finish(&list);

@@ -367,7 +367,7 @@ static void say_kept(const struct run *run)
     struct halo_segments_count count;
     halo_segments_count(run->segments, &count);
     if (count.done > 0)
-        halo_log(HALO_LOG_INFO, "%s: %d segment%s finished: the same command continues",
+        halo_log(HALO_LOG_INFO, "%s: %d segment%s finished: run the same command again to continue",
                  halo_segments_folder(run->segments), count.done,
                  count.done == 1 ? " is" : "s are");
 }
@@ -401,13 +401,13 @@ int halo_run_segments_refuse(const struct halo_chain *chain, struct halo_error *
     struct halo_chain_needs needs = {0};
     halo_chain_add_needs(chain, &needs);
     if (halo_chain_has_cells(chain))
-        return halo_fail_usage(err, "-segments: the cells of hide are those of the frame in which "
-                                    "an object appears, and each segment would have its own: a run "
-                                    "without segments is needed");
+        return halo_fail_usage(
+            err, "-segments cannot be used with the cells of hide, which are taken from the frame "
+                 "in which an object appears: each segment would take its own");
     return needs.hidden || needs.shown
-               ? halo_fail_usage(err, "-segments: detectors follow what they find from frame to "
-                                      "frame, so region=faces, people and background need a run "
-                                      "without segments")
+               ? halo_fail_usage(err,
+                                 "-segments cannot be used with region=faces, people or "
+                                 "background, because detections are followed from frame to frame")
                : 0;
 }
 
@@ -485,7 +485,7 @@ void halo_run_part(const struct halo_run_settings *settings, const struct halo_c
     if (only_looks(segments)) /* it filters few frames, or none */
         run->piece.device = run->join.device;
     run->only_encodes = !joins;
-    run->end.what = "giving up what is not complete";
+    run->end.what = "discarding unfinished segments";
     halo_segments_count(segments, &before);
     if (halo_progress_open(&run->progress, settings->progress, &ret->error) >= 0) {
         halo_segments_listen(segments, wake_loop, run);

@@ -368,8 +368,8 @@ class Run(HaloTest):
                          self.path('out.mkv'))
         [line] = [line for line in run.err.splitlines() if 'confined' in line]
         if CONFINED and 'no Landlock' not in line:
-            self.assertEqual(line, f'halod: confined: starts no programs, reads {plain_clip()}, '
-                                   f'writes in {self.folder}')
+            self.assertEqual(line, f'halod: confined: it cannot start programs; it can read '
+                                   f'{plain_clip()}, write in {self.folder}')
 
     def test_jobs(self):
         """Each of several has its own files, so each gets a process, in every step."""

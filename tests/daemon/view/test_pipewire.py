@@ -332,7 +332,7 @@ class Restarts(PipewireTest):
         """It keeps all buffers, as one does that is killed while WirePlumber restarts, so others would
         get nothing: it is reported, and the node is added again."""
         player = self.player(NODE, 'i420', rounds=0)
-        self.until(lambda: 'nothing was taken for 5 s' in daemon.logged())
+        self.until(lambda: 'has read no frame for 5 s' in daemon.logged())
         self.until(lambda: self.session.nodes().get(NODE, {}).get('object.id') not in (None, identity))
         player.close()
         self.assertEqual(self.player(NODE, 'i420', frames=10).finish(), 0)

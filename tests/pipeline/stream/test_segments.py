@@ -365,7 +365,7 @@ class Ends(Segments):
         want = self.whole()
         err, code = self.begin(signal.SIGTERM, '-resume')
         self.assertEqual(code, 143, err)
-        self.assertIn('the same command continues', err)
+        self.assertIn('run the same command again to continue', err)
         self.assertFalse(os.path.exists(self.output))
         kept = self.done()
         self.assertGreaterEqual(len(kept), 3)

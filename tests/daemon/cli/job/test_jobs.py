@@ -754,7 +754,7 @@ class Kills(JobTest):
                 code, err = goes_on(late)
                 self.assertEqual(code, 0, err)
                 self.assertEqual(self.manifest(), manifest)
-                self.assertIn('was split again meanwhile', err)
+                self.assertIn('was split again in the meantime', err)
                 self.assertTrue(os.path.exists(self.part(0)))
                 shutil.rmtree(self.parts)
 

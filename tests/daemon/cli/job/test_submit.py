@@ -586,8 +586,8 @@ class Watch(Submit):
         with open(os.path.join(self.new, 'a.mp4'), 'ab'):
             run = self.halod(*self.command('--once'), code=1)
         self.assertEqual(self.done(), ['b c.mkv'])
-        self.assertIn('broken.mp4: is left alone', run.err)
-        self.assertEqual(run.err.count('its suffix is not that of a video'), 5, run.err)
+        self.assertIn('broken.mp4: ignored until', run.err)
+        self.assertEqual(run.err.count('its suffix is not that of a video file'), 5, run.err)
         os.unlink(os.path.join(self.new, 'broken.mp4'))
         before = os.stat(os.path.join(self.to, 'b c.mkv')).st_mtime_ns
         self.halod(*self.command('--once'))
@@ -644,7 +644,7 @@ class Watch(Submit):
         with open(os.path.join(self.to, 'c.mkv'), 'wb'):
             pass
         self.put('c.mp4')  # whose c.mkv is not known to be another one's
-        self.assertIn('c.mkv exists, and no job has made it', self.halod(*self.command('--once')).err)
+        self.assertIn('c.mkv exists and was not made by a job', self.halod(*self.command('--once')).err)
         self.assertEqual(self.done(), [*names, 'c.mkv'])
 
     def test_file_that_changed(self):
