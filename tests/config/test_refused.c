@@ -543,7 +543,7 @@ static void http(void **state)
     (void)state;
 #define CLEAR                                                                                      \
     "f:1: http.listen: other machines could see all streams, and passwords would cross the "       \
-    "network in the clear: listen on 127.0.0.1, set certificate and key, or name the proxy that "  \
+    "network unencrypted: listen on 127.0.0.1, set certificate and key, or name the proxy that "   \
     "adds TLS (proxy); for /metrics and /healthz alone, set 'metrics: network'"
 #define NO_PROXY                                                                                   \
     ": must be the IP address from which the proxy connects to halod, such as 192.0.2.7"

@@ -411,7 +411,7 @@ static void fails(void **state)
         bool refuse;
         const char *answers, *says;
     } rows[] = {
-        {0, true, NULL, "no faces can be found: it is not installed"},
+        {0, true, NULL, "detection of faces failed: it is not installed"},
         {2, false, NULL, "failed 3 times at frame 3 (00:00:00.120): it is not installed"},
         {-1, false, "{}", "failed 3 times at frame 1 (00:00:00.040): "},
     };

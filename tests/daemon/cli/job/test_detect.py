@@ -428,7 +428,7 @@ class Detectors(DetectTest):
     def test_missing(self):
         self.split('-faces', 'command=/nonexistent/detector')
         run = self.detect(0, code=75)  # another machine may have it
-        self.assertIn('no faces can be found', run.err)
+        self.assertIn('detection of faces failed', run.err)
         self.assertEqual(self.in_parts('.detections'), [])
         self.assertEqual(self.in_parts('.part'), [])
 
@@ -454,7 +454,7 @@ class Detectors(DetectTest):
             with self.subTest(fault):
                 self.split('-y', '-faces', self.detector('--do', fault))
                 run = self.detect(0, code=75)
-                self.assertIn('no faces can be found: detectors failed 3 times at frame 1', run.err)
+                self.assertIn('detection of faces failed: detectors failed 3 times at frame 1', run.err)
                 self.assertEqual(self.in_parts('.detections'), [])
 
     def test_other_version_on_one_node(self):
