@@ -41,13 +41,15 @@ const struct halo_cpu_strategy halo_cpu_running_sums = {
 };
 
 const struct halo_cpu_strategy halo_cpu_running_sums_v3 = {
-    .base = {.name = "running-sums-avx2", .about = "the same, without AVX-512", .can = can_v3},
+    .base = {.name = "running-sums-avx2",
+             .about = "boxes at the same cost, without AVX-512",
+             .can = can_v3},
     .band = band_v3,
 };
 
 const struct halo_cpu_strategy halo_cpu_running_sums_base = {
     .base = {.name = "running-sums-base",
-             .about = "the same, with baseline instructions only",
+             .about = "boxes at the same cost, with baseline instructions only",
              .can = can},
     .band = halo_box_band_base,
 };

@@ -107,11 +107,15 @@ const struct halo_cpu_strategy halo_cpu_rows = {
 };
 
 const struct halo_cpu_strategy halo_cpu_rows_v3 = {
-    .base = {.name = "rows-avx2", .about = "rows, without AVX-512", .can = can_v3},
+    .base = {.name = "rows-avx2",
+             .about = "vectors along each row, without AVX-512",
+             .can = can_v3},
     .band = band_v3,
 };
 
 const struct halo_cpu_strategy halo_cpu_rows_base = {
-    .base = {.name = "rows-base", .about = "rows, with baseline instructions only", .can = can},
+    .base = {.name = "rows-base",
+             .about = "vectors along each row, with baseline instructions only",
+             .can = can},
     .band = halo_rows_band_base,
 };
