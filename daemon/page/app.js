@@ -102,10 +102,10 @@ function showConnection({up, retryAt, ended}) {
     if (up || getSession().role === 'none')
         return lost.show('');
     if (ended)
-        return lost.show('The session has ended: what you see is old.', true);
+        return lost.show('The session has ended: this page is out of date.', true);
     const seconds = Math.max(0, Math.ceil((retryAt - Date.now()) / 1000));
-    lost.show(seconds ? `Not connected: what you see is old. Trying again in ${seconds} s.`
-        : 'Not connected: what you see is old. Trying again.');
+    lost.show(seconds ? `Not connected: this page is out of date. Trying again in ${seconds} s.`
+        : 'Not connected: this page is out of date. Trying again.');
 }
 
 function warnAboutPlainHttp({tls, users}) {

@@ -34,7 +34,7 @@ function describe({base, hides}) {
 // given up only on purpose: the main answer keeps both regions.
 function askWhose(draft, theirs, layer) {
     const both = layer.id !== '' && !layer.removed;
-    return ask('Somebody else was faster', [
+    return ask('Somebody else changed the filters first', [
         `${layer.id || 'The base'} of ${draft.name} was changed while you were editing. ` +
             'Their version:',
         ...describe(theirs),

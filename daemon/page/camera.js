@@ -52,7 +52,7 @@ export function cameraForm(taken, done = () => {}, cancel = null) {
     'It becomes part of addresses.');
     const filters = field('Filters to begin with',
         h('input', {required: true, spellcheck: 'false', value: STARTING_FILTER}),
-        'They apply to the whole picture until you change them.');
+        'They filter the whole picture until you change them.');
     const devices = h('div', {class: 'choices'}, h('p', {class: 'muted'}, 'Looking for cameras.'));
     listDevices(devices, input.input, name.input, taken);
     const form = createForm({

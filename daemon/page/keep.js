@@ -7,8 +7,8 @@ import {button, h, setText} from './dom.js';
 import {say} from './notices.js';
 
 async function forget(name) {
-    const sure = await ask(`Forget what was kept for ${name}?`,
-        'The settings in the file hold again. A stream that was added here is removed.',
+    const sure = await ask(`Discard the kept settings of ${name}?`,
+        'The settings file applies again. A stream that was added on this page is removed.',
         [[true, 'Forget', 'primary danger']]);
     if (sure)
         await call('Forget', {name});
@@ -28,8 +28,8 @@ export function createKeep(name) {
     const keep = button('Keep', run(async () => {
         await call('Keep', {name});
         return true;
-    }, 'The filters are kept when halod restarts.'), {class: 'small'});
-    const undo = button('Forget', run(() => forget(name), 'The settings in the file hold again.'),
+    }, 'The filters will survive a restart of halod.'), {class: 'small'});
+    const undo = button('Forget', run(() => forget(name), 'The settings file applies again.'),
         {class: 'small'});
     const element = h('div', {class: 'keep', hidden: !mayBe('admin')}, text,
         h('div', {class: 'actions'}, undo, keep));
@@ -38,9 +38,9 @@ export function createKeep(name) {
         update(stream) {
             element.hidden = !stream || !mayBe('admin');
             undo.hidden = !stream?.kept;
-            setText(text, stream?.kept ? 'What was kept is used instead of the settings file.'
-                : 'Added regions are kept. A change of the base holds until halod restarts or ' +
-                    'reloads its settings, unless you keep it.');
+            setText(text, stream?.kept ? 'The kept settings are used instead of the settings file.'
+                : 'Added regions survive a restart. Changes to the base filters last until ' +
+                    'halod restarts or reloads its settings, unless you keep them.');
         },
         allow(yes) {
             keep.disabled = !yes;

@@ -365,7 +365,7 @@ class Editor {
         if (conflict !== 'theirs')
             return;
         this.discard();
-        say('What you had not applied yet was discarded. What is in force is shown in a moment.');
+        say('Your unapplied changes were discarded. The filters in force are shown in a moment.');
     }
 
     discard() {

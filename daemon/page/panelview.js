@@ -14,8 +14,8 @@ function createLeaves() {
         show(leaves = [], hidden = null) {
             const lines = leaves.map(({where, words}) => `${where}: ${words}.`);
             if (hidden?.objects > 0)
-                lines.push(`Until now: ${count(hidden.objects, 'object')} as cells, at most ` +
-                    `${Math.ceil(hidden.bits)} bits in all` +
+                lines.push(`So far: ${count(hidden.objects, 'object')} replaced by cells, which show ` +
+                    `at most ${Math.ceil(hidden.bits)} bits in all` +
                     `${hidden.epsilon > 0 ? `; epsilons of ${hidden.epsilon} in all` : ''}.`);
             if (shown !== (shown = lines.join('\n')))
                 list.replaceChildren(...lines.map((line) => h('li', {}, line)));
@@ -59,7 +59,7 @@ export function createView(actions, keep, preview) {
         'or a polygon on the picture, or hide everything.');
     const base = h('div', {});
     const only = button('Hide only these', actions.hideOnly, {class: 'small', hidden: true,
-        title: 'The regions replace the base filters, and are kept; the rest of the picture is shown'});
+        title: 'The added regions replace the base filters; the rest of the picture is shown'});
     const error = h('p', {class: 'error', role: 'alert'});
     const apply = button('Apply', actions.apply, {class: 'primary'});
     const discard = button('Discard', actions.discard);

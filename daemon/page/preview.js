@@ -71,7 +71,7 @@ export function createPreview(frame, draftNow, failed) {
 
     function begin() {
         set(true);
-        cover('The preview begins');
+        cover('The preview is starting');
         play(++round);
     }
 

@@ -79,7 +79,7 @@ function actionButton(label, action, more = {}) {
 
 async function stop(name) {
     const sure = await ask(`Stop ${name}?`,
-        'Viewers no longer get pictures, and its files end, until somebody starts it again.',
+        'Viewers see nothing, and recording stops, until somebody starts it again.',
         [[true, 'Stop', 'primary danger']]);
     if (sure)
         await call('Stop', {name});

@@ -25,8 +25,8 @@ export function createState() {
 // Tiles show the short label; screen readers and tooltips get the long one.
 const LABELS = {
     rate: ['Rate', 'Frames per second'],
-    p50: ['Delay', 'Of half of the frames, at most'],
-    p99: ['Longest delay', 'Of 99 % of the frames, at most'],
+    p50: ['Delay', 'Half of the frames have at most this delay'],
+    p99: ['Longest delay', '99 % of the frames have at most this delay'],
     drops: ['Dropped', 'Dropped frames'],
     viewers: ['Watching', 'Number of viewers'],
     coverage: ['Hidden', 'The part of the picture that is filtered'],

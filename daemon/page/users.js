@@ -131,7 +131,7 @@ export function showUsers(root) {
     root.append(h('div', {class: 'head'}, h('h1', {}, 'Users')),
         h('section', {class: 'card'}, h('div', {class: 'head'}, h('h2', {}, 'People'),
             button('Add a user', () => change(addUser))), table(users),
-        h('p', {class: 'muted'}, 'View: see pictures and figures. Operate: also hide regions, ' +
+        h('p', {class: 'muted'}, 'View: see pictures and statistics. Operate: also hide regions, ' +
             'start and stop streams. Administer: everything.')),
         h('section', {class: 'card'}, h('div', {class: 'head'}, h('h2', {}, 'Tokens for programs'),
             button('Add a token', () => change(addToken))), table(tokens),
