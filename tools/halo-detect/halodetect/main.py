@@ -39,7 +39,8 @@ def add_faces(parser):
                              '--layout); of several models, whatever one of them finds is a face '
                              '(default: the first of centerface, blazeface and haar that is '
                              'installed)')
-    parser.add_argument('--layout', choices=names.LAYOUTS, help='what the outputs of an ONNX file mean')
+    parser.add_argument('--layout', choices=names.LAYOUTS,
+                        help='layout of the outputs of an ONNX file')
     parser.add_argument('--size', metavar='PIXELS', type=bounded(int, 64, 2048),
                         help='shorter side of the frames to receive: larger values find smaller '
                              'faces and take longer (default: half of the frames of a file, '
@@ -60,10 +61,10 @@ def parse(arguments):
     parser = Parser(prog='halo-detect', description=__doc__)
     commands = parser.add_subparsers(dest='command', required=True, metavar='COMMAND')
     for name, add in (('faces', add_faces), ('people', add_people)):
-        one = commands.add_parser(name, help=f'find {name} for halod, which starts this command')
+        one = commands.add_parser(name, help=f'find {name} for halod, which starts it')
         add(one)
         add_common(one)
-    one = commands.add_parser('check', help='load the models, and say what is missing')
+    one = commands.add_parser('check', help='load the models, and report what is missing')
     kinds = one.add_subparsers(dest='find', required=True, metavar='faces|people')
     for name, add in (('faces', add_faces), ('people', add_people)):
         kind = kinds.add_parser(name, help=f'what finds {name}')
