@@ -169,8 +169,9 @@ class Whole(DaemonTest):
         for word, number in (('objects', 4), ('epsilon', 1)):
             self.assertIn(f'halod_hidden_{word}_total{{stream="noise"}} {number}', lines)
         said = self.ctl(daemon, 'status', 'noise').stdout
-        self.assertRegex(said, r'(?m)^leaves +region=rect .*: at most 6.00 bits for each object')
-        self.assertIn('4 objects shown as cells until now: at most 14 bits in all', said)
+        self.assertRegex(said, r'(?m)^residual +region=rect .*: at most 6.00 bits for each object')
+        self.assertIn('4 objects replaced by cells so far, which reveal at most 14 bits in all',
+                      said)
 
     def test_a_call_that_waits_behind_an_answer(self):
         """What ends one call in the midst of a reload does not begin the next one there."""

@@ -94,7 +94,7 @@ static void schedule(const struct halo_bench_job *plan, struct halo_bench_candid
         return;
     if (us > plan->limit * 1e6) {
         p->turns = 0;
-        snprintf(c->note, sizeof c->note, "left out: one plane takes about %.3g s (see --limit)",
+        snprintf(c->note, sizeof c->note, "skipped: one plane takes about %.3g s (see --limit)",
                  us / 1e6);
     } else if (passes >= UNCOUNTED + 1) {
         p->turns = passes >= p->turns * (UNCOUNTED + 1) ? p->turns : 1;

@@ -197,7 +197,7 @@ static const struct halo_option options[] = {
     {"fps", NULL, HALO_OPTION_REAL, AT(fps), 0, 0, 100000,
      .help = "--ring: frames per second of each stream; 0 means as many as possible"},
     {"alone", NULL, HALO_OPTION_INT, AT(alone), 2000, 1, 1000000,
-     .help = "--ring: number of frames that are timed singly, one after the other"},
+     .help = "--ring: number of frames that are timed alone, one after the other"},
     {"csv", NULL, HALO_OPTION_FLAG, AT(csv),
      .help = "print comma-separated values instead of a table"},
     {"json", NULL, HALO_OPTION_FLAG, AT(json), .help = "print JSON instead of a table"},

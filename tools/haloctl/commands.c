@@ -92,8 +92,8 @@ static int print_code(struct ctl *ctl)
     const bool found = setup;
     json_decref(result);
     return found ? ctl_end_print()
-                 : ctl_say("there is no code: either there are users already, or the settings have "
-                           "no state folder");
+                 : ctl_say("there is no code: either users exist already, or 'state:' is not set "
+                           "to a folder");
 }
 
 static int usage(const char *what)
@@ -501,8 +501,8 @@ const struct ctl_command ctl_commands[] = {
      "stream", ctl_status},
     {"set", "NAME filters=CHAIN", "change the filters, or a camera control with control.X=Y", 2, 2,
      NULL, "stream filters=", set},
-    {"hide", "NAME ID filters=CHAIN|off", "hide more of a stream, or stop hiding it", 3, 3, NULL,
-     "stream ID filters=|off", hide},
+    {"hide", "NAME ID filters=CHAIN|off", "hide more of a stream, or with off stop hiding it", 3, 3,
+     NULL, "stream ID filters=|off", hide},
     {"keep", "NAME", "keep the filters of a stream when halod restarts", 1, 1, NULL, "stream",
      keep},
     {"forget", "NAME", "use the filters in the settings file again", 1, 1, NULL, "stream", forget},
@@ -516,10 +516,10 @@ const struct ctl_command ctl_commands[] = {
      "stream FILE filters=", snapshot},
     {"reload", "", "read the settings again and change the streams that differ", 0, 0, "check", "",
      reload},
-    {"events", "", "print changes as they happen, until Ctrl-C", 0, 0, NULL, "", events},
+    {"events", "", "print events as they happen, until Ctrl-C", 0, 0, NULL, "", events},
     {"user", "list|add|role|remove|code [NAME [ROLE]]",
-     "users of HTTP; 'code' creates the first one", 1, 3, NULL, "list|add|role|remove|code",
-     ctl_user},
+     "users of HTTP; 'code' prints the code with which the first one is created", 1, 3, NULL,
+     "list|add|role|remove|code", ctl_user},
     {"token", "list|add|remove [NAME [ROLE]]", "tokens of programs that use HTTP", 1, 3, NULL,
      "list|add|remove", ctl_token},
     {"doctor", "", "check for common problems", 0, 0, NULL, "", ctl_doctor},

@@ -236,7 +236,7 @@ static void disk(const json_t *seen, struct doctor_finding *f)
             continue;
         find(f, left < 100 * MIB ? DOCTOR_FAILED : DOCTOR_WARNING,
              "free some space, or set keep_size in the output's settings",
-             "%s: only %s of %s are free", ctl_text(one, "path"), amount_of(left).text,
+             "%s: only %s of %s is free", ctl_text(one, "path"), amount_of(left).text,
              amount_of(size).text);
     }
     find(f, DOCTOR_OK, "", "the disks of all outputs have free space");
@@ -363,7 +363,7 @@ static void desktop_cameras(const json_t *seen, struct doctor_finding *f)
     if (!facts)
         return;
     if (json_array_size(json_object_get(facts, "nodes")) == 0) {
-        find(f, DOCTOR_OK, "", "the settings contain no node of PipeWire");
+        find(f, DOCTOR_OK, "", "the settings contain no PipeWire camera");
         return;
     }
     if (*ctl_text(facts, "pipewire_error"))
@@ -529,8 +529,8 @@ static void clock_set(const json_t *seen, struct doctor_finding *f)
     const double begun = ctl_number(json_object_get(seen, "status"), "since");
     if (begun > ctl_number(seen, "now") + 1)
         find(f, DOCTOR_FAILED, "set the clock, then run haloctl reload",
-             "the clock has been set back by %.0f s since halod started: file names and file times "
-             "will repeat",
+             "the clock has been set back by %.0f s since halod started, so file names and file "
+             "times can repeat",
              begun - ctl_number(seen, "now"));
     else if (json_is_false(json_object_get(seen, "clock_synchronised")))
         find(f, DOCTOR_WARNING, "run timedatectl set-ntp true, or run chrony",
@@ -552,7 +552,7 @@ const struct doctor_check doctor_checks[] = {
     {"inputs", "input files can be read", inputs},
     {"detectors", "detectors run", detectors},
     {"virtual-cameras", "devices of virtual cameras exist", virtual_cameras},
-    {"desktop-cameras", "cameras of the desktop exist, and what programs see", desktop_cameras},
+    {"desktop-cameras", "PipeWire cameras exist, and programs see them", desktop_cameras},
     {"port", "the HTTP port is available", port},
     {"memlock", "enough memory can be locked", memlock},
     {"streams", "no stream has failed", streams},

@@ -183,8 +183,9 @@ static void print_output(const json_t *output, FILE *to)
     const char *failed = ctl_text(output, "encoding_failed");
     fprintf(to, "%-10s %s %s", "output", ctl_text(output, "kind"), ctl_text(output, "target"));
     if (json_object_get(output, "viewers"))
-        fprintf(to, ", %.0f viewers, %.0f packets dropped, %.0f cut", ctl_number(output, "viewers"),
-                ctl_number(output, "dropped_packets"), ctl_number(output, "cut"));
+        fprintf(to, ", %.0f viewers, %.0f packets dropped, %.0f viewers disconnected",
+                ctl_number(output, "viewers"), ctl_number(output, "dropped_packets"),
+                ctl_number(output, "cut"));
     fprintf(to, "%s%s%s%s", *state ? ", " : "", state, *why ? ": " : "", why);
     fprintf(to, "%s%s\n", *failed ? "; encoding failed: " : "", failed);
 }
@@ -248,12 +249,14 @@ static void print_leaves(const json_t *stream, FILE *to)
     const json_t *hidden = json_object_get(stream, "hidden"), *row;
     size_t i;
     json_array_foreach (json_object_get(stream, "leaves"), i, row)
-        fprintf(to, "%-10s %s: %s\n", i ? "" : "leaves", ctl_text(row, "where"),
+        fprintf(to, "%-10s %s: %s\n", i ? "" : "residual", ctl_text(row, "where"),
                 ctl_text(row, "words"));
     if (ctl_number(hidden, "objects") > 0)
-        fprintf(to, "%-10s %.0f object%s shown as cells until now: at most %.0f bits in all\n", "",
-                ctl_number(hidden, "objects"), ctl_number(hidden, "objects") > 1 ? "s" : "",
-                ceil(ctl_number(hidden, "bits")));
+        fprintf(
+            to,
+            "%-10s %.0f object%s replaced by cells so far, which reveal at most %.0f bits in all\n",
+            "", ctl_number(hidden, "objects"), ctl_number(hidden, "objects") > 1 ? "s" : "",
+            ceil(ctl_number(hidden, "bits")));
     if (ctl_number(hidden, "epsilon") > 0)
         fprintf(to, "%-10s their epsilons add up to %g\n", "", ctl_number(hidden, "epsilon"));
 }
@@ -289,7 +292,7 @@ void ctl_print_stream(const json_t *stream, FILE *to)
     fputc('\n', to);
     print_stages(json_object_get(stream, "stages"), to);
     fprintf(to, "%-10s %.0f%s\n", "viewers", ctl_number(stream, "viewers"),
-            json_is_true(json_object_get(stream, "card")) ? ", who see the card" : "");
+            json_is_true(json_object_get(stream, "card")) ? ", who see the placeholder" : "");
     fprintf(to, "%-10s %.0f\n", "restarts", ctl_number(stream, "restarts"));
     if (json_is_true(json_object_get(stream, "recording")))
         fprintf(to, "%-10s yes\n", "recording");
