@@ -88,9 +88,10 @@ static bool admit(struct halo_piece *p)
 static int check_entered(const struct halo_piece *p, struct halo_error *err)
 {
     return p->frozen && p->frozen->mode == HALO_FROZEN_SHOW && p->frozen->missing
-               ? halo_fail(err, -ESTALE,
-                           "frame %lld shows an object whose cells halod job merge has not taken",
-                           (long long)p->frozen->frame)
+               ? halo_fail(
+                     err, -ESTALE,
+                     "an object appears in frame %lld, for which halod job merge recorded no cells",
+                     (long long)p->frozen->frame)
                : 0;
 }
 
