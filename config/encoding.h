@@ -44,7 +44,7 @@ struct halo_encoding {
 /* The formats that virtual cameras accept, beginning with the default, "yuyv"; NULL-terminated. */
 extern const char *const halo_camera_formats[];
 
-/* The formats of cameras of the desktop, with FFmpeg's names, the preferred one first. */
+/* The formats of PipeWire cameras, with FFmpeg's names, the preferred one first. */
 extern const char *const halo_desktop_formats[HALO_DESKTOP_FORMATS];
 
 /* Returns the encoder's name or "raw"; if no codec is given, returns "libx264". */

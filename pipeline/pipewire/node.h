@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * A camera of the desktop: a node of class Video/Source in the PipeWire graph of the user's
+ * A PipeWire camera: a node of class Video/Source in the PipeWire graph of the user's
  * session, which every program of the session can list and play.
  *
  * Like a virtual camera (camera/loopback.h), it belongs to the supervisor (or halod run), never to

@@ -370,7 +370,7 @@ static void encodings(void **state)
 
 #define NODE "{pipewire: {name: door}"
 
-/* A camera of the desktop has an encoding for each of its formats. */
+/* A PipeWire camera has an encoding for each of its formats. */
 static void cameras_of_the_desktop(void **state)
 {
     (void)state;

@@ -223,7 +223,7 @@ static void fill_shown(struct halo_output_settings *output, const struct halo_ru
     output->video.size = copy(text, failed);
 }
 
-/* The camera of the desktop, for which the real camera is open only while it is used. */
+/* The PipeWire camera, for which the real camera is open only while it is used. */
 static void fill_desktop(struct halo_stream_settings *ret, const struct halo_run_settings *run,
                          const struct halo_camera_id *id, bool *failed)
 {

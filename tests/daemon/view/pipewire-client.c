@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause
- * Plays a camera of the desktop, as a program that knows only libpipewire.
+ * Plays a PipeWire camera, as a program that knows only libpipewire.
  *
  *   pipewire-client NODE [FORMAT [FRAMES [ROUNDS]]]
  *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Cameras of the desktop, in a session without a display (halotest/pipewire.py), filled from a camera
+# PipeWire cameras, in a session without a display (halotest/pipewire.py), filled from a camera
 # that tests/standin/v4l2.c plays. HALOTEST_ROUNDS=200 is the long form of the rounds.
 """What programs of the session see: filtered pictures and cards alone, whatever restarts."""
 import functools
