@@ -18,7 +18,7 @@ enum {
     HALO_MQTT_STATE_S = 10,  /* between two messages in which only numbers differ */
 };
 
-/* A switch for an addition. The first switch of each stream is the shutter. */
+/* A switch that adds filters and removes them. The first switch of each stream is the shutter. */
 struct halo_mqtt_switch {
     char id[HALO_MQTT_ID];
     char *chain;    /* what ON adds; owned */

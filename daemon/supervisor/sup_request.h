@@ -41,7 +41,7 @@ bool sv_request_sets(const struct sv_stream *stream);
 /* Returns whether a requested change of bases is waiting until the engine has released the
  * stream. */
 bool sv_request_waits(const struct sv_stream *stream);
-/* Refuses such changes, because of new settings. Changes of additions still wait. */
+/* Refuses such changes, because of new settings. Changes of added filters keep waiting. */
 void sv_request_refuse_waiting(struct sv_stream *stream, const char *why);
 int sv_request_control(struct sv_stream *stream, const struct halo_control_value *to,
                        halo_reply *reply, void *arg, struct halo_error *err);

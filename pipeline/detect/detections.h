@@ -53,7 +53,7 @@ struct halo_detections {
     int64_t segments;
 
     int32_t width, height;     /* of frames as they enter the gate */
-    struct halo_frozen frozen; /* of all segments: what hides objects that were found */
+    struct halo_frozen frozen; /* in all segments: the cells that hide objects */
 
     /* Thumbnails of the first and the last frame whose `looked` is set, if there is one. */
     bool seen;

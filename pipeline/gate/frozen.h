@@ -32,7 +32,7 @@ struct halo_frozen {
     int64_t objects;
     uint16_t *value;
     int64_t values;
-    /* What the values leave in all (hidden.h). */
+    /* How much all values reveal (hidden.h). */
     int64_t shown;
     double bits, epsilons;
 

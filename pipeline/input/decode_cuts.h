@@ -30,8 +30,8 @@ enum halo_cut {
     HALO_CUT_NEVER, /* from the cut before this packet on, one decoder must decode everything */
 };
 
-/* Returns whether the stream may be cut at all. If not, cuts->reason is a phrase such as "its codec
- * is not cut", a string constant; otherwise it is NULL. */
+/* Returns whether the stream may be cut at all. If not, cuts->reason is a phrase such as "it is
+ * encrypted", a string constant; otherwise it is NULL. */
 bool halo_cuts_init(struct halo_cuts *cuts, const AVStream *stream);
 
 /* Looks at the next packet of the stream. After HALO_CUT_NEVER, cuts->reason says why, and the
