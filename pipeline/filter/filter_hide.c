@@ -124,10 +124,10 @@ const struct halo_filter_kind halo_filter_hide = {
         "its frames together show no more than n * n * log2(levels) bits of each channel. noise\n"
         "adds Laplace noise to the means instead of rounding them, drawn once for each object:\n"
         "a guess at what is behind the cells is right at most e^epsilon times as often as\n"
-        "without them. With an epsilon that small, next to nothing of the means is left. An\n"
-        "object is what a detector or a region feed follows under one id, or a shape in the\n"
-        "chain's text. An object without an id, or smaller than least, is solid. 'halod\n"
-        "hide-report' prints what a chain leaves.\n",
+        "without them. If epsilon is small enough for that, the noise hides the means almost\n"
+        "completely. An object is what a detector or a region feed follows under one id, or a\n"
+        "shape in the chain's text. An object without an id, or smaller than least, is solid.\n"
+        "'halod hide-report' prints how much a chain leaves of its regions.\n",
     .options = options,
     .positional = positional,
     .settings_size = sizeof(struct settings),

@@ -54,7 +54,7 @@ struct halo_stream {
     struct halo_held_packets held;
     struct halo_piece piece;
     bool trial, only_opens;
-    double estimates[HALO_WORKLOAD_PLACES]; /* of the run's length; 0: none were made */
+    double estimates[HALO_WORKLOAD_PLACES]; /* estimated lengths of the run, in s; 0: none */
     enum halo_workload_place place;         /* HALO_WORKLOAD_GPU: or what the settings say */
     struct halo_graphs *graphs;
     struct halo_stages *stages;

@@ -481,7 +481,7 @@ class BadInput(JobTest):
             self.fails('join', self.parts, code=1, says=('damaged', 'segment MANIFEST 2'))
             self.assertIn('damaged', self.segment(2).err)
         shutil.copy(self.part(1), self.part(3))  # whole, but another one
-        self.fails('join', self.parts, code=1, says='does not fit')
+        self.fails('join', self.parts, code=1, says='does not match')
         for number in (0, 2, 3):
             os.unlink(self.part(number))
         self.fails('join', self.parts, code=75, says=('3 of 4', 'first one is 0'))
