@@ -174,7 +174,7 @@ class OneDecoder(Decoders):
     def test_other_codecs(self):
         self.same(short('-c:v', 'mjpeg', '-pix_fmt', 'yuvj420p'),
                   reason='streams with this codec cannot be divided')
-        self.same(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), reason='its codec')
+        self.same(short('-c:v', 'mpeg4', '-g', '10', suffix='.mp4'), reason='this codec')
 
     def test_interlaced(self):
         self.same(halotest.interlaced_clip('tff'))

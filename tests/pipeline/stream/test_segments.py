@@ -232,7 +232,7 @@ class Refused(Segments):
         self.refuse('-segments', '-keep-going', says='-keep-going')
         self.refuse('-segments', '-stats', says='-stats')
         self.refuse('-segments', name='null:', says='null:')
-        self.refuse('-segments', '-f', 'nut', name='unix:/nowhere', says='not a file')
+        self.refuse('-segments', '-f', 'nut', name='unix:/nowhere', says='must be a file')
 
     def test_outputs(self):
         """Those that count frames, and pipes."""
@@ -240,7 +240,7 @@ class Refused(Segments):
             with self.subTest(name):
                 self.refuse('-segments', '-an', name=name, says='use .mkv or .mp4')
         os.mkfifo(self.path('pipe.mkv'))
-        self.refuse('-segments', '-y', name='pipe.mkv', says='not a file')
+        self.refuse('-segments', '-y', name='pipe.mkv', says='must be a file')
 
     def test_inputs(self):
         with open(short(*GOP, suffix='.ts'), 'rb') as file:
@@ -252,7 +252,7 @@ class Refused(Segments):
         self.refuse('-segments', source=two, says='2 video streams')
         self.refused('run', '-resume', '-i', '/dev/video0', '-vf', 'null', self.path('out.mkv'), says='camera')
         self.refused('run', '-segments', '-i', sounding(), '-vf', 'gblur=region=faces', self.path('out.mkv'),
-                     says='detectors')
+                     says='detections')
         self.refuse('-segments', source='/nowhere.mkv', code=1, says='/nowhere.mkv')
 
     def test_damage(self):
@@ -412,13 +412,13 @@ class Ends(Segments):
         want = self.whole()
         self.begin(signal.SIGTERM, '-resume', after=1)
         kept = self.done()
-        self.refused(*self.command('-resume', '-crf', '20'), says='-crf (not given) instead of 20')
+        self.refused(*self.command('-resume', '-crf', '20'), says='-crf (not given), not with 20')
         for name, folder in other_libraries(self.folder):
             self.refused(*self.command('-resume'), says=name, environment={'LD_LIBRARY_PATH': folder})
         self.refused(*self.command('-segments'), says='-resume')
         command = self.command('-resume')
         command[command.index('gblur=sigma=3')] = 'gblur=sigma=4'
-        self.refused(*command, says='-vf gblur=sigma=3 instead of gblur=sigma=4')
+        self.refused(*command, says='-vf gblur=sigma=3, not with gblur=sigma=4')
         other = clip('.mp4', *video_source(seconds=SECONDS), '-vf', 'negate', *GOP)
         command = self.command('-resume')
         command[command.index(self.source)] = other

@@ -721,7 +721,7 @@ class Watch(Submit):
         program = self.write('halod', f'[ -e {fine} ] || exit 75\nexec {halotest.HALOD} "$@"')
         self.put('a.mp4')
         watch = self.start(*self.command('--program', program))
-        self.assertIn(b'ended with 75', next(line for line in watch.stderr if b'ended' in line))
+        self.assertIn(b'ended with status 75', next(line for line in watch.stderr if b'ended' in line))
         with open(fine, 'wb'):
             pass
         self.assertTrue(wait_until(lambda: self.done() == ['a.mkv']))
