@@ -95,7 +95,7 @@ static void prepare_setup(struct halo_access *access)
     if (halo_write_file(access->code_path, 0600, line, strlen(line), &err) == 0)
         return;
     access->code[0] = '\0';
-    halo_log(HALO_LOG_WARNING, "no users can be created: %s", err.text);
+    halo_log(HALO_LOG_WARNING, "users cannot be created: %s", err.text);
 }
 
 static void finish(struct halo_access *access)

@@ -125,7 +125,7 @@ const char *halo_confine_files_missing(bool moves)
 {
     return abi() >= FIRST_WITH_MOVE ? NULL
            : abi() >= 1
-               ? moves ? "Landlock of this kernel would not let files be moved to another folder"
+               ? moves ? "this kernel's Landlock does not allow files to be moved to another folder"
                        : NULL
                : "this kernel has no Landlock, or Landlock is disabled (see the boot "
                  "parameter lsm=)";

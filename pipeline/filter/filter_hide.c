@@ -39,8 +39,8 @@ static const struct halo_option options[] = {
      .help = "an object narrower or lower than this, in luma pixels, gets one colour instead of "
              "cells; at least 4 * n (default 4 * n, but at least 32)"},
     {"epsilon", NULL, HALO_OPTION_REAL, AT(epsilon), 1, 0.001, 100,
-     .help = "with noise: the cells make a guess about what is hidden right at most e^epsilon "
-             "times as often; at most three decimals"},
+     .help = "with noise: a guess about what is hidden is right at most e^epsilon times as often "
+             "as without the cells; at most three decimals"},
     {NULL},
 };
 

@@ -402,8 +402,8 @@ int halo_run_segments_refuse(const struct halo_chain *chain, struct halo_error *
     halo_chain_add_needs(chain, &needs);
     if (halo_chain_has_cells(chain))
         return halo_fail_usage(
-            err, "-segments cannot be used with the cells of hide, which are taken from the frame "
-                 "in which an object appears: each segment would take its own");
+            err, "-segments cannot be used with the cells of hide, because an object has the cells "
+                 "of the frame in which it appears, and each segment would use other ones");
     return needs.hidden || needs.shown
                ? halo_fail_usage(err,
                                  "-segments cannot be used with region=faces, people or "
