@@ -22,7 +22,7 @@ struct halo_pace {
     int frames;         /* new ones since the grid was loosened, up to a limit */
 };
 
-/* Starts a grid in which a frame is overdue now. */
+/* Starts a grid of times whose current time is one period ago, so a frame is due at once. */
 void halo_pace_start(struct halo_pace *p, int64_t period, int64_t now);
 
 /* New frames may arrive at any time from now on: the grid is aligned with the first ones. */

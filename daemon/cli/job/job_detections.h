@@ -10,9 +10,9 @@
 /* Refuses chains whose objects cannot be found in segments. Returns 0 or a usage error. */
 int halo_job_check_chain(const struct halo_run_settings *settings, const struct halo_chain *chain,
                          struct halo_error *err);
-/* Whether detectors must look at the segments of a job with this chain; and whether it must be
- * merged, for what they answer or for the cells of hide. */
+/* Returns whether a job with this chain needs halod job detect. */
 bool halo_job_chain_detects(const struct halo_chain *chain);
+/* Returns whether it needs halod job merge: for detections, or for the cells of hide. */
 bool halo_job_chain_merges(const struct halo_chain *chain);
 
 /* Returns the SHA-256 of the programs of detectors that the job itself names and needs, by what
