@@ -277,7 +277,7 @@ class Tags(HaloTest):
         for name in ('out.mov', 'out.ts'):
             with self.subTest(name):
                 run = self.halod('run', '-i', source, '-vf', 'null', self.path(name))
-                self.says_once(run, '360 degrees')
+                self.says_once(run, '360-degree video')
                 self.says_once(run, 'two views')
 
     def test_second_layer_of_hevc(self):
