@@ -152,9 +152,9 @@ static void load_node(struct halo_loader *l, struct halo_output_settings *output
         return;
     halo_loader_section(l, &section, output, node, NULL);
     if (!halo_node_get(node, "name"))
-        halo_loader_say(l, node,
-                        "has no name: set name to what programs are to show, such as "
-                        "pipewire: {name: \"halod door\"}");
+        halo_loader_say(
+            l, node,
+            "has no name: set the name that programs show, as in pipewire: {name: \"halod door\"}");
 }
 
 static void load_target(struct halo_loader *l, struct halo_output_settings *output,

@@ -183,7 +183,8 @@ static int read_command(struct run *run, int argc, char **argv, struct halo_erro
         return halo_fail_usage(err, "-input_format is for cameras: %s is not a camera",
                                run->settings.source.input);
     if (run->settings.segments && halo_run_live_is(&run->settings))
-        return halo_fail_usage(err, "-segments is for files: a camera's frames come one by one");
+        return halo_fail_usage(
+            err, "-segments cannot be used with a camera, whose frames arrive one by one");
     return 0;
 }
 
@@ -202,10 +203,10 @@ static int plan_command(struct run *run, int argc, char **argv, struct halo_erro
     if (read_command(run, argc, argv, err) < 0)
         return halo_run_end_code(err);
     if (halo_run_live_is(set)) {
-        halo_fail_usage(err,
-                        "halod plan: %s is a camera: halod run -stats -t 10 shows what a "
-                        "camera's frames take",
-                        set->source.input);
+        halo_fail_usage(
+            err,
+            "halod plan cannot be used with a camera (%s): measure it with halod run -stats -t 10",
+            set->source.input);
         return halo_run_end_code(err);
     }
     set->stats = set->overwrite = true; /* nothing is written */
