@@ -209,7 +209,7 @@ class Whole(DaemonTest):
             done = check({'one': self.stream()}, state=self.folder)
             self.assertEqual(done.returncode, 78, done.stderr)
             self.assertRegex(done.stderr, overlay + ': is (empty or )?damaged.*haloctl keep.*'
-                                                    'restore it from a backup, or remove it')
+                                                    'restore it from a backup or, if ')
 
 
 class Rounds(DaemonTest):
