@@ -46,7 +46,7 @@ struct halo_gate_plan {
     struct halo_gate_input input;
     enum AVPixelFormat format; /* native format, for filtering and for output frames */
     int planes;
-    struct halo_reach reach; /* what frames of the input's format and size spill */
+    struct halo_reach reach; /* how far chroma spills in frames of the input's format and size */
     struct halo_plane_steps steps[HALO_MAX_PLANES];
 
     const struct halo_chain *chain;

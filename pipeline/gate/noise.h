@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Random bytes in store. Initialise it with {0}, and finish it: what was drawn would tell the
+/* A store of random bytes. Initialise it with {0}, and finish it: what was drawn would tell the
  * noise. One thread. */
 struct halo_random {
     uint8_t bytes[256];

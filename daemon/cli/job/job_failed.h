@@ -36,8 +36,8 @@ void halo_job_note_failure(const struct halo_job_file *job, const char *step,
 /* Logs the error of a step, notes it, and returns the exit code. */
 int halo_job_fail_step(const struct halo_job_file *job, const char *step,
                        const struct halo_job_share *share, const struct halo_error *err);
-/* Notes that a task has ended, which shares the segments of several jobs, and which nobody tries
- * again. A step may have said before why it fails. Returns HALO_EXIT_OK. */
+/* Notes that a task, which shares the segments of several jobs, has ended and is not retried. A
+ * step may have said before why it fails. Returns HALO_EXIT_OK. */
 int halo_job_note_ended(int count, char *const *names, const char *step,
                         struct halo_job_share share, int code);
 /* The step begins. */
