@@ -105,7 +105,7 @@ static const struct {
      "{'facts':{'virtual_cameras':[{'stream':'a','path':'/dev/video1','error':'Permission'}]}}",
      DOCTOR_FAILED, "group video"},
     {"desktop-cameras", "{}", DOCTOR_SKIPPED, ""},
-    {"desktop-cameras", "{'facts':{'nodes':[]}}", DOCTOR_OK, "no node"},
+    {"desktop-cameras", "{'facts':{'nodes':[]}}", DOCTOR_OK, "no PipeWire camera"},
     {"desktop-cameras",
      "{'facts':{'nodes':[{'stream':'a','path':'pipewire:x','output':true}],"
      "'pipewire_error':'no session'}}",
