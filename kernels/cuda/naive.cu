@@ -9,7 +9,7 @@
  *      | . . . . . . |      Ghost cells are found at every tap.
  *      +-------------+
  *
- * Separable masks and boxes take two passes with int32 elements in between. */
+ * Separable masks take two passes with int32 elements in between. */
 #include "kernels/cuda/gradient.cuh"
 #include "kernels/cuda/mask_bank.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -101,44 +101,6 @@ static __global__ void gradient_kernel(const struct halo_plane src, const struct
     halo_write<Sample>(dst, e, y, halo_root_finish<Accum>(a, b, root));
 }
 
-/* At most 2049 samples of 16 bits: 28 bits. */
-template <typename Sample>
-static __global__ void box_row_kernel(const struct halo_plane src, const struct halo_wide wide,
-                                      const struct halo_pass pass,
-                                      const struct halo_cuda_wanted wanted)
-{
-    if (halo_block_unread(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, BLOCK_HEIGHT))
-        return;
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
-    if (e >= src.width * src.channels || y >= src.height)
-        return;
-
-    uint32_t sum = 0;
-    for (int i = -pass.radius_x; i <= pass.radius_x; i++)
-        sum += halo_input<Sample>(src, pass, e + i * src.channels, y);
-    wide.data[y * wide.stride + e] = (int32_t)sum;
-}
-
-/* At most 2049 such sums: 39 bits. */
-template <typename Sample>
-static __global__ void box_column_kernel(const struct halo_wide wide, const struct halo_plane dst,
-                                         const struct halo_pass pass, uint32_t area,
-                                         const struct halo_cuda_wanted wanted)
-{
-    if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), BLOCK_WIDTH, BLOCK_HEIGHT))
-        return;
-    const int e = blockIdx.x * BLOCK_WIDTH + threadIdx.x;
-    const int y = blockIdx.y * BLOCK_HEIGHT + threadIdx.y;
-    if (e >= dst.width * dst.channels || y >= dst.height)
-        return;
-
-    uint64_t sum = area / 2;
-    for (int j = -pass.radius_y; j <= pass.radius_y; j++)
-        sum += halo_wide_input(wide, dst.height, pass, e, y + j);
-    halo_write<Sample>(dst, e, y, (int64_t)(sum / area));
-}
-
 namespace
 { /* each file has its own */
 struct kernels {
@@ -175,37 +137,6 @@ struct kernels {
 };
 } // namespace
 
-template <typename Sample>
-static cudaError_t launch_box(const struct halo_cuda_call *call)
-{
-    const struct halo_conv *conv = call->conv;
-    const struct halo_wide wide = halo_wide_of(call);
-    const int width = 2 * conv->radius_x + 1;
-    const uint32_t area = (uint32_t)width * (2 * conv->radius_y + 1);
-    const dim3 block(BLOCK_WIDTH, BLOCK_HEIGHT);
-    const dim3 grid = halo_grid(call->src, BLOCK_WIDTH, BLOCK_HEIGHT);
-
-    struct halo_pass row = {}, column = {};
-    row.radius_x = conv->radius_x;
-    column.radius_y = conv->radius_y;
-    row.border = column.border = conv->border;
-    row.ghost = conv->border_value;
-    column.ghost = conv->border_value * width;
-    box_row_kernel<Sample><<<grid, block, 0, call->stream>>>(call->src, wide, row, call->wanted);
-    box_column_kernel<Sample>
-        <<<grid, block, 0, call->stream>>>(wide, call->dst, column, area, call->wanted);
-    return cudaGetLastError();
-}
-
-static cudaError_t launch_boxes(const struct halo_cuda_call *calls, int count)
-{
-    cudaError_t status = cudaSuccess;
-    for (int i = 0; i < count && status == cudaSuccess; i++)
-        status = halo_plane_sample_bytes(&calls[i].src) == 1 ? launch_box<uint8_t>(&calls[i])
-                                                             : launch_box<uint16_t>(&calls[i]);
-    return status;
-}
-
 cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count)
 {
     cudaError_t status = cudaSuccess;
@@ -218,8 +149,6 @@ cudaError_t halo_cuda_launch_naive(const struct halo_cuda_call *calls, int count
             status = halo_cuda_launch_solid(from, alike);
         else if (from->conv->kind == HALO_CONV_CELLS)
             status = halo_cuda_launch_cells(from, alike);
-        else if (from->conv->kind == HALO_CONV_BOX)
-            status = launch_boxes(from, alike);
         else
             status = halo_launch_alike<kernels>(from, alike);
     }

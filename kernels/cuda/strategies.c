@@ -203,12 +203,12 @@ static bool naive_can(const struct halo_conv *conv, int channels)
     case HALO_CONV_COPY:
     case HALO_CONV_SEPARABLE:
     case HALO_CONV_DENSE:
-    case HALO_CONV_BOX:
     case HALO_CONV_GRADIENT:
     case HALO_CONV_PIXELIZE:
     case HALO_CONV_SOLID:
     case HALO_CONV_CELLS:
         return true;
+    case HALO_CONV_BOX:
     case HALO_CONV_DECIMATED:
         return false;
     }
