@@ -24,198 +24,81 @@
  *
  * Each cell is read once from global memory and then 2 radius + 1 times (or the square of it) from
  * shared memory; ghost cells are resolved while loading, so that the sums have no branches. */
-#include "kernels/cuda/mask_bank.cuh"
-#include "kernels/cuda/tile.cuh"
+#include "kernels/cuda/passes.cuh"
 
-enum {
-    MAX_CHANNELS = 2,
-    MAX_RADIUS_1D = HALO_MAX_TAPS / 2,
-    MAX_RADIUS_2D = HALO_MAX_DENSE / 2,
+template <class Pass, bool STEPS>
+struct output_tile {
+    static constexpr int WIDTH = Pass::ROWS ? 128 : 32, HEIGHT = Pass::ROWS ? 4 : 16;
+    static constexpr int ACROSS = WIDTH, DOWN = HEIGHT;
+    static constexpr bool INCLUDES_HALO = false;
+    static_assert(!Pass::ROWS || HALO_MAX_SIDES * HALO_MAX_CHANNELS / 2 <= WIDTH,
+                  "one step must load a halo");
+    typedef typename Pass::Cell Cell;
+    typedef typename Pass::Accum Accum;
 
-    ROW_TILE_WIDTH = 128, /* elements, at least MAX_ROW_HALO */
-    ROW_TILE_HEIGHT = 4,
-    MAX_ROW_HALO = MAX_RADIUS_1D * MAX_CHANNELS,
-
-    COLUMN_TILE_WIDTH = 32,
-    COLUMN_TILE_HEIGHT = 16,
-
-    DENSE_TILE_WIDTH = 32,
-    DENSE_TILE_HEIGHT = 16,
-    /* For the largest mask, 63x63 on two channels; masks of 127x1 and 1x127 need less. With 16-bit
-     * samples these are 24 KB: no opt-in to large shared memory, full occupancy from sm_75 on. */
-    DENSE_CELLS = (DENSE_TILE_WIDTH + 2 * MAX_RADIUS_2D * MAX_CHANNELS) *
-                  (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_2D),
-};
-
-static_assert(MAX_ROW_HALO <= ROW_TILE_WIDTH, "one step must load a halo");
-static_assert((DENSE_TILE_WIDTH + 2 * MAX_ROW_HALO) * DENSE_TILE_HEIGHT <= DENSE_CELLS, "127x1");
-static_assert(DENSE_TILE_WIDTH * (DENSE_TILE_HEIGHT + 2 * MAX_RADIUS_1D) <= DENSE_CELLS, "1x127");
-
-template <typename Sample, typename Accum, bool STEPS>
-static __device__ inline void row_pass(const struct halo_task &task, const int2 block)
-{
-    if (halo_block_unread(task.wanted, block, ROW_TILE_WIDTH, ROW_TILE_HEIGHT))
-        return;
-    const struct halo_plane src = task.src;
-    const struct halo_wide wide = task.wide;
-    const struct halo_pass pass = task.pass;
-    __shared__ Sample tile[ROW_TILE_HEIGHT][ROW_TILE_WIDTH + 2 * MAX_ROW_HALO];
-    Sample *cells = tile[threadIdx.y];
-    const int tx = threadIdx.x;
-    const int halo = pass.radius_x * src.channels;
-    const int e = block.x * ROW_TILE_WIDTH + tx;
-    const int y = block.y * ROW_TILE_HEIGHT + threadIdx.y;
-
-    if (STEPS) {
-        for (int i = tx; i < ROW_TILE_WIDTH + 2 * halo && y < src.height; i += ROW_TILE_WIDTH)
-            cells[i] = (Sample)halo_input<Sample>(src, pass, e - tx - halo + i, y);
-    } else if (y < src.height) {
-        const int left = tx - (ROW_TILE_WIDTH - halo);
-        if (left >= 0)
-            cells[left] = (Sample)halo_input<Sample>(src, pass, e - ROW_TILE_WIDTH, y);
-        cells[halo + tx] = (Sample)halo_input<Sample>(src, pass, e, y);
-        if (tx < halo)
-            cells[halo + ROW_TILE_WIDTH + tx] =
-                (Sample)halo_input<Sample>(src, pass, e + ROW_TILE_WIDTH, y);
-    }
-    __syncthreads();
-    if (e >= src.width * src.channels || y >= src.height)
-        return;
-
-    const int32_t *weights = &halo_mask_bank[pass.slot][HALO_ROW_WEIGHTS];
-    Accum sum = 0;
-    for (int i = 0; i <= 2 * pass.radius_x; i++)
-        sum += (Accum)weights[i] * cells[tx + i * src.channels];
-    wide.data[y * wide.stride + e] = (int32_t)halo_finish(sum, pass);
-}
-
-template <typename Sample, typename Accum>
-static __device__ inline void column_pass(const struct halo_task &task, const int2 block)
-{
-    if (halo_block_outside(task.wanted, block, COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT))
-        return;
-    const struct halo_plane dst = task.dst;
-    const struct halo_wide wide = task.wide;
-    const struct halo_pass pass = task.pass;
-    __shared__ int32_t tile[COLUMN_TILE_HEIGHT + 2 * MAX_RADIUS_1D][COLUMN_TILE_WIDTH];
-    const int tx = threadIdx.x, ty = threadIdx.y;
-    const int e = block.x * COLUMN_TILE_WIDTH + tx;
-    const int first_y = block.y * COLUMN_TILE_HEIGHT;
-    const int y = first_y + ty;
-    const int rows = COLUMN_TILE_HEIGHT + 2 * pass.radius_y;
-    const bool inside = e < dst.width * dst.channels;
-
-    for (int row = ty; inside && row < rows; row += COLUMN_TILE_HEIGHT)
-        tile[row][tx] = halo_wide_input(wide, dst.height, pass, e, first_y + row - pass.radius_y);
-    __syncthreads();
-    if (!inside || y >= dst.height)
-        return;
-
-    const int32_t *weights = &halo_mask_bank[pass.slot][HALO_COLUMN_WEIGHTS];
-    Accum sum = 0;
-    for (int j = 0; j <= 2 * pass.radius_y; j++)
-        sum += (Accum)weights[j] * tile[ty + j][tx];
-    halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
-}
-
-/* Numbers threads and cells in one dimension: each step fills as many cells as the block has
- * threads, and only the last step leaves threads idle; the price is a division for each cell. */
-template <typename Sample>
-static __device__ inline void load_in_line(Sample *cells, const struct halo_tile &tile,
-                                           const struct halo_plane &src,
-                                           const struct halo_pass &pass)
-{
-    for (int i = threadIdx.y * DENSE_TILE_WIDTH + threadIdx.x; i < tile.columns * tile.rows;
-         i += DENSE_TILE_WIDTH * DENSE_TILE_HEIGHT) {
-        const int row = i / tile.columns, column = i - row * tile.columns;
-        cells[i] = (Sample)halo_input<Sample>(src, pass, tile.e + column, tile.y + row);
-    }
-}
-
-template <typename Sample, typename Accum, bool STEPS>
-static __device__ inline void dense_pass(const struct halo_task &task, const int2 block)
-{
-    if (halo_block_outside(task.wanted, block, DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT))
-        return;
-    const struct halo_plane src = task.src, dst = task.dst;
-    const struct halo_pass pass = task.pass;
-    __shared__ Sample cells[DENSE_CELLS];
-    const int halo = pass.radius_x * src.channels;
-    const int first_e = block.x * DENSE_TILE_WIDTH, first_y = block.y * DENSE_TILE_HEIGHT;
-    const int e = first_e + threadIdx.x, y = first_y + threadIdx.y;
-    const struct halo_tile tile = {first_e - halo, first_y - pass.radius_y,
-                                   DENSE_TILE_WIDTH + 2 * halo,
-                                   DENSE_TILE_HEIGHT + 2 * pass.radius_y};
-
-    if (STEPS)
-        load_in_line(cells, tile, src, pass);
-    else
-        halo_load_tile(cells, tile, src, pass);
-    __syncthreads();
-    if (e >= src.width * src.channels || y >= src.height)
-        return;
-
-    const int32_t *weights = halo_mask_bank[pass.slot];
-    Accum sum = 0;
-    for (int j = 0; j <= 2 * pass.radius_y; j++) {
-        const Sample *row = &cells[(threadIdx.y + j) * tile.columns + threadIdx.x];
-        for (int i = 0; i <= 2 * pass.radius_x; i++)
-            sum += (Accum)*weights++ * row[i * src.channels];
-    }
-    halo_write<Sample>(dst, e, y, halo_finish(sum, pass));
-}
-
-template <typename Sample, typename Accum, bool STEPS>
-static cudaError_t launch_separable(const struct halo_cuda_call *calls, int count, const int *slots)
-{
-    const dim3 row_block(ROW_TILE_WIDTH, ROW_TILE_HEIGHT);
-    const dim3 column_block(COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
-    struct halo_tasks rows = {}, columns = {};
-
-    for (int i = 0; i < count; i++) {
-        halo_add_task(&rows, &calls[i], halo_row_pass(calls[i].conv, slots[i]), ROW_TILE_WIDTH,
-                      ROW_TILE_HEIGHT);
-        halo_add_task(&columns, &calls[i], halo_column_pass(calls[i].conv, slots[i]),
-                      COLUMN_TILE_WIDTH, COLUMN_TILE_HEIGHT);
-    }
-    halo_launch_tasks<row_pass<Sample, Accum, STEPS>>(rows, row_block, calls->stream);
-    halo_launch_tasks<column_pass<Sample, Accum>>(columns, column_block, calls->stream);
-    return cudaGetLastError();
-}
-
-template <typename Sample, typename Accum, bool STEPS>
-static cudaError_t launch_dense(const struct halo_cuda_call *calls, int count, const int *slots)
-{
-    const dim3 block(DENSE_TILE_WIDTH, DENSE_TILE_HEIGHT);
-    struct halo_tasks tasks = {};
-
-    for (int i = 0; i < count; i++)
-        halo_add_task(&tasks, &calls[i], halo_dense_pass(calls[i].conv, slots[i]), DENSE_TILE_WIDTH,
-                      DENSE_TILE_HEIGHT);
-    halo_launch_tasks<dense_pass<Sample, Accum, STEPS>>(tasks, block, calls->stream);
-    return cudaGetLastError();
-}
-
-namespace
-{ /* each file has its own */
-template <bool STEPS>
-struct kernels {
-    template <typename Sample, typename Accum>
-    static cudaError_t launch(const struct halo_cuda_call *calls, int count, const int *slots)
+    static __device__ inline void load_parts(Cell *cells, const Pass &in, int e, int y)
     {
-        return calls->conv->kind == HALO_CONV_DENSE
-                   ? launch_dense<Sample, Accum, STEPS>(calls, count, slots)
-                   : launch_separable<Sample, Accum, STEPS>(calls, count, slots);
+        const int tx = threadIdx.x, left = tx - (WIDTH - in.halo);
+        if (left >= 0)
+            cells[left] = (Cell)in.input(e - WIDTH, y);
+        cells[in.halo + tx] = (Cell)in.input(e, y);
+        if (tx < in.halo)
+            cells[in.halo + WIDTH + tx] = (Cell)in.input(e + WIDTH, y);
+    }
+
+    /* Numbers threads and cells in one dimension: each step fills as many cells as the block has
+     * threads, and only the last step leaves threads idle; the price is a division for each
+     * cell. */
+    static __device__ inline void load_in_line(Cell *cells, const Pass &in,
+                                               const struct halo_tile &tile)
+    {
+        for (int i = threadIdx.y * WIDTH + threadIdx.x; i < tile.columns * tile.rows;
+             i += WIDTH * HEIGHT) {
+            const int row = i / tile.columns, column = i - row * tile.columns;
+            cells[i] = (Cell)in.input(tile.e + column, tile.y + row);
+        }
+    }
+
+    static __device__ inline void run(const Pass &in, int first_e, int first_y)
+    {
+        /* With 16-bit samples at most 24 KB: no opt-in to large shared memory, and full occupancy
+         * from sm_75 on. */
+        __shared__ Cell cells[halo_max_cells<Pass, WIDTH, HEIGHT>()];
+        const int e = first_e + threadIdx.x, y = first_y + threadIdx.y;
+        const struct halo_tile tile = in.tile(first_e, first_y, WIDTH, HEIGHT);
+
+        if (Pass::DENSE && STEPS)
+            load_in_line(cells, in, tile);
+        else if (!Pass::ROWS || STEPS)
+            halo_load_cells<ACROSS, DOWN>(cells, in, tile);
+        else if (y < in.height)
+            load_parts(&cells[threadIdx.y * tile.columns], in, e, y);
+        __syncthreads();
+        if (!in.inside(e, y))
+            return;
+
+        const int32_t *weights = in.weights();
+        Accum sum = 0;
+        for (int j = 0; j <= 2 * in.radius_y; j++) {
+            const Cell *row = &cells[(threadIdx.y + j) * tile.columns + threadIdx.x];
+            for (int i = 0; i <= 2 * in.radius_x; i++)
+                sum += (Accum)*weights++ * row[i * in.channels];
+        }
+        in.write(e, y, sum);
     }
 };
-} // namespace
+
+template <class Pass>
+using output_tile_plain = output_tile<Pass, false>;
+template <class Pass>
+using output_tile_steps = output_tile<Pass, !Pass::COLUMNS>; /* columns have one way only */
 
 cudaError_t halo_cuda_launch_output_tile(const struct halo_cuda_call *calls, int count)
 {
-    return halo_launch_each<kernels<false>>(calls, count);
+    return halo_launch_each(halo_launch_passes<output_tile_plain>, calls, count);
 }
 
 cudaError_t halo_cuda_launch_output_tile_steps(const struct halo_cuda_call *calls, int count)
 {
-    return halo_launch_each<kernels<true>>(calls, count);
+    return halo_launch_each(halo_launch_passes<output_tile_steps>, calls, count);
 }
