@@ -34,7 +34,7 @@ static constexpr __host__ __device__ int halo_dense_table_words(int steps)
 
 struct halo_dense_plan halo_dense_plan_of(const struct halo_conv *conv, int channels);
 
-/* All calls have the same kind and sample size, and plans with the same steps, digits and wide. */
+/* All calls have the same sample size, and plans with the same steps, digits and wide. */
 cudaError_t halo_cuda_tensor_dense_8(const struct halo_cuda_call *calls, int count);
 cudaError_t halo_cuda_tensor_dense_16(const struct halo_cuda_call *calls, int count);
 

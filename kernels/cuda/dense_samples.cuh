@@ -4,32 +4,24 @@
 #ifndef HALO_DENSE_SAMPLES_CUH
 #define HALO_DENSE_SAMPLES_CUH
 
-#include "kernels/cuda/division.cuh"
 #include "kernels/cuda/tensor_tile.cuh"
 
 /* How sums are converted to outputs. */
 struct dense_finish {
-    int64_t start; /* bias and rounding constant, shifted right by the zero bits that all weights
+    int64_t start;    /* bias and rounding constant, shifted right by the zero bits that all weights
                     * share */
-    int shift;     /* reduced by these bits as well */
-    struct halo_division area; /* of a box */
-    int word_shift;            /* for samples of 16 bits */
-    uint32_t largest;          /* the largest 16-bit sample, twice */
+    int shift;        /* reduced by these bits as well */
+    int word_shift;   /* for samples of 16 bits */
+    uint32_t largest; /* the largest 16-bit sample, twice */
 };
 
-/* How a sum becomes an output. */
-enum finish {
-    FINISH_NARROW, /* the sum fits 32 bits and includes start already */
-    FINISH_WIDE,
-    FINISH_MEAN, /* for a box: as FINISH_NARROW, and an exact division (division.cuh) */
-};
-
-/* Combines a sum from its parts, with scales 1, 256, ... */
-template <enum finish FINISH, int SUMS>
+/* Combines a sum from its parts, with scales 1, 256, ... Unless WIDE, it fits 32 bits and includes
+ * start already. */
+template <bool WIDE, int SUMS>
 static __device__ inline int finish_sum(const int (&parts)[SUMS][4], int i,
                                         const struct dense_finish &by)
 {
-    if (FINISH == FINISH_WIDE) {
+    if (WIDE) {
         int64_t sum = by.start;
 #pragma unroll
         for (int p = 0; p < SUMS; p++)
@@ -41,7 +33,7 @@ static __device__ inline int finish_sum(const int (&parts)[SUMS][4], int i,
 #pragma unroll
     for (int p = 1; p < SUMS; p++)
         sum += (uint32_t)parts[p][i] << 8 * p;
-    return FINISH == FINISH_MEAN ? (int)halo_divide(sum, by.area) : (int)sum >> by.shift;
+    return (int)sum >> by.shift;
 }
 
 /* Clamps four values to bytes. */

@@ -12,7 +12,6 @@
  * The sums between the passes have 16 bits if they fit, otherwise 32. */
 #include <limits.h>
 
-#include "kernels/cuda/division.cuh"
 #include "kernels/cuda/tile.cuh"
 
 enum {
@@ -32,6 +31,30 @@ struct box_pass {
     enum halo_border border;
     int ghost;
 };
+
+/* Division by a constant, as a multiplication: with 2^k < d <= 2^(k+1) and m = ceil(2^(32+k) / d),
+ * floor(n m / 2^(32+k)) is floor(n / d) for all n below 2^31 (Granlund and Montgomery, "Division by
+ * invariant integers using multiplication", 1994). */
+struct division {
+    uint32_t divisor, multiplier;
+    int shift; /* k */
+};
+
+/* divisor >= 2. */
+static struct division division_by(uint32_t divisor)
+{
+    struct division by = {divisor, 0, 0};
+    while ((uint64_t)2 << by.shift < divisor)
+        by.shift++;
+    by.multiplier = (uint32_t)((((uint64_t)1 << (32 + by.shift)) + divisor - 1) / divisor);
+    return by;
+}
+
+/* n < 2^31. */
+static __device__ inline uint32_t divide(uint32_t n, const struct division &by)
+{
+    return __umulhi(n, by.multiplier) >> by.shift;
+}
 
 /* Avoids bank conflicts although each thread writes CELLS consecutive words. i >= 0. */
 static __device__ inline int padded(int i)
@@ -140,10 +163,10 @@ static __global__ void __launch_bounds__(MAX_THREADS)
 
 /* EXACT: divides by a multiplication, if that is exact. */
 template <bool EXACT, typename Sum>
-static __device__ inline uint32_t mean(Sum sum, const struct halo_division &by)
+static __device__ inline uint32_t mean(Sum sum, const struct division &by)
 {
     const Sum n = sum + by.divisor / 2;
-    return EXACT ? halo_divide((uint32_t)n, by) : (uint32_t)(n / by.divisor);
+    return EXACT ? divide((uint32_t)n, by) : (uint32_t)(n / by.divisor);
 }
 
 /* Loads COLUMNS elements, from element e on, of a row of sums or ghosts. Rows have room for
@@ -171,7 +194,7 @@ static __device__ inline void load_sums(uint32_t (&sums)[COLUMNS], const Wide *w
 /* Needs no clamp: a mean of samples is a valid sample. */
 template <typename Sample, bool EXACT, typename Sum>
 static __device__ inline void write_means(const struct halo_plane &dst, int e, int y,
-                                          const Sum (&sum)[COLUMNS], const struct halo_division &by)
+                                          const Sum (&sum)[COLUMNS], const struct division &by)
 {
     uint8_t *row = (uint8_t *)dst.data + y * dst.stride;
     uint32_t v[COLUMNS];
@@ -188,7 +211,7 @@ static __device__ inline void write_means(const struct halo_plane &dst, int e, i
 template <typename Sample, bool EXACT, bool INSIDE, typename Wide, typename Sum>
 static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
                                        const struct halo_plane &dst, const struct box_pass &pass,
-                                       const struct halo_division &by, int e, int first, int end)
+                                       const struct division &by, int e, int first, int end)
 {
     const int height = INSIDE ? INT_MAX : dst.height;
     Sum sum[COLUMNS] = {};
@@ -217,7 +240,7 @@ static __device__ inline void run_down(const Wide *wide, ptrdiff_t stride,
 template <typename Sample, bool EXACT, typename Wide, typename Sum>
 static __global__ void __launch_bounds__(COLUMN_THREADS)
     column_kernel(const Wide *wide, ptrdiff_t stride, const struct halo_plane dst,
-                  const struct box_pass pass, const struct halo_division by,
+                  const struct box_pass pass, const struct division by,
                   const struct halo_cuda_wanted wanted)
 {
     if (halo_block_outside(wanted, make_int2(blockIdx.x, blockIdx.y), COLUMN_THREADS * COLUMNS,
@@ -261,7 +284,7 @@ static cudaError_t launch_kernels(const struct halo_cuda_call *call)
         row_kernel<Sample, Wide, 2>
             <<<row_grid, threads, 0, call->stream>>>(src, wide, stride, outputs, row, call->wanted);
     column_kernel<Sample, EXACT, Wide, Sum><<<column_grid, COLUMN_THREADS, 0, call->stream>>>(
-        wide, stride, call->dst, column, halo_division_by(area), call->wanted);
+        wide, stride, call->dst, column, division_by(area), call->wanted);
     return cudaGetLastError();
 }
 

@@ -2,11 +2,6 @@
  * Strategy tensor: chooses the kernel for a plane. */
 #include "kernels/cuda/strategies.h"
 
-static bool is_dense(enum halo_conv_kind kind)
-{
-    return kind == HALO_CONV_DENSE || kind == HALO_CONV_BOX;
-}
-
 static bool is_deep(const struct halo_conv *conv)
 {
     return conv->depth > 8;
@@ -17,14 +12,14 @@ bool halo_cuda_tensor_can(const struct halo_conv *conv, int channels)
     const bool fits = conv->radius_x * channels <= HALO_MAX_TAPS / 2;
     if (conv->kind == HALO_CONV_SEPARABLE)
         return fits && conv->accum != HALO_ACCUM_I64;
-    if (is_dense(conv->kind))
+    if (conv->kind == HALO_CONV_DENSE)
         return fits && halo_cuda_tensor_dense_can(conv, channels);
     return conv->kind == HALO_CONV_COPY;
 }
 
 size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels)
 {
-    if (is_dense(conv->kind))
+    if (conv->kind == HALO_CONV_DENSE)
         return halo_cuda_tensor_dense_bytes(conv, channels);
     if (conv->kind == HALO_CONV_SEPARABLE)
         return is_deep(conv) ? halo_cuda_tensor_separable_deep_bytes(conv, channels)
@@ -34,7 +29,7 @@ size_t halo_cuda_tensor_bytes(const struct halo_conv *conv, int channels)
 
 void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int channels)
 {
-    if (is_dense(conv->kind))
+    if (conv->kind == HALO_CONV_DENSE)
         halo_cuda_tensor_dense_prepare(ret, conv, channels);
     else if (is_deep(conv))
         halo_cuda_tensor_separable_deep_prepare(ret, conv, channels);
@@ -45,7 +40,7 @@ void halo_cuda_tensor_prepare(void *ret, const struct halo_conv *conv, int chann
 static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
 {
     const struct halo_conv *conv = calls->conv;
-    if (is_dense(conv->kind))
+    if (conv->kind == HALO_CONV_DENSE)
         return halo_cuda_tensor_dense(calls, count);
     if (conv->kind == HALO_CONV_SEPARABLE)
         return is_deep(conv) ? halo_cuda_tensor_separable_deep(calls, count)

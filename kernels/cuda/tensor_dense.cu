@@ -2,14 +2,6 @@
  * Strategy tensor, dense masks: prepares them in the layout of the kernels (tensor_dense.cuh). */
 #include "kernels/cuda/dense_plan.cuh"
 
-enum { MAX_BOX = 8 /* elements and rows to each side */ };
-
-/* A box is a mask of ones. */
-static int32_t weight(const struct halo_conv *conv, int i)
-{
-    return conv->kind == HALO_CONV_BOX ? 1 : conv->mask[i];
-}
-
 /* The next number of steps for which kernels are compiled. */
 static int steps_for(int needed)
 {
@@ -18,12 +10,10 @@ static int steps_for(int needed)
 
 struct halo_dense_plan halo_dense_plan_of(const struct halo_conv *conv, int channels)
 {
-    const bool box = conv->kind == HALO_CONV_BOX;
     struct halo_dense_plan plan = {};
-    if (!box)
-        plan.common_shift = conv->mask_zeros < conv->mask_bits ? conv->mask_zeros : conv->mask_bits;
-    const int32_t low = box ? 1 : conv->mask_least >> plan.common_shift;
-    const int32_t high = box ? 1 : conv->mask_most >> plan.common_shift;
+    plan.common_shift = conv->mask_zeros < conv->mask_bits ? conv->mask_zeros : conv->mask_bits;
+    const int32_t low = conv->mask_least >> plan.common_shift;
+    const int32_t high = conv->mask_most >> plan.common_shift;
     /* The low digit is -128 .. 127, the high one the rest. */
     plan.digits = low >= -128 && high <= 127                           ? 1
                   : low >= -128 * 256 - 128 && high <= 127 * 256 + 127 ? 2
@@ -37,10 +27,6 @@ struct halo_dense_plan halo_dense_plan_of(const struct halo_conv *conv, int chan
 
 bool halo_cuda_tensor_dense_can(const struct halo_conv *conv, int channels)
 {
-    /* Larger boxes are faster by running sums. */
-    if (conv->kind == HALO_CONV_BOX)
-        return conv->depth == 8 && conv->radius_x * channels <= MAX_BOX &&
-               conv->radius_y <= MAX_BOX && conv->radius_x + conv->radius_y > 0;
     return halo_dense_plan_of(conv, channels).digits > 0;
 }
 
@@ -67,7 +53,7 @@ void halo_cuda_tensor_dense_prepare(void *ret, const struct halo_conv *conv, int
                         i - 4 * HALO_DENSE_BEFORE - offset - (plan.halo_e - plan.radius_e);
                     int w = 0;
                     if (e >= 0 && e <= 2 * plan.radius_e && e % channels == 0)
-                        w = weight(conv, j * columns + e / channels) >> plan.common_shift;
+                        w = conv->mask[j * columns + e / channels] >> plan.common_shift;
                     const int low = (int8_t)(w & 255);
                     *bytes++ = (int8_t)(d + 1 == plan.digits ? low : (w - low) / 256);
                 }
@@ -83,8 +69,7 @@ cudaError_t halo_cuda_tensor_dense(const struct halo_cuda_call *calls, int count
         for (run = 1; i + run < count; run++) {
             const struct halo_cuda_call *next = &first[run];
             const struct halo_dense_plan own = halo_dense_plan_of(next->conv, next->src.channels);
-            if (own.steps != plan.steps || own.digits != plan.digits || own.wide != plan.wide ||
-                next->conv->kind != first->conv->kind)
+            if (own.steps != plan.steps || own.digits != plan.digits || own.wide != plan.wide)
                 break;
         }
         status = first->conv->depth == 8 ? halo_cuda_tensor_dense_8(first, run)

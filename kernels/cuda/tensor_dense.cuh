@@ -110,7 +110,7 @@ static __device__ inline void add_mask_row(dense_sums<Sample, DIGITS> &sums, con
     }
 }
 
-template <typename Sample, int DIGITS, enum finish FINISH>
+template <typename Sample, int DIGITS, bool WIDE>
 static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &sums,
                                             const struct dense_finish &by, struct halo_lane_out out)
 {
@@ -120,7 +120,7 @@ static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &su
 #pragma unroll
         for (int i = 0; i < 8; i++)
             v[i / 4][i % 4] =
-                finish_sum<FINISH>(sums[i / 4][row / 16][i % 4 / 2], row / 8 % 2 * 2 + i % 2, by);
+                finish_sum<WIDE>(sums[i / 4][row / 16][i % 4 / 2], row / 8 % 2 * 2 + i % 2, by);
         write_row<Sample>(out, v, by);
     }
 }
@@ -128,14 +128,14 @@ static __device__ inline void write_outputs(const dense_sums<Sample, DIGITS> &su
 /* The number of blocks per multiprocessor for which the compiler limits registers; 1 is no
  * limit. */
 template <typename Sample>
-static constexpr int blocks_of(int steps, int digits, enum finish finish)
+static constexpr int blocks_of(int steps, int digits, bool wide)
 {
     const int of_words = steps == 2 ? 4 : 1, of_bytes = digits == 2 ? 3 : steps == 2 ? 5 : 4;
-    return finish == FINISH_WIDE ? 1 : sizeof(Sample) == 2 ? of_words : of_bytes;
+    return wide ? 1 : sizeof(Sample) == 2 ? of_words : of_bytes;
 }
 
-template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
-static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGITS, FINISH))
+template <typename Sample, int STEPS, int DIGITS, bool WIDE>
+static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGITS, WIDE))
     dense_kernel(const __grid_constant__ struct dense_launch launch)
 {
     constexpr int STRIDE = stride_of<Sample>(STEPS), WORDS = halo_dense_table_words(STEPS);
@@ -166,7 +166,7 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
     const uint32_t *weights = table + g % 2 * WORDS + HALO_DENSE_BEFORE + t - g / 2;
 
     dense_sums<Sample, DIGITS> sums = {};
-    if (FINISH != FINISH_WIDE)
+    if (!WIDE)
 #pragma unroll
         for (int i = 0; i < 2 * dense_tile<Sample>::BANDS * 2 * 4; i++)
             sums[i / 8 % 2][i / 16][i / 4 % 2][0][i % 4] = (int)plane.finish.start;
@@ -189,18 +189,18 @@ static __global__ void __launch_bounds__(THREADS, blocks_of<Sample>(STEPS, DIGIT
                                                 weights + j * ROW_WORDS);
     }
     const struct dense_finish by = plane.finish;
-    write_outputs<Sample, DIGITS, FINISH>(
+    write_outputs<Sample, DIGITS, WIDE>(
         sums, by, halo_lane_out_of<Sample>(plane.dst, tile_x + warp_x, tile_y, lane));
 }
 
-template <typename Sample, int STEPS, int DIGITS, enum finish FINISH>
+template <typename Sample, int STEPS, int DIGITS, bool WIDE>
 static cudaError_t launch_kernel(const struct dense_launch &launch, int blocks, int radius_y,
                                  const struct halo_cuda_call *call)
 {
     const int rows = dense_tile<Sample>::TILE_HEIGHT + 2 * radius_y;
     const int bytes = TABLE_ROWS * DIGITS * HALO_DENSE_OFFSETS * halo_dense_table_words(STEPS) * 4 +
                       stride_of<Sample>(STEPS) * rows;
-    return halo_launch(dense_kernel<Sample, STEPS, DIGITS, FINISH>, launch, blocks, THREADS, bytes,
+    return halo_launch(dense_kernel<Sample, STEPS, DIGITS, WIDE>, launch, blocks, THREADS, bytes,
                        call);
 }
 
@@ -210,12 +210,10 @@ static cudaError_t launch_steps(const struct dense_launch &launch, int blocks, i
 {
     const struct halo_dense_plan &plan = launch.plane[0].plan;
     if (plan.digits == 1)
-        return plan.wide
-                   ? launch_kernel<Sample, STEPS, 1, FINISH_WIDE>(launch, blocks, radius_y, call)
-                   : launch_kernel<Sample, STEPS, 1, FINISH_NARROW>(launch, blocks, radius_y, call);
-    return plan.wide
-               ? launch_kernel<Sample, STEPS, 2, FINISH_WIDE>(launch, blocks, radius_y, call)
-               : launch_kernel<Sample, STEPS, 2, FINISH_NARROW>(launch, blocks, radius_y, call);
+        return plan.wide ? launch_kernel<Sample, STEPS, 1, true>(launch, blocks, radius_y, call)
+                         : launch_kernel<Sample, STEPS, 1, false>(launch, blocks, radius_y, call);
+    return plan.wide ? launch_kernel<Sample, STEPS, 2, true>(launch, blocks, radius_y, call)
+                     : launch_kernel<Sample, STEPS, 2, false>(launch, blocks, radius_y, call);
 }
 
 template <typename Sample>
@@ -238,15 +236,10 @@ static void fill(struct dense_plane *plane, const struct halo_cuda_call *call, i
     plane->finish.shift = conv->mask_bits - plane->plan.common_shift;
     plane->finish.word_shift = call->src.shift;
     plane->finish.largest = (uint32_t)halo_sample_max(conv->depth) * 0x00010001u;
-    if (conv->kind == HALO_CONV_BOX) {
-        const uint32_t area = (2 * conv->radius_x + 1) * (2 * conv->radius_y + 1);
-        plane->finish.start = area / 2;
-        plane->finish.area = halo_division_by(area);
-    }
     *blocks += grid.x * grid.y;
 }
 
-/* All calls have the same kind, and plans that agree as in dense_plan.cuh. */
+/* All calls have plans that agree as in dense_plan.cuh. */
 template <typename Sample>
 static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
 {
@@ -257,9 +250,6 @@ static cudaError_t launch_like(const struct halo_cuda_call *calls, int count)
         fill<Sample>(&launch.plane[i], &calls[i], &blocks);
         radius_y = calls[i].conv->radius_y > radius_y ? calls[i].conv->radius_y : radius_y;
     }
-    if constexpr (sizeof(Sample) == 1)
-        if (calls->conv->kind == HALO_CONV_BOX)
-            return launch_kernel<Sample, 2, 1, FINISH_MEAN>(launch, blocks, radius_y, calls);
     switch (launch.plane[0].plan.steps) {
     case 2:
         return launch_steps<Sample, 2>(launch, blocks, radius_y, calls);
